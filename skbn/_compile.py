@@ -1,0 +1,23 @@
+"""How kernels are compiled: one decorator, so that all of them agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numba
+
+__all__ = ["kernel"]
+
+# The GIL is released, so that kernels run side by side in threads. There is no
+# `fastmath`: scores may be infinite, and two runs must agree in every bit.
+_njit = partial(numba.njit, nogil=True, error_model="numpy")
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function of arrays and numbers, cached on disk where possible."""
+    try:
+        return _njit(function, cache=True)
+    except RuntimeError:  # numba found no folder that it may write to
+        return _njit(function)

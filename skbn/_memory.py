@@ -1,0 +1,38 @@
+"""How much memory this process may still use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+__all__ = ["available_memory", "require_memory"]
+
+_CONTROL_GROUP = Path("/sys/fs/cgroup")
+
+
+def available_memory() -> int:
+    """Return the bytes available without swapping, within a container's limit if there is one."""
+    available = psutil.virtual_memory().available
+    try:
+        limit = int((_CONTROL_GROUP / "memory.max").read_text())
+        used = int((_CONTROL_GROUP / "memory.current").read_text())
+    except (OSError, ValueError):  # no control group, or no limit ("max")
+        return available
+    return min(available, max(limit - used, 0))
+
+
+def require_memory(n_bytes: int, purpose: str) -> None:
+    """Raise if more memory is needed than there is, before any of it is taken.
+
+    Raises
+    ------
+    ValueError
+        With both numbers of bytes.
+    """
+    available = available_memory()
+    if n_bytes > available:
+        raise ValueError(
+            f"{purpose} needs {n_bytes:,} bytes of memory, and {available:,} bytes are available; "
+            "leave out columns."
+        )

@@ -1,0 +1,186 @@
+"""The walk through all subsets of the columns, from one triangular factor.
+
+``L[S] = log det(X_S' X_S)``, the sum of ``log r_ii**2`` over the triangular factor
+of the columns S, holds every regression: the residual sum of squares of x on P
+is ``exp(L[P + x] - L[P])``. A swap makes one set S a prefix, of which L[S] is read
+off the diagonal.
+
+The columns fall into three groups, which are the bits of a subset's index from
+the lowest: *lane* columns, *inner* columns and *outer* columns. A seed (the
+paper's section 7) is a set of lane and outer columns, which stand in front. All
+that its walk over the inner columns needs is the factor of the inner columns
+with those in front projected out, k x k, so that a rotation acts on k columns
+and not on m. The seeds with the same outer columns walk side by side.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._compile import kernel
+from skbn._parallel import Threads
+from skbn._regressions._givens import swap_columns, swap_columns_in_lanes
+from skbn._regressions._qr import triangular_factor
+from skbn._regressions._swaps import greedy_swaps
+
+__all__ = ["log_determinants"]
+
+# 64 lanes keep the SIMD units busy; 8 inner columns make the seeds' start cheap
+# beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.
+_LANE_COLUMNS = 6
+_INNER_COLUMNS = 8
+
+
+def log_determinants(
+    factor: npt.NDArray[np.float64], n_jobs: int | None = None
+) -> npt.NDArray[np.float64]:
+    """Return the log-determinants of all subsets of columns.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (m, m), float64
+        Upper triangular and not singular; m at least 1.
+    n_jobs : int or None
+        Number of threads, by joblib's rules. It does not change a bit of the result.
+
+    Returns
+    -------
+    log_det : ndarray of shape (2**m,), float64
+        ``log_det[S]`` is that of the columns whose bits are set in S; 0 for none.
+    """
+    m = len(factor)
+    n_lane = min(_LANE_COLUMNS, m - 1)
+    n_inner = min(_INNER_COLUMNS, m - n_lane)
+    n_seeded = n_lane + n_inner
+    columns = np.r_[n_lane:n_seeded, :n_lane, n_seeded:m]
+    start = np.ascontiguousarray(triangular_factor(factor[:, columns]))
+
+    swaps, prefixes = _path(n_inner)
+    log_det = np.empty(1 << m)
+    outer_sets = np.arange(1 << (m - n_seeded))
+    with Threads(n_jobs, m) as threads:
+        threads.run(
+            _walk_seeds,
+            [
+                (start, n_inner, n_lane, part, swaps, prefixes, log_det)
+                for part in threads.split(outer_sets)
+            ],
+        )
+    return log_det
+
+
+def _path(k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the swaps over k columns, and the set that each makes a prefix."""
+    swaps = greedy_swaps(k).astype(np.int64)
+    prefixes = np.empty_like(swaps)
+    order = list(range(k))
+    for step, i in enumerate(swaps):
+        order[i], order[i + 1] = order[i + 1], order[i]
+        prefixes[step] = sum(1 << column for column in order[: i + 1])
+    return swaps, prefixes
+
+
+@kernel
+def _walk_seeds(start, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
+    """Walk all seeds with these outer columns."""
+    lanes = 1 << n_lane
+    outer_factor = np.empty(start.shape)
+    lane_factors = np.empty((lanes, n_inner + n_lane, n_inner + n_lane))
+    factors = np.empty((n_inner, n_inner, lanes))
+    sums = np.empty((n_inner + 1, lanes))
+    for outer in outer_sets:
+        _copy_block(start, outer_factor, start.shape[0])
+        sums[0, 0] = _settle_last_columns(outer_factor, n_inner + n_lane, outer)
+        _copy_block(outer_factor, lane_factors[0], n_inner + n_lane)
+        _settle_lane_columns(lane_factors, n_inner, n_lane, sums[0])
+        _lanes_last(lane_factors, factors)
+        length = lanes << n_inner
+        _walk(factors, sums, swaps, prefixes, log_det[outer * length : (outer + 1) * length])
+
+
+@kernel
+def _settle_lane_columns(factors, n_inner, n_lane, log_det):
+    """From lane 0, derive the factor and the log-determinant that each lane starts with."""
+    for lane_column in range(n_lane - 1, -1, -1):
+        size = n_inner + lane_column + 1
+        chosen = 1 << lane_column
+        for lane in range(0, 1 << n_lane, 2 * chosen):
+            _copy_block(factors[lane], factors[lane + chosen], size)
+            log_square = _move_last_in_front(factors[lane + chosen], size)
+            log_det[lane + chosen] = log_det[lane] + log_square
+
+
+@kernel
+def _copy_block(source, target, n):
+    for row in range(n):
+        for column in range(n):
+            target[row, column] = source[row, column]
+
+
+@kernel
+def _lanes_last(source, target):
+    n, _, lanes = target.shape
+    for row in range(n):
+        for column in range(n):
+            for lane in range(lanes):
+                target[row, column, lane] = source[lane, row, column]
+
+
+@kernel
+def _settle_last_columns(factor, n, chosen):
+    """Drop the columns from n on, the chosen ones to the front; return their log-determinant."""
+    log_det = 0.0
+    for size in range(factor.shape[0], n, -1):
+        if chosen >> (size - 1 - n) & 1:
+            log_det += _move_last_in_front(factor, size)
+    return log_det
+
+
+@kernel
+def _move_last_in_front(factor, size):
+    """Project the last of `size` columns out of the others; return the log of its square."""
+    for i in range(size - 2, -1, -1):
+        swap_columns(factor, i, size)
+    log_square = 2.0 * math.log(abs(factor[0, 0]))
+    for row in range(size - 1):
+        for column in range(row, size - 1):
+            factor[row, column] = factor[row + 1, column + 1]
+    return log_square
+
+
+@kernel
+def _walk(factors, sums, swaps, prefixes, log_det):
+    """Follow the path; store what each new prefix's log-determinant is in each lane.
+
+    ``sums[p, lane]`` is the log-determinant of the first p columns and those in front.
+    """
+    n, _, lanes = factors.shape
+    order = np.arange(n)
+    cos = np.empty(lanes)
+    sin = np.empty(lanes)
+    squared = np.empty(lanes)
+    for lane in range(lanes):
+        log_det[lane] = sums[0, lane]
+    for i in range(n):
+        for lane in range(lanes):
+            squared[lane] = factors[i, i, lane] * factors[i, i, lane]
+        prefix = (2 << i) - 1
+        _store_prefix(sums, i, squared, log_det[prefix * lanes : (prefix + 1) * lanes])
+    for step in range(swaps.size):
+        i = swaps[step]
+        prefix = prefixes[step]
+        swap_columns_in_lanes(factors, order, i, cos, sin, squared)
+        _store_prefix(sums, i, squared, log_det[prefix * lanes : (prefix + 1) * lanes])
+
+
+@kernel
+def _store_prefix(sums, i, squared, log_det):
+    """Extend the first i columns by one."""
+    shorter = sums[i]
+    longer = sums[i + 1]
+    for lane in range(squared.size):
+        longer[lane] = shorter[lane] + math.log(squared[lane])
+        log_det[lane] = longer[lane]

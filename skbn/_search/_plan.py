@@ -1,0 +1,96 @@
+"""How the exact search lays out its memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SearchPlan", "plan_search"]
+
+_BYTES = 8  # of a float64
+# Below this many columns all the children's tables together are a small matter.
+_SMALL = 22
+# A fixed outer column nearly halves the children's tables but adds half as much
+# work to filling them; two cost less time than touching the memory they save.
+_OUTER_COLUMNS = 2
+_MOST_OUTER_COLUMNS = 8
+# A block of 2**14 states, or of a child's maxima, stays in the second-level cache.
+_BLOCK_BITS = 14
+# Blocks for the threads to share: at least this many bits' worth of them, if any.
+_BLOCK_COUNT_BITS = 6
+# Neighbouring parent sets whose scores are computed together: 1 KiB of each table.
+_WIDTH_BITS = 7
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """Which columns are fixed at a time, and in which blocks the states are visited.
+
+    Parameters
+    ----------
+    n_columns : int
+    n_outer : int
+        The last columns, the subsets of which are taken one slab after the other.
+    """
+
+    n_columns: int
+    n_outer: int
+
+    @property
+    def n_inner(self) -> int:
+        return self.n_columns - self.n_outer
+
+    @property
+    def block_bits(self) -> int:
+        """Number of lowest columns in which the sets of one block differ."""
+        bits = max(_WIDTH_BITS + 1, self.n_inner - _BLOCK_COUNT_BITS)
+        return min(bits, _BLOCK_BITS, self.n_inner)
+
+    @property
+    def width(self) -> int:
+        """Number of neighbouring parent sets that are scored together."""
+        return 1 << min(_WIDTH_BITS, self.block_bits - 1)
+
+    def table_size(self, child: int) -> int:
+        """Return how many parent sets, of inner columns other than the child, its table holds."""
+        return 1 << (self.n_inner - 1 if child < self.n_inner else self.n_inner)
+
+    def row_bits(self, child: int) -> int:
+        """Return how many of a table's lowest bits make up a block of states."""
+        return self.block_bits - 1 if child < self.block_bits else self.block_bits
+
+    @property
+    def slab_size(self) -> int:
+        """Number of entries of all children's tables."""
+        return sum(self.table_size(child) for child in range(self.n_columns))
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the log-determinants, of the best scores and of the slab."""
+        return _BYTES * (2 * (1 << self.n_columns) + self.slab_size)
+
+
+def plan_search(n_columns: int, available: int) -> SearchPlan:
+    """Choose the fastest plan that fits the memory.
+
+    Parameters
+    ----------
+    n_columns : int
+        At least 2.
+    available : int
+        Bytes.
+
+    Raises
+    ------
+    ValueError
+        If not even the leanest plan fits; the message has both numbers.
+    """
+    fewest = _OUTER_COLUMNS if n_columns >= _SMALL else 0
+    most = min(_MOST_OUTER_COLUMNS, n_columns - 2)
+    for n_outer in range(fewest, max(fewest, most) + 1):
+        plan = SearchPlan(n_columns, n_outer)
+        if plan.n_bytes <= available:
+            return plan
+    raise ValueError(
+        f"The exact search over {n_columns} columns needs {plan.n_bytes:,} bytes of memory for its "
+        f"2**{n_columns} states, and {available:,} bytes are available; leave out columns."
+    )

@@ -1,0 +1,83 @@
+"""Sets of columns as bit masks: bit v of a mask stands for column v."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._compile import kernel
+
+__all__ = [
+    "insert_zero_bit",
+    "mask_of",
+    "members_of",
+    "popcount",
+    "remove_bit",
+    "submasks_by_size",
+]
+
+
+def mask_of(members: Iterable[int]) -> int:
+    """Return the mask of a set of column indices.
+
+    Examples
+    --------
+    >>> mask_of([0, 3])
+    9
+    """
+    mask = 0
+    for member in members:
+        mask |= 1 << int(member)
+    return mask
+
+
+def members_of(mask: int) -> list[int]:
+    """Return the column indices of a mask, ascending.
+
+    Examples
+    --------
+    >>> members_of(9)
+    [0, 3]
+    """
+    mask = int(mask)
+    return [v for v in range(mask.bit_length()) if mask >> v & 1]
+
+
+def submasks_by_size(n_bits: int) -> list[npt.NDArray[np.int64]]:
+    """Return all masks of `n_bits` bits, grouped by their number of members.
+
+    Examples
+    --------
+    >>> [group.tolist() for group in submasks_by_size(2)]
+    [[0], [1, 2], [3]]
+    """
+    masks = np.arange(1 << n_bits, dtype=np.int64)
+    sizes = np.bitwise_count(masks)
+    return [masks[sizes == size] for size in range(n_bits + 1)]
+
+
+@kernel
+def popcount(mask):
+    """Return the number of members of a mask."""
+    count = 0
+    while mask:
+        mask &= mask - 1
+        count += 1
+    return count
+
+
+@kernel
+def insert_zero_bit(index, bit):
+    """Turn an index over the masks without `bit` into such a mask.
+
+    The inverse of `remove_bit`: the higher bits move up by one.
+    """
+    return ((index >> bit) << (bit + 1)) | (index & ((1 << bit) - 1))
+
+
+@kernel
+def remove_bit(mask, bit):
+    """Return the number of a mask among those that lack `bit`: the higher bits move down."""
+    return ((mask >> (bit + 1)) << bit) | (mask & ((1 << bit) - 1))

@@ -1,0 +1,144 @@
+"""What the estimators accept: parameters, tables of finite numbers, LocalScores of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
+
+from skbn._criteria import COMPLEXITY_WEIGHTS
+from skbn._local_scores import LocalScores
+
+__all__ = ["PARAMETER_CONSTRAINTS", "check_columns", "read_rows"]
+
+PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
+    "criterion": [StrOptions(set(COMPLEXITY_WEIGHTS))],
+    "penalty": [Interval(Real, 0, np.inf, closed="left")],
+    "n_jobs": [Integral, None],
+}
+"""What the estimators accept for the parameters that they share."""
+
+
+def read_rows(
+    estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1
+) -> npt.NDArray[np.float64]:
+    """Return a table's rows as an array of its own that nobody can change.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Learns the columns' number and names if `reset`, else is held to them.
+    X : array-like or data frame of shape (n, m)
+    reset : bool
+    min_samples : int
+
+    Returns
+    -------
+    rows : ndarray of shape (n, m), float64
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the column and the value: if a column does not hold numbers or not
+        only finite ones, if a name is given twice, if the columns are not those
+        of `fit`, if there are too few columns or rows.
+    """
+    for name, values in _named_columns(X):
+        _reject_non_numbers(name, values)
+    rows = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=np.float64,
+        order="C",
+        copy=True,
+        ensure_all_finite=False,
+        ensure_min_samples=min_samples,
+        ensure_min_features=2 if reset else 1,
+    )
+    names = getattr(estimator, "feature_names_in_", range(rows.shape[1]))
+    for name, column in zip(names, rows.T, strict=True):
+        _reject_non_finite(name, column)
+    rows.setflags(write=False)
+    return rows
+
+
+def check_columns(estimator: BaseEstimator, scores: LocalScores, *, reset: bool) -> None:
+    """Do for LocalScores what scikit-learn does for tables: learn or compare the columns.
+
+    Raises
+    ------
+    ValueError
+        If the columns are not those of `fit`, or if there is only one.
+    """
+    m = scores.shape[1]
+    name = type(estimator).__name__
+    names = getattr(scores, "feature_names_in_", None)
+    if reset:
+        if m < 2:
+            raise ValueError(f"{name} needs at least 2 columns; the LocalScores have {m}.")
+        estimator.n_features_in_ = m
+        if names is not None:
+            estimator.feature_names_in_ = names
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return
+    if m != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {m} features, but {name} is expecting {estimator.n_features_in_} features as "
+            "input: give the columns of fit."
+        )
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if names is not None and fitted is not None and not np.array_equal(names, fitted):
+        raise ValueError(
+            f"The columns must be those of fit, in their order: {list(fitted)}; got {list(names)}."
+        )
+
+
+def _named_columns(X: Any) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
+    """Yield those columns of a table that might not be numbers, with their names."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        names = list(X.columns)
+        repeated = sorted({str(name) for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(
+                f"Each column must have a name of its own; {repeated} are given more than once. "
+                "Rename them."
+            )
+        for name in names:
+            values = np.asarray(X[name])
+            if values.dtype.kind not in "biufc":
+                yield name, values
+    elif isinstance(X, (np.ndarray, list, tuple)):
+        try:
+            table = np.asarray(X, dtype=None if isinstance(X, np.ndarray) else object)
+        except ValueError:  # rows of different lengths, of which validate_data speaks
+            return
+        if table.ndim == 2 and table.dtype.kind not in "biufc":
+            yield from enumerate(table.T)
+
+
+def _reject_non_numbers(name: Any, values: npt.NDArray[Any]) -> None:
+    for row, value in enumerate(values):
+        if isinstance(value, (str, bytes, np.datetime64, np.timedelta64)):
+            raise ValueError(
+                f"Column {name!r} holds {value!r} in row {row}, which is not a number. Encode it "
+                "as numbers or leave the column out."
+            )
+
+
+def _reject_non_finite(name: Any, column: npt.NDArray[np.float64]) -> None:
+    bad = ~np.isfinite(column)
+    if bad.any():
+        row = int(np.argmax(bad))
+        value = "NaN" if np.isnan(column[row]) else f"{column[row]}"
+        raise ValueError(
+            f"Column {name!r} contains {value} in row {row} ({int(bad.sum())} values are NaN or "
+            "infinity). Impute or drop such rows."
+        )
