@@ -44,7 +44,7 @@ class InformationCriterion:
     Examples
     --------
     >>> InformationCriterion("aic").tables(n_samples=100, m=3)[0].round(2).tolist()
-    [86.37, 85.37, 84.37]
+    [86.36, 85.36, 84.36]
     """
 
     name: str = "bic"

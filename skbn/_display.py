@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._layout import layered_layout
+from skbn._layout import Layout, Point, layered_layout
 
 if TYPE_CHECKING:
     from skbn._learner import GaussianBNLearner
@@ -87,9 +87,9 @@ class NetworkDisplay:
         display : NetworkDisplay
             Itself.
         """
-        positions = layered_layout(self.dag)
+        layout = layered_layout(self.dag)
         if ax is None:
-            ax = _new_axes(positions)
+            ax = _new_axes(layout)
         labels = {
             node: ax.text(
                 *position,
@@ -101,57 +101,69 @@ class NetworkDisplay:
                 zorder=3,
                 bbox={"boxstyle": "round,pad=0.4", "facecolor": "#F3F3F0", "edgecolor": "#777777"},
             )
-            for node, position in positions.items()
+            for node, position in layout.positions.items()
         }
         for (parent, child), weight in _standardised_weights(self.dag).items():
-            _draw_edge(ax, positions, labels, parent, child, weight)
-        xs, ys = zip(*positions.values(), strict=True)
-        ax.set_xlim(min(xs) - 0.6, max(xs) + 0.6)
-        ax.set_ylim(min(ys) - 0.5, max(ys) + 0.5)
+            _draw_edge(ax, layout.routes[parent, child], labels[child], weight)
+        left, right, bottom, top = _extent(layout)
+        ax.set_xlim(left, right)
+        ax.set_ylim(bottom, top)
         ax.set_axis_off()
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
 
 
-def _new_axes(positions: dict[Any, tuple[float, float]]) -> Any:
+def _extent(layout: Layout) -> tuple[float, float, float, float]:
+    points = [*layout.positions.values(), *(p for route in layout.routes.values() for p in route)]
+    xs, ys = zip(*points, strict=True)
+    return min(xs) - 0.7, max(xs) + 0.7, min(ys) - 0.4, max(ys) + 0.4
+
+
+def _new_axes(layout: Layout) -> Any:
     from matplotlib.figure import Figure
 
-    xs, ys = zip(*positions.values(), strict=True)
-    width = max(5.0, 1.5 * (max(xs) - min(xs) + 1))
-    height = max(3.0, 1.0 * (max(ys) - min(ys) + 1))
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure.subplots()
+    left, right, bottom, top = _extent(layout)
+    size = (max(4.0, 1.15 * (right - left)), max(2.0, 0.9 * (top - bottom)))
+    return Figure(figsize=size, layout="constrained").subplots()
 
 
-def _draw_edge(
-    ax: Any,
-    positions: dict[Any, tuple[float, float]],
-    labels: dict[Any, Any],
-    parent: Any,
-    child: Any,
-    weight: float,
-) -> None:
-    from matplotlib.patches import FancyArrowPatch
+def _draw_edge(ax: Any, route: list[Point], child_label: Any, weight: float) -> None:
+    from matplotlib.patches import FancyArrowPatch, PathPatch
+    from matplotlib.path import Path
 
-    # An edge that skips a layer bends, so that it does not run through the nodes there.
-    span = positions[parent][1] - positions[child][1]
-    arrow = FancyArrowPatch(
-        positions[parent],
-        positions[child],
-        arrowstyle="-|>",
-        mutation_scale=12,
-        connectionstyle=f"arc3,rad={0.12 if span > 1 else 0.0}",
-        patchA=labels[parent].get_bbox_patch(),
-        patchB=labels[child].get_bbox_patch(),
-        shrinkA=0,
-        shrinkB=1,
-        linewidth=0.8 + 3 * min(abs(weight), 1),
-        color=_POSITIVE if weight > 0 else _NEGATIVE,
-        alpha=0.8,
-        zorder=2,
+    style: dict[str, Any] = {
+        "linewidth": 0.8 + 3 * min(abs(weight), 1),
+        "color": _POSITIVE if weight > 0 else _NEGATIVE,
+        "capstyle": "butt",
+    }
+    # Quadratic curves between the middles of the route's segments, and an arrow at its end.
+    vertices, codes = [route[0]], [Path.MOVETO]
+    for before, at, after in zip(route, route[1:], route[2:], strict=False):
+        for code, point in ((Path.LINETO, _middle(before, at)), (Path.CURVE3, at)):
+            vertices.append(point)
+            codes.append(code)
+        vertices.append(_middle(at, after))
+        codes.append(Path.CURVE3)
+    if len(route) > 2:
+        ax.add_patch(PathPatch(Path(vertices, codes), fill=False, zorder=1, **style))
+    ax.add_patch(
+        FancyArrowPatch(
+            vertices[-1],
+            route[-1],
+            arrowstyle="-|>",
+            mutation_scale=11,
+            patchB=child_label.get_bbox_patch(),
+            shrinkA=0,
+            shrinkB=1,
+            zorder=2,
+            **style,
+        )
     )
-    ax.add_patch(arrow)
+
+
+def _middle(a: Point, b: Point) -> Point:
+    return (a[0] + b[0]) / 2, (a[1] + b[1]) / 2
 
 
 def _standardised_weights(dag: nx.DiGraph) -> dict[tuple[Any, Any], float]:

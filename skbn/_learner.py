@@ -90,11 +90,11 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
     >>> learner = GaussianBNLearner().fit(wine)
     >>> for parent, child, weight in learner.dag_.edges(data="weight"):
     ...     print(f"{parent} -> {child}: {weight:.3g}")
-    alcohol -> proline: 247
-    proline -> hue: 0.000171
+    alcohol -> proline: 258
     proline -> ash: 0.000195
+    hue -> proline: 391
     >>> round(learner.network_score_, 2)
-    -1472.91
+    -1465.36
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -136,6 +136,7 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
             more memory than there is; if a parameter is not one of those above, or
             differs from that of the LocalScores.
         """
+        self._forget()  # a fit that fails leaves nothing of an earlier one
         scores = self._local_scores(X)
         statistics = scores.statistics
         plan = plan_search(self.n_features_in_, available_memory())
@@ -211,6 +212,13 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
         a grid search picks what predicts held-out rows best.
         """
         return float(self.score_samples(X).mean())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "dag_")
+
+    def _forget(self) -> None:
+        for attribute in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, attribute)
 
     def _rows(self, X: Any) -> npt.NDArray[np.float64]:
         if isinstance(X, LocalScores):

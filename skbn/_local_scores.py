@@ -61,7 +61,7 @@ class LocalScores:
     >>> scores
     <LocalScores of 12 families, 178 rows x 3 columns, criterion='bic', penalty=1>
     >>> round(scores.local_score("proline", ["alcohol"]), 2)
-    -1245.76
+    -1236.13
     """
 
     def __init__(

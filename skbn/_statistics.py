@@ -112,7 +112,7 @@ def sample_statistics(
     norm = np.linalg.norm(centred, axis=0)
     # How much larger a column's entries are than their spread: by so much more than
     # eps do its entries' rounding errors count, relative to its spread.
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         magnification = np.sqrt(n) * np.ldexp(largest, -exponent) / norm
 
     for j in range(m):

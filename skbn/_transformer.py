@@ -67,7 +67,7 @@ class LocalScoreTransformer(
     53248
     >>> intercept, coefficients = scores.coef("flavanoids", ["total_phenols"])
     >>> coefficients.round(3)
-    array([1.379])
+    array([1.38])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = PARAMETER_CONSTRAINTS

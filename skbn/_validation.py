@@ -86,8 +86,6 @@ def check_columns(estimator: BaseEstimator, scores: LocalScores, *, reset: bool)
         estimator.n_features_in_ = m
         if names is not None:
             estimator.feature_names_in_ = names
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
         return
     if m != estimator.n_features_in_:
         raise ValueError(
@@ -128,7 +126,7 @@ def _reject_non_numbers(name: Any, values: npt.NDArray[Any]) -> None:
     for row, value in enumerate(values):
         if isinstance(value, (str, bytes, np.datetime64, np.timedelta64)):
             raise ValueError(
-                f"Column {name!r} holds {value!r} in row {row}, which is not a number. Encode it "
+                f"Column {name!r} holds {str(value)!r} in row {row}, which is not a number. Encode it "
                 "as numbers or leave the column out."
             )
 

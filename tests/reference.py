@@ -1,0 +1,106 @@
+"""The obvious, slow way to each result. Nothing here uses the library."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations, product
+
+import numpy as np
+
+
+def subsets(items):
+    """All subsets, the fewest items first, then in the order of the items."""
+    items = list(items)
+    return list(chain.from_iterable(combinations(items, size) for size in range(len(items) + 1)))
+
+
+def families(m):
+    """All pairs of a child and a tuple of parents."""
+    return [(x, p) for x in range(m) for p in subsets(v for v in range(m) if v != x)]
+
+
+def regression(rows, child, parents):
+    """Intercept, coefficients and residual sum of squares, by least squares on centred rows."""
+    mean = rows.mean(axis=0)
+    centred = rows - mean
+    design = centred[:, list(parents)]
+    coefficients = np.linalg.lstsq(design, centred[:, child], rcond=None)[0]
+    residual = centred[:, child] - design @ coefficients
+    return mean[child] - coefficients @ mean[list(parents)], coefficients, residual @ residual
+
+
+def local_score(rows, child, parents, criterion="bic", penalty=1.0):
+    n = len(rows)
+    rss = regression(rows, child, parents)[2]
+    weight = {"bic": np.log(n) / 2, "aic": 1.0, "loglik": 0.0}[criterion]
+    return -n / 2 * (np.log(2 * np.pi * rss / n) + 1) - penalty * (len(parents) + 2) * weight
+
+
+def all_local_scores(rows, criterion="bic", penalty=1.0):
+    """The score of each family, as a dict."""
+    return {(x, p): local_score(rows, x, p, criterion, penalty) for x, p in families(rows.shape[1])}
+
+
+def best_score_by_dynamic_program(scores, m):
+    """The best network's score, by the best last column of each set of columns."""
+    best_parents = {}
+    for x in range(m):
+        for candidates in subsets(v for v in range(m) if v != x):
+            fewer = (tuple(v for v in candidates if v != c) for c in candidates)
+            best_parents[x, candidates] = max(
+                [scores[x, candidates], *(best_parents[x, some] for some in fewer)]
+            )
+    best = {(): 0.0}
+    for columns in subsets(range(m))[1:]:
+        rests = ((x, tuple(v for v in columns if v != x)) for x in columns)
+        best[columns] = max(best[rest] + best_parents[x, rest] for x, rest in rests)
+    return best[tuple(range(m))]
+
+
+def all_dags(m):
+    """All acyclic networks, each as a tuple with the parents of each column."""
+    choices = [subsets(v for v in range(m) if v != x) for x in range(m)]
+    return [parents for parents in product(*choices) if is_acyclic(parents)]
+
+
+def is_acyclic(parents):
+    """Whether columns can be taken away one after the other, each without parents then."""
+    rest = set(range(len(parents)))
+    while rest:
+        roots = [x for x in rest if rest.isdisjoint(parents[x])]
+        if not roots:
+            return False
+        rest.difference_update(roots)
+    return True
+
+
+def equivalence_class(parents):
+    """What equivalent networks share: which columns are joined, and the colliders."""
+    joined = {frozenset((p, x)) for x, ps in enumerate(parents) for p in ps}
+    colliders = {
+        (a, x, b)
+        for x, ps in enumerate(parents)
+        for a, b in combinations(sorted(ps), 2)
+        if frozenset((a, b)) not in joined
+    }
+    return frozenset(joined), frozenset(colliders)
+
+
+def families_of_order(order):
+    """The regressions that a triangular factor of columns in this order solves."""
+    return {(x, frozenset(order[:i])) for i in range(1, len(order)) for x in order[i:]}
+
+
+def is_first_in_order(parents, others):
+    """Whether a parent set precedes all others: fewer columns, then column by column."""
+    return all((len(parents), tuple(parents)) <= (len(o), tuple(o)) for o in others)
+
+
+def random_network_rows(rng, m, n, edges_per_node=1.5):
+    """Rows of a random sparse linear network, its columns shuffled."""
+    rows = np.zeros((n, m))
+    for j in range(m):
+        rows[:, j] = rng.normal(size=n)
+        for i in range(j):
+            if rng.random() < 2 * edges_per_node / m:
+                rows[:, j] += rng.choice([-1, 1]) * rng.uniform(0.3, 1.2) * rows[:, i]
+    return rows[:, rng.permutation(m)]

@@ -1,0 +1,80 @@
+import networkx as nx
+import numpy as np
+import pytest
+import reference
+from sklearn.datasets import load_wine
+from sklearn.exceptions import NotFittedError
+
+from skbn import GaussianBNLearner, NetworkDisplay
+from skbn._display import _standardised_weights
+from skbn._layout import layered_layout
+
+
+@pytest.fixture(scope="module")
+def learner():
+    return GaussianBNLearner().fit(load_wine(as_frame=True).data)
+
+
+def test_layout_puts_parents_above_children(learner):
+    layout = layered_layout(learner.dag_)
+    for parent, child in learner.dag_.edges:
+        assert layout.positions[parent][1] > layout.positions[child][1]
+        route = layout.routes[parent, child]
+        assert route[0] == layout.positions[parent]
+        assert route[-1] == layout.positions[child]
+        depths = [y for _, y in route]
+        assert depths == list(np.arange(depths[0], depths[-1] - 1, -1))
+    corners = [p for route in layout.routes.values() for p in route[1:-1]]
+    assert len({*layout.positions.values(), *corners}) == len(layout.positions) + len(corners)
+
+
+def test_layout_is_repeatable(learner):
+    assert layered_layout(learner.dag_) == layered_layout(learner.dag_.copy())
+
+
+def test_layout_uncrosses_what_can_be_uncrossed():
+    dag = nx.DiGraph([("a", "y"), ("b", "x"), ("a", "z"), ("b", "w")])
+    positions = layered_layout(dag).positions
+    assert (positions["a"] < positions["b"]) == (
+        max(positions["y"], positions["z"]) < min(positions["x"], positions["w"])
+    )
+
+
+def test_picture_has_all_nodes_and_edges(learner, tmp_path):
+    display = NetworkDisplay.from_estimator(learner)
+    labels = {text.get_text().replace("\n", "_") for text in display.ax_.texts}
+    assert labels == set(learner.dag_)
+    from matplotlib.patches import FancyArrowPatch
+
+    arrows = [patch for patch in display.ax_.patches if isinstance(patch, FancyArrowPatch)]
+    assert len(arrows) == learner.dag_.number_of_edges()
+    display.figure_.savefig(tmp_path / "wine.png")
+    assert (tmp_path / "wine.png").stat().st_size > 10_000
+
+
+def test_weights_are_standardised_by_the_implied_deviations():
+    rows = reference.random_network_rows(np.random.default_rng(0), 5, 300) * [1, 10, 0.1, 5, 2]
+    scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    weights = _standardised_weights(GaussianBNLearner("loglik").fit(rows).dag_)
+    expected = GaussianBNLearner("loglik").fit(scaled).dag_
+    assert list(weights) == list(expected.edges)
+    for (parent, child), weight in weights.items():
+        assert weight == pytest.approx(expected.edges[parent, child]["weight"])
+
+
+def test_given_axes_are_used(learner):
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    assert NetworkDisplay.from_estimator(learner, ax=ax).ax_ is ax
+
+
+def test_single_and_unjoined_nodes():
+    rows = np.random.default_rng(0).normal(size=(500, 4))
+    learner = GaussianBNLearner(penalty=5).fit(rows)
+    assert len(NetworkDisplay.from_estimator(learner).ax_.texts) == 4
+
+
+def test_learner_must_be_fitted():
+    with pytest.raises(NotFittedError):
+        NetworkDisplay.from_estimator(GaussianBNLearner())

@@ -1,0 +1,181 @@
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+
+from skbn import LocalScores, LocalScoreTransformer
+from skbn import _local_scores as module
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return reference.random_network_rows(np.random.default_rng(5), m=6, n=40) * 3 + 7
+
+
+@pytest.fixture(scope="module")
+def scores(rows):
+    return LocalScoreTransformer().fit_transform(pd.DataFrame(rows, columns=list("abcdef")))
+
+
+@pytest.mark.parametrize("m", range(2, 11))
+def test_every_family_equals_least_squares(m):
+    rows = reference.random_network_rows(np.random.default_rng(m), m, n=3 * m + 20)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    array = scores.to_array()
+    assert array.shape == (m, 2 ** (m - 1))
+    n = len(rows)
+    from_log_det = np.full(array.shape, np.nan)
+    for x, parents in reference.families(m):
+        expected = reference.regression(rows, x, parents)[2]
+        assert scores.residual_sum_of_squares(x, parents) == pytest.approx(expected, rel=1e-9)
+        n_parameters = len(parents) + 2
+        log_likelihood = array[x, scores.family_index(x, parents)[1]] + (
+            n_parameters * np.log(n) / 2
+        )
+        rss = n / (2 * np.pi) * np.exp(-2 / n * log_likelihood - 1)
+        assert rss == pytest.approx(expected, rel=1e-9)
+        from_log_det[scores.family_index(x, parents)] = rss
+    assert np.isfinite(from_log_det).all()  # family_index reached all of the array
+
+
+@pytest.mark.parametrize("criterion", ["bic", "aic", "loglik"])
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 2.5])
+def test_criteria(rows, criterion, penalty):
+    scores = LocalScoreTransformer(criterion, penalty=penalty).fit_transform(rows)
+    array = scores.to_array()
+    for (x, parents), expected in reference.all_local_scores(rows, criterion, penalty).items():
+        assert scores.local_score(x, parents) == pytest.approx(expected, abs=1e-9)
+        assert array[scores.family_index(x, parents)] == pytest.approx(expected, abs=1e-9)
+
+
+def test_score_equals_the_density_of_the_fitted_regression(rows):
+    """The formula's constants, by scipy's normal density."""
+    from scipy.stats import norm
+
+    scores = LocalScoreTransformer("loglik").fit_transform(rows)
+    intercept, coefficients = scores.coef(2, [0, 4])
+    residual = rows[:, 2] - intercept - rows[:, [0, 4]] @ coefficients
+    scale = np.sqrt(np.mean(residual**2))
+    assert scores.local_score(2, [0, 4]) == pytest.approx(norm.logpdf(residual, 0, scale).sum())
+
+
+def test_coef_equals_least_squares_in_the_given_order(rows, scores):
+    for parents in [[], [0], [3, 1], [5, 0, 2, 4]]:
+        child = 1 if 1 not in parents else 2
+        intercept, coefficients = scores.coef(child, parents)
+        expected = reference.regression(rows, child, parents)
+        assert intercept == pytest.approx(expected[0])
+        np.testing.assert_allclose(coefficients, expected[1])
+
+
+def test_columns_by_name_or_number(scores):
+    assert scores.local_score("c", ["a", "f"]) == scores.local_score(2, [0, 5])
+    assert scores.local_score(np.int64(2), ("a", 5)) == scores.local_score(2, [0, 5])
+    assert scores.n_families == 6 * 2**5
+
+
+@pytest.mark.parametrize(
+    ("child", "parents", "error", "message"),
+    [
+        ("z", [], ValueError, "no column 'z'; the columns are"),
+        (6, [], ValueError, "no column 6; the columns' numbers are 0 to 5"),
+        (-1, [], ValueError, "no column -1"),
+        (True, [], ValueError, "no column True"),
+        (1.0, [], TypeError, r"by its name or its number; got 1\.0"),
+        ("a", ["a"], ValueError, "'a' cannot be a parent of itself"),
+        ("a", ["b", 1], ValueError, r"given once; got the columns \['b', 'b'\]"),
+        ("a", "bc", TypeError, "must be a list of columns; got the string 'bc'"),
+    ],
+)
+def test_bad_families_are_named(scores, child, parents, error, message):
+    for method in (scores.local_score, scores.residual_sum_of_squares, scores.coef):
+        with pytest.raises(error, match=message):
+            method(child, parents)
+
+
+def test_network_score_is_the_sum_of_its_families(scores):
+    dag = nx.DiGraph([("a", "b"), ("b", "c"), ("a", "c")])
+    dag.add_nodes_from("fed")
+    expected = scores.local_score("b", ["a"]) + scores.local_score("c", ["a", "b"])
+    expected += sum(scores.local_score(x) for x in "adef")
+    assert scores.network_score(dag) == pytest.approx(expected)
+    numbered = nx.relabel_nodes(dag, {name: i for i, name in enumerate("abcdef")})
+    assert scores.network_score(numbered) == scores.network_score(dag)
+
+
+def test_bad_networks_are_named(scores):
+    empty = nx.DiGraph()
+    empty.add_nodes_from("abcdef")
+    cyclic = empty.copy()
+    nx.add_cycle(cyclic, "ace")
+    with pytest.raises(ValueError, match=r"it has the cycle \['a', 'c', 'e'\]"):
+        scores.network_score(cyclic)
+    few = empty.copy()
+    few.remove_node("d")
+    with pytest.raises(ValueError, match=r"no node for the columns \['d'\]"):
+        scores.network_score(few)
+    many = empty.copy()
+    many.add_node("g")
+    with pytest.raises(ValueError, match="no column 'g'"):
+        scores.network_score(many)
+    many = empty.copy()
+    many.add_node(0)
+    with pytest.raises(ValueError, match="twice"):
+        scores.network_score(many)
+    with pytest.raises(TypeError, match=r"must be a networkx\.DiGraph; got Graph"):
+        scores.network_score(nx.Graph(empty))
+
+
+def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("computed too early")
+
+    monkeypatch.setattr(module, "sample_statistics", refuse)
+    monkeypatch.setattr(module, "log_determinants", refuse)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    np.testing.assert_array_equal(np.asarray(scores), rows)
+    assert len(scores) == 40
+    assert "192 families, 40 rows x 6 columns" in repr(scores)
+
+
+def test_single_families_need_no_table(rows, monkeypatch):
+    monkeypatch.setattr(module, "log_determinants", None)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    assert np.isfinite(scores.local_score(0, [1, 2]))
+
+
+def test_2_to_the_m_numbers_are_stored(scores):
+    scores.to_array()
+    assert scores.log_determinants.shape == (2**6,)
+    assert scores.log_determinants is scores.log_determinants
+    kept = [v for v in vars(scores).values() if isinstance(v, np.ndarray) and v.dtype == float]
+    assert sum(v.size for v in kept) == 40 * 6 + 2**6
+
+
+def test_rows_stay_what_they_were(rows):
+    table = rows.copy()
+    scores = LocalScoreTransformer().fit_transform(table)
+    table[:] = 0
+    np.testing.assert_array_equal(np.asarray(scores), rows)
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(scores)[0, 0] = 1
+
+
+def test_rows_can_be_taken(rows, scores):
+    np.testing.assert_array_equal(scores[3], rows[3])
+    half = scores[20:]
+    assert isinstance(half, LocalScores)
+    assert half.shape == (20, 6)
+    assert half.local_score("a", ["b"]) == pytest.approx(
+        reference.local_score(rows[20:], 0, [1]), abs=1e-9
+    )
+
+
+def test_memory_is_asked_for_before_it_is_taken(scores, monkeypatch):
+    monkeypatch.setattr("skbn._memory.available_memory", lambda: 100)
+    few = scores[:30]
+    with pytest.raises(ValueError, match=r"2\*\*6 log-determinants needs 512 bytes.*100 bytes"):
+        few.log_determinants  # noqa: B018
+    with pytest.raises(ValueError, match=r"all local scores needs 3,072 bytes.*100 bytes"):
+        few.to_array()

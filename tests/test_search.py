@@ -1,0 +1,141 @@
+"""The kernels of the search against NumPy and plain Python, and the plan of its memory."""
+
+import numpy as np
+import pytest
+import reference
+
+from skbn._search import _exact
+from skbn._search._exact import best_network_scores, exact_search
+from skbn._search._plan import SearchPlan, plan_search
+from skbn._search._walk_back import best_local_score, first_best_parents
+from skbn._search._zeta import max_zeta
+from skbn._subsets import mask_of, members_of
+
+TABLES = {
+    "as BIC": lambda m: np.array([-3.0 * np.arange(m), np.full(m, 50.0), np.full(m, -50.0)]),
+    "all varying": lambda m: np.random.default_rng(m).normal(size=(3, m)),
+}
+
+
+def random_log_det(m, seed=0):
+    log_det = np.random.default_rng(seed).normal(size=1 << m)
+    log_det[0] = 0
+    return log_det
+
+
+def local_scores(log_det, tables, m):
+    scores = {}
+    for x, parents in reference.families(m):
+        subset = mask_of(parents)
+        c, a0, a1 = tables[:, len(parents)]
+        scores[x, parents] = c + a0 * log_det[subset] + a1 * log_det[subset | 1 << x]
+    return scores
+
+
+@pytest.mark.parametrize("n_bits", range(1, 12))
+def test_max_zeta_over_any_bits(n_bits):
+    rng = np.random.default_rng(n_bits)
+    for first in range(n_bits):
+        for last in range(first, n_bits + 1):
+            table = rng.normal(size=1 << n_bits)
+            expected = table.copy()
+            for bit in range(first, last):
+                pairs = expected.reshape(-1, 2, 1 << bit)
+                pairs[:, 1] = pairs.max(axis=1)
+            max_zeta(table, first, last)
+            np.testing.assert_array_equal(table, expected)
+
+
+def test_max_zeta_keeps_minus_infinity():
+    table = np.full(64, -np.inf)
+    table[5] = 1.0
+    max_zeta(table, 0, 6)
+    np.testing.assert_array_equal(table, [1.0 if i & 5 == 5 else -np.inf for i in range(64)])
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("m", range(2, 9))
+def test_optimum_is_that_of_the_dynamic_program(m, kind):
+    log_det, tables = random_log_det(m), TABLES[kind](m)
+    scores = local_scores(log_det, tables, m)
+    result = exact_search(log_det, tables, SearchPlan(m, 0))
+    assert result.score == pytest.approx(
+        reference.best_score_by_dynamic_program(scores, m), rel=1e-12
+    )
+    parents = tuple(tuple(members_of(mask)) for mask in result.parents)
+    assert reference.is_acyclic(parents)
+    own = sum(scores[x, ps] for x, ps in enumerate(parents))
+    assert own == pytest.approx(result.score, rel=1e-12)
+
+
+@pytest.mark.parametrize("m", [4, 9, 12])
+def test_plan_changes_no_bit(m, monkeypatch):
+    log_det, tables = random_log_det(m), TABLES["all varying"](m)
+    expected = exact_search(log_det, tables, SearchPlan(m, 0))
+    for n_outer in range(min(m - 1, 5)):
+        for block_bits in range(2, m - n_outer + 1):
+            for width_bits in range(block_bits):
+                plan = FixedPlan(m, n_outer, block_bits, 1 << width_bits)
+                assert exact_search(log_det, tables, plan) == expected
+
+
+class FixedPlan(SearchPlan):
+    """A plan with blocks of any size, which a plan for the machine would not choose."""
+
+    block_bits = width = None
+
+    def __init__(self, n_columns, n_outer, block_bits, width):
+        super().__init__(n_columns, n_outer)
+        object.__setattr__(self, "block_bits", block_bits)
+        object.__setattr__(self, "width", width)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_outer", range(5))
+def test_plan_changes_no_bit_of_many_columns(n_outer):
+    m = 18
+    log_det, tables = random_log_det(m), TABLES["all varying"](m)
+    expected = exact_search(log_det, tables, SearchPlan(m, 0))
+    assert exact_search(log_det, tables, SearchPlan(m, n_outer), n_jobs=2) == expected
+
+
+def test_threads_change_no_bit():
+    m = 20
+    log_det, tables = random_log_det(m), TABLES["as BIC"](m)
+    spread = _exact._spread(tables, SearchPlan(m, 1).width)
+    one, three = (
+        best_network_scores(log_det, spread, SearchPlan(m, 1), n_jobs) for n_jobs in (1, 3)
+    )
+    np.testing.assert_array_equal(one, three)
+
+
+@pytest.mark.parametrize("width", [1, 4, 32])
+def test_best_local_score_and_first_best_parents(width):
+    m = 7
+    log_det, tables = random_log_det(m).round(1), TABLES["as BIC"](m)
+    spread = _exact._spread(tables, width)
+    scores = local_scores(log_det, tables, m)
+    several_tied = 0
+    for child, candidates in reference.families(m):
+        best = max(scores[child, p] for p in reference.subsets(candidates))
+        assert best_local_score(log_det, spread, child, mask_of(candidates)) == best
+        tied = [p for p in reference.subsets(candidates) if scores[child, p] >= best - 30]
+        chosen = first_best_parents(log_det, spread, child, mask_of(candidates), best - 30)
+        assert reference.is_first_in_order(members_of(chosen), tied)
+        several_tied += len(tied) > 1
+    assert several_tied > 100
+
+
+def test_lean_plans_take_less_memory():
+    sizes = [SearchPlan(26, n_outer).n_bytes for n_outer in range(7)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert SearchPlan(3, 0).n_bytes == 8 * (8 + 8 + 3 * 4)
+
+
+def test_plan_fits_the_memory_or_says_what_is_missing():
+    roomy = plan_search(26, 2**40)
+    tight = plan_search(26, roomy.n_bytes - 1)
+    assert tight.n_outer > roomy.n_outer
+    assert tight.n_bytes < roomy.n_bytes
+    with pytest.raises(ValueError, match=r"40 columns needs [\d,]{18,} bytes.* 1,000 bytes are"):
+        plan_search(40, 1000)

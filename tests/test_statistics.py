@@ -1,0 +1,157 @@
+"""The statistics of a table: published regressions, and tables that are refused."""
+
+import numpy as np
+import pytest
+import reference
+
+from skbn import GaussianBNLearner, LocalScoreTransformer
+from skbn._statistics import sample_statistics
+
+# J. W. Longley (1967), JASA 62, 819-841: employment on price deflator, gross national
+# product, unemployed, armed forces, population, year. The certified regression is that
+# of the NIST Statistical Reference Datasets.
+LONGLEY = np.array(
+    [
+        [60323, 83.0, 234289, 2356, 1590, 107608, 1947],
+        [61122, 88.5, 259426, 2325, 1456, 108632, 1948],
+        [60171, 88.2, 258054, 3682, 1616, 109773, 1949],
+        [61187, 89.5, 284599, 3351, 1650, 110929, 1950],
+        [63221, 96.2, 328975, 2099, 3099, 112075, 1951],
+        [63639, 98.1, 346999, 1932, 3594, 113270, 1952],
+        [64989, 99.0, 365385, 1870, 3547, 115094, 1953],
+        [63761, 100.0, 363112, 3578, 3350, 116219, 1954],
+        [66019, 101.2, 397469, 2904, 3048, 117388, 1955],
+        [67857, 104.6, 419180, 2822, 2857, 118734, 1956],
+        [68169, 108.4, 442769, 2936, 2798, 120445, 1957],
+        [66513, 110.8, 444546, 4681, 2637, 121950, 1958],
+        [68655, 112.6, 482704, 3813, 2552, 123366, 1959],
+        [69564, 114.2, 502601, 3931, 2514, 125368, 1960],
+        [69331, 115.7, 518173, 4806, 2572, 127852, 1961],
+        [70551, 116.9, 554894, 4007, 2827, 130081, 1962],
+    ]
+)
+LONGLEY_INTERCEPT = -3482258.63459582
+LONGLEY_COEFFICIENTS = [
+    15.0618722713733,
+    -0.358191792925910e-01,
+    -2.02022980381683,
+    -1.03322686717359,
+    -0.511041056535807e-01,
+    1829.15146461355,
+]
+LONGLEY_RSS = 836424.055505915
+
+
+def test_certified_regression_of_longley():
+    scores = LocalScoreTransformer().fit_transform(LONGLEY)
+    intercept, coefficients = scores.coef(0, range(1, 7))
+    assert intercept == pytest.approx(LONGLEY_INTERCEPT, rel=1e-9)
+    np.testing.assert_allclose(coefficients, LONGLEY_COEFFICIENTS, rtol=1e-8)
+    assert scores.residual_sum_of_squares(0, range(1, 7)) == pytest.approx(LONGLEY_RSS, rel=1e-9)
+    n = len(LONGLEY)
+    expected = -n / 2 * (np.log(2 * np.pi * LONGLEY_RSS / n) + 1) - 4 * np.log(n)
+    row, column = scores.family_index(0, range(1, 7))
+    assert scores.to_array()[row, column] == pytest.approx(expected, abs=1e-7)
+
+
+def test_mean_and_scale_of_a_large_offset():
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    shifted = rows + 2.0**40
+    rows = shifted - 2.0**40
+    statistics = sample_statistics(shifted, [0, 1])
+    centred = rows - rows.mean(axis=0)
+    np.testing.assert_allclose(statistics.scale, np.linalg.norm(centred, axis=0), rtol=1e-14)
+    np.testing.assert_allclose(statistics.mean, shifted.mean(axis=0), rtol=1e-15)
+
+
+def table(m=4, n=30):
+    return np.random.default_rng(0).normal(size=(n, m))
+
+
+def refused(rows, message, columns=None):
+    import pandas as pd
+
+    X = rows if columns is None else pd.DataFrame(rows, columns=columns)
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner().fit(X)
+    with pytest.raises(ValueError, match=message):
+        _ = LocalScoreTransformer().fit_transform(X).log_determinants
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -3e200, 1e-300])
+def test_zero_variance(value):
+    rows = table()
+    rows[:, 2] = value
+    refused(rows, "Column 2 has zero variance: all its values equal .* Leave it out")
+    refused(rows, "Column 'c' has zero variance", list("abcd"))
+
+
+def test_variance_of_rounding_errors_only():
+    rows = table()
+    rows[:, 1] = 0.3
+    rows[::2, 1] = 0.1 + 0.2
+    refused(rows, "Column 1 has zero variance")
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_variance_out_of_range(unit):
+    rows = table()
+    rows[:, 3] *= unit
+    refused(rows, "Column 3 has values up to .* other units")
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_no_more_rows_than_columns(n):
+    refused(table(m=4, n=n), f"n_samples = {n} rows for 4 columns.*unbounded")
+
+
+def test_one_row_more_than_columns_suffices():
+    assert len(GaussianBNLearner().fit(table(m=4, n=5)).dag_) == 4
+
+
+def test_equal_columns():
+    rows = table()
+    rows[:, 3] = rows[:, 1]
+    refused(rows, r"Column 3 is collinear with others: 3 = 1 \* 1 \+ constant")
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("unit", [1e-100, 1.0, 1e9])
+def test_linear_combination(offset, unit):
+    rows = table(m=5)
+    rows[:, 2] = unit * (2 * rows[:, 0] - 0.5 * rows[:, 4] + offset)
+    a, e = f"{2 * unit:g}".replace("+", r"\+"), f"{0.5 * unit:g}".replace("+", r"\+")
+    # the last of the columns is the one that adds nothing
+    relation = r"'e' = .* \* 'a' - .* \* 'c' \+ constant"
+    refused(rows, f"Column 'e' is collinear with others: {relation}", list("abcde"))
+    with pytest.raises(ValueError, match="collinear") as refusal:
+        GaussianBNLearner().fit(rows[:, [0, 4, 2]])
+    assert f"2 = {a} * 0 - {e} * 1 + constant".replace("\\", "") in str(refusal.value)
+
+
+def test_shares_that_add_up_to_one():
+    rows = np.random.default_rng(0).dirichlet(np.ones(6), size=100)
+    refused(rows, r"5 = - 1 \* 0 - 1 \* 1 - 1 \* 2 - 1 \* 3 - 1 \* 4 \+ constant")
+
+
+@pytest.mark.parametrize("noise", [1e-3, 1e-6, 1e-9, 1e-11])
+def test_nearly_collinear_columns_are_right(noise):
+    rows = table(n=100)
+    rows[:, 3] = rows[:, 0] + noise * rows[:, 3]
+    scores = LocalScoreTransformer().fit_transform(rows)
+    expected = reference.regression(rows, 3, [0])[2]
+    assert scores.residual_sum_of_squares(3, [0]) == pytest.approx(expected, rel=1e-3)
+    array = scores.to_array()
+    assert array[scores.family_index(3, [0])] == pytest.approx(scores.local_score(3, [0]), abs=0.1)
+    assert GaussianBNLearner().fit(rows).dag_.number_of_edges() >= 1
+
+
+def test_collinear_up_to_rounding():
+    rows = table()
+    rows[:, 3] = rows[:, 0] * (1 + 1e-15) + 1e8
+    refused(rows, r"Column 3 is collinear with others: 3 = 1 \* 0 \+ constant")
+
+
+def test_large_offset_of_independent_columns_is_no_collinearity():
+    rows = table(n=2000) + 1e8
+    assert len(GaussianBNLearner().fit(rows).dag_) == 4

@@ -1,0 +1,215 @@
+"""Bad input: each error names the column or the parameter, the value and the remedy."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from skbn import GaussianBNLearner, LocalScoreTransformer
+
+ESTIMATORS = [GaussianBNLearner, LocalScoreTransformer]
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
+
+
+def table(m=3, n=20):
+    return np.random.default_rng(0).normal(size=(n, m))
+
+
+def frame(**columns):
+    rows = table()
+    return pd.DataFrame({"a": rows[:, 0], "b": rows[:, 1], "c": rows[:, 2], **columns})
+
+
+@each_estimator
+@pytest.mark.parametrize(("value", "text"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "-inf")])
+def test_not_finite(estimator, value, text):
+    rows = table()
+    rows[[4, 7], 1] = value
+    message = rf"contains {text} in row 4 \(2 values are NaN or infinity\)\. Impute or drop"
+    with pytest.raises(ValueError, match=f"Column 1 {message}"):
+        estimator().fit(rows)
+    with pytest.raises(ValueError, match=f"Column 'b' {message}"):
+        estimator().fit(pd.DataFrame(rows, columns=list("abc")))
+
+
+@each_estimator
+def test_missing_values_of_frames(estimator):
+    with pytest.raises(ValueError, match="Column 'd' contains NaN in row 2"):
+        estimator().fit(frame(d=pd.array([1, 2, None, 4] * 5, dtype="Int64")))
+    rows = pl.DataFrame({"a": [1.0, 2, 4], "b": [3.0, None, 5]})
+    with pytest.raises(ValueError, match="Column 'b' contains NaN in row 1"):
+        estimator().fit(rows)
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["red", "green"] * 10,
+        pd.Categorical(["red", "green"] * 10),
+        pd.array(["red", "green"] * 10, dtype="string"),
+    ],
+)
+def test_strings(estimator, values):
+    with pytest.raises(ValueError, match="Column 'd' holds 'red' in row 0, which is not a number"):
+        estimator().fit(frame(d=values))
+
+
+@each_estimator
+def test_strings_in_arrays(estimator):
+    with pytest.raises(ValueError, match="Column 1 holds 'x' in row 1"):
+        estimator().fit([[1, 2.0], [3, "x"], [4, 5]])
+    with pytest.raises(ValueError, match=r"Column 0 holds .*'1' in row 0.*Encode it"):
+        estimator().fit(np.array([["1", "2"], ["3", "5"], ["8", "9"]]))
+    with pytest.raises(ValueError, match="Column 'd' holds 'red'"):
+        estimator().fit(pl.DataFrame({"a": [1, 2], "d": ["red", "green"]}))
+
+
+@each_estimator
+def test_dates(estimator):
+    with pytest.raises(ValueError, match="Column 'd' holds .*2020-01-01.* not a number"):
+        estimator().fit(frame(d=pd.date_range("2020-01-01", periods=20)))
+
+
+@each_estimator
+def test_duplicate_names(estimator):
+    with pytest.raises(ValueError, match=r"\['a'\] are given more than once. Rename"):
+        estimator().fit(pd.DataFrame(table(), columns=["a", "b", "a"]))
+
+
+@each_estimator
+def test_one_column(estimator):
+    with pytest.raises(ValueError, match=r"1 feature\(s\).*minimum of 2"):
+        estimator().fit(table(m=1))
+
+
+def test_one_column_of_local_scores():
+    scores = LocalScoreTransformer().fit_transform(table())
+    one = type(scores)(np.asarray(scores)[:, :1], scores.criterion)
+    with pytest.raises(ValueError, match="needs at least 2 columns; the LocalScores have 1"):
+        GaussianBNLearner().fit(one)
+
+
+@each_estimator
+def test_one_row(estimator):
+    with pytest.raises(ValueError, match=r"1 sample\(s\).*minimum of 2"):
+        estimator().fit(table(n=1))
+
+
+@each_estimator
+@pytest.mark.parametrize("X", [np.zeros(5), np.zeros((2, 3, 4)), 7, None, "table.csv"])
+def test_no_table(estimator, X):
+    with pytest.raises(ValueError):  # noqa: PT011 - in scikit-learn's words
+        estimator().fit(X)
+
+
+@each_estimator
+def test_ragged_rows(estimator):
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        estimator().fit([[1, 2], [3]])
+
+
+@each_estimator
+def test_complex_numbers(estimator):
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        estimator().fit(table() + 1j)
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"criterion": "bci"}, r"'criterion' parameter.*'bic'.*Got 'bci' instead"),
+        ({"criterion": 3}, "'criterion' parameter.*Got 3 instead"),
+        ({"penalty": -0.5}, r"'penalty' parameter.*\[0\.0, inf\).*Got -0\.5 instead"),
+        ({"penalty": np.nan}, "'penalty' parameter.*Got nan instead"),
+        ({"penalty": np.inf}, "'penalty' parameter.*Got inf instead"),
+        ({"penalty": "1"}, "'penalty' parameter.*Got '1' instead"),
+        ({"n_jobs": 1.5}, "'n_jobs' parameter.*Got 1.5 instead"),
+    ],
+)
+def test_parameters(estimator, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        estimator(**parameters).fit(table())
+
+
+@pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
+def test_learner_before_fit(method):
+    with pytest.raises(NotFittedError, match="GaussianBNLearner instance is not fitted yet"):
+        getattr(GaussianBNLearner(), method)(table())
+
+
+def test_transformer_before_fit():
+    with pytest.raises(NotFittedError, match="LocalScoreTransformer instance is not fitted yet"):
+        LocalScoreTransformer().transform(table())
+
+
+@pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
+def test_other_columns_than_those_of_fit(method):
+    learner = GaussianBNLearner().fit(frame())
+    call = getattr(learner, method)
+    with pytest.raises(ValueError, match="- c"):
+        call(frame()[["a", "b"]])
+    with pytest.raises(ValueError, match="must be in the same order"):
+        call(frame()[["b", "a", "c"]])
+    with pytest.raises(ValueError, match="- d"):
+        call(frame().rename(columns={"c": "d"}))
+
+
+@pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
+def test_another_number_of_columns(method):
+    learner = GaussianBNLearner().fit(table())
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* expecting 3"):
+        getattr(learner, method)(table()[:, :2])
+
+
+@pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
+def test_other_columns_of_local_scores(method):
+    learner = GaussianBNLearner().fit(frame())
+    call = getattr(learner, method)
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* expecting 3"):
+        call(LocalScoreTransformer().fit_transform(frame()[["a", "b"]]))
+    with pytest.raises(ValueError, match=r"\['a', 'b', 'c'\]; got \['b', 'a', 'c'\]"):
+        call(LocalScoreTransformer().fit_transform(frame()[["b", "a", "c"]]))
+    assert call(LocalScoreTransformer().fit_transform(frame())) is not None
+
+
+def test_transformer_is_held_to_its_columns():
+    transformer = LocalScoreTransformer().fit(frame())
+    with pytest.raises(ValueError, match="must be in the same order"):
+        transformer.transform(frame()[["b", "a", "c"]])
+
+
+def test_criterion_of_the_local_scores_is_not_overruled():
+    scores = LocalScoreTransformer("aic", penalty=2).fit_transform(table())
+    for learner in (
+        GaussianBNLearner(),
+        GaussianBNLearner("aic"),
+        GaussianBNLearner(penalty=2.0),
+        GaussianBNLearner("aic", penalty=2),
+    ):
+        fitted = learner.fit(scores).criterion_
+        assert (fitted.name, fitted.penalty) == ("aic", 2.0)
+    with pytest.raises(ValueError, match=r"criterion='bic' was asked for.*criterion='aic'"):
+        GaussianBNLearner("bic").fit(scores)
+    with pytest.raises(ValueError, match=r"penalty=1\.0 was asked for.*penalty=2\.0"):
+        GaussianBNLearner(penalty=1.0).fit(scores)
+
+
+def test_memory_is_asked_for_before_the_search(monkeypatch):
+    monkeypatch.setattr("skbn._learner.available_memory", lambda: 10**9)
+    monkeypatch.setattr("skbn._local_scores.log_determinants", None)
+    rows = table(m=32, n=40)
+    with pytest.raises(ValueError, match=r"over 32 columns needs [\d,]+ bytes.*1,000,000,000"):
+        GaussianBNLearner().fit(rows)
+
+
+@pytest.mark.parametrize("learner", [GaussianBNLearner(), GaussianBNLearner().fit(table(4))])
+def test_nothing_is_fitted_by_a_fit_that_fails(learner):
+    rows = table()
+    rows[:, 1] = rows[:, 0]
+    with pytest.raises(ValueError, match="collinear"):
+        learner.fit(rows)
+    with pytest.raises(NotFittedError):
+        learner.predict()
