@@ -126,8 +126,8 @@ def _reject_non_numbers(name: Any, values: npt.NDArray[Any]) -> None:
     for row, value in enumerate(values):
         if isinstance(value, (str, bytes, np.datetime64, np.timedelta64)):
             raise ValueError(
-                f"Column {name!r} holds {str(value)!r} in row {row}, which is not a number. Encode it "
-                "as numbers or leave the column out."
+                f"Column {name!r} holds {str(value)!r} in row {row}, which is not a number. Encode "
+                "it as numbers or leave the column out."
             )
 
 

@@ -68,7 +68,7 @@ def test_strings_in_arrays(estimator):
 
 @each_estimator
 def test_dates(estimator):
-    with pytest.raises(ValueError, match="Column 'd' holds .*2020-01-01.* not a number"):
+    with pytest.raises(ValueError, match=r"Column 'd' holds .*2020-01-01.* not a number"):
         estimator().fit(frame(d=pd.date_range("2020-01-01", periods=20)))
 
 
