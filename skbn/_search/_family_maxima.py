@@ -9,6 +9,8 @@ bits, on which the search's next step transforms each block as it reads it.
 
 from __future__ import annotations
 
+import math
+
 from skbn._compile import kernel
 from skbn._search._larger import larger
 from skbn._search._zeta import max_zeta
@@ -39,30 +41,39 @@ def fill_family_maxima(log_det, tables, child, n_inner, fixed, low_bits, tile, t
         Index: the inner columns of the parent set, the child's bit removed.
     """
     width = tables.shape[2]
-    n_rows = tile.size // width
     row_length = 1 << low_bits
-    width_bits = 0
-    while 1 << width_bits < width:
-        width_bits += 1
-    rows = tile.reshape(n_rows, width)
     for column in range(0, row_length, width):
-        for row in range(n_rows):
-            max_local_score_row(
-                log_det, tables, child, n_inner, fixed, row * row_length + column, rows[row]
-            )
-        high_bits = 0
-        while 1 << high_bits < n_rows:
-            high_bits += 1
-        max_zeta(tile, width_bits, width_bits + high_bits)
-        for row in range(n_rows):
-            start = row * row_length + column
-            table[start : start + width] = rows[row]
+        index = column
+        for start in range(0, tile.size, width):
+            row = tile[start : start + width]
+            max_local_score_row(log_det, tables, child, n_inner, fixed, index, row)
+            index += row_length
+        max_zeta(tile, _bit_length(width - 1), _bit_length(tile.size - 1))
+        index = column
+        for start in range(0, tile.size, width):
+            _copy(tile[start : start + width], table[index : index + width])
+            index += row_length
+
+
+@kernel
+def _bit_length(number):
+    bits = 0
+    while number >> bits:
+        bits += 1
+    return bits
+
+
+@kernel
+def _copy(source, target):
+    for i in range(source.size):
+        target[i] = source[i]
 
 
 @kernel
 def max_local_score_row(log_det, tables, child, n_inner, fixed, index, row):
     """Set a row of neighbouring parent sets to their best over subsets of `fixed`."""
-    row[:] = -float("inf")
+    for i in range(row.size):
+        row[i] = -math.inf
     inner = insert_zero_bit(index, child)
     size = popcount(index)
     subset = fixed
