@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._layout import Layout, Point, layered_layout
@@ -18,6 +17,7 @@ __all__ = ["NetworkDisplay"]
 
 # Okabe & Ito (2008): told apart by colour-blind readers, and in grey by width alone.
 _POSITIVE, _NEGATIVE = "#0072B2", "#D55E00"
+_LINE_LENGTH = 14  # of a node's name
 
 
 class NetworkDisplay:
@@ -33,7 +33,12 @@ class NetworkDisplay:
     Parameters
     ----------
     dag : networkx.DiGraph
-        With the attributes that `GaussianBNLearner` gives its `dag_`.
+        Acyclic, with the attributes that `GaussianBNLearner` gives its `dag_`.
+
+    Raises
+    ------
+    ValueError
+        If it is not such a graph.
 
     Attributes
     ----------
@@ -50,6 +55,15 @@ class NetworkDisplay:
     """
 
     def __init__(self, dag: nx.DiGraph) -> None:
+        if not isinstance(dag, nx.DiGraph) or not dag or not nx.is_directed_acyclic_graph(dag):
+            raise ValueError(f"dag must be an acyclic networkx.DiGraph with nodes; got {dag}.")
+        bare = [node for node, data in dag.nodes(data=True) if "noise_variance" not in data]
+        bare += [(a, b) for a, b, data in dag.edges(data=True) if "weight" not in data]
+        if bare:
+            raise ValueError(
+                "dag must have the attributes noise_variance of nodes and weight of edges; "
+                f"{bare[0]!r} has not."
+            )
         self.dag = dag
 
     @classmethod
@@ -70,8 +84,15 @@ class NetworkDisplay:
         ------
         sklearn.exceptions.NotFittedError
             If the learner is not fitted.
+        TypeError
+            If it is no learner.
         """
         check_is_fitted(estimator)
+        if not hasattr(estimator, "dag_"):
+            raise TypeError(
+                f"estimator must be a GaussianBNLearner; got {type(estimator).__name__}. Of a "
+                "pipeline, give its last step."
+            )
         return cls(estimator.dag_).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
@@ -93,7 +114,8 @@ class NetworkDisplay:
         labels = {
             node: ax.text(
                 *position,
-                str(node).replace("_", "\n", 1),
+                _label(node),
+                parse_math=False,
                 ha="center",
                 va="center",
                 fontsize=9,
@@ -166,16 +188,25 @@ def _middle(a: Point, b: Point) -> Point:
     return (a[0] + b[0]) / 2, (a[1] + b[1]) / 2
 
 
+def _label(node: Any) -> str:
+    """Break a long name into lines at its underscores."""
+    first, *parts = str(node).split("_")
+    lines = [first]
+    for part in parts:
+        if len(lines[-1]) + 1 + len(part) > _LINE_LENGTH:
+            lines.append(part)
+        else:
+            lines[-1] += f"_{part}"
+    return "\n".join(lines)
+
+
 def _standardised_weights(dag: nx.DiGraph) -> dict[tuple[Any, Any], float]:
-    deviation = dict(zip(dag, np.sqrt(_variances(dag)), strict=True))
-    return {
-        (parent, child): weight * deviation[parent] / deviation[child]
-        for parent, child, weight in dag.edges(data="weight")
-    }
-
-
-def _variances(dag: nx.DiGraph) -> npt.NDArray[np.float64]:
-    """Return the variance of each node that the network implies."""
-    noise = np.array([dag.nodes[node]["noise_variance"] for node in dag])
-    effects = np.linalg.inv(np.eye(len(dag)) - nx.to_numpy_array(dag))
-    return noise @ effects**2
+    """Return each edge's weight in units of the standard deviations that the network implies."""
+    # In units of each node's noise, so that no variance over- or underflows.
+    noise = np.sqrt([dag.nodes[node]["noise_variance"] for node in dag])
+    weights = nx.to_numpy_array(dag) * noise[:, np.newaxis] / noise
+    effects = np.linalg.inv(np.eye(len(dag)) - weights)
+    deviation = np.linalg.norm(effects, axis=0)
+    weights *= deviation[:, np.newaxis] / deviation
+    index = {node: i for i, node in enumerate(dag)}
+    return {(a, b): float(weights[index[a], index[b]]) for a, b in dag.edges}

@@ -151,7 +151,7 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
         self.dag_ = dag
         self.network_score_ = network_score
         self.coef_, self.intercept_, self.noise_variance_ = parameters
-        self.mean_ = statistics.mean
+        self.mean_ = statistics.mean.copy()
         return self
 
     def predict(self, X: Any = None) -> nx.DiGraph:

@@ -257,7 +257,7 @@ class LocalScores:
             As `log_determinants`.
         """
         m = self.shape[1]
-        require_memory(_BYTES * (self.n_families + (3 << m)), "The array of all local scores")
+        require_memory(_BYTES * (self.n_families + (4 << m)), "The array of all local scores")
         log_det = self.log_determinants
         constant, without, within = self.score_tables
         index = np.arange(1 << (m - 1))

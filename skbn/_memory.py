@@ -8,18 +8,23 @@ import psutil
 
 __all__ = ["available_memory", "require_memory"]
 
+_FOR_OTHERS = 0.05
 _CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int:
-    """Return the bytes available without swapping, within a container's limit if there is one."""
+    """Return the bytes that may be taken without swapping, with room for other processes.
+
+    Within a container's limit if there is one.
+    """
     available = psutil.virtual_memory().available
     try:
         limit = int((_CONTROL_GROUP / "memory.max").read_text())
         used = int((_CONTROL_GROUP / "memory.current").read_text())
+        available = min(available, max(limit - used, 0))
     except (OSError, ValueError):  # no control group, or no limit ("max")
-        return available
-    return min(available, max(limit - used, 0))
+        pass
+    return int(available * (1 - _FOR_OTHERS))
 
 
 def require_memory(n_bytes: int, purpose: str) -> None:

@@ -30,7 +30,9 @@ class Threads:
 
     def __init__(self, n_jobs: int | None, n_columns: int) -> None:
         self.n_threads = 1 if n_columns < _FEWEST_COLUMNS else effective_n_jobs(n_jobs)
-        self._parallel = Parallel(n_jobs=self.n_threads, require="sharedmem", batch_size=1)
+        self._parallel = Parallel(
+            n_jobs=self.n_threads, prefer="threads", require="sharedmem", batch_size=1
+        )
 
     def __enter__(self) -> Self:
         if self.n_threads > 1:

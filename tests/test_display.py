@@ -1,9 +1,11 @@
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import reference
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
 
 from skbn import GaussianBNLearner, NetworkDisplay
 from skbn._display import _standardised_weights
@@ -73,6 +75,43 @@ def test_single_and_unjoined_nodes():
     rows = np.random.default_rng(0).normal(size=(500, 4))
     learner = GaussianBNLearner(penalty=5).fit(rows)
     assert len(NetworkDisplay.from_estimator(learner).ax_.texts) == 4
+
+
+def test_weights_of_hard_units():
+    rows = reference.random_network_rows(np.random.default_rng(0), 3, 300)
+    plain = _standardised_weights(GaussianBNLearner("loglik").fit(rows).dag_)
+    hard = _standardised_weights(GaussianBNLearner("loglik").fit(rows * [1e-150, 1, 1e150]).dag_)
+    assert hard == pytest.approx(plain)
+
+
+def test_names_are_drawn_as_they_are(tmp_path):
+    names = [r"$\frac$", "price in $ and $", "a_name_that_is_much_longer_than_the_others"]
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=names)
+    display = NetworkDisplay.from_estimator(GaussianBNLearner("loglik").fit(rows))
+    display.figure_.savefig(tmp_path / "names.png")
+    drawn = [text.get_text() for text in display.ax_.texts]
+    assert drawn[:2] == names[:2]
+    assert drawn[2] == "a_name_that_is\nmuch_longer\nthan_the\nothers"
+
+
+@pytest.mark.parametrize(
+    ("dag", "message"),
+    [
+        (nx.DiGraph(), "with nodes"),
+        (nx.Graph([(0, 1)]), "acyclic networkx.DiGraph"),
+        (nx.DiGraph([(0, 1), (1, 0)]), "acyclic"),
+        (nx.DiGraph([(0, 1)]), "noise_variance of nodes .* 0 has not"),
+    ],
+)
+def test_bad_graphs_are_named(dag, message):
+    with pytest.raises(ValueError, match=message):
+        NetworkDisplay(dag)
+
+
+def test_other_estimators_are_named():
+    pipeline = make_pipeline(GaussianBNLearner()).fit(np.random.default_rng(0).normal(size=(9, 2)))
+    with pytest.raises(TypeError, match=r"must be a GaussianBNLearner; got Pipeline\..* last step"):
+        NetworkDisplay.from_estimator(pipeline)
 
 
 def test_learner_must_be_fitted():

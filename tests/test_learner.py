@@ -2,6 +2,7 @@
 
 import hypothesis
 import hypothesis.strategies as st
+import joblib
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -193,6 +194,14 @@ def test_number_of_jobs_changes_no_bit(m):
     assert one.network_score_ == two.network_score_
     np.testing.assert_array_equal(one.coef_, two.coef_)
     np.testing.assert_array_equal(one.score_samples(rows), two.score_samples(rows))
+
+
+@pytest.mark.parametrize("configuration", [{"backend": "loky"}, {"prefer": "processes"}])
+def test_joblib_configuration_of_processes_still_runs_threads(configuration):
+    rows = reference.random_network_rows(np.random.default_rng(0), 20, 200)
+    expected = GaussianBNLearner().fit(rows).network_score_
+    with joblib.parallel_config(**configuration, n_jobs=2):
+        assert GaussianBNLearner().fit(rows).network_score_ == expected
 
 
 # Hard numbers and kinds of tables

@@ -177,5 +177,5 @@ def test_memory_is_asked_for_before_it_is_taken(scores, monkeypatch):
     few = scores[:30]
     with pytest.raises(ValueError, match=r"2\*\*6 log-determinants needs 512 bytes.*100 bytes"):
         few.log_determinants  # noqa: B018
-    with pytest.raises(ValueError, match=r"all local scores needs 3,072 bytes.*100 bytes"):
+    with pytest.raises(ValueError, match=r"all local scores needs 3,584 bytes.*100 bytes"):
         few.to_array()

@@ -55,7 +55,8 @@ def exact_search(
     spread = _spread(tables, plan.width)
     best = best_network_scores(log_det, spread, plan, n_jobs)
     m = plan.n_columns
-    largest_term = np.abs(tables[0]).max() + np.abs(tables[1:]).max() * abs(log_det).max()
+    largest_log_det = max(log_det.max(), -log_det.min())  # without a copy of all of them
+    largest_term = np.abs(tables[0]).max() + np.abs(tables[1:]).max() * largest_log_det
     parents = walk_back(best, log_det, spread, _ROUNDING * m * largest_term)
     return SearchResult(parents, float(best[-1]))
 
