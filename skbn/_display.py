@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import networkx as nx
 import numpy as np
+from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._layout import Layout, Point, layered_layout
@@ -26,7 +27,7 @@ class NetworkDisplay:
     Parents stand above their children. An edge is blue if its weight is positive
     and orange if it is negative, and the wider, the larger the standardised weight:
     by how many of its own standard deviations the child changes with one of the
-    parent's.
+    parent's, up to 1.
 
     Use `from_estimator` to make one. Needs matplotlib (``pip install skbn[plot]``).
 
@@ -107,7 +108,13 @@ class NetworkDisplay:
         -------
         display : NetworkDisplay
             Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
         """
+        check_matplotlib_support("NetworkDisplay.plot")
         layout = layered_layout(self.dag)
         if ax is None:
             ax = _new_axes(layout)

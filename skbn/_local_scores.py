@@ -71,7 +71,8 @@ class LocalScores:
         feature_names: npt.NDArray[np.object_] | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self._rows = rows
+        self._rows = rows.view()
+        self._rows.setflags(write=False)
         self.criterion = criterion
         self.n_jobs = n_jobs
         if feature_names is not None:
@@ -105,9 +106,9 @@ class LocalScores:
         return np.array(self._rows, dtype=dtype, copy=copy)
 
     def __getitem__(self, rows: Any) -> Self | npt.NDArray[np.float64]:
-        """Return one row as an array, or the LocalScores of several rows."""
+        """Return the LocalScores of several rows; one row or a choice of columns as an array."""
         chosen = self._rows[rows]
-        if chosen.ndim != 2 or chosen.shape[1] != self.shape[1]:
+        if chosen.ndim != 2 or isinstance(rows, tuple):
             return chosen
         names = getattr(self, "feature_names_in_", None)
         return type(self)(chosen, self.criterion, names, self.n_jobs)
@@ -183,14 +184,17 @@ class LocalScores:
         ------
         ValueError
             If there is no such column, one is given twice, or the child is among
-            its parents.
+            its parents; and as `statistics`.
+        TypeError
+            If a column is given as anything else, or the parents are no list.
         """
         x, others = self._family(child, parents)
+        statistics = self.statistics
         constant, without, within = self.score_tables[:, len(others)]
         return float(
             constant
-            + without * self.statistics.log_determinant(others)
-            + within * self.statistics.log_determinant([*others, x])
+            + without * statistics.log_determinant(others)
+            + within * statistics.log_determinant([*others, x])
             + self.score_offsets[x]
         )
 
@@ -304,8 +308,8 @@ class LocalScores:
         )
 
     def _family(self, child: str | int, parents: Iterable[str | int]) -> tuple[int, list[int]]:
-        if isinstance(parents, str):
-            raise TypeError(f"parents must be a list of columns; got the string {parents!r}.")
+        if isinstance(parents, str) or not isinstance(parents, Iterable):
+            raise TypeError(f"parents must be a list of columns; got {parents!r}.")
         x = self._column(child)
         others = [self._column(parent) for parent in parents]
         if x in others:

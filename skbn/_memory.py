@@ -15,7 +15,7 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 def available_memory() -> int:
     """Return the bytes that may be taken without swapping, with room for other processes.
 
-    Within a container's limit if there is one.
+    Within the limit of the control group (version 2), as containers set it, if there is one.
     """
     available = psutil.virtual_memory().available
     try:

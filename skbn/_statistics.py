@@ -12,9 +12,11 @@ from scipy import linalg
 
 from skbn._regressions._qr import triangular_factor
 
-__all__ = ["Regression", "SampleStatistics", "sample_statistics"]
+__all__ = ["SCORE_ACCURACY", "Regression", "SampleStatistics", "sample_statistics"]
 
 _EPS = np.finfo(np.float64).eps
+# How far a score may be from the exact one, in nats; else the columns are refused.
+SCORE_ACCURACY = 1e-3
 # The square of a column's norm must be a normal number, with room for its residuals'.
 _SMALLEST_SCALE, _LARGEST_SCALE = 1e-152, 1e153
 
@@ -90,8 +92,9 @@ def sample_statistics(
     ------
     ValueError
         If there are no more rows than columns; if a column is constant, or its
-        spread cannot be squared; if a column depends linearly on others. Each
-        leaves some family's likelihood unbounded.
+        spread cannot be squared; if a column depends linearly on others, or so
+        nearly that a score may be off by more than `SCORE_ACCURACY`. Each leaves
+        some family's likelihood unbounded or unknown.
     """
     n, m = rows.shape
     if n <= m:
@@ -130,9 +133,10 @@ def sample_statistics(
             )
     centred /= norm
     factor = triangular_factor(centred)
-    # Of the data, twice the rounding of each entry; of the factor, what Householder
-    # reflections add to columns of unit norm.
-    rounding = _EPS * (2 * magnification + m * np.sqrt(n))
+    # Of the data, twice the rounding of each entry. Of the factor, what reflections and
+    # rotations add to columns of unit norm, about eps * sqrt(m); a residual r that is off by
+    # so much changes the score by n / r times it.
+    rounding = _EPS * (2 * magnification + n * np.sqrt(m) / SCORE_ACCURACY)
     _check_independent(factor, scale, rounding, names)
     return SampleStatistics(n, np.ldexp(mean + correction, exponent), scale, factor)
 
@@ -143,17 +147,17 @@ def _check_independent(
     rounding: npt.NDArray[np.float64],
     names: Sequence[str | int],
 ) -> None:
-    """Raise if a column is a linear combination of others up to the data's rounding errors.
+    """Raise if a column is a linear combination of others, or too nearly so.
 
-    A residual is indistinguishable from zero if it is no larger than the rounding
-    errors of all terms of the combination, each at most `rounding` of a column of
-    unit norm. A child's residual is smallest on all other columns together.
+    A residual is too small if it is no larger than the sum of `rounding` over the
+    terms of the combination, in units of the columns' norms. A child's residual is
+    smallest on all other columns together.
     """
     m = len(factor)
     for j in range(1, m):  # exact dependence: the first column that adds nothing
         weights = linalg.solve_triangular(factor[:j, :j], factor[:j, j])
         if abs(factor[j, j]) <= rounding[j] + np.abs(weights) @ rounding[:j]:
-            raise _dependence(j, list(range(j)), weights, scale, names)
+            raise _dependence(j, list(range(j)), weights, abs(factor[j, j]), scale, names)
     # Row x of the inverse has the residual of x on all others: 1 / its norm.
     inverse = linalg.solve_triangular(factor, np.eye(m))
     residual = 1 / np.linalg.norm(inverse, axis=1)
@@ -163,17 +167,18 @@ def _check_independent(
     x = int(np.argmin(excess))
     if excess[x] <= 1:
         others = [j for j in range(m) if j != x]
-        raise _dependence(x, others, weights[x, others], scale, names)
+        raise _dependence(x, others, weights[x, others], residual[x], scale, names)
 
 
 def _dependence(
     child: int,
     others: list[int],
     weights: npt.NDArray[np.float64],
+    residual: float,
     scale: npt.NDArray[np.float64],
     names: Sequence[str | int],
 ) -> ValueError:
-    involved = np.abs(weights) > 1e-6 * np.abs(weights).max()
+    involved = np.abs(weights) > max(residual, 1e-9 * np.abs(weights).max())
     coefficients = weights * scale[child] / scale[others]
     combination = " ".join(
         f"{'-' if coefficient < 0 else '+'} {abs(coefficient):.6g} * {names[j]!r}"
@@ -182,6 +187,6 @@ def _dependence(
     ).removeprefix("+ ")
     return ValueError(
         f"Column {names[child]!r} is collinear with others: {names[child]!r} = {combination} + "
-        "constant, up to rounding. The likelihood is unbounded there; leave out one of these "
-        "columns."
+        f"constant, up to {residual:.0e} of its spread. The likelihood is unbounded there, or "
+        "known to too few digits; leave out one of these columns."
     )

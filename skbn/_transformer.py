@@ -122,6 +122,7 @@ class LocalScoreTransformer(
             If X is not such a table, naming the column and the value.
         """
         check_is_fitted(self)
+        self._validate_params()
         rows = read_rows(self, X, reset=False)
         criterion = InformationCriterion(self.criterion, float(self.penalty))
         return LocalScores(rows, criterion, getattr(self, "feature_names_in_", None), self.n_jobs)

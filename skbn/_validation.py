@@ -19,8 +19,12 @@ __all__ = ["PARAMETER_CONSTRAINTS", "check_columns", "read_rows"]
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "criterion": [StrOptions(set(COMPLEXITY_WEIGHTS))],
-    "penalty": [Interval(Real, 0, np.inf, closed="left")],
-    "n_jobs": [Integral, None],
+    "penalty": [Interval(Real, 0, 1e100, closed="left")],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
 }
 """What the estimators accept for the parameters that they share."""
 
@@ -49,7 +53,8 @@ def read_rows(
         only finite ones, if a name is given twice, if the columns are not those
         of `fit`, if there are too few columns or rows.
     """
-    for name, values in _named_columns(X):
+    _reject_other_containers(X)
+    for name, values in _columns_of_other_types(X):
         _reject_non_numbers(name, values)
     rows = validate_data(
         estimator,
@@ -62,7 +67,7 @@ def read_rows(
         ensure_min_samples=min_samples,
         ensure_min_features=2 if reset else 1,
     )
-    names = getattr(estimator, "feature_names_in_", range(rows.shape[1]))
+    names = getattr(X, "columns", range(rows.shape[1]))
     for name, column in zip(names, rows.T, strict=True):
         _reject_non_finite(name, column)
     rows.setflags(write=False)
@@ -99,9 +104,14 @@ def check_columns(estimator: BaseEstimator, scores: LocalScores, *, reset: bool)
         )
 
 
-def _named_columns(X: Any) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
-    """Yield those columns of a table that might not be numbers, with their names."""
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+def _reject_other_containers(X: Any) -> None:
+    if isinstance(X, LocalScores):
+        raise TypeError("X are LocalScores already; give them to a GaussianBNLearner.")
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError("X is a masked array, whose mask would be lost; impute or drop rows.")
+    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
+        raise TypeError(f"X is a {type(X).__name__}, which holds no values yet; call X.collect().")
+    if hasattr(X, "columns"):
         names = list(X.columns)
         repeated = sorted({str(name) for name in names if names.count(name) > 1})
         if repeated:
@@ -109,7 +119,12 @@ def _named_columns(X: Any) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
                 f"Each column must have a name of its own; {repeated} are given more than once. "
                 "Rename them."
             )
-        for name in names:
+
+
+def _columns_of_other_types(X: Any) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
+    """Yield those columns of a table whose dtype is not a number's, with their names."""
+    if hasattr(X, "columns"):
+        for name in X.columns:
             values = np.asarray(X[name])
             if values.dtype.kind not in "biufc":
                 yield name, values
@@ -124,11 +139,18 @@ def _named_columns(X: Any) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
 
 def _reject_non_numbers(name: Any, values: npt.NDArray[Any]) -> None:
     for row, value in enumerate(values):
+        if value is None or type(value).__name__ == "NAType":  # missing, as NaN is
+            continue
+        refusal = f"Column {name!r} holds {str(value)!r} in row {row}, which is not a number"
         if isinstance(value, (str, bytes, np.datetime64, np.timedelta64)):
-            raise ValueError(
-                f"Column {name!r} holds {str(value)!r} in row {row}, which is not a number. Encode "
-                "it as numbers or leave the column out."
-            )
+            raise ValueError(f"{refusal}. Encode it as numbers or leave the column out.")
+        if isinstance(value, complex):  # of which validate_data speaks
+            continue
+        try:
+            float(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{refusal} ({error}). Encode it or leave the column out.") from None
 
 
 def _reject_non_finite(name: Any, column: npt.NDArray[np.float64]) -> None:

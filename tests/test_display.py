@@ -64,6 +64,18 @@ def test_weights_are_standardised_by_the_implied_deviations():
         assert weight == pytest.approx(expected.edges[parent, child]["weight"])
 
 
+def test_edges_show_the_sign_and_the_strength():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abc", noise_variance=1.0)
+    dag.add_edge("a", "b", weight=3.0)
+    dag.add_edge("a", "c", weight=-0.1)
+    display = NetworkDisplay(dag).plot()
+    strong, weak = display.ax_.patches
+    assert strong.get_edgecolor()[2] > strong.get_edgecolor()[0]  # blue
+    assert weak.get_edgecolor()[0] > weak.get_edgecolor()[2]  # orange
+    assert strong.get_linewidth() > 2 * weak.get_linewidth()
+
+
 def test_given_axes_are_used(learner):
     from matplotlib.figure import Figure
 

@@ -68,6 +68,13 @@ def test_two_dependent_columns_stay_triangular():
     np.testing.assert_array_equal(swapped, [[1, 3, 2], [0, 0, 0], [0, 0, 0]])
 
 
+def test_wrong_types_are_named():
+    with pytest.raises(TypeError, match=r"i must be an integer; got 0\.5"):
+        givens_column_swap(np.eye(3), 0.5)
+    with pytest.raises(TypeError, match="factor must be real"):
+        givens_column_swap(np.eye(3) * 1j, 0)
+
+
 @pytest.mark.parametrize(
     ("factor", "i", "message"),
     [
@@ -76,6 +83,7 @@ def test_two_dependent_columns_stay_triangular():
         (np.diag([1.0, np.nan]), 0, "finite"),
         (np.eye(3), 2, "i must be from 0 to m - 2 = 1; got 2"),
         (np.eye(3), -1, "got -1"),
+        (np.eye(1), 0, "must have two columns to swap; it has 1"),
     ],
 )
 def test_bad_input_is_named(factor, i, message):

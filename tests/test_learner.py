@@ -13,6 +13,8 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_wine
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
+from skbn import _learner as learner_module
+from skbn._search._exact import SearchResult
 
 
 def parents_of(dag):
@@ -186,10 +188,10 @@ def test_every_other_network_is_no_better(rows):
                 assert scores.network_score(other) <= learner.network_score_ + 1e-8
 
 
-@pytest.mark.parametrize("m", [5, 13, 20])
-def test_number_of_jobs_changes_no_bit(m):
+@pytest.mark.parametrize(("m", "n_jobs"), [(5, 2), (20, 2), (20, 3), (20, -1), (22, 2)])
+def test_number_of_jobs_changes_no_bit(m, n_jobs):
     rows = reference.random_network_rows(np.random.default_rng(m), m, 200)
-    one, two = (GaussianBNLearner(n_jobs=n_jobs).fit(rows) for n_jobs in (1, 2))
+    one, two = (GaussianBNLearner(n_jobs=jobs).fit(rows) for jobs in (1, n_jobs))
     assert list(one.dag_.edges(data=True)) == list(two.dag_.edges(data=True))
     assert one.network_score_ == two.network_score_
     np.testing.assert_array_equal(one.coef_, two.coef_)
@@ -238,7 +240,7 @@ def test_mixed_units():
         lambda x: x.astype(np.float32),
         np.asfortranarray,
         lambda x: np.repeat(x, 2, axis=1)[:, ::2],
-        lambda x: x[::-1][::-1],
+        lambda x: x[::-1].copy()[::-1],
         lambda x: x.tolist(),
         pd.DataFrame,
         lambda x: pd.DataFrame(x).astype("Int64"),
@@ -258,8 +260,34 @@ def test_kinds_of_tables(convert):
 
 def test_read_only_tables():
     rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
+    expected = GaussianBNLearner().fit(rows)
     rows.setflags(write=False)
-    assert GaussianBNLearner().fit(rows).score(rows) < 0
+    learner = GaussianBNLearner().fit(rows)
+    np.testing.assert_array_equal(learner.coef_, expected.coef_)
+    assert learner.score(rows) == expected.score(rows)
+
+
+def test_columns_of_booleans():
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    rows[:, 2] = rows[:, 0] > 0
+    table = pd.DataFrame(rows, columns=list("abc"))
+    expected = GaussianBNLearner().fit(table)
+    for dtype in (bool, "boolean"):
+        learner = GaussianBNLearner().fit(table.astype({"c": dtype}))
+        np.testing.assert_array_equal(learner.coef_, expected.coef_)
+
+
+def test_penalties_beyond_any_score():
+    rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
+    for penalty in (1e6, 1e10, 1e15):
+        assert not GaussianBNLearner(penalty=penalty).fit(rows).dag_.edges
+
+
+def test_a_defect_of_the_search_is_an_error(monkeypatch):
+    rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
+    monkeypatch.setattr(learner_module, "exact_search", lambda *_: SearchResult([0, 0, 0, 0], -1.0))
+    with pytest.raises(RuntimeError, match="report"):
+        GaussianBNLearner().fit(rows)
 
 
 # What a fitted learner tells

@@ -85,7 +85,8 @@ def test_columns_by_name_or_number(scores):
         (1.0, [], TypeError, r"by its name or its number; got 1\.0"),
         ("a", ["a"], ValueError, "'a' cannot be a parent of itself"),
         ("a", ["b", 1], ValueError, r"given once; got the columns \['b', 'b'\]"),
-        ("a", "bc", TypeError, "must be a list of columns; got the string 'bc'"),
+        ("a", None, TypeError, "must be a list of columns; got None"),
+        ("a", "bc", TypeError, "must be a list of columns; got 'bc'"),
     ],
 )
 def test_bad_families_are_named(scores, child, parents, error, message):
@@ -164,6 +165,10 @@ def test_rows_stay_what_they_were(rows):
 
 def test_rows_can_be_taken(rows, scores):
     np.testing.assert_array_equal(scores[3], rows[3])
+    np.testing.assert_array_equal(scores[:, [2, 0]], rows[:, [2, 0]])
+    for some in (scores[5:], scores[[0, 1, 2]], scores[np.arange(40) < 9]):
+        assert isinstance(some, LocalScores)
+        assert not np.asarray(some).flags.writeable
     half = scores[20:]
     assert isinstance(half, LocalScores)
     assert half.shape == (20, 6)

@@ -1,5 +1,7 @@
 """The kernels of the search against NumPy and plain Python, and the plan of its memory."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import reference
@@ -130,6 +132,19 @@ def test_lean_plans_take_less_memory():
     sizes = [SearchPlan(26, n_outer).n_bytes for n_outer in range(7)]
     assert sizes == sorted(sizes, reverse=True)
     assert SearchPlan(3, 0).n_bytes == 8 * (8 + 8 + 3 * 4)
+
+
+@pytest.mark.parametrize("n_outer", [0, 2, 4, 8])
+def test_the_search_takes_the_memory_that_its_plan_says(n_outer):
+    m = 18
+    log_det, tables = random_log_det(m), TABLES["as BIC"](m)
+    plan = SearchPlan(m, n_outer)
+    exact_search(log_det, tables, plan)  # compiled
+    tracemalloc.start()
+    exact_search(log_det, tables, plan)
+    peak = tracemalloc.get_traced_memory()[1] + log_det.nbytes
+    tracemalloc.stop()
+    assert peak < 1.05 * plan.n_bytes + 2_000_000
 
 
 def test_plan_fits_the_memory_or_says_what_is_missing():

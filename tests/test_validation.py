@@ -1,5 +1,7 @@
 """Bad input: each error names the column or the parameter, the value and the remedy."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -73,6 +75,71 @@ def test_dates(estimator):
 
 
 @each_estimator
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        (datetime.date(2020, 1, 1), TypeError),
+        (pd.Timestamp("2020-01-01", tz="UTC"), TypeError),
+        ([1, 2], TypeError),
+        (10**400, ValueError),
+    ],
+)
+def test_other_objects(estimator, value, error):
+    values = np.empty(20, dtype=object)
+    values[:] = 1
+    values[3] = value
+    with pytest.raises(error, match=r"Column 'd' holds .* in row 3, which is not a number"):
+        estimator().fit(frame(d=values))
+
+
+@each_estimator
+def test_other_containers(estimator):
+    rows = table()
+    with pytest.raises(TypeError, match="masked array"):
+        estimator().fit(np.ma.masked_array(rows, rows > 1))
+    with pytest.raises(TypeError, match=r"call X\.collect\(\)"):
+        estimator().fit(pl.DataFrame(rows).lazy())
+
+
+def test_local_scores_are_not_transformed_again():
+    transformer = LocalScoreTransformer()
+    with pytest.raises(TypeError, match="are LocalScores already"):
+        transformer.fit(transformer.fit_transform(table()))
+
+
+@each_estimator
+def test_columns_whose_names_are_not_strings(estimator):
+    rows = table()
+    rows[4, 1] = np.nan
+    with pytest.raises(ValueError, match="Column 8 contains NaN in row 4"):
+        estimator().fit(pd.DataFrame(rows, columns=[7, 8, 9]))
+
+
+def test_parameters_are_checked_before_a_transform():
+    transformer = LocalScoreTransformer().fit(table()).set_params(penalty=-1)
+    with pytest.raises(ValueError, match="'penalty' parameter"):
+        transformer.transform(table())
+
+
+@pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
+def test_bad_values_after_fit(method):
+    learner = GaussianBNLearner().fit(frame())
+    rows = frame()
+    rows.loc[2, "c"] = np.nan
+    with pytest.raises(ValueError, match="Column 'c' contains NaN in row 2"):
+        getattr(learner, method)(rows)
+    with pytest.raises(ValueError, match="Column 'c' holds 'x' in row 0"):
+        getattr(learner, method)(frame(c=["x"] * 20))
+
+
+def test_noise_below_the_smallest_number():
+    rows = table(m=2)
+    rows[:, 1] = rows[:, 0] + 1e-5 * rows[:, 1]
+    with pytest.raises(ValueError, match="Column 1 has noise of a variance below float64's range"):
+        GaussianBNLearner().fit(rows * 1e-151)
+
+
+@each_estimator
 def test_duplicate_names(estimator):
     with pytest.raises(ValueError, match=r"\['a'\] are given more than once. Rename"):
         estimator().fit(pd.DataFrame(table(), columns=["a", "b", "a"]))
@@ -122,10 +189,11 @@ def test_complex_numbers(estimator):
     [
         ({"criterion": "bci"}, r"'criterion' parameter.*'bic'.*Got 'bci' instead"),
         ({"criterion": 3}, "'criterion' parameter.*Got 3 instead"),
-        ({"penalty": -0.5}, r"'penalty' parameter.*\[0\.0, inf\).*Got -0\.5 instead"),
+        ({"penalty": -0.5}, r"'penalty' parameter.*\[0\.0, 1e\+100\).*Got -0\.5 instead"),
         ({"penalty": np.nan}, "'penalty' parameter.*Got nan instead"),
         ({"penalty": np.inf}, "'penalty' parameter.*Got inf instead"),
         ({"penalty": "1"}, "'penalty' parameter.*Got '1' instead"),
+        ({"n_jobs": 0}, "'n_jobs' parameter.*Got 0 instead"),
         ({"n_jobs": 1.5}, "'n_jobs' parameter.*Got 1.5 instead"),
     ],
 )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._compile import kernel
+from skbn._regressions._swaps import as_integer
 
 __all__ = ["givens_column_swap", "swap_columns", "swap_columns_in_lanes"]
 
@@ -38,6 +38,8 @@ def givens_column_swap(factor: npt.ArrayLike, i: int) -> npt.NDArray[np.float64]
     ValueError
         If `factor` is not square, not upper triangular or not finite, or there is
         no such position.
+    TypeError
+        If `factor` is complex, or `i` no integer.
 
     Notes
     -----
@@ -53,6 +55,8 @@ def givens_column_swap(factor: npt.ArrayLike, i: int) -> npt.NDArray[np.float64]
     array([[ 5. ,  1.2],
            [ 0. , -1.6]])
     """
+    if np.iscomplexobj(factor):
+        raise TypeError("factor must be real; it has complex entries.")
     swapped = np.array(factor, dtype=np.float64, order="C")
     if swapped.ndim != 2 or swapped.shape[0] != swapped.shape[1]:
         raise ValueError(f"factor must be a square matrix; got shape {swapped.shape}.")
@@ -60,7 +64,9 @@ def givens_column_swap(factor: npt.ArrayLike, i: int) -> npt.NDArray[np.float64]
         raise ValueError("factor must be finite; it contains NaN or infinity.")
     if np.tril(swapped, -1).any():
         raise ValueError("factor must be upper triangular; it has entries below its diagonal.")
-    i = operator.index(i)
+    i = as_integer(i, "i")
+    if len(swapped) < 2:
+        raise ValueError(f"factor must have two columns to swap; it has {len(swapped)}.")
     if not 0 <= i < len(swapped) - 1:
         raise ValueError(f"i must be from 0 to m - 2 = {len(swapped) - 2}; got {i}.")
     swap_columns(swapped, i, len(swapped))

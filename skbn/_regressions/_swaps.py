@@ -13,7 +13,9 @@ import operator
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["greedy_swaps", "seed_path"]
+from skbn._memory import require_memory
+
+__all__ = ["as_integer", "greedy_swaps", "seed_path"]
 
 
 def greedy_swaps(m: int) -> npt.NDArray[np.intp]:
@@ -37,7 +39,9 @@ def greedy_swaps(m: int) -> npt.NDArray[np.intp]:
     Raises
     ------
     ValueError
-        If `m` is below 1.
+        If `m` is below 1, or the sequence does not fit the memory.
+    TypeError
+        If `m` is no integer.
 
     Notes
     -----
@@ -51,9 +55,10 @@ def greedy_swaps(m: int) -> npt.NDArray[np.intp]:
     >>> greedy_swaps(3).tolist()
     [0, 1, 0, 1]
     """
-    m = _integer(m, "m")
+    m = as_integer(m, "m")
     if m < 1:
         raise ValueError(f"m must be at least 1, the number of columns; got {m}.")
+    require_memory(16 << m, f"The sequence of 2**{m} - {m + 1} swaps")
     swaps = np.empty(0, dtype=np.intp)
     for last in range(1, m):
         swaps = np.concatenate([swaps, np.arange(last - 1, -1, -1), swaps + 1])
@@ -89,6 +94,8 @@ def seed_path(m: int, n_seeds: int, seed: int) -> tuple[npt.NDArray[np.intp], np
     ------
     ValueError
         If `n_seeds` is no such power of two, or there is no seed of that number.
+    TypeError
+        If one of them is no integer.
 
     Notes
     -----
@@ -102,7 +109,7 @@ def seed_path(m: int, n_seeds: int, seed: int) -> tuple[npt.NDArray[np.intp], np
     >>> order.tolist(), swaps.tolist()
     ([3, 0, 1, 2], [1, 2, 1, 2])
     """
-    m, n_seeds, seed = _integer(m, "m"), _integer(n_seeds, "n_seeds"), _integer(seed, "seed")
+    m, n_seeds, seed = as_integer(m, "m"), as_integer(n_seeds, "n_seeds"), as_integer(seed, "seed")
     if m < 1:
         raise ValueError(f"m must be at least 1, the number of columns; got {m}.")
     if n_seeds < 1 or n_seeds.bit_count() != 1 or n_seeds > 1 << (m - 1):
@@ -122,7 +129,8 @@ def seed_path(m: int, n_seeds: int, seed: int) -> tuple[npt.NDArray[np.intp], np
     return np.array(order, dtype=np.intp), greedy_swaps(n_inner) + seed.bit_count()
 
 
-def _integer(value: int, name: str) -> int:
+def as_integer(value: int, name: str) -> int:
+    """Return an index or a number as an int; raise a TypeError that names it if it is none."""
     try:
         return operator.index(value)
     except TypeError:

@@ -1,6 +1,7 @@
 """Time `GaussianBNLearner.fit` on random sparse networks, each size in a process of its own.
 
-Run ``python tests/benchmarks/time_fit.py 16 20 24``. Kernels are compiled before the
+Run ``python tests/benchmarks/time_fit.py 16 20 24``, or with ``--breast-cancer`` on the
+first columns of scikit-learn's breast-cancer data, of which there are 30. Kernels are compiled before the
 clock starts. `floor` is the time that the search's maxima and sums would take at
 the rate of ``np.maximum(a, b, out=a)`` on 4,096 numbers, on one core.
 """
@@ -15,6 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from sklearn.datasets import load_breast_cancer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import reference
@@ -31,12 +33,16 @@ def rate_of_maxima() -> float:
     return 200 * 4096 / min(times)
 
 
-def run(m: int, n_jobs: int, repeats: int) -> None:
+def run(m: int, n_jobs: int, repeats: int, breast_cancer: bool) -> None:
     from skbn import GaussianBNLearner
 
     rng = np.random.default_rng(m)
     GaussianBNLearner().fit(reference.random_network_rows(rng, 8, 100))
-    rows = reference.random_network_rows(rng, m, 500)
+    rows = (
+        load_breast_cancer().data[:, :m]
+        if breast_cancer
+        else reference.random_network_rows(rng, m, 500)
+    )
     learner = GaussianBNLearner(n_jobs=n_jobs)
     times = []
     for _ in range(repeats):
@@ -58,16 +64,19 @@ def main() -> None:
     parser.add_argument("columns", type=int, nargs="+")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--breast-cancer", action="store_true")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
-        run(arguments.columns[0], arguments.jobs[0], arguments.repeats)
+        run(arguments.columns[0], arguments.jobs[0], arguments.repeats, arguments.breast_cancer)
         return
     print("columns n_jobs   first s    best s  median s   floor s   ratio   peak GB", flush=True)
     for m in arguments.columns:
         for n_jobs in arguments.jobs:
             command = [sys.executable, __file__, str(m), "--one", "--jobs", str(n_jobs)]
-            subprocess.run([*command, "--repeats", str(arguments.repeats)], check=True)
+            command += ["--repeats", str(arguments.repeats)]
+            command += ["--breast-cancer"] if arguments.breast_cancer else []
+            subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":
