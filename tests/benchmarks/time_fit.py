@@ -1,8 +1,8 @@
 """Time `GaussianBNLearner.fit` on random sparse networks, each size in a process of its own.
 
 Run ``python tests/benchmarks/time_fit.py 16 20 24``, or with ``--breast-cancer`` on the
-first columns of scikit-learn's breast-cancer data, of which there are 30. Kernels are compiled before the
-clock starts. `floor` is the time that the search's maxima and sums would take at
+first columns of scikit-learn's breast-cancer data, of which there are 30. Kernels are
+compiled before the clock starts. `floor` is the time that the search's maxima and sums would take at
 the rate of ``np.maximum(a, b, out=a)`` on 4,096 numbers, on one core.
 """
 
