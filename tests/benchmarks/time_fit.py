@@ -2,8 +2,9 @@
 
 Run ``python tests/benchmarks/time_fit.py 16 20 24``, or with ``--breast-cancer`` on the
 first columns of scikit-learn's breast-cancer data, of which there are 30. Kernels are
-compiled before the clock starts. `floor` is the time that the search's maxima and sums would take at
-the rate of ``np.maximum(a, b, out=a)`` on 4,096 numbers, on one core.
+compiled before the clock starts. `floor` is the time that the search's maxima and
+sums would take at the rate of ``np.maximum(a, b, out=a)`` on 4,096 numbers, on one
+core.
 """
 
 from __future__ import annotations
