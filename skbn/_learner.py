@@ -171,8 +171,15 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
-        ValueError
-            If the columns are others.
+        ValueError, TypeError
+            If X is not a table of these columns.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> list(learner.predict().edges)
+        [(0, 1)]
         """
         check_is_fitted(self)
         if X is not None:
@@ -216,8 +223,19 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of a row under the fitted network, in nats.
 
-        Parameters and errors are those of `score_samples`; larger is better, so that
-        a grid search picks what predicts held-out rows best.
+        Larger is better, so that a grid search picks what predicts held-out rows best.
+        Parameters and errors are those of `score_samples`.
+
+        Returns
+        -------
+        score : float
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> round(learner.score([[1, 2], [2, 4]]), 6)
+        -1.661306
         """
         return float(self.score_samples(X).mean())
 

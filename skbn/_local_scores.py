@@ -187,6 +187,18 @@ class LocalScores:
             its parents; and as `statistics`.
         TypeError
             If a column is given as anything else, or the parents are no list.
+
+        Returns
+        -------
+        score : float
+
+        Examples
+        --------
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> round(scores.local_score(1, [0]), 6)
+        -6.15818
         """
         x, others = self._family(child, parents)
         statistics = self.statistics
@@ -203,6 +215,19 @@ class LocalScores:
 
         Parameters and errors are those of `local_score`. The regression has an
         intercept.
+
+        Returns
+        -------
+        residual_sum_of_squares : float
+            In the child's units, squared.
+
+        Examples
+        --------
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> round(scores.residual_sum_of_squares(1, [0]), 6)
+        1.8
         """
         return self.regression(child, parents).residual_sum_of_squares
 
@@ -218,6 +243,15 @@ class LocalScores:
         intercept : float
         coefficients : ndarray of shape (n_parents,)
             In the order of `parents`.
+
+        Examples
+        --------
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> intercept, coefficients = scores.coef(1, [0])
+        >>> round(intercept, 6), coefficients.round(6)
+        (0.3, array([1.8]))
         """
         regression = self.regression(child, parents)
         return regression.intercept, regression.coefficients
@@ -226,6 +260,11 @@ class LocalScores:
         """Return a child's regression on its parents: intercept, coefficients and residual.
 
         Parameters and errors are those of `local_score`.
+
+        Returns
+        -------
+        regression : Regression
+            A named tuple of `intercept`, `coefficients` and `residual_sum_of_squares`.
         """
         x, others = self._family(child, parents)
         return self.statistics.regression(x, others)
@@ -259,6 +298,15 @@ class LocalScores:
         ------
         ValueError
             As `log_determinants`.
+
+        Examples
+        --------
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> scores.to_array().round(2)
+        array([[ -7.51,  -3.6 ],
+               [-10.07,  -6.16]])
         """
         m = self.shape[1]
         require_memory(_BYTES * (self.n_families + (4 << m)), "The array of all local scores")
@@ -291,6 +339,15 @@ class LocalScores:
             If the graph has a cycle, or its nodes are not the columns.
         TypeError
             If it is not a directed graph.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> round(scores.network_score(nx.DiGraph([(0, 1)])), 2)
+        -13.67
         """
         if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
             raise TypeError(f"dag must be a networkx.DiGraph; got {type(dag).__name__}.")
