@@ -1,4 +1,9 @@
-"""How kernels are compiled: one decorator, so that all of them agree."""
+"""How kernels are compiled: one decorator, so that all of them agree.
+
+A cached kernel does not notice a change of one that it calls from another file. Whoever
+edits kernels deletes ``skbn/**/__pycache__``; the tests keep a cache for each state of
+the sources.
+"""
 
 from __future__ import annotations
 
