@@ -180,6 +180,10 @@ class LocalScores:
         parents : iterable of str or int
             Other columns.
 
+        Returns
+        -------
+        score : float
+
         Raises
         ------
         ValueError
@@ -187,10 +191,6 @@ class LocalScores:
             its parents; and as `statistics`.
         TypeError
             If a column is given as anything else, or the parents are no list.
-
-        Returns
-        -------
-        score : float
 
         Examples
         --------
@@ -312,6 +312,7 @@ class LocalScores:
         require_memory(_BYTES * (self.n_families + (4 << m)), "The array of all local scores")
         log_det = self.log_determinants
         constant, without, within = self.score_tables
+        offsets = self.score_offsets
         index = np.arange(1 << (m - 1))
         size = np.bitwise_count(index)
         scores = np.empty((m, len(index)))
@@ -321,7 +322,7 @@ class LocalScores:
                 constant[size]
                 + without[size] * log_det[parents]
                 + within[size] * log_det[parents | 1 << child]
-                + self.score_offsets[child]
+                + offsets[child]
             )
         return scores
 

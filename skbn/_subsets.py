@@ -10,6 +10,7 @@ import numpy.typing as npt
 from skbn._compile import kernel
 
 __all__ = [
+    "bit_length",
     "insert_zero_bit",
     "mask_of",
     "members_of",
@@ -56,6 +57,15 @@ def submasks_by_size(n_bits: int) -> list[npt.NDArray[np.int64]]:
     masks = np.arange(1 << n_bits, dtype=np.int64)
     sizes = np.bitwise_count(masks)
     return [masks[sizes == size] for size in range(n_bits + 1)]
+
+
+@kernel
+def bit_length(mask):
+    """Return the number of bits up to the highest one that is set."""
+    length = 0
+    while mask >> length:
+        length += 1
+    return length
 
 
 @kernel

@@ -54,6 +54,7 @@ def read_rows(
         of `fit`, if there are too few columns or rows.
     """
     _reject_other_containers(X)
+    _reject_repeated_names(X)
     for name, values in _columns_of_other_types(X):
         _reject_non_numbers(name, values)
     rows = validate_data(
@@ -111,6 +112,9 @@ def _reject_other_containers(X: Any) -> None:
         raise TypeError("X is a masked array, whose mask would be lost; impute or drop rows.")
     if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
         raise TypeError(f"X is a {type(X).__name__}, which holds no values yet; call X.collect().")
+
+
+def _reject_repeated_names(X: Any) -> None:
     if hasattr(X, "columns"):
         names = list(X.columns)
         repeated = sorted({str(name) for name in names if names.count(name) > 1})

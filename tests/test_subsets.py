@@ -1,6 +1,7 @@
 import pytest
 
 from skbn._subsets import (
+    bit_length,
     insert_zero_bit,
     mask_of,
     members_of,
@@ -19,6 +20,10 @@ def test_masks_without_a_bit_are_numbered_without_gaps(bit):
     masks = [mask for mask in range(64) if not mask >> bit & 1]
     assert [remove_bit(mask, bit) for mask in masks] == list(range(32))
     assert [insert_zero_bit(index, bit) for index in range(32)] == masks
+
+
+def test_bit_length():
+    assert [bit_length(mask) for mask in range(256)] == [mask.bit_length() for mask in range(256)]
 
 
 def test_popcount():

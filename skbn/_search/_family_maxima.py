@@ -14,7 +14,7 @@ import math
 from skbn._compile import kernel
 from skbn._search._larger import larger
 from skbn._search._zeta import max_zeta
-from skbn._subsets import insert_zero_bit, popcount
+from skbn._subsets import bit_length, insert_zero_bit, popcount
 
 __all__ = ["fill_family_maxima", "max_local_score_row"]
 
@@ -48,19 +48,11 @@ def fill_family_maxima(log_det, tables, child, n_inner, fixed, low_bits, tile, t
             row = tile[start : start + width]
             max_local_score_row(log_det, tables, child, n_inner, fixed, index, row)
             index += row_length
-        max_zeta(tile, _bit_length(width - 1), _bit_length(tile.size - 1))
+        max_zeta(tile, bit_length(width - 1), bit_length(tile.size - 1))
         index = column
         for start in range(0, tile.size, width):
             _copy(tile[start : start + width], table[index : index + width])
             index += row_length
-
-
-@kernel
-def _bit_length(number):
-    bits = 0
-    while number >> bits:
-        bits += 1
-    return bits
 
 
 @kernel

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from skbn._compile import kernel
 from skbn._search._family_maxima import max_local_score_row
-from skbn._subsets import members_of, popcount, remove_bit
+from skbn._subsets import bit_length, members_of, popcount, remove_bit
 
 __all__ = ["walk_back"]
 
@@ -62,11 +62,13 @@ def walk_back(
 
 @kernel
 def best_local_score(log_det, tables, child, candidates):
-    """Return the largest local score of a child over the subsets of its candidates."""
+    """Return the largest local score of a child over the subsets of its candidates.
+
+    One row spans all subsets of the lowest columns, and the candidates above these
+    are the row's fixed columns.
+    """
     width = tables.shape[2]
-    row_bits = 0
-    while 1 << row_bits < width:
-        row_bits += 1
+    row_bits = bit_length(width - 1)
     if child < row_bits + 1:
         row_bits += 1  # the row leaves out the child
     row = np.empty(width)
