@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from skbn._compile import kernel
 from skbn._parallel import Threads
+from skbn._progress import Progress
 from skbn._regressions._givens import swap_columns, swap_columns_in_lanes
 from skbn._regressions._qr import triangular_factor
 from skbn._regressions._swaps import greedy_swaps
@@ -32,10 +33,14 @@ __all__ = ["log_determinants"]
 # beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.
 _LANE_COLUMNS = 6
 _INNER_COLUMNS = 8
+# A task of so many subsets takes some tenths of a second: a user's interruption waits for it.
+_TASK = 1 << 25
 
 
 def log_determinants(
-    factor: npt.NDArray[np.float64], n_jobs: int | None = None
+    factor: npt.NDArray[np.float64],
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return the log-determinants of all subsets of columns.
 
@@ -45,6 +50,8 @@ def log_determinants(
         Upper triangular and not singular; m at least 1.
     n_jobs : int or None
         Number of threads, by joblib's rules. It does not change a bit of the result.
+    progress : Progress or None
+        Advanced by ``2**m`` in all.
 
     Returns
     -------
@@ -62,13 +69,13 @@ def log_determinants(
     log_det = np.empty(1 << m)
     outer_sets = np.arange(1 << (m - n_seeded))
     with Threads(n_jobs, m) as threads:
-        threads.run(
+        parts = threads.split(outer_sets, len(log_det) // _TASK)
+        for _ in threads.map(
             _walk_seeds,
-            [
-                (start, n_inner, n_lane, part, swaps, prefixes, log_det)
-                for part in threads.split(outer_sets)
-            ],
-        )
+            [(start, n_inner, n_lane, part, swaps, prefixes, log_det) for part in parts],
+        ):
+            if progress is not None:
+                progress.advance(len(log_det) / len(parts))
     return log_det
 
 

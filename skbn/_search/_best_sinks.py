@@ -9,15 +9,14 @@ fewer high bits only, so that all blocks with equally many may run at once.
 from __future__ import annotations
 
 from skbn._compile import kernel
-from skbn._search._larger import larger
-from skbn._search._zeta import max_zeta
+from skbn._search._vectors import larger
 from skbn._subsets import remove_bit
 
 __all__ = ["extend_blocks"]
 
 
 @kernel
-def extend_blocks(best, slab, starts, m, n_inner, fixed, low_bits, blocks):
+def extend_blocks(best, slab, starts, n_inner, fixed, block_bits, blocks):
     """Finish `best` on some blocks of a slab, and hand them on to later slabs.
 
     Parameters
@@ -25,65 +24,69 @@ def extend_blocks(best, slab, starts, m, n_inner, fixed, low_bits, blocks):
     best : ndarray of shape (2**m,), float64
         F; all that the blocks draw on must be finished.
     slab : ndarray, float64
-        The children's tables one after the other, as `fill_family_maxima` leaves
-        them; each block of them is transformed where it is used, once.
-    starts : ndarray of shape (m,), int64
+        The children's tables one after the other, transformed over all their bits.
+    starts : ndarray of shape (m + 1,), int64
         Where each child's table starts in `slab`.
-    m, n_inner : int
-        The number of columns, and of the inner ones.
+    n_inner : int
+        Inner columns; the columns from there on are the outer ones.
     fixed : int
         Mask of the outer columns that are in the slab's sets.
-    low_bits : int
-        A block has 2**low_bits sets.
+    block_bits : int
+        A block has 2**block_bits sets.
     blocks : ndarray of int64
         The high bits of each block.
     """
-    length = 1 << low_bits
+    length = 1 << block_bits
     for block in blocks:
-        first = fixed << n_inner | block << low_bits
-        target = best[first : first + length]
-        for sink in range(low_bits, n_inner):
-            if block >> (sink - low_bits) & 1:
-                rest = block ^ 1 << (sink - low_bits)
-                start = starts[sink] + remove_bit(rest << low_bits, sink)
-                maxima = slab[start : start + length]
-                max_zeta(maxima, 0, low_bits)
-                source = first ^ 1 << sink
-                _add_sink(target, best[source : source + length], maxima)
-        for sink in range(low_bits):
-            start = starts[sink] + (block << (low_bits - 1))
-            max_zeta(slab[start : start + length // 2], 0, low_bits - 1)
-        _extend_within(target, slab, starts, block << low_bits, low_bits)
-        for sink in range(n_inner, m):
-            if not fixed >> (sink - n_inner) & 1:
-                start = starts[sink] + (block << low_bits)
-                maxima = slab[start : start + length]
-                max_zeta(maxima, 0, low_bits)
-                end = first | 1 << sink
-                _add_sink(best[end : end + length], target, maxima)
+        inner = block << block_bits
+        first = fixed << n_inner | inner
+        for sink in range(block_bits, n_inner):
+            if inner >> sink & 1:
+                rest = first ^ 1 << sink
+                _add_sink(best, first, rest, slab, starts[sink] + remove_bit(inner, sink), length)
+        _extend_within(best, first, slab, starts, inner, length)
+        for sink in range(n_inner, starts.size - 1):
+            if not first >> sink & 1:
+                _add_sink(best, first | 1 << sink, first, slab, starts[sink] + inner, length)
 
 
 @kernel
-def _add_sink(target, source, maxima):
-    for i in range(target.size):
-        target[i] = larger(target[i], source[i] + maxima[i])
+def _add_sink(best, target, source, slab, start, length):
+    """Raise the states from `target` on to those from `source` on plus a sink."""
+    raised = best[target : target + length]
+    without = best[source : source + length]
+    maxima = slab[start : start + length]
+    for i in range(length):
+        raised[i] = larger(raised[i], without[i] + maxima[i])
 
 
 @kernel
-def _extend_within(target, slab, starts, offset, low_bits):
+def _extend_within(best, first, slab, starts, inner, length):
     """Recurse over the low bits: a finished lower half is handed to the upper half.
 
-    After set j the lower half that ends there is finished, and no other.
+    After a run of eight states the lower half that ends there is finished, and no other.
     """
-    for j in range(target.size - 1):
-        sink = 0
-        while (j + 1) >> sink & 1 == 0:
-            sink += 1
-        half = 1 << sink
-        low = j + 1 - half
-        start = starts[sink] + remove_bit(offset + low, sink)
-        _add_sink(
-            target[low + half : low + 2 * half],
-            target[low : low + half],
-            slab[start : start + half],
-        )
+    run = min(8, length)
+    for low in range(0, length, run):
+        _extend_run(best, first + low, slab, starts, inner + low, run)
+        end = low + run
+        half = end & -end
+        if half < length:
+            sink = 0
+            while half >> sink > 1:
+                sink += 1
+            source = end - half
+            start = starts[sink] + remove_bit(inner + source, sink)
+            _add_sink(best, first + end, first + source, slab, start, half)
+
+
+@kernel
+def _extend_run(best, first, slab, starts, inner, run):
+    for i in range(1, run):
+        score = best[first + i]
+        for sink in range(3):
+            if i >> sink & 1:
+                rest = i ^ 1 << sink
+                maximum = slab[starts[sink] + remove_bit(inner + rest, sink)]
+                score = larger(score, best[first + rest] + maximum)
+        best[first + i] = score

@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._parallel import Threads
+from skbn._progress import Progress
 from skbn._search._best_sinks import extend_blocks
-from skbn._search._family_maxima import fill_family_maxima
+from skbn._search._family_maxima import fill_blocks
 from skbn._search._plan import SearchPlan
 from skbn._search._walk_back import walk_back
+from skbn._search._zeta import max_zeta
 from skbn._subsets import submasks_by_size
 
-__all__ = ["SearchResult", "best_network_scores", "exact_search"]
+__all__ = ["SearchResult", "best_scores", "exact_search"]
 
 # Rounding of one local score, in units of the largest term that enters it.
 _ROUNDING = 64 * np.finfo(np.float64).eps
@@ -27,11 +29,17 @@ class SearchResult(NamedTuple):
     score: float
 
 
+# A task of so many local scores takes some tenths of a second: a user's interruption
+# waits for it.
+_TASK = 1 << 28
+
+
 def exact_search(
     log_det: npt.NDArray[np.float64],
     tables: npt.NDArray[np.float64],
     plan: SearchPlan,
     n_jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> SearchResult:
     """Return a network of the highest score.
 
@@ -45,6 +53,8 @@ def exact_search(
     plan : SearchPlan
     n_jobs : int or None
         Number of threads, by joblib's rules. It does not change a bit of the result.
+    progress : Progress or None
+        Advanced by ``plan.work`` in all.
 
     Returns
     -------
@@ -52,67 +62,92 @@ def exact_search(
         Of several networks whose scores are equal up to rounding, the one that
         `walk_back` describes.
     """
-    spread = _spread(tables, plan.width)
-    best = best_network_scores(log_det, spread, plan, n_jobs)
-    m = plan.n_columns
-    largest_log_det = max(log_det.max(), -log_det.min())  # without a copy of all of them
-    largest_term = np.abs(tables[0]).max() + np.abs(tables[1:]).max() * largest_log_det
-    parents = walk_back(best, log_det, spread, _ROUNDING * m * largest_term)
+    spread = spread_tables(tables, plan.width)
+    with Threads(n_jobs, plan.n_columns) as threads:
+        best, local = best_scores(log_det, spread, plan, threads, progress or Progress())
+        largest_log_det = max(log_det.max(), -log_det.min())  # without a copy of all of them
+        largest_term = np.abs(tables[0]).max() + np.abs(tables[1:]).max() * largest_log_det
+        tolerance = _ROUNDING * plan.n_columns * largest_term
+        parents = walk_back(best, local, log_det, spread, tolerance, threads)
     return SearchResult(parents, float(best[-1]))
 
 
-def best_network_scores(
+def best_scores(
     log_det: npt.NDArray[np.float64],
-    spread: npt.NDArray[np.float64],
+    tables: npt.NDArray[np.float64],
     plan: SearchPlan,
-    n_jobs: int | None,
-) -> npt.NDArray[np.float64]:
-    """Return the score of the best network on each set of columns, shape (2**m,)."""
-    m, n_inner = plan.n_columns, plan.n_inner
+    threads: Threads,
+    progress: Progress,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the score of the best network on each set of columns, and each child's best score.
+
+    Returns
+    -------
+    best : ndarray of shape (2**m,), float64
+    local : ndarray of shape (m,), float64
+        Each child's best local score with any parents.
+    """
+    m, n_inner, block_bits = plan.n_columns, plan.n_inner, plan.block_bits
     best = np.full(1 << m, -np.inf)
     best[0] = 0.0
     slab = np.empty(plan.slab_size)
     starts = np.zeros(m + 1, dtype=np.int64)
     starts[1:] = np.cumsum([plan.table_size(child) for child in range(m)])
-    blocks_by_size = submasks_by_size(n_inner - plan.block_bits)
+    local = np.empty(m)
+    blocks = np.arange(1 << (n_inner - block_bits))
+    blocks_by_size = submasks_by_size(n_inner - block_bits)
 
-    with Threads(n_jobs, m) as threads:
-        for fixed in range(1 << plan.n_outer):
-            in_every_set = fixed << n_inner
-            threads.run(
-                _fill_table,
-                [
-                    (log_det, spread, plan, fixed, child, slab[starts[child] : starts[child + 1]])
-                    for child in range(m)
-                    if not in_every_set >> child & 1
-                ],
-            )
-            for blocks in blocks_by_size:
-                threads.run(
-                    extend_blocks,
-                    [
-                        (best, slab, starts, m, n_inner, fixed, plan.block_bits, part)
-                        for part in threads.split(blocks)
-                    ],
+    for fixed in range(1 << plan.n_outer):
+        to_fill, to_transform, to_use = plan.slab_work(fixed)
+        parts = threads.split(blocks, to_fill // _TASK)
+        for _ in threads.map(
+            fill_blocks,
+            [(log_det, tables, n_inner, block_bits, fixed, part, slab, starts) for part in parts],
+        ):
+            progress.advance(to_fill / len(parts))
+
+        children = [x for x in range(m) if not fixed << n_inner >> x & 1]
+        for _ in threads.map(
+            max_zeta,
+            [
+                (
+                    slab[starts[x] : starts[x + 1]],
+                    block_bits - (x < block_bits),
+                    n_inner - (x < n_inner),
                 )
-    return best
+                for x in children
+            ],
+        ):
+            progress.advance(to_transform / len(children))
+        # The last slab that has a child's table has all other columns among the parents.
+        local[children] = slab[starts[1:][children] - 1]
+
+        for group in blocks_by_size:
+            parts = threads.split(group, to_use // _TASK)
+            for _ in threads.map(
+                extend_blocks,
+                [(best, slab, starts, n_inner, fixed, block_bits, part) for part in parts],
+            ):
+                progress.advance(to_use * len(group) / len(blocks) / len(parts))
+    return best, local
 
 
-def _fill_table(
-    log_det: npt.NDArray[np.float64],
-    spread: npt.NDArray[np.float64],
-    plan: SearchPlan,
-    fixed: int,
-    child: int,
-    table: npt.NDArray[np.float64],
-) -> None:
-    row_bits = plan.row_bits(child)
-    tile = np.empty((table.size >> row_bits) * plan.width)
-    fill_family_maxima(log_det, spread, child, plan.n_inner, fixed, row_bits, tile, table)
+def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
+    """Spread a criterion's tables over `width` neighbouring sets.
 
+    Parameters
+    ----------
+    tables : ndarray of shape (3, m), float64
+        c, a0 and a1 by the number of parents.
+    width : int
 
-def _spread(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
-    """Spread tables over neighbouring parent sets: entry i is for l + popcount(i) parents."""
+    Returns
+    -------
+    spread : ndarray of shape (3, m + 1, width), float64
+        ``c[l], a0[l]`` for the parent sets of ``l = s + popcount(i)`` columns and
+        ``a1[l - 1]`` for the families of l columns, at ``[:, s, i]``.
+    """
     m = tables.shape[1]
-    n_parents = np.arange(m)[:, np.newaxis] + np.bitwise_count(np.arange(width))
-    return np.ascontiguousarray(tables[:, np.minimum(n_parents, m - 1)])
+    size = np.arange(m + 1)[:, np.newaxis] + np.bitwise_count(np.arange(width))
+    parents = np.minimum(size, m - 1)
+    return np.stack([*tables[:2, parents], tables[2, np.clip(size - 1, 0, m - 1)]])

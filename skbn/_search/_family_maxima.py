@@ -3,110 +3,149 @@
 The search works on one *slab* of states after another: the sets whose outer
 columns, the last of all, are `fixed`. A slab needs, for each child that may
 still be added, the maxima over all subsets P of a parent set ``fixed | I`` for
-every set I of inner columns. This module fills that table but for its lowest
-bits, on which the search's next step transforms each block as it reads it.
+every set I of inner columns.
+
+A block of sets agrees in all but their lowest columns. It is small enough for the
+cache, so that what its sets contribute to local scores is computed once for all
+children. Its part of the tables is transformed over these lowest bits when it is
+filled, and the tables over the other bits when they are full.
 """
 
 from __future__ import annotations
 
 import math
 
-from skbn._compile import kernel
-from skbn._search._larger import larger
-from skbn._search._zeta import max_zeta
-from skbn._subsets import bit_length, insert_zero_bit, popcount
+import numpy as np
 
-__all__ = ["fill_family_maxima", "max_local_score_row"]
+from skbn._compile import kernel
+from skbn._search._vectors import (
+    even_entries,
+    first_halves,
+    larger,
+    load,
+    odd_entries,
+    plus,
+    second_halves,
+    store,
+)
+from skbn._search._zeta import max_zeta
+from skbn._subsets import bit_length, insert_zero_bit, popcount, remove_bit
+
+__all__ = [
+    "fill_blocks",
+    "raise_to_families",
+    "raise_to_pairs",
+    "weigh_families",
+    "weigh_parent_sets",
+]
 
 
 @kernel
-def fill_family_maxima(log_det, tables, child, n_inner, fixed, low_bits, tile, table):
-    """Fill one child's table of the slab `fixed`, transformed over its high bits.
+def fill_blocks(log_det, tables, n_inner, block_bits, fixed, blocks, slab, starts):
+    """Fill some blocks of all children's tables, transformed over the blocks' bits.
 
     Parameters
     ----------
     log_det : ndarray of shape (2**m,), float64
-    tables : ndarray of shape (3, m, width), float64
-        The criterion's tables, spread over `width` neighbouring parent sets.
-    child : int
+    tables : ndarray of shape (3, m + 1, width), float64
+        The criterion's tables, spread over `width` neighbouring sets.
     n_inner : int
         Inner columns; the columns from there on are the outer ones.
+    block_bits : int
+        A block has 2**block_bits sets, at least `width`.
     fixed : int
         Mask of the outer columns that are in the slab's sets.
-    low_bits : int
-        How many of the lowest bits of the table's index stay untransformed.
-    tile : ndarray, float64, of 2**high_bits * width entries
-        Scratch, for `width` columns at a time of the table's high-bit rows.
-    table : ndarray of shape (2**k,), float64
-        Index: the inner columns of the parent set, the child's bit removed.
+    blocks : ndarray of int64
+        The high bits of each block.
+    slab : ndarray, float64
+        The children's tables one after the other. The index of a table is the inner
+        columns of the parent set, the child's bit removed.
+    starts : ndarray of shape (m + 1,), int64
+        Where each child's table starts in `slab`.
     """
+    n_parts = 1 << popcount(fixed)
+    parent_sets = np.empty((n_parts, 1 << block_bits))
+    families = np.empty((n_parts, 1 << block_bits))
+    for block in blocks:
+        first = block << block_bits
+        part = fixed
+        for i in range(n_parts):
+            base = part << n_inner | first
+            weigh_parent_sets(log_det, tables, base, parent_sets[i])
+            weigh_families(log_det, tables, base, families[i])
+            part = (part - 1) & fixed
+        for child in range(starts.size - 1):
+            if (fixed << n_inner | first) >> child & 1:
+                continue
+            start = starts[child] + remove_bit(first, child)
+            values = slab[start : start + (1 << block_bits >> (child < block_bits))]
+            for i in range(values.size):
+                values[i] = -math.inf
+            part = fixed
+            for i in range(n_parts):
+                if child < block_bits:
+                    raise_to_pairs(values, parent_sets[i], families[i], child)
+                else:
+                    base = part << n_inner | first | 1 << child
+                    raise_to_families(values, parent_sets[i], log_det, tables, base)
+                part = (part - 1) & fixed
+            max_zeta(values, 0, bit_length(values.size - 1))
+
+
+@kernel
+def weigh_parent_sets(log_det, tables, base, weighted):
+    """Set `weighted` to what parent sets from `base` on contribute to local scores."""
     width = tables.shape[2]
-    row_length = 1 << low_bits
-    for column in range(0, row_length, width):
-        index = column
-        for start in range(0, tile.size, width):
-            row = tile[start : start + width]
-            max_local_score_row(log_det, tables, child, n_inner, fixed, index, row)
-            index += row_length
-        max_zeta(tile, bit_length(width - 1), bit_length(tile.size - 1))
-        index = column
-        for start in range(0, tile.size, width):
-            _copy(tile[start : start + width], table[index : index + width])
-            index += row_length
-
-
-@kernel
-def _copy(source, target):
-    for i in range(source.size):
-        target[i] = source[i]
-
-
-@kernel
-def max_local_score_row(log_det, tables, child, n_inner, fixed, index, row):
-    """Set a row of neighbouring parent sets to their best over subsets of `fixed`."""
-    for i in range(row.size):
-        row[i] = -math.inf
-    inner = insert_zero_bit(index, child)
-    size = popcount(index)
-    subset = fixed
-    while True:
-        parents = subset << n_inner | inner
-        n_parents = size + popcount(subset)
-        if 1 << child >= row.size:
-            _adjacent(log_det, tables, child, parents, n_parents, row)
-        else:
-            _interleaved(log_det, tables, child, parents, n_parents, row)
-        if subset == 0:
-            return
-        subset = (subset - 1) & fixed
-
-
-@kernel
-def _adjacent(log_det, tables, child, parents, n_parents, row):
-    without = log_det[parents : parents + row.size]
-    family = parents | 1 << child
-    within = log_det[family : family + row.size]
-    constant = tables[0, n_parents]
-    weight_without = tables[1, n_parents]
-    weight_within = tables[2, n_parents]
-    for i in range(row.size):
-        score = constant[i] + weight_without[i] * without[i] + weight_within[i] * within[i]
-        row[i] = larger(row[i], score)
-
-
-@kernel
-def _interleaved(log_det, tables, child, parents, n_parents, row):
-    step = 1 << child
-    pairs = log_det[parents : parents + 2 * row.size].reshape(-1, 2, step)
-    constant = tables[0, n_parents].reshape(-1, step)
-    weight_without = tables[1, n_parents].reshape(-1, step)
-    weight_within = tables[2, n_parents].reshape(-1, step)
-    scores = row.reshape(-1, step)
-    for j in range(scores.shape[0]):
-        for i in range(step):
-            score = (
-                constant[j, i]
-                + weight_without[j, i] * pairs[j, 0, i]
-                + weight_within[j, i] * pairs[j, 1, i]
+    for start in range(0, weighted.size, width):
+        size = popcount(base + start)
+        for i in range(width):
+            weighted[start + i] = (
+                tables[0, size, i] + tables[1, size, i] * log_det[base + start + i]
             )
-            scores[j, i] = larger(scores[j, i], score)
+
+
+@kernel
+def weigh_families(log_det, tables, base, weighted):
+    """Set `weighted` to what families from `base` on, child included, contribute."""
+    width = tables.shape[2]
+    for start in range(0, weighted.size, width):
+        size = popcount(base + start)
+        for i in range(width):
+            weighted[start + i] = tables[2, size, i] * log_det[base + start + i]
+
+
+@kernel
+def raise_to_families(values, parent_sets, log_det, tables, base):
+    """Raise `values` to the local scores of a child that is not among the block's bits."""
+    width = tables.shape[2]
+    for start in range(0, values.size, width):
+        size = popcount(base + start)
+        for i in range(width):
+            score = parent_sets[start + i] + tables[2, size, i] * log_det[base + start + i]
+            values[start + i] = larger(values[start + i], score)
+
+
+@kernel
+def raise_to_pairs(values, parent_sets, families, child):
+    """Raise `values` to the local scores of a child that is among the block's bits.
+
+    A set without the child's bit is a parent set, and with this bit its family.
+    """
+    step = 1 << child
+    if values.size < 4:
+        for i in range(values.size):
+            j = insert_zero_bit(i, child)
+            values[i] = larger(values[i], parent_sets[j] + families[j + step])
+        return
+    for i in range(0, values.size, 4):
+        if child == 0:
+            sets = even_entries(load(parent_sets, 2 * i), load(parent_sets, 2 * i + 4))
+            with_child = odd_entries(load(families, 2 * i), load(families, 2 * i + 4))
+        elif child == 1:
+            sets = first_halves(load(parent_sets, 2 * i), load(parent_sets, 2 * i + 4))
+            with_child = second_halves(load(families, 2 * i), load(families, 2 * i + 4))
+        else:
+            j = insert_zero_bit(i, child)
+            sets = load(parent_sets, j)
+            with_child = load(families, j + step)
+        store(values, i, larger(load(values, i), plus(sets, with_child)))

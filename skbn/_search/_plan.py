@@ -13,12 +13,11 @@ _SMALL = 22
 # work to filling them; two cost less time than touching the memory they save.
 _OUTER_COLUMNS = 2
 _MOST_OUTER_COLUMNS = 8
-# A block of 2**14 states, or of a child's maxima, stays in the second-level cache.
-_BLOCK_BITS = 14
-# Blocks for the threads to share: at least this many bits' worth of them, if any.
-_BLOCK_COUNT_BITS = 6
-# Neighbouring parent sets whose scores are computed together: 1 KiB of each table.
-_WIDTH_BITS = 7
+# A block of 2**13 states, or of a child's maxima, fits the second-level cache
+# several times.
+_BLOCK_BITS = 13
+# Neighbouring sets whose weights are looked up together: half a KiB of each table.
+_WIDTH_BITS = 6
 
 
 @dataclass(frozen=True)
@@ -37,26 +36,22 @@ class SearchPlan:
 
     @property
     def n_inner(self) -> int:
+        """Number of columns that are not outer ones."""
         return self.n_columns - self.n_outer
 
     @property
     def block_bits(self) -> int:
         """Number of lowest columns in which the sets of one block differ."""
-        bits = max(_WIDTH_BITS + 1, self.n_inner - _BLOCK_COUNT_BITS)
-        return min(bits, _BLOCK_BITS, self.n_inner)
+        return min(_BLOCK_BITS, self.n_inner)
 
     @property
     def width(self) -> int:
-        """Number of neighbouring parent sets that are scored together."""
-        return 1 << min(_WIDTH_BITS, self.block_bits - 1)
+        """Number of neighbouring sets whose weights are looked up together."""
+        return 1 << min(_WIDTH_BITS, self.block_bits)
 
     def table_size(self, child: int) -> int:
         """Return how many parent sets, of inner columns other than the child, its table holds."""
         return 1 << (self.n_inner - 1 if child < self.n_inner else self.n_inner)
-
-    def row_bits(self, child: int) -> int:
-        """Return how many of a table's lowest bits make up a block of states."""
-        return self.block_bits - 1 if child < self.block_bits else self.block_bits
 
     @property
     def slab_size(self) -> int:
@@ -67,6 +62,19 @@ class SearchPlan:
     def n_bytes(self) -> int:
         """Memory of the log-determinants, of the best scores and of the slab."""
         return _BYTES * (2 * (1 << self.n_columns) + self.slab_size)
+
+    def slab_work(self, fixed: int) -> tuple[int, int, int]:
+        """Return about how long a slab's tables take to fill, to transform and to use.
+
+        In units of one local score. All other work is small beside it.
+        """
+        size = self.slab_size
+        return size * (2 + (1 << fixed.bit_count())), size, 2 * size
+
+    @property
+    def work(self) -> int:
+        """About how long the search takes, in units of one local score."""
+        return sum(sum(self.slab_work(fixed)) for fixed in range(1 << self.n_outer))
 
 
 def plan_search(n_columns: int, available: int) -> SearchPlan:

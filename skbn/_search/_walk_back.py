@@ -2,8 +2,8 @@
 
 No argument of a maximum was stored. At each set of columns, from all of them
 down, the sink is a column that attains the best score, and its parents are a
-set that attains the child's best local score. A column's best local score is
-computed anew where it is asked for, which the sets' halving in size keeps cheap.
+set with which it does. They are searched for anew, which the sets' halving in
+size keeps cheap.
 """
 
 from __future__ import annotations
@@ -14,17 +14,25 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._compile import kernel
-from skbn._search._family_maxima import max_local_score_row
-from skbn._subsets import bit_length, members_of, popcount, remove_bit
+from skbn._parallel import Threads
+from skbn._search._family_maxima import (
+    raise_to_families,
+    raise_to_pairs,
+    weigh_families,
+    weigh_parent_sets,
+)
+from skbn._subsets import insert_zero_bit, members_of, popcount
 
 __all__ = ["walk_back"]
 
 
 def walk_back(
     best: npt.NDArray[np.float64],
+    local: npt.NDArray[np.float64],
     log_det: npt.NDArray[np.float64],
     tables: npt.NDArray[np.float64],
     tolerance: float,
+    threads: Threads,
 ) -> list[int]:
     """Return the parents' mask of each column in a best network.
 
@@ -32,77 +40,95 @@ def walk_back(
     ----------
     best : ndarray of shape (2**m,), float64
         The score of the best network on each set of columns.
+    local : ndarray of shape (m,), float64
+        Each child's best local score with any parents.
     log_det : ndarray of shape (2**m,), float64
-    tables : ndarray of shape (3, m, width), float64
+    tables : ndarray of shape (3, m + 1, width), float64
     tolerance : float
         Scores that differ by no more than this are tied. Of tied sinks the last in
         column order is taken; of tied parent sets one of the fewest columns, and of
         these the one that comes first when their columns are compared in order.
+    threads : Threads
     """
-    m = tables.shape[1]
+    m = len(best).bit_length() - 1
     parents = [0] * m
     columns = (1 << m) - 1
     while columns:
-        for sink in reversed(members_of(columns)):
-            candidates = columns ^ 1 << sink
-            local = best_local_score(log_det, tables, sink, candidates)
-            if best[candidates] + local >= best[columns] - tolerance:
-                break
-        else:
-            raise RuntimeError(
-                f"no column attains the best score of the set {members_of(columns)}; "
-                "this is a defect of the search, please report it"
-            )
-        parents[sink] = int(
-            first_best_parents(log_det, tables, sink, candidates, local - tolerance)
-        )
-        columns = candidates
+        sink, parents[sink] = _last_sink(best, local, log_det, tables, tolerance, threads, columns)
+        columns ^= 1 << sink
     return parents
 
 
+def _last_sink(
+    best: npt.NDArray[np.float64],
+    local: npt.NDArray[np.float64],
+    log_det: npt.NDArray[np.float64],
+    tables: npt.NDArray[np.float64],
+    tolerance: float,
+    threads: Threads,
+    columns: int,
+) -> tuple[int, int]:
+    """Return the last column that is a sink of a best network on some columns, and its parents."""
+    # What a column adds as a sink is at most its best local score of all.
+    sinks = [
+        x
+        for x in reversed(members_of(columns))
+        if best[columns ^ 1 << x] + local[x] >= best[columns] - tolerance
+    ]
+    for first in range(0, len(sinks), threads.n_threads):
+        together = sinks[first : first + threads.n_threads]
+        arguments = []
+        for sink in together:
+            candidates = columns ^ 1 << sink
+            threshold = best[columns] - best[candidates] - tolerance
+            arguments.append((log_det, tables, sink, candidates, threshold))
+        found = threads.map(first_parents_that_reach, arguments)
+        for sink, parents in zip(together, found, strict=True):
+            if parents >= 0:
+                return sink, int(parents)
+    raise RuntimeError(
+        f"no column attains the best score of the set {members_of(columns)}; "
+        "this is a defect of the search, please report it"
+    )
+
+
 @kernel
-def best_local_score(log_det, tables, child, candidates):
-    """Return the largest local score of a child over the subsets of its candidates.
-
-    One row spans all subsets of the lowest columns, and the candidates above these
-    are the row's fixed columns.
-    """
-    width = tables.shape[2]
-    row_bits = bit_length(width - 1)
-    if child < row_bits + 1:
-        row_bits += 1  # the row leaves out the child
-    row = np.empty(width)
-    max_local_score_row(log_det, tables, child, row_bits, candidates >> row_bits, 0, row)
-    inner = remove_bit(candidates & ((1 << row_bits) - 1), child)
-    best = -math.inf
-    for i in range(width):
-        if i & ~inner == 0:
-            best = max(best, row[i])
-    return best
-
-
-@kernel
-def first_best_parents(log_det, tables, child, candidates, threshold):
-    """Return the first parent set whose local score reaches a threshold.
+def first_parents_that_reach(log_det, tables, child, candidates, threshold):
+    """Return the first parent set whose local score reaches a threshold, or -1.
 
     Fewer parents come first, then the order of the sorted columns.
     """
+    width = tables.shape[2]
+    in_row = child if 1 << child < width else -1
+    parent_sets = np.empty(width)
+    families = np.empty(width)
+    scores = np.empty(width // 2 if in_row >= 0 else width)
     chosen = -1
-    chosen_size = tables.shape[1]
-    subset = candidates
+    chosen_size = popcount(candidates)
+    high = candidates & -width
+    base = 0
     while True:
-        size = popcount(subset)
-        if size <= chosen_size:
-            score = (
-                tables[0, size, 0]
-                + tables[1, size, 0] * log_det[subset]
-                + tables[2, size, 0] * log_det[subset | 1 << child]
-            )
-            if score >= threshold:
-                difference = subset ^ chosen
-                if size < chosen_size or subset & difference & -difference:
-                    chosen = subset
-                    chosen_size = size
-        if subset == 0:
+        for i in range(scores.size):
+            scores[i] = -math.inf
+        weigh_parent_sets(log_det, tables, base, parent_sets)
+        if in_row >= 0:
+            weigh_families(log_det, tables, base, families)
+            raise_to_pairs(scores, parent_sets, families, in_row)
+        else:
+            raise_to_families(scores, parent_sets, log_det, tables, base | 1 << child)
+        n_reached = 0
+        for i in range(scores.size):
+            n_reached += scores[i] >= threshold
+        if n_reached:
+            for i in range(scores.size):
+                parents = base | (i if in_row < 0 else insert_zero_bit(i, in_row))
+                if scores[i] >= threshold and parents & ~candidates == 0:
+                    size = popcount(parents)
+                    difference = parents ^ chosen
+                    is_first = chosen < 0 or size < chosen_size
+                    if is_first or (size == chosen_size and parents & difference & -difference):
+                        chosen = parents
+                        chosen_size = size
+        base = (base - high) & high  # the next larger subset, in the order of memory
+        if base == 0:
             return chosen
-        subset = (subset - 1) & candidates

@@ -2,19 +2,19 @@
 
 Over bit b it is ``t[i | 2**b] = max(t[i], t[i | 2**b])``; over all bits every
 entry becomes the maximum over the subsets of its index. The bits may be taken
-in any order, and one that is taken twice does no harm. So they are taken three
-at a time, since a maximum costs less than loading and storing its operands.
+in any order. They are taken three at a time, the lowest five at once, since a
+maximum costs less than loading and storing its operands.
 """
 
 from __future__ import annotations
 
 from skbn._compile import kernel
-from skbn._search._larger import larger
+from skbn._search._vectors import larger, load, store, without_bit_0, without_bit_1
 
 __all__ = ["max_zeta"]
 
-# Eight rows of at least this length are worth handing over as slices.
-_LONG_ROW = 64
+# 2**11 entries stay in the first-level cache from one pass over them to the next.
+_CACHED_BITS = 11
 
 
 @kernel
@@ -26,78 +26,118 @@ def max_zeta(table, first_bit, last_bit):
     table : contiguous ndarray of float64, its length a multiple of 2**last_bit
     first_bit, last_bit : int
     """
-    if last_bit - first_bit < 3:
-        for bit in range(first_bit, last_bit):
-            _one_bit(table, 1 << bit)
-        return
+    cached_bit = min(last_bit, max(_CACHED_BITS, first_bit))
+    for start in range(0, table.size, 1 << cached_bit):
+        _transform(table, start, start + (1 << cached_bit), first_bit, cached_bit)
+    _transform(table, 0, table.size, cached_bit, last_bit)
+
+
+@kernel
+def _transform(table, start, end, first_bit, last_bit):
     bit = first_bit
+    if bit == 0 and last_bit >= 5:
+        for i in range(start, end, 32):
+            _thirty_two_entries(table, i)
+        bit = 5
     while bit < last_bit:
-        bit = min(bit, last_bit - 3)
-        if 1 << bit >= _LONG_ROW:
-            _three_high_bits(table, 1 << bit)
-        elif bit == 0:
-            _three_low_bits(table, 1)  # a constant stride, which the compiler uses
+        n_bits = min(3, last_bit - bit) if bit >= 2 else 1
+        if bit >= 2:
+            _transform_rows(table, start, end, 1 << bit, n_bits)
         else:
-            _three_low_bits(table, 1 << bit)
-        bit += 3
+            _transform_neighbours(table, start, end, 1 << bit)
+        bit += n_bits
 
 
 @kernel
-def _one_bit(table, step):
-    for start in range(0, table.size, 2 * step):
-        low = table[start : start + step]
-        high = table[start + step : start + 2 * step]
-        for i in range(step):
-            high[i] = larger(low[i], high[i])
+def _transform_neighbours(table, start, end, step):
+    for i in range(start, end):
+        if i & step:
+            table[i] = larger(table[i], table[i ^ step])
 
 
 @kernel
-def _three_high_bits(table, step):
-    for start in range(0, table.size, 8 * step):
-        rows = table[start : start + 8 * step].reshape(8, step)
-        _eight_rows(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7])
+def _transform_rows(table, start, end, step, n_bits):
+    for first in range(start, end, step << n_bits):
+        for i in range(first, first + step, 4):
+            if n_bits == 3:
+                _eight_rows(table, i, step)
+            elif n_bits == 2:
+                _four_rows(table, i, step)
+            else:
+                store(table, i + step, larger(load(table, i), load(table, i + step)))
 
 
 @kernel
-def _eight_rows(r0, r1, r2, r3, r4, r5, r6, r7):
-    for i in range(r0.size):
-        r1[i], r2[i], r3[i], r4[i], r5[i], r6[i], r7[i] = _maxima_of_eight(
-            r0[i], r1[i], r2[i], r3[i], r4[i], r5[i], r6[i], r7[i]
-        )
+def _four_rows(table, i, step):
+    _, x1, x2, x3 = _maxima_of_four(
+        load(table, i),
+        load(table, i + step),
+        load(table, i + 2 * step),
+        load(table, i + 3 * step),
+    )
+    store(table, i + step, x1)
+    store(table, i + 2 * step, x2)
+    store(table, i + 3 * step, x3)
 
 
 @kernel
-def _three_low_bits(table, step):
-    rows = table.reshape(-1, 8, step)
-    for j in range(rows.shape[0]):
-        for i in range(step):
-            x1, x2, x3, x4, x5, x6, x7 = _maxima_of_eight(
-                rows[j, 0, i],
-                rows[j, 1, i],
-                rows[j, 2, i],
-                rows[j, 3, i],
-                rows[j, 4, i],
-                rows[j, 5, i],
-                rows[j, 6, i],
-                rows[j, 7, i],
-            )
-            rows[j, 1, i] = x1
-            rows[j, 2, i] = x2
-            rows[j, 3, i] = x3
-            rows[j, 4, i] = x4
-            rows[j, 5, i] = x5
-            rows[j, 6, i] = x6
-            rows[j, 7, i] = x7
+def _eight_rows(table, i, step):
+    _, x1, x2, x3, x4, x5, x6, x7 = _maxima_of_eight(
+        load(table, i),
+        load(table, i + step),
+        load(table, i + 2 * step),
+        load(table, i + 3 * step),
+        load(table, i + 4 * step),
+        load(table, i + 5 * step),
+        load(table, i + 6 * step),
+        load(table, i + 7 * step),
+    )
+    store(table, i + step, x1)
+    store(table, i + 2 * step, x2)
+    store(table, i + 3 * step, x3)
+    store(table, i + 4 * step, x4)
+    store(table, i + 5 * step, x5)
+    store(table, i + 6 * step, x6)
+    store(table, i + 7 * step, x7)
+
+
+@kernel
+def _thirty_two_entries(table, i):
+    """Transform over the lowest five bits: two within vectors, three between them."""
+    x0, x1, x2, x3, x4, x5, x6, x7 = _maxima_of_eight(
+        _maxima_within(load(table, i)),
+        _maxima_within(load(table, i + 4)),
+        _maxima_within(load(table, i + 8)),
+        _maxima_within(load(table, i + 12)),
+        _maxima_within(load(table, i + 16)),
+        _maxima_within(load(table, i + 20)),
+        _maxima_within(load(table, i + 24)),
+        _maxima_within(load(table, i + 28)),
+    )
+    store(table, i, x0)
+    store(table, i + 4, x1)
+    store(table, i + 8, x2)
+    store(table, i + 12, x3)
+    store(table, i + 16, x4)
+    store(table, i + 20, x5)
+    store(table, i + 24, x6)
+    store(table, i + 28, x7)
+
+
+@kernel
+def _maxima_within(x):
+    x = larger(x, without_bit_0(x, x))
+    return larger(x, without_bit_1(x, x))
+
+
+@kernel
+def _maxima_of_four(x0, x1, x2, x3):
+    x1 = larger(x0, x1)
+    return x0, x1, larger(x0, x2), larger(x1, larger(x2, x3))
 
 
 @kernel
 def _maxima_of_eight(x0, x1, x2, x3, x4, x5, x6, x7):
-    x1 = larger(x0, x1)
-    x3 = larger(x2, x3)
-    x5 = larger(x4, x5)
-    x7 = larger(x6, x7)
-    x2 = larger(x0, x2)
-    x3 = larger(x1, x3)
-    x6 = larger(x4, x6)
-    x7 = larger(x5, x7)
-    return x1, x2, x3, larger(x0, x4), larger(x1, x5), larger(x2, x6), larger(x3, x7)
+    x0, x1, x2, x3 = _maxima_of_four(x0, x1, x2, x3)
+    x4, x5, x6, x7 = _maxima_of_four(x4, x5, x6, x7)
+    return x0, x1, x2, x3, larger(x0, x4), larger(x1, x5), larger(x2, x6), larger(x3, x7)
