@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
+from numba import types
+from numba.extending import intrinsic
 
 from skbn._compile import kernel
 
@@ -17,6 +19,7 @@ __all__ = [
     "popcount",
     "remove_bit",
     "submasks_by_size",
+    "subsets_of",
 ]
 
 
@@ -46,6 +49,20 @@ def members_of(mask: int) -> list[int]:
     return [v for v in range(mask.bit_length()) if mask >> v & 1]
 
 
+def subsets_of(mask: int) -> list[int]:
+    """Return all subsets of a mask, the largest number first.
+
+    Examples
+    --------
+    >>> subsets_of(9)
+    [9, 8, 1, 0]
+    """
+    subsets = [mask]
+    while subsets[-1]:
+        subsets.append((subsets[-1] - 1) & mask)
+    return subsets
+
+
 def submasks_by_size(n_bits: int) -> list[npt.NDArray[np.int64]]:
     """Return all masks of `n_bits` bits, grouped by their number of members.
 
@@ -68,14 +85,14 @@ def bit_length(mask):
     return length
 
 
-@kernel
-def popcount(mask):
+@intrinsic
+def popcount(typing_context, mask):
     """Return the number of members of a mask."""
-    count = 0
-    while mask:
-        mask &= mask - 1
-        count += 1
-    return count
+
+    def codegen(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), codegen
 
 
 @kernel

@@ -27,6 +27,7 @@ from skbn._search._vectors import (
     plus,
     second_halves,
     store,
+    times,
 )
 from skbn._search._zeta import max_zeta
 from skbn._subsets import bit_length, insert_zero_bit, popcount, remove_bit
@@ -119,10 +120,11 @@ def raise_to_families(values, parent_sets, log_det, tables, base):
     """Raise `values` to the local scores of a child that is not among the block's bits."""
     width = tables.shape[2]
     for start in range(0, values.size, width):
-        size = popcount(base + start)
-        for i in range(width):
-            score = parent_sets[start + i] + tables[2, size, i] * log_det[base + start + i]
-            values[start + i] = larger(values[start + i], score)
+        weights = tables[2, popcount(base + start)]
+        within = log_det[base + start : base + start + width]
+        for i in range(0, width, 4):
+            score = plus(load(parent_sets, start + i), times(load(weights, i), load(within, i)))
+            store(values, start + i, larger(load(values, start + i), score))
 
 
 @kernel

@@ -23,6 +23,7 @@ __all__ = [
     "plus",
     "second_halves",
     "store",
+    "times",
     "without_bit_0",
     "without_bit_1",
 ]
@@ -72,6 +73,16 @@ def plus(typing_context, a, b):
 
     def codegen(context, builder, signature, arguments):
         return builder.fadd(*arguments)
+
+    return _FOUR(_FOUR, _FOUR), codegen
+
+
+@intrinsic
+def times(typing_context, a, b):
+    """Return the products of two vectors' entries."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.fmul(*arguments)
 
     return _FOUR(_FOUR, _FOUR), codegen
 

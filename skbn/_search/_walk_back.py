@@ -21,9 +21,14 @@ from skbn._search._family_maxima import (
     weigh_families,
     weigh_parent_sets,
 )
-from skbn._subsets import insert_zero_bit, members_of, popcount
+from skbn._subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
 
 __all__ = ["walk_back"]
+
+# The subsets of so many candidates are shared by threads, or a user's interruption
+# would have to wait for them: a task for each subset of the last few.
+_FEWEST_TO_SHARE = 19
+_SHARED_COLUMNS = 3
 
 
 def walk_back(
@@ -69,34 +74,45 @@ def _last_sink(
     columns: int,
 ) -> tuple[int, int]:
     """Return the last column that is a sink of a best network on some columns, and its parents."""
-    # What a column adds as a sink is at most its best local score of all.
-    sinks = [
-        x
-        for x in reversed(members_of(columns))
-        if best[columns ^ 1 << x] + local[x] >= best[columns] - tolerance
-    ]
-    for first in range(0, len(sinks), threads.n_threads):
-        together = sinks[first : first + threads.n_threads]
-        arguments = []
-        for sink in together:
-            candidates = columns ^ 1 << sink
-            threshold = best[columns] - best[candidates] - tolerance
-            arguments.append((log_det, tables, sink, candidates, threshold))
-        found = threads.map(first_parents_that_reach, arguments)
-        for sink, parents in zip(together, found, strict=True):
+    for sink in reversed(members_of(columns)):
+        candidates = columns ^ 1 << sink
+        threshold = best[columns] - best[candidates] - tolerance
+        if local[sink] >= threshold:  # else no parents at all suffice
+            parents = _first_parents(log_det, tables, threads, sink, candidates, threshold)
             if parents >= 0:
-                return sink, int(parents)
+                return sink, parents
     raise RuntimeError(
         f"no column attains the best score of the set {members_of(columns)}; "
         "this is a defect of the search, please report it"
     )
 
 
+def _first_parents(
+    log_det: npt.NDArray[np.float64],
+    tables: npt.NDArray[np.float64],
+    threads: Threads,
+    child: int,
+    candidates: int,
+    threshold: float,
+) -> int:
+    """Return what `first_parents_that_reach` does, the search shared by threads."""
+    shared = 0
+    if candidates.bit_count() >= _FEWEST_TO_SHARE:
+        shared = mask_of(members_of(candidates)[-_SHARED_COLUMNS:])
+    arguments = [
+        (log_det, tables, child, candidates ^ shared, fixed, threshold)
+        for fixed in subsets_of(shared)
+    ]
+    found = [int(mask) for mask in threads.map(first_parents_that_reach, arguments) if mask >= 0]
+    return min(found, key=lambda mask: (mask.bit_count(), members_of(mask)), default=-1)
+
+
 @kernel
-def first_parents_that_reach(log_det, tables, child, candidates, threshold):
+def first_parents_that_reach(log_det, tables, child, candidates, fixed, threshold):
     """Return the first parent set whose local score reaches a threshold, or -1.
 
-    Fewer parents come first, then the order of the sorted columns.
+    The parents are `fixed` and any of the `candidates`, which lie below them. Fewer
+    parents come first, then the order of the sorted columns.
     """
     width = tables.shape[2]
     in_row = child if 1 << child < width else -1
@@ -104,10 +120,11 @@ def first_parents_that_reach(log_det, tables, child, candidates, threshold):
     families = np.empty(width)
     scores = np.empty(width // 2 if in_row >= 0 else width)
     chosen = -1
-    chosen_size = popcount(candidates)
+    chosen_size = tables.shape[1]
     high = candidates & -width
-    base = 0
+    above = 0
     while True:
+        base = fixed | above
         for i in range(scores.size):
             scores[i] = -math.inf
         weigh_parent_sets(log_det, tables, base, parent_sets)
@@ -122,13 +139,13 @@ def first_parents_that_reach(log_det, tables, child, candidates, threshold):
         if n_reached:
             for i in range(scores.size):
                 parents = base | (i if in_row < 0 else insert_zero_bit(i, in_row))
-                if scores[i] >= threshold and parents & ~candidates == 0:
+                if scores[i] >= threshold and parents & ~(fixed | candidates) == 0:
                     size = popcount(parents)
                     difference = parents ^ chosen
                     is_first = chosen < 0 or size < chosen_size
                     if is_first or (size == chosen_size and parents & difference & -difference):
                         chosen = parents
                         chosen_size = size
-        base = (base - high) & high  # the next larger subset, in the order of memory
-        if base == 0:
+        above = (above - high) & high  # the next larger subset, in the order of memory
+        if above == 0:
             return chosen

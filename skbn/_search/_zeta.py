@@ -13,8 +13,10 @@ from skbn._search._vectors import larger, load, store, without_bit_0, without_bi
 
 __all__ = ["max_zeta"]
 
-# 2**11 entries stay in the first-level cache from one pass over them to the next.
-_CACHED_BITS = 11
+# So many entries stay in the first-level and in the last-level cache from one pass
+# over them to the next.
+_FIRST_CACHE_BITS = 11
+_LAST_CACHE_BITS = 18
 
 
 @kernel
@@ -26,10 +28,11 @@ def max_zeta(table, first_bit, last_bit):
     table : contiguous ndarray of float64, its length a multiple of 2**last_bit
     first_bit, last_bit : int
     """
-    cached_bit = min(last_bit, max(_CACHED_BITS, first_bit))
-    for start in range(0, table.size, 1 << cached_bit):
-        _transform(table, start, start + (1 << cached_bit), first_bit, cached_bit)
-    _transform(table, 0, table.size, cached_bit, last_bit)
+    for cached_bits in (_FIRST_CACHE_BITS, _LAST_CACHE_BITS, 63):
+        next_bit = min(last_bit, max(cached_bits, first_bit))
+        for start in range(0, table.size, 1 << next_bit):
+            _transform(table, start, start + (1 << next_bit), first_bit, next_bit)
+        first_bit = next_bit
 
 
 @kernel
