@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import traceback
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin, _fit_context
+from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._criteria import InformationCriterion
@@ -16,15 +20,17 @@ from skbn._equivalence import canonical_member
 from skbn._local_scores import LocalScores
 from skbn._memory import available_memory
 from skbn._network import estimate_parameters, log_density, to_digraph
-from skbn._search._exact import exact_search
-from skbn._search._plan import plan_search
+from skbn._progress import Progress, callback_listener, printing_listener
+from skbn._regressions._log_determinants import log_determinants_work
+from skbn._search._exact import SearchResult, exact_search
+from skbn._search._plan import SearchPlan, plan_search
 from skbn._statistics import SCORE_ACCURACY
 from skbn._validation import PARAMETER_CONSTRAINTS, check_columns, read_rows
 
 __all__ = ["GaussianBNLearner"]
 
 
-class GaussianBNLearner(DensityMixin, BaseEstimator):
+class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
     """Find the Gaussian Bayesian network of the highest score, among all there are.
 
     Each column is a linear function of its parents plus Gaussian noise. The search
@@ -43,6 +49,13 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
         The log-determinants of LocalScores are computed with the `n_jobs` of these.
+    max_memory : float or None, default=None
+        How many bytes the search's tables may take. With less, it goes through more
+        parts one after the other, which takes longer and changes no bit of the result.
+        None allows for what is available, with a little left for others.
+    verbose : bool or int, default=False
+        Whether to print how the search is laid out, and every few seconds how far it
+        has come. `set_callbacks` shows the same in scikit-learn's progress bars.
 
     Attributes
     ----------
@@ -101,6 +114,8 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
         **PARAMETER_CONSTRAINTS,
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
         "penalty": [*PARAMETER_CONSTRAINTS["penalty"], None],
+        "max_memory": [Interval(Real, 0, None, closed="neither"), None],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -109,11 +124,16 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
         *,
         penalty: float | None = None,
         n_jobs: int | None = None,
+        max_memory: float | None = None,
+        verbose: bool | int = False,
     ) -> None:
         self.criterion = criterion
         self.penalty = penalty
         self.n_jobs = n_jobs
+        self.max_memory = max_memory
+        self.verbose = verbose
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the best network and estimate its parameters.
@@ -133,16 +153,24 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
         ValueError, TypeError
             If X is not such a table; if a column is constant or depends linearly
             on others, as the likelihood is unbounded then; if the search needs
-            more memory than there is; if a parameter is not one of those above, or
-            differs from that of the LocalScores.
+            more memory than there is or than `max_memory`; if a parameter is not
+            one of those above, or differs from that of the LocalScores.
+        RuntimeError
+            If a callback asks to stop before the search is finished.
         """
         self._forget()  # a search that fails leaves nothing of an earlier one
+        context = self._init_callback_context(max_subtasks=100)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         scores = self._local_scores(X)
-        statistics = scores.statistics
-        plan = plan_search(self.n_features_in_, available_memory())
-        result = exact_search(scores.log_determinants, scores.score_tables, plan, self.n_jobs)
+        try:
+            result = self._search(scores, context)
+        except BaseException as error:
+            # A traceback that outlives the error would hold on to the search's tables.
+            traceback.clear_frames(error.__traceback__)
+            del scores
+            raise
         parents = canonical_member(result.parents)
-        parameters = estimate_parameters(statistics, parents, scores.columns)
+        parameters = estimate_parameters(scores.statistics, parents, scores.columns)
         dag = to_digraph(parents, parameters, scores.columns)
         network_score = scores.network_score(dag)
         _check_agreement(network_score, result.score + math.fsum(scores.score_offsets))
@@ -151,7 +179,8 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
         self.dag_ = dag
         self.network_score_ = network_score
         self.coef_, self.intercept_, self.noise_variance_ = parameters
-        self.mean_ = statistics.mean.copy()
+        self.mean_ = scores.statistics.mean.copy()
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
     def predict(self, X: Any = None) -> nx.DiGraph:
@@ -245,6 +274,25 @@ class GaussianBNLearner(DensityMixin, BaseEstimator):
     def _forget(self) -> None:
         for attribute in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, attribute)
+
+    def _search(self, scores: LocalScores, context: CallbackContext) -> SearchResult:
+        plan = self._plan(scores)
+        listeners = []
+        if self.verbose:
+            print(f"[{type(self).__name__}] {plan}", flush=True)
+            listeners.append(printing_listener(type(self).__name__))
+        if getattr(self, "_skl_callbacks", None):
+            listeners.append(callback_listener(self, context))
+        work = plan.work + log_determinants_work(plan.n_columns)
+        progress = Progress(work, tuple(listeners))
+        log_det = scores.compute_log_determinants(progress)
+        return exact_search(log_det, scores.score_tables, plan, self.n_jobs, progress)
+
+    def _plan(self, scores: LocalScores) -> SearchPlan:
+        n_bytes, limit = available_memory() + scores.n_bytes, "are available"
+        if self.max_memory is not None and self.max_memory < n_bytes:
+            n_bytes, limit = int(self.max_memory), "are allowed by max_memory"
+        return plan_search(self.n_features_in_, n_bytes, limit)
 
     def _rows(self, X: Any) -> npt.NDArray[np.float64]:
         if isinstance(X, LocalScores):

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from skbn._criteria import InformationCriterion
 from skbn._memory import require_memory
-from skbn._regressions._log_determinants import log_determinants
+from skbn._progress import Progress
+from skbn._regressions._log_determinants import log_determinants, log_determinants_work
 from skbn._statistics import Regression, SampleStatistics, sample_statistics
 from skbn._subsets import mask_of
 
@@ -75,6 +76,7 @@ class LocalScores:
         self._rows.setflags(write=False)
         self.criterion = criterion
         self.n_jobs = n_jobs
+        self._log_determinants: npt.NDArray[np.float64] | None = None
         if feature_names is not None:
             self.feature_names_in_ = feature_names
 
@@ -139,7 +141,7 @@ class LocalScores:
         """
         return sample_statistics(self._rows, self.columns)
 
-    @cached_property
+    @property
     def log_determinants(self) -> npt.NDArray[np.float64]:
         """The logarithms of det(Z'Z) for all subsets Z of the columns, centred and of unit norm.
 
@@ -151,10 +153,23 @@ class LocalScores:
         ValueError
             As `statistics`, and if the memory does not suffice.
         """
-        factor = self.statistics.factor
-        m = self.shape[1]
-        require_memory(_BYTES << m, f"The table of 2**{m} log-determinants")
-        return log_determinants(factor, self.n_jobs)
+        return self.compute_log_determinants()
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the log-determinants take already."""
+        return 0 if self._log_determinants is None else self._log_determinants.nbytes
+
+    def compute_log_determinants(self, progress: Progress | None = None) -> npt.NDArray[np.float64]:
+        """Return `log_determinants`, and advance the progress by the work they take."""
+        if self._log_determinants is None:
+            factor = self.statistics.factor
+            m = self.shape[1]
+            require_memory(_BYTES << m, f"The table of 2**{m} log-determinants")
+            self._log_determinants = log_determinants(factor, self.n_jobs, progress)
+        elif progress is not None:
+            progress.advance(log_determinants_work(self.shape[1]))
+        return self._log_determinants
 
     @property
     def score_tables(self) -> npt.NDArray[np.float64]:

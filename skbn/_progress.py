@@ -5,62 +5,96 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-__all__ = ["Progress", "format_seconds"]
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackContext
+
+__all__ = ["Progress", "callback_listener", "printing_listener"]
+
+Listener = Callable[[int, float], None]
+_SECONDS_BETWEEN_LINES = 2.0
 
 
 class Progress:
-    """Counts the work that is done, and tells a listener now and then.
+    """Counts the work that is done, and tells its listeners.
 
     Parameters
     ----------
     work : float
         All of it, in any unit.
-    listener : callable or None, default=None
-        Called as ``listener(fraction, seconds_left)`` whenever another hundredth of the
-        work is done, and for the last time with the fraction 1. What it raises ends the
-        computation.
+    listeners : sequence of callable
+        Each is called as ``listener(percent, seconds_left)`` whenever another percent
+        of the work is done. What it raises ends the computation.
     """
 
-    def __init__(
-        self, work: float = 1.0, listener: Callable[[float, float], None] | None = None
-    ) -> None:
+    def __init__(self, work: float = 1.0, listeners: tuple[Listener, ...] = ()) -> None:
         self._work = work
-        self._listener = listener
+        self._listeners = listeners
         self._done = 0.0
-        self._told = 0
+        self._percent = 0
         self._start = time.perf_counter()
 
     def advance(self, work: float) -> None:
         """Add work that is done."""
         self._done += work
-        hundredths = min(99, int(100 * self._done / self._work))
-        if hundredths > self._told:
-            self._tell(hundredths)
-
-    def finish(self) -> None:
-        """Tell that all the work is done."""
-        self._tell(100)
-
-    def _tell(self, hundredths: int) -> None:
-        self._told = hundredths
-        if self._listener is not None:
+        percent = min(100, int(100 * self._done / self._work + 1e-9))
+        if percent > self._percent:
+            self._percent = percent
             elapsed = time.perf_counter() - self._start
-            self._listener(hundredths / 100, elapsed * (100 / hundredths - 1))
+            for listener in self._listeners:
+                listener(percent, elapsed * (100 / percent - 1))
 
 
-def format_seconds(seconds: float) -> str:
+def printing_listener(name: str) -> Listener:
+    """Return a listener that prints a line every two seconds."""
+    last = time.perf_counter()
+
+    def listen(percent: int, seconds_left: float) -> None:
+        nonlocal last
+        if time.perf_counter() - last >= _SECONDS_BETWEEN_LINES:
+            last = time.perf_counter()
+            print(f"[{name}] {percent} % done, about {_duration(seconds_left)} left", flush=True)
+
+    return listen
+
+
+def callback_listener(estimator: BaseEstimator, context: CallbackContext) -> Listener:
+    """Return a listener for which each percent is a subtask of `context`.
+
+    Raises
+    ------
+    RuntimeError
+        When a callback asks to stop: an exact search that is not finished has no result.
+    """
+    told = 0
+
+    def listen(percent: int, seconds_left: float) -> None:
+        nonlocal told
+        for _ in range(told, percent):
+            subtask = context.subcontext("percent of the search")
+            subtask.call_on_fit_task_begin(estimator=estimator)
+            if subtask.call_on_fit_task_end(estimator=estimator):
+                raise RuntimeError(
+                    f"A callback stopped the search after {percent} % of its work; an exact "
+                    "search has no result before it is finished."
+                )
+        told = percent
+
+    return listen
+
+
+def _duration(seconds: float) -> str:
     """Write a duration as one reads it.
 
     Examples
     --------
-    >>> format_seconds(0.21), format_seconds(75), format_seconds(7322)
+    >>> _duration(0.21), _duration(75), _duration(7322)
     ('0.2 s', '1 min 15 s', '2 h 2 min')
     """
     if seconds < 10:
         return f"{seconds:.1f} s"
-    if seconds < 60:
-        return f"{seconds:.0f} s"
     minutes, seconds = divmod(round(seconds), 60)
+    if minutes == 0:
+        return f"{seconds} s"
     if minutes < 60:
         return f"{minutes} min {seconds} s"
     return f"{minutes // 60} h {minutes % 60} min"

@@ -85,9 +85,15 @@ def bit_length(mask):
     return length
 
 
-@intrinsic
-def popcount(typing_context, mask):
+@kernel
+def popcount(mask):
     """Return the number of members of a mask."""
+    return _count_ones(mask)
+
+
+@intrinsic
+def _count_ones(typing_context, mask):
+    """Count by the processor's own instruction, where it has one."""
 
     def codegen(context, builder, signature, arguments):
         return builder.ctpop(arguments[0])

@@ -346,3 +346,18 @@ def test_network_score_is_likelihood_less_complexity(wine, learner):
     assert learner.network_score_ == pytest.approx(expected, abs=1e-8)
     scores = LocalScoreTransformer().fit_transform(wine)
     assert learner.network_score_ == scores.network_score(learner.dag_)
+
+
+def test_max_memory_changes_the_plan_and_no_bit_of_the_result(capsys):
+    rows = reference.random_network_rows(np.random.default_rng(0), 18, 300)
+    roomy = GaussianBNLearner().fit(rows)
+    tight = GaussianBNLearner(max_memory=6e6, verbose=True).fit(rows)
+    assert "18 columns, of which 4 are fixed at a time: 5," in capsys.readouterr().out
+    assert tight.network_score_ == roomy.network_score_
+    np.testing.assert_array_equal(tight.coef_, roomy.coef_)
+    with pytest.raises(
+        ValueError, match=r"18 columns needs 4,[\d,]+ .*, and 1,000,000 bytes are allowed"
+    ):
+        GaussianBNLearner(max_memory=1e6).fit(rows)
+    with pytest.raises(ValueError, match="'max_memory' parameter"):
+        GaussianBNLearner(max_memory=0).fit(rows)

@@ -1,7 +1,12 @@
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import joblib
 import numpy as np
+import pytest
+import reference
 
+from skbn import GaussianBNLearner
 from skbn._parallel import Threads
 
 
@@ -21,3 +26,37 @@ def test_work_on_few_columns_stays_in_the_thread():
         assert len(threads.split(np.arange(100))) == 1
     assert idents == [(i, threading.get_ident()) for i in (1, 2, 3)]
     assert len(Threads(n_jobs=2, n_columns=8).split(np.arange(0))) == 1
+
+
+def test_number_of_threads_follows_joblib():
+    assert Threads(n_jobs=None, n_columns=24).n_threads == 1
+    assert Threads(n_jobs=3, n_columns=24).n_threads == 3
+    assert Threads(n_jobs=-1, n_columns=24).n_threads == joblib.cpu_count()
+    with joblib.parallel_config(n_jobs=2):
+        assert Threads(n_jobs=None, n_columns=24).n_threads == 2
+
+
+def test_an_error_drops_what_has_not_begun():
+    begun = []
+    failed = threading.Event()
+
+    def work(i):
+        begun.append(i)
+        if i == 0:
+            failed.set()
+            raise MemoryError
+        failed.wait(60)
+
+    with pytest.raises(MemoryError), Threads(n_jobs=2, n_columns=24) as threads:
+        list(threads.map(work, [(i,) for i in range(10_000)]))
+    assert len(begun) < 10_000
+
+
+def test_two_fits_at_once():
+    tables = [reference.random_network_rows(np.random.default_rng(i), 18, 200) for i in range(4)]
+    expected = [GaussianBNLearner().fit(rows) for rows in tables]
+    with ThreadPoolExecutor(4) as pool:
+        fitted = list(pool.map(lambda rows: GaussianBNLearner(n_jobs=2).fit(rows), tables))
+    for one, other in zip(expected, fitted, strict=True):
+        assert one.network_score_ == other.network_score_
+        np.testing.assert_array_equal(one.coef_, other.coef_)

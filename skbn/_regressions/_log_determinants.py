@@ -27,7 +27,7 @@ from skbn._regressions._givens import swap_columns, swap_columns_in_lanes
 from skbn._regressions._qr import triangular_factor
 from skbn._regressions._swaps import greedy_swaps
 
-__all__ = ["log_determinants"]
+__all__ = ["log_determinants", "log_determinants_work"]
 
 # 64 lanes keep the SIMD units busy; 8 inner columns make the seeds' start cheap
 # beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.
@@ -51,7 +51,7 @@ def log_determinants(
     n_jobs : int or None
         Number of threads, by joblib's rules. It does not change a bit of the result.
     progress : Progress or None
-        Advanced by ``2**m`` in all.
+        Advanced by ``log_determinants_work(m)`` in all.
 
     Returns
     -------
@@ -75,8 +75,13 @@ def log_determinants(
             [(start, n_inner, n_lane, part, swaps, prefixes, log_det) for part in parts],
         ):
             if progress is not None:
-                progress.advance(len(log_det) / len(parts))
+                progress.advance(log_determinants_work(m) / len(parts))
     return log_det
+
+
+def log_determinants_work(m: int) -> int:
+    """Return about how long m columns take, in units of one local score of a search."""
+    return 20 << m
 
 
 def _path(k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

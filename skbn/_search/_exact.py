@@ -29,9 +29,10 @@ class SearchResult(NamedTuple):
     score: float
 
 
-# A task of so many local scores takes some tenths of a second: a user's interruption
-# waits for it.
+# A task of so many local scores, or of so many numbers to go over, takes some tenths
+# of a second: a user's interruption waits for it.
 _TASK = 1 << 28
+_PIECE = 1 << 24
 
 
 def exact_search(
@@ -65,7 +66,8 @@ def exact_search(
     spread = spread_tables(tables, plan.width)
     with Threads(n_jobs, plan.n_columns) as threads:
         best, local = best_scores(log_det, spread, plan, threads, progress or Progress())
-        largest_log_det = max(log_det.max(), -log_det.min())  # without a copy of all of them
+        pieces = [(log_det[i : i + _PIECE],) for i in range(0, len(log_det), _PIECE)]
+        largest_log_det = max(threads.map(_largest_magnitude, pieces))
         largest_term = np.abs(tables[0]).max() + np.abs(tables[1:]).max() * largest_log_det
         tolerance = _ROUNDING * plan.n_columns * largest_term
         parents = walk_back(best, local, log_det, spread, tolerance, threads)
@@ -88,7 +90,9 @@ def best_scores(
         Each child's best local score with any parents.
     """
     m, n_inner, block_bits = plan.n_columns, plan.n_inner, plan.block_bits
-    best = np.full(1 << m, -np.inf)
+    best = np.empty(1 << m)
+    pieces = [(best[i : i + _PIECE], -np.inf) for i in range(0, len(best), _PIECE)]
+    list(threads.map(np.copyto, pieces))
     best[0] = 0.0
     slab = np.empty(plan.slab_size)
     starts = np.zeros(m + 1, dtype=np.int64)
@@ -130,6 +134,10 @@ def best_scores(
             ):
                 progress.advance(to_use * len(group) / len(blocks) / len(parts))
     return best, local
+
+
+def _largest_magnitude(values: npt.NDArray[np.float64]) -> float:
+    return max(values.max(), -values.min())  # without a copy of them
 
 
 def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:

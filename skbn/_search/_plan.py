@@ -7,11 +7,11 @@ from dataclasses import dataclass
 __all__ = ["SearchPlan", "plan_search"]
 
 _BYTES = 8  # of a float64
-# Below this many columns all the children's tables together are a small matter.
-_SMALL = 22
-# A fixed outer column nearly halves the children's tables but adds half as much
-# work to filling them; two cost less time than touching the memory they save.
-_OUTER_COLUMNS = 2
+# A fixed outer column nearly halves the children's tables but adds half as much work
+# to filling them. Up to three, from 20 columns on, cost no more time than touching
+# the memory that they save.
+_FIRST_TO_SPLIT = 20
+_OUTER_COLUMNS = 3
 _MOST_OUTER_COLUMNS = 8
 # A block of 2**13 states, or of a child's maxima, fits the second-level cache
 # several times.
@@ -66,7 +66,7 @@ class SearchPlan:
     def slab_work(self, fixed: int) -> tuple[int, int, int]:
         """Return about how long a slab's tables take to fill, to transform and to use.
 
-        In units of one local score. All other work is small beside it.
+        In units of one local score. All other work of the search is small beside it.
         """
         size = self.slab_size
         return size * (2 + (1 << fixed.bit_count())), size, 2 * size
@@ -76,29 +76,37 @@ class SearchPlan:
         """About how long the search takes, in units of one local score."""
         return sum(sum(self.slab_work(fixed)) for fixed in range(1 << self.n_outer))
 
+    def __str__(self) -> str:
+        return (
+            f"{self.n_columns} columns, of which {self.n_outer} are fixed at a time: "
+            f"{self.n_bytes:,} bytes of memory"
+        )
 
-def plan_search(n_columns: int, available: int) -> SearchPlan:
+
+def plan_search(n_columns: int, n_bytes: int, limit: str = "are available") -> SearchPlan:
     """Choose the fastest plan that fits the memory.
 
     Parameters
     ----------
     n_columns : int
         At least 2.
-    available : int
-        Bytes.
+    n_bytes : int
+        How much memory the plan may take.
+    limit : str
+        What to say of this number in the error.
 
     Raises
     ------
     ValueError
         If not even the leanest plan fits; the message has both numbers.
     """
-    fewest = _OUTER_COLUMNS if n_columns >= _SMALL else 0
-    most = min(_MOST_OUTER_COLUMNS, n_columns - 2)
-    for n_outer in range(fewest, max(fewest, most) + 1):
+    fewest = min(max(0, (n_columns - _FIRST_TO_SPLIT) // 2 + 1), _OUTER_COLUMNS)
+    most = max(fewest, min(_MOST_OUTER_COLUMNS, n_columns - 2))
+    for n_outer in range(fewest, most + 1):
         plan = SearchPlan(n_columns, n_outer)
-        if plan.n_bytes <= available:
+        if plan.n_bytes <= n_bytes:
             return plan
     raise ValueError(
         f"The exact search over {n_columns} columns needs {plan.n_bytes:,} bytes of memory for its "
-        f"2**{n_columns} states, and {available:,} bytes are available; leave out columns."
+        f"2**{n_columns} states, and {n_bytes:,} bytes {limit}; leave out columns."
     )
