@@ -21,8 +21,14 @@ _njit = partial(numba.njit, nogil=True, error_model="numpy")
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function of arrays and numbers, cached on disk where possible."""
+    """Compile a function of arrays and numbers, cached on disk where possible.
+
+    One whose name begins with an underscore can be called from other kernels only,
+    which saves compiling the way into it from Python.
+    """
+    within = function.__name__.startswith("_")
+    options = {"no_cpython_wrapper": within, "no_cfunc_wrapper": True}
     try:
-        return _njit(function, cache=True)
+        return _njit(function, cache=True, **options)
     except RuntimeError:  # numba found no folder that it may write to
-        return _njit(function)
+        return _njit(function, **options)

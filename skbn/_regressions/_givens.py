@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from skbn._compile import kernel
 from skbn._regressions._swaps import as_integer
+from skbn._vectors import load, minus, negative, over, plus, square_root, store, times
 
 __all__ = ["givens_column_swap", "swap_columns", "swap_columns_in_lanes"]
 
@@ -103,8 +104,8 @@ def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
     Parameters
     ----------
     factors : ndarray of shape (k, k, lanes), float64
-        None of them singular. Only what is on and above the diagonal, in the order
-        of the columns, is read or set.
+        None of them singular, and a multiple of four of them. Only what is on and above
+        the diagonal, in the order of the columns, is read or set.
     order : ndarray of shape (k,), int64
         ``order[p]`` is the column that stands at position p.
     i : int
@@ -117,22 +118,30 @@ def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
     right = order[i + 1]
     order[i] = right
     order[i + 1] = left
-    upper = factors[i]
-    lower = factors[i + 1]
-    for lane in range(squared.size):
-        x = upper[right, lane]
-        y = lower[right, lane]
-        squared[lane] = x * x + y * y
-        scale = 1.0 / math.sqrt(squared[lane])
-        cos[lane] = x * scale
-        sin[lane] = y * scale
-        upper[right, lane] = squared[lane] * scale
-        lower[left, lane] = -sin[lane] * upper[left, lane]
-        upper[left, lane] *= cos[lane]
+    lanes = squared.size
+    upper = i * order.size * lanes
+    lower = upper + order.size * lanes
+    for lane in range(0, lanes, 4):
+        x = load(factors, upper + right * lanes + lane)
+        y = load(factors, lower + right * lanes + lane)
+        square = plus(times(x, x), times(y, y))
+        length = square_root(square)
+        scale = over(length, square)  # one division, not two
+        c = times(x, scale)
+        s = times(y, scale)
+        z = load(factors, upper + left * lanes + lane)
+        store(squared, lane, square)
+        store(cos, lane, c)
+        store(sin, lane, s)
+        store(factors, upper + right * lanes + lane, length)
+        store(factors, upper + left * lanes + lane, times(c, z))
+        store(factors, lower + left * lanes + lane, negative(times(s, z)))
     for position in range(i + 2, order.size):
-        column = order[position]
-        for lane in range(squared.size):
-            x = upper[column, lane]
-            y = lower[column, lane]
-            upper[column, lane] = cos[lane] * x + sin[lane] * y
-            lower[column, lane] = cos[lane] * y - sin[lane] * x
+        column = order[position] * lanes
+        for lane in range(0, lanes, 4):
+            x = load(factors, upper + column + lane)
+            y = load(factors, lower + column + lane)
+            c = load(cos, lane)
+            s = load(sin, lane)
+            store(factors, upper + column + lane, plus(times(c, x), times(s, y)))
+            store(factors, lower + column + lane, minus(times(c, y), times(s, x)))

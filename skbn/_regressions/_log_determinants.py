@@ -26,6 +26,7 @@ from skbn._progress import Progress
 from skbn._regressions._givens import swap_columns, swap_columns_in_lanes
 from skbn._regressions._qr import triangular_factor
 from skbn._regressions._swaps import greedy_swaps
+from skbn._vectors import load, logarithm, plus, store
 
 __all__ = ["log_determinants", "log_determinants_work"]
 
@@ -33,6 +34,8 @@ __all__ = ["log_determinants", "log_determinants_work"]
 # beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.
 _LANE_COLUMNS = 6
 _INNER_COLUMNS = 8
+# Two lane columns, for vectors of four lanes, and one inner column.
+_FEWEST_COLUMNS = 3
 # A task of so many subsets takes some tenths of a second: a user's interruption waits for it.
 _TASK = 1 << 25
 
@@ -59,6 +62,10 @@ def log_determinants(
         ``log_det[S]`` is that of the columns whose bits are set in S; 0 for none.
     """
     m = len(factor)
+    if m < _FEWEST_COLUMNS:
+        with_others = np.eye(_FEWEST_COLUMNS)
+        with_others[:m, :m] = factor
+        return log_determinants(with_others, n_jobs, progress)[: 1 << m]
     n_lane = min(_LANE_COLUMNS, m - 1)
     n_inner = min(_INNER_COLUMNS, m - n_lane)
     n_seeded = n_lane + n_inner
@@ -71,7 +78,7 @@ def log_determinants(
     with Threads(n_jobs, m) as threads:
         parts = threads.split(outer_sets, len(log_det) // _TASK)
         for _ in threads.map(
-            _walk_seeds,
+            walk_seeds,
             [(start, n_inner, n_lane, part, swaps, prefixes, log_det) for part in parts],
         ):
             if progress is not None:
@@ -96,7 +103,7 @@ def _path(k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 
 @kernel
-def _walk_seeds(start, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
+def walk_seeds(start, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
     """Walk all seeds with these outer columns."""
     lanes = 1 << n_lane
     outer_factor = np.empty(start.shape)
@@ -170,29 +177,28 @@ def _walk(factors, sums, swaps, prefixes, log_det):
     ``sums[p, lane]`` is the log-determinant of the first p columns and those in front.
     """
     n, _, lanes = factors.shape
-    order = np.arange(n)
+    order = np.empty(n, dtype=np.int64)
     cos = np.empty(lanes)
     sin = np.empty(lanes)
     squared = np.empty(lanes)
     for lane in range(lanes):
         log_det[lane] = sums[0, lane]
     for i in range(n):
+        order[i] = i
         for lane in range(lanes):
             squared[lane] = factors[i, i, lane] * factors[i, i, lane]
-        prefix = (2 << i) - 1
-        _store_prefix(sums, i, squared, log_det[prefix * lanes : (prefix + 1) * lanes])
+        _store_prefix(sums, i, squared, log_det, (2 << i) - 1)
     for step in range(swaps.size):
-        i = swaps[step]
-        prefix = prefixes[step]
-        swap_columns_in_lanes(factors, order, i, cos, sin, squared)
-        _store_prefix(sums, i, squared, log_det[prefix * lanes : (prefix + 1) * lanes])
+        swap_columns_in_lanes(factors, order, swaps[step], cos, sin, squared)
+        _store_prefix(sums, swaps[step], squared, log_det, prefixes[step])
 
 
 @kernel
-def _store_prefix(sums, i, squared, log_det):
+def _store_prefix(sums, i, squared, log_det, prefix):
     """Extend the first i columns by one."""
-    shorter = sums[i]
-    longer = sums[i + 1]
-    for lane in range(squared.size):
-        longer[lane] = shorter[lane] + math.log(squared[lane])
-        log_det[lane] = longer[lane]
+    lanes = squared.size
+    for lane in range(0, lanes, 4):
+        shorter = load(sums, i * lanes + lane)
+        longer = plus(shorter, logarithm(load(squared, lane)))
+        store(sums, (i + 1) * lanes + lane, longer)
+        store(log_det, prefix * lanes + lane, longer)

@@ -9,8 +9,8 @@ fewer high bits only, so that all blocks with equally many may run at once.
 from __future__ import annotations
 
 from skbn._compile import kernel
-from skbn._search._vectors import larger
 from skbn._subsets import remove_bit
+from skbn._vectors import larger
 
 __all__ = ["extend_blocks"]
 

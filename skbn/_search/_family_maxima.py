@@ -18,7 +18,9 @@ import math
 import numpy as np
 
 from skbn._compile import kernel
-from skbn._search._vectors import (
+from skbn._search._zeta import max_zeta
+from skbn._subsets import bit_length, insert_zero_bit, popcount, remove_bit
+from skbn._vectors import (
     even_entries,
     first_halves,
     larger,
@@ -29,8 +31,6 @@ from skbn._search._vectors import (
     store,
     times,
 )
-from skbn._search._zeta import max_zeta
-from skbn._subsets import bit_length, insert_zero_bit, popcount, remove_bit
 
 __all__ = [
     "fill_blocks",
@@ -90,7 +90,7 @@ def fill_blocks(log_det, tables, n_inner, block_bits, fixed, blocks, slab, start
                     base = part << n_inner | first | 1 << child
                     raise_to_families(values, parent_sets[i], log_det, tables, base)
                 part = (part - 1) & fixed
-            max_zeta(values, 0, bit_length(values.size - 1))
+            max_zeta(values, np.int64(0), bit_length(values.size - 1))
 
 
 @kernel
@@ -98,11 +98,11 @@ def weigh_parent_sets(log_det, tables, base, weighted):
     """Set `weighted` to what parent sets from `base` on contribute to local scores."""
     width = tables.shape[2]
     for start in range(0, weighted.size, width):
-        size = popcount(base + start)
-        for i in range(width):
-            weighted[start + i] = (
-                tables[0, size, i] + tables[1, size, i] * log_det[base + start + i]
-            )
+        constants = _weights(tables, 0, base + start)
+        weights = _weights(tables, 1, base + start)
+        for i in range(0, width, 4):
+            weighted_log = times(load(tables, weights + i), load(log_det, base + start + i))
+            store(weighted, start + i, plus(load(tables, constants + i), weighted_log))
 
 
 @kernel
@@ -110,9 +110,10 @@ def weigh_families(log_det, tables, base, weighted):
     """Set `weighted` to what families from `base` on, child included, contribute."""
     width = tables.shape[2]
     for start in range(0, weighted.size, width):
-        size = popcount(base + start)
-        for i in range(width):
-            weighted[start + i] = tables[2, size, i] * log_det[base + start + i]
+        weights = _weights(tables, 2, base + start)
+        for i in range(0, width, 4):
+            within = times(load(tables, weights + i), load(log_det, base + start + i))
+            store(weighted, start + i, within)
 
 
 @kernel
@@ -120,11 +121,17 @@ def raise_to_families(values, parent_sets, log_det, tables, base):
     """Raise `values` to the local scores of a child that is not among the block's bits."""
     width = tables.shape[2]
     for start in range(0, values.size, width):
-        weights = tables[2, popcount(base + start)]
-        within = log_det[base + start : base + start + width]
+        weights = _weights(tables, 2, base + start)
         for i in range(0, width, 4):
-            score = plus(load(parent_sets, start + i), times(load(weights, i), load(within, i)))
+            within = times(load(tables, weights + i), load(log_det, base + start + i))
+            score = plus(load(parent_sets, start + i), within)
             store(values, start + i, larger(load(values, start + i), score))
+
+
+@kernel
+def _weights(tables, which, subset):
+    """Return where one of the tables begins for the subsets from `subset` on."""
+    return (which * tables.shape[1] + popcount(subset)) * tables.shape[2]
 
 
 @kernel

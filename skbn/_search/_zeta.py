@@ -9,7 +9,7 @@ maximum costs less than loading and storing its operands.
 from __future__ import annotations
 
 from skbn._compile import kernel
-from skbn._search._vectors import larger, load, store, without_bit_0, without_bit_1
+from skbn._vectors import larger, load, store, without_bit_0, without_bit_1
 
 __all__ = ["max_zeta"]
 
@@ -27,6 +27,7 @@ def max_zeta(table, first_bit, last_bit):
     ----------
     table : contiguous ndarray of float64, its length a multiple of 2**last_bit
     first_bit, last_bit : int
+        In kernels ``np.int64(0)``, as for a literal 0 numba would compile all this again.
     """
     for cached_bits in (_FIRST_CACHE_BITS, _LAST_CACHE_BITS, 63):
         next_bit = min(last_bit, max(cached_bits, first_bit))

@@ -1,0 +1,214 @@
+"""Four neighbouring float64 as one value, and what kernels do with such values.
+
+The compiler would not find these by itself: it knows neither that the rows of a
+table do not overlap nor that entries within a vector may be compared. So kernels
+say it. LLVM turns vectors of four into what the processor has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, register_model
+
+__all__ = [
+    "even_entries",
+    "first_halves",
+    "larger",
+    "load",
+    "logarithm",
+    "minus",
+    "negative",
+    "odd_entries",
+    "over",
+    "plus",
+    "second_halves",
+    "square_root",
+    "store",
+    "times",
+    "without_bit_0",
+    "without_bit_1",
+]
+
+_VECTOR = ir.VectorType(ir.DoubleType(), 4)
+_INTEGERS = ir.VectorType(ir.IntType(64), 4)
+# From fdlibm: log(2) in two parts, the first with trailing zeros, and the series of
+# log((1 + s) / (1 - s)) / s - 2 in s**2, optimised for the interval.
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_LOG_SERIES = (
+    6.666666666666735130e-01,
+    3.999999999940941908e-01,
+    2.857142874366239149e-01,
+    2.222219843214978396e-01,
+    1.818357216161805012e-01,
+    1.531383769920937332e-01,
+    1.479819860511658591e-01,
+)
+
+
+class _Four(types.Type):
+    def __init__(self) -> None:
+        super().__init__(name="four float64")
+
+
+_FOUR = _Four()
+
+
+@register_model(_Four)
+class _FourModel(models.PrimitiveModel):
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, _VECTOR)
+
+
+@intrinsic
+def load(typing_context, array, i):
+    """Return the entries i, ..., i + 3 of a contiguous array, of however many dimensions."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.load(_pointer(context, builder, signature, arguments), align=8)
+
+    return _FOUR(array, types.intp), codegen
+
+
+@intrinsic
+def store(typing_context, array, i, four):
+    """Set the entries i, ..., i + 3 of a contiguous array, of however many dimensions."""
+
+    def codegen(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, signature, arguments)
+        builder.store(arguments[2], pointer, align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, _FOUR), codegen
+
+
+def _entrywise(name: str, docstring: str) -> Any:
+    def operation(typing_context, a, b):
+        def codegen(context, builder, signature, arguments):
+            return getattr(builder, name)(*arguments)
+
+        return _FOUR(_FOUR, _FOUR), codegen
+
+    operation.__doc__ = docstring
+    return intrinsic(operation)
+
+
+plus = _entrywise("fadd", "Return the sums of two vectors' entries.")
+minus = _entrywise("fsub", "Return the differences of two vectors' entries.")
+times = _entrywise("fmul", "Return the products of two vectors' entries.")
+over = _entrywise("fdiv", "Return the quotients of two vectors' entries.")
+
+
+@intrinsic
+def negative(typing_context, a):
+    """Return a vector's entries with their signs changed."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.fneg(*arguments)
+
+    return _FOUR(_FOUR), codegen
+
+
+@intrinsic
+def square_root(typing_context, a):
+    """Return the square roots of a vector's entries."""
+
+    def codegen(context, builder, signature, arguments):
+        function = ir.FunctionType(_VECTOR, [_VECTOR])
+        root = cgutils.get_or_insert_function(builder.module, function, "llvm.sqrt.v4f64")
+        return builder.call(root, arguments)
+
+    return _FOUR(_FOUR), codegen
+
+
+@intrinsic
+def logarithm(typing_context, a):
+    """Return the natural logarithms of a vector's entries, positive normal numbers.
+
+    The algorithm of fdlibm's e_log.c, whose error is below 1 ulp: x is 2**k times a z
+    near 1, and log(z) an odd polynomial in (z - 1) / (z + 1). A loop over `math.log`
+    would call a function for each entry, which takes longer than the rotation before it.
+    """
+
+    def codegen(context, builder, signature, arguments):
+        def number(value):
+            return ir.Constant(_VECTOR, [value] * 4)
+
+        def integer(value):
+            return ir.Constant(_INTEGERS, [value] * 4)
+
+        def polynomial(x, *coefficients):
+            result = number(coefficients[-1])
+            for coefficient in coefficients[-2::-1]:
+                result = builder.fadd(builder.fmul(result, x), number(coefficient))
+            return result
+
+        bits = builder.bitcast(arguments[0], _INTEGERS)
+        # The exponent of z is chosen such that sqrt(1/2) <= z < sqrt(2), up to rounding.
+        above = builder.sub(bits, integer(0x3FE6A09E667F3BCD - (1023 << 52)))
+        biased = builder.lshr(above, integer(52))
+        exponent = builder.shl(builder.sub(biased, integer(1023)), integer(52))
+        z = builder.bitcast(builder.sub(bits, exponent), _VECTOR)
+        # An integer below 2**52 in the last bits of 2**52 is their sum.
+        k = builder.bitcast(builder.or_(biased, integer(0x433 << 52)), _VECTOR)
+        k = builder.fsub(k, number(2.0**52 + 1023))
+
+        f = builder.fsub(z, number(1.0))
+        s = builder.fdiv(f, builder.fadd(number(2.0), f))
+        s_squared = builder.fmul(s, s)
+        half_square = builder.fmul(number(0.5), builder.fmul(f, f))
+        series = builder.fmul(s_squared, polynomial(s_squared, *_LOG_SERIES))
+        small = builder.fmul(s, builder.fadd(half_square, series))
+        small = builder.fadd(small, builder.fmul(k, number(_LN2_LOW)))
+        log_z = builder.fsub(f, builder.fsub(half_square, small))
+        return builder.fadd(builder.fmul(k, number(_LN2_HIGH)), log_z)
+
+    return _FOUR(_FOUR), codegen
+
+
+@intrinsic
+def larger(typing_context, a, b):
+    """Return the larger of two float64, or of each two entries of two vectors; none is NaN.
+
+    Written as ``b if b > a else a``, LLVM turns ``t[i] = larger(t[i], s[i])`` into
+    masked stores, which take twice the time of the whole loop. Scores are never
+    NaN (the flag `nnan`), but may be infinite.
+    """
+    kind = _FOUR if a == _FOUR else types.float64
+
+    def codegen(context, builder, signature, arguments):
+        lane = arguments[0].type
+        name = "llvm.maxnum.v4f64" if lane == _VECTOR else "llvm.maxnum.f64"
+        function = ir.FunctionType(lane, [lane, lane])
+        maxnum = cgutils.get_or_insert_function(builder.module, function, name)
+        return builder.call(maxnum, arguments, fastmath=("nnan",))
+
+    return kind(kind, kind), codegen
+
+
+def _choice(entries: list[int], docstring: str) -> Any:
+    def choose(typing_context, a, b):
+        def codegen(context, builder, signature, arguments):
+            mask = ir.Constant(ir.VectorType(ir.IntType(32), 4), entries)
+            return builder.shuffle_vector(*arguments, mask)
+
+        return _FOUR(_FOUR, _FOUR), codegen
+
+    choose.__doc__ = docstring
+    return intrinsic(choose)
+
+
+even_entries = _choice([0, 2, 4, 6], "Return the entries of even number of eight neighbours.")
+odd_entries = _choice([1, 3, 5, 7], "Return the entries of odd number of eight neighbours.")
+first_halves = _choice([0, 1, 4, 5], "Return the first two of each four of eight neighbours.")
+second_halves = _choice([2, 3, 6, 7], "Return the last two of each four of eight neighbours.")
+without_bit_0 = _choice([0, 0, 2, 2], "Return, of the first vector, entry i & ~1 in place of i.")
+without_bit_1 = _choice([0, 1, 0, 1], "Return, of the first vector, entry i & ~2 in place of i.")
+
+
+def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    return builder.bitcast(builder.gep(array.data, [arguments[1]]), _VECTOR.as_pointer())
