@@ -216,13 +216,10 @@ class LocalScores:
         -6.15818
         """
         x, others = self._family(child, parents)
-        statistics = self.statistics
+        log_det, log_det_with_child = self.statistics.log_determinants(x, others)
         constant, without, within = self.score_tables[:, len(others)]
         return float(
-            constant
-            + without * statistics.log_determinant(others)
-            + within * statistics.log_determinant([*others, x])
-            + self.score_offsets[x]
+            constant + without * log_det + within * log_det_with_child + self.score_offsets[x]
         )
 
     def residual_sum_of_squares(self, child: str | int, parents: Iterable[str | int] = ()) -> float:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
-from skbn._regressions._qr import triangular_factor
+from skbn._parallel import one_blas_thread
+from skbn._regressions._qr import solve_triangular, triangular_factor
 
 __all__ = ["SCORE_ACCURACY", "Regression", "SampleStatistics", "sample_statistics"]
 
@@ -56,16 +56,21 @@ class SampleStatistics:
     scale: npt.NDArray[np.float64]
     factor: npt.NDArray[np.float64]
 
-    def log_determinant(self, columns: Sequence[int]) -> float:
-        """Return log det(Z'Z) for these columns Z, centred and of unit norm."""
-        return float(2 * np.log(np.abs(np.diag(self._factor_of(columns)))).sum())
+    def log_determinants(self, child: int, parents: Sequence[int]) -> tuple[float, float]:
+        """Return log det(Z'Z) for the parents Z, and for them and the child.
+
+        The columns are centred and of unit norm.
+        """
+        terms = 2 * np.log(np.abs(np.diag(self._factor_of([*parents, child]))))
+        without = float(terms[:-1].sum())
+        return without, without + float(terms[-1])
 
     def regression(self, child: int, parents: Sequence[int]) -> Regression:
         """Regress a column on others, by the triangular factor of just these columns."""
         parents = list(parents)
         factor = self._factor_of([*parents, child])
         k = len(parents)
-        scaled = linalg.solve_triangular(factor[:k, :k], factor[:k, k])
+        scaled = solve_triangular(factor[:k, :k], factor[:k, k])
         coefficients = scaled * self.scale[child] / self.scale[parents]
         intercept = self.mean[child] - coefficients @ self.mean[parents]
         return Regression(
@@ -132,7 +137,8 @@ def sample_statistics(
                 "of its spread is out of float64's range. Measure it in other units."
             )
     centred /= norm
-    factor = triangular_factor(centred)
+    with one_blas_thread():
+        factor = triangular_factor(centred)
     # Of the data, twice the rounding of each entry. Of the factor, what reflections and
     # rotations add to columns of unit norm, about eps * sqrt(m); a residual r that is off by
     # so much changes the score by n / r times it.
@@ -155,11 +161,11 @@ def _check_independent(
     """
     m = len(factor)
     for j in range(1, m):  # exact dependence: the first column that adds nothing
-        weights = linalg.solve_triangular(factor[:j, :j], factor[:j, j])
+        weights = solve_triangular(factor[:j, :j], factor[:j, j])
         if abs(factor[j, j]) <= rounding[j] + np.abs(weights) @ rounding[:j]:
             raise _dependence(j, list(range(j)), weights, abs(factor[j, j]), scale, names)
     # Row x of the inverse has the residual of x on all others: 1 / its norm.
-    inverse = linalg.solve_triangular(factor, np.eye(m))
+    inverse = solve_triangular(factor, np.eye(m))
     residual = 1 / np.linalg.norm(inverse, axis=1)
     weights = -(inverse @ inverse.T) * residual[:, np.newaxis] ** 2
     np.fill_diagonal(weights, 1.0)

@@ -179,6 +179,7 @@ def test_rows_can_be_taken(rows, scores):
 
 def test_memory_is_asked_for_before_it_is_taken(scores, monkeypatch):
     monkeypatch.setattr("skbn._memory.available_memory", lambda: 100)
+    monkeypatch.setattr("skbn._memory._TRIFLE", 0)
     few = scores[:30]
     with pytest.raises(ValueError, match=r"2\*\*6 log-determinants needs 512 bytes.*100 bytes"):
         few.log_determinants  # noqa: B018

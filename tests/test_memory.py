@@ -27,7 +27,9 @@ def test_a_container_without_a_limit(control_group):
 
 
 def test_memory_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setattr(_memory, "available_memory", lambda: 2_000)
-    _memory.require_memory(2_000, "This")
-    with pytest.raises(ValueError, match=r"This needs 3,000 bytes of memory, and 2,000 bytes are"):
-        _memory.require_memory(3_000, "This")
+    monkeypatch.setattr(_memory, "available_memory", lambda: 2_000_000)
+    _memory.require_memory(2_000_000, "This")
+    with pytest.raises(
+        ValueError, match=r"This needs 3,000,000 bytes of memory, and 2,000,000 bytes are"
+    ):
+        _memory.require_memory(3_000_000, "This")

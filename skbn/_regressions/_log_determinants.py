@@ -16,6 +16,7 @@ and not on m. The seeds with the same outer columns walk side by side.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +92,7 @@ def log_determinants_work(m: int) -> int:
     return 20 << m
 
 
+@cache
 def _path(k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return the swaps over k columns, and the set that each makes a prefix."""
     swaps = greedy_swaps(k).astype(np.int64)
