@@ -20,6 +20,7 @@ from skbn._equivalence import canonical_member
 from skbn._local_scores import LocalScores
 from skbn._memory import available_memory
 from skbn._network import estimate_parameters, log_density, to_digraph
+from skbn._parallel import one_blas_thread
 from skbn._progress import Progress, callback_listener, printing_listener
 from skbn._regressions._log_determinants import log_determinants_work
 from skbn._search._exact import SearchResult, exact_search
@@ -169,10 +170,11 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
             traceback.clear_frames(error.__traceback__)
             del scores
             raise
-        parents = canonical_member(result.parents)
-        parameters = estimate_parameters(scores.statistics, parents, scores.columns)
-        dag = to_digraph(parents, parameters, scores.columns)
-        network_score = scores.network_score(dag)
+        with one_blas_thread():
+            parents = canonical_member(result.parents)
+            parameters = estimate_parameters(scores.statistics, parents, scores.columns)
+            dag = to_digraph(parents, parameters, scores.columns)
+            network_score = scores.network_score(dag)
         _check_agreement(network_score, result.score + math.fsum(scores.score_offsets))
 
         self.criterion_ = scores.criterion

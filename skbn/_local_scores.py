@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from skbn._criteria import InformationCriterion
 from skbn._memory import require_memory
+from skbn._parallel import one_blas_thread
 from skbn._progress import Progress
 from skbn._regressions._log_determinants import log_determinants, log_determinants_work
 from skbn._statistics import Regression, SampleStatistics, sample_statistics
@@ -139,7 +140,8 @@ class LocalScores:
             If a regression leaves no residual, since then the likelihood is
             unbounded: a constant column, collinear columns, no more rows than columns.
         """
-        return sample_statistics(self._rows, self.columns)
+        with one_blas_thread():
+            return sample_statistics(self._rows, self.columns)
 
     @property
     def log_determinants(self) -> npt.NDArray[np.float64]:

@@ -56,7 +56,8 @@ class Threads:
         self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]
     ) -> Iterator[Any]:
         """Yield the result of `function` for each tuple of arguments, in their order."""
-        if self.n_threads == 1:
+        arguments = list(arguments)
+        if self.n_threads == 1 or len(arguments) == 1:
             for each in arguments:
                 yield function(*each)
         else:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._parallel import one_blas_thread
 from skbn._regressions._qr import solve_triangular, triangular_factor
 
 __all__ = ["SCORE_ACCURACY", "Regression", "SampleStatistics", "sample_statistics"]
@@ -137,8 +136,7 @@ def sample_statistics(
                 "of its spread is out of float64's range. Measure it in other units."
             )
     centred /= norm
-    with one_blas_thread():
-        factor = triangular_factor(centred)
+    factor = triangular_factor(centred)
     # Of the data, twice the rounding of each entry. Of the factor, what reflections and
     # rotations add to columns of unit norm, about eps * sqrt(m); a residual r that is off by
     # so much changes the score by n / r times it.

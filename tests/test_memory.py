@@ -33,3 +33,13 @@ def test_memory_that_is_missing_is_named(monkeypatch):
         ValueError, match=r"This needs 3,000,000 bytes of memory, and 2,000,000 bytes are"
     ):
         _memory.require_memory(3_000_000, "This")
+
+
+def test_allocated_memory_is_there():
+    for size in (0, 1, 1000, 3_000_000):
+        array = _memory.allocate(size)
+        assert array.shape == (size,)
+        assert array.dtype == float
+    before = psutil.Process().memory_info().rss
+    array = _memory.allocate(20_000_000)
+    assert psutil.Process().memory_info().rss - before > 0.9 * array.nbytes

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._compile import kernel
+from skbn._memory import allocate
 from skbn._parallel import Threads
 from skbn._progress import Progress
 from skbn._regressions._givens import swap_columns, swap_columns_in_lanes
@@ -74,7 +75,7 @@ def log_determinants(
     start = np.ascontiguousarray(triangular_factor(factor[:, columns]))
 
     swaps, prefixes = _path(n_inner)
-    log_det = np.empty(1 << m)
+    log_det = allocate(1 << m)
     outer_sets = np.arange(1 << (m - n_seeded))
     with Threads(n_jobs, m) as threads:
         parts = threads.split(outer_sets, len(log_det) // _TASK)

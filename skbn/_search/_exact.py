@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from queue import SimpleQueue
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from skbn._memory import allocate
 from skbn._parallel import Threads
 from skbn._progress import Progress
 from skbn._search._best_sinks import extend_blocks
@@ -90,11 +93,15 @@ def best_scores(
         Each child's best local score with any parents.
     """
     m, n_inner, block_bits = plan.n_columns, plan.n_inner, plan.block_bits
-    best = np.empty(1 << m)
+    best = allocate(1 << m)
     pieces = [(best[i : i + _PIECE], -np.inf) for i in range(0, len(best), _PIECE)]
     list(threads.map(np.copyto, pieces))
     best[0] = 0.0
-    slab = np.empty(plan.slab_size)
+    slab = allocate(plan.slab_size)
+    scratch: SimpleQueue[npt.NDArray[np.float64]] = SimpleQueue()
+    for _ in range(threads.n_threads):
+        shape = (2, 1 << plan.n_outer, 1 << block_bits)
+        scratch.put(allocate(math.prod(shape)).reshape(shape))
     starts = np.zeros(m + 1, dtype=np.int64)
     starts[1:] = np.cumsum([plan.table_size(child) for child in range(m)])
     local = np.empty(m)
@@ -105,8 +112,8 @@ def best_scores(
         to_fill, to_transform, to_use = plan.slab_work(fixed)
         parts = threads.split(blocks, to_fill // _TASK)
         for _ in threads.map(
-            fill_blocks,
-            [(log_det, tables, n_inner, block_bits, fixed, part, slab, starts) for part in parts],
+            _fill_blocks,
+            [(scratch, log_det, tables, n_inner, fixed, part, slab, starts) for part in parts],
         ):
             progress.advance(to_fill / len(parts))
 
@@ -134,6 +141,15 @@ def best_scores(
             ):
                 progress.advance(to_use * len(group) / len(blocks) / len(parts))
     return best, local
+
+
+def _fill_blocks(scratch: SimpleQueue[npt.NDArray[np.float64]], *arguments: Any) -> None:
+    """Fill blocks with one of the scratch arrays, which are touched for the first time once."""
+    array = scratch.get()
+    try:
+        fill_blocks(*arguments, array)
+    finally:
+        scratch.put(array)
 
 
 def _largest_magnitude(values: npt.NDArray[np.float64]) -> float:

@@ -42,7 +42,7 @@ __all__ = [
 
 
 @kernel
-def fill_blocks(log_det, tables, n_inner, block_bits, fixed, blocks, slab, starts):
+def fill_blocks(log_det, tables, n_inner, fixed, blocks, slab, starts, scratch):
     """Fill some blocks of all children's tables, transformed over the blocks' bits.
 
     Parameters
@@ -52,8 +52,6 @@ def fill_blocks(log_det, tables, n_inner, block_bits, fixed, blocks, slab, start
         The criterion's tables, spread over `width` neighbouring sets.
     n_inner : int
         Inner columns; the columns from there on are the outer ones.
-    block_bits : int
-        A block has 2**block_bits sets, at least `width`.
     fixed : int
         Mask of the outer columns that are in the slab's sets.
     blocks : ndarray of int64
@@ -63,10 +61,14 @@ def fill_blocks(log_det, tables, n_inner, block_bits, fixed, blocks, slab, start
         columns of the parent set, the child's bit removed.
     starts : ndarray of shape (m + 1,), int64
         Where each child's table starts in `slab`.
+    scratch : ndarray of shape (2, n_parts, block), float64
+        For the subsets of `fixed`, of which there are not more than `n_parts`, and the
+        sets of one block, their number a power of two and at least `width`.
     """
+    block_bits = bit_length(scratch.shape[2] - 1)
     n_parts = 1 << popcount(fixed)
-    parent_sets = np.empty((n_parts, 1 << block_bits))
-    families = np.empty((n_parts, 1 << block_bits))
+    parent_sets = scratch[0]
+    families = scratch[1]
     for block in blocks:
         first = block << block_bits
         part = fixed
