@@ -1,11 +1,15 @@
 """The provably best Gaussian Bayesian network of a table of data."""
 
-from skbn._display import NetworkDisplay
-from skbn._learner import GaussianBNLearner
-from skbn._local_scores import LocalScores
-from skbn._regressions._givens import givens_column_swap
-from skbn._regressions._swaps import greedy_swaps, seed_path
-from skbn._transformer import LocalScoreTransformer
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skbn._display import NetworkDisplay
+    from skbn._learner import GaussianBNLearner
+    from skbn._local_scores import LocalScores
+    from skbn._regressions._givens import givens_column_swap
+    from skbn._regressions._swaps import greedy_swaps, seed_path
+    from skbn._transformer import LocalScoreTransformer
 
 __all__ = [
     "GaussianBNLearner",
@@ -17,3 +21,25 @@ __all__ = [
     "seed_path",
 ]
 __version__ = "0.1.0.dev0"
+
+# Imported when they are first asked for: numba and scikit-learn take more than a second.
+_MODULES = {
+    "GaussianBNLearner": "skbn._learner",
+    "LocalScoreTransformer": "skbn._transformer",
+    "LocalScores": "skbn._local_scores",
+    "NetworkDisplay": "skbn._display",
+    "givens_column_swap": "skbn._regressions._givens",
+    "greedy_swaps": "skbn._regressions._swaps",
+    "seed_path": "skbn._regressions._swaps",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

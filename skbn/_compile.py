@@ -8,6 +8,7 @@ the sources.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,20 @@ def kernel(function: Callable[..., Any]) -> Any:
     within = function.__name__.startswith("_")
     options = {"no_cpython_wrapper": within, "no_cfunc_wrapper": True}
     try:
-        return _njit(function, cache=True, **options)
+        dispatcher = _njit(function, cache=True, **options)
     except RuntimeError:  # numba found no folder that it may write to
         return _njit(function, **options)
+    cache = dispatcher._cache
+    cache.load_overload = _unless_it_fails(cache.load_overload)
+    cache.save_overload = _unless_it_fails(cache.save_overload)
+    return dispatcher
+
+
+def _unless_it_fails(access: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a cache that cannot be read or written cost a compilation, and not the fit."""
+
+    def guarded(*arguments: Any) -> Any:
+        with suppress(OSError):
+            return access(*arguments)
+
+    return guarded

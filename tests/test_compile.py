@@ -1,3 +1,9 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
 from skbn._compile import kernel
 
 
@@ -5,3 +11,22 @@ def test_a_kernel_without_a_place_for_its_cache_still_compiles():
     namespace = {}
     exec("def increment(x): return x + 1", namespace)  # of no file, so of no cache folder
     assert kernel(namespace["increment"])(1) == 2
+
+
+PROGRAM = """
+import shutil, sys
+from skbn import GaussianBNLearner
+shutil.rmtree(sys.argv[1], ignore_errors=True)
+open(sys.argv[1], "w").close()  # no folder can be made here any more
+print(list(GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]]).dag_.edges))
+"""
+
+
+@pytest.mark.slow
+def test_a_cache_that_cannot_be_written_costs_a_compilation_only(tmp_path):
+    folder = str(tmp_path / "cache")
+    environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+    command = [sys.executable, "-c", PROGRAM, folder]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "[(0, 1)]\n"
+    assert done.stderr == ""

@@ -8,9 +8,9 @@ __all__ = ["SearchPlan", "plan_search"]
 
 _BYTES = 8  # of a float64
 # A fixed outer column nearly halves the children's tables but adds half as much work
-# to filling them. Up to three, from 20 columns on, cost no more time than touching
+# to filling them. Up to three, from 18 columns on, cost no more time than touching
 # the memory that they save.
-_FIRST_TO_SPLIT = 20
+_FIRST_TO_SPLIT = 18
 _OUTER_COLUMNS = 3
 _MOST_OUTER_COLUMNS = 8
 # A block of 2**13 states, or of a child's maxima, fits the second-level cache
