@@ -66,9 +66,9 @@ class Threads:
                 yield future.result()
 
     def split(self, items: npt.NDArray[Any], pieces: int = 1) -> list[npt.NDArray[Any]]:
-        """Cut an array into at least so many pieces if it has them, and a few for each thread."""
+        """Cut an array into at least so many pieces if it has them, and two for each thread."""
         if self.n_threads > 1:
-            pieces = max(pieces, 4 * self.n_threads)
+            pieces = max(pieces, 2 * self.n_threads)
         return np.array_split(items, max(1, min(pieces, len(items))))
 
 

@@ -117,22 +117,12 @@ def best_scores(
         ):
             progress.advance(to_fill / len(parts))
 
-        children = [x for x in range(m) if not fixed << n_inner >> x & 1]
-        for _ in threads.map(
-            max_zeta,
-            [
-                (
-                    slab[starts[x] : starts[x + 1]],
-                    block_bits - (x < block_bits),
-                    n_inner - (x < n_inner),
-                )
-                for x in children
-            ],
-        ):
-            progress.advance(to_transform / len(children))
+        children = np.array([x for x in range(m) if not fixed << n_inner >> x & 1])
+        parts = threads.split(children, to_transform // _TASK)
+        for _ in threads.map(_transform_tables, [(slab, starts, plan, part) for part in parts]):
+            progress.advance(to_transform / len(parts))
         # The last slab that has a child's table has all other columns among the parents.
         local[children] = slab[starts[1:][children] - 1]
-
         for group in blocks_by_size:
             parts = threads.split(group, to_use // _TASK)
             for _ in threads.map(
@@ -150,6 +140,18 @@ def _fill_blocks(scratch: SimpleQueue[npt.NDArray[np.float64]], *arguments: Any)
         fill_blocks(*arguments, array)
     finally:
         scratch.put(array)
+
+
+def _transform_tables(
+    slab: npt.NDArray[np.float64],
+    starts: npt.NDArray[np.int64],
+    plan: SearchPlan,
+    children: npt.NDArray[np.int64],
+) -> None:
+    """Transform the tables of some children over the bits above those of a block."""
+    for x in children:
+        table = slab[starts[x] : starts[x + 1]]
+        max_zeta(table, plan.row_bits(x), plan.table_size(x).bit_length() - 1)
 
 
 def _largest_magnitude(values: npt.NDArray[np.float64]) -> float:

@@ -53,6 +53,10 @@ class SearchPlan:
         """Return how many parent sets, of inner columns other than the child, its table holds."""
         return 1 << (self.n_inner - 1 if child < self.n_inner else self.n_inner)
 
+    def row_bits(self, child: int) -> int:
+        """Return how many bits of its table's index are columns in which a block's sets differ."""
+        return self.block_bits - 1 if child < self.block_bits else self.block_bits
+
     @property
     def slab_size(self) -> int:
         """Number of entries of all children's tables."""

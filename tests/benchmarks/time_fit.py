@@ -1,29 +1,41 @@
-"""Time `GaussianBNLearner.fit` on random sparse networks, each size in a process of its own.
+"""Time `GaussianBNLearner.fit` on random sparse networks of 500 rows, and its stages.
 
-Run ``python tests/benchmarks/time_fit.py 16 20 24``, or with ``--breast-cancer`` on the
-first columns of scikit-learn's breast-cancer data, of which there are 30. Kernels are
-compiled before the clock starts. `floor` is the time that the search's maxima and
-sums would take at the rate of ``np.maximum(a, b, out=a)`` on 4,096 numbers, on one
-core.
+Run ``python tests/benchmarks/time_fit.py 20 22 24``. Each size has a process of its own,
+in which fits by one thread and by two take turns; kernels are compiled before. `floor` is
+the time that the search's maxima and sums would take at the rate of
+``np.maximum(a, b, out=a)`` on 4,096 numbers on one core, measured between the fits, and
+`growth` the time of one thread over that of a column less, if that was timed too.
+`first` is the first fit, which touches memory that the process did not have before; the
+medians leave it out if there are others.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import median
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import reference
 
+STAGES = {
+    "walk_seeds": "log-determinants",
+    "_fill_blocks": "fill",
+    "_transform_tables": "transform",
+    "extend_blocks": "recursion",
+    "first_parents_that_reach": "walk back",
+}
+
 
 def rate_of_maxima() -> float:
+    """Return how many maxima a second NumPy takes on one core, within its cache."""
     a, b = np.random.default_rng(0).normal(size=(2, 4096))
     times = []
     for _ in range(50):
@@ -34,50 +46,89 @@ def rate_of_maxima() -> float:
     return 200 * 4096 / min(times)
 
 
-def run(m: int, n_jobs: int, repeats: int, breast_cancer: bool) -> None:
+def floor_seconds(m: int) -> float:
+    """Return how long the search's maxima and sums take at that rate."""
+    return (m * (m - 1) * 2 ** (m - 2) + m * 2 ** (m - 1)) / rate_of_maxima()
+
+
+def clock_stages() -> dict[str, float]:
+    """Have the time of each stage added up, in the dictionary that is returned."""
+    from skbn._parallel import Threads
+
+    seconds: dict[str, float] = {}
+    clocked = Threads.map
+
+    def map_and_clock(self, function, arguments):
+        start = time.perf_counter()
+        yield from list(clocked(self, function, arguments))
+        stage = STAGES.get(function.__name__, "rest")
+        seconds[stage] = seconds.get(stage, 0.0) + time.perf_counter() - start
+
+    Threads.map = map_and_clock
+    return seconds
+
+
+def run(m: int, repeats: int) -> dict[str, object]:
     from skbn import GaussianBNLearner
 
     rng = np.random.default_rng(m)
     GaussianBNLearner().fit(reference.random_network_rows(rng, 8, 100))
-    rows = (
-        load_breast_cancer().data[:, :m]
-        if breast_cancer
-        else reference.random_network_rows(rng, m, 500)
-    )
-    learner = GaussianBNLearner(n_jobs=n_jobs)
-    times = []
+    rows = reference.random_network_rows(rng, m, 500)
+    stages = clock_stages()
+    times: dict[int, list[float]] = {1: [], 2: []}
+    shares: dict[int, list[dict[str, float]]] = {1: [], 2: []}
+    floors = []
     for _ in range(repeats):
-        start = time.perf_counter()
-        learner.fit(rows)
-        times.append(time.perf_counter() - start)
-    operations = m * (m - 1) * 2 ** (m - 2) + m * 2 ** (m - 1)
-    floor = operations / rate_of_maxima()
+        floors.append(floor_seconds(m))
+        for n_jobs in (1, 2):
+            stages.clear()
+            start = time.perf_counter()
+            GaussianBNLearner(n_jobs=n_jobs).fit(rows)
+            seconds = time.perf_counter() - start
+            times[n_jobs].append(seconds)
+            shares[n_jobs].append({s: stages.get(s, 0.0) for s in STAGES.values()})
     gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(
-        f"{m:7} {n_jobs:6} {times[0]:9.3f} {min(times):9.3f} {np.median(times):9.3f} "
-        f"{floor:9.3f} {np.median(times) / floor:7.2f} {gigabytes:9.2f}",
-        flush=True,
-    )
+    return {"times": times, "stages": shares, "floor": median(floors), "gigabytes": gigabytes}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("columns", type=int, nargs="+")
-    parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--breast-cancer", action="store_true")
+    parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
-        run(arguments.columns[0], arguments.jobs[0], arguments.repeats, arguments.breast_cancer)
+        print(json.dumps(run(arguments.columns[0], arguments.repeats)))
         return
-    print("columns n_jobs   first s    best s  median s   floor s   ratio   peak GB", flush=True)
+    results = {}
+    print(
+        "| columns | first s | 1 thread s | over floor | growth | 2 threads s | over 1 thread "
+        "| peak GB |\n| ---: " + "| ---: " * 7 + "|"
+    )
     for m in arguments.columns:
-        for n_jobs in arguments.jobs:
-            command = [sys.executable, __file__, str(m), "--one", "--jobs", str(n_jobs)]
-            command += ["--repeats", str(arguments.repeats)]
-            command += ["--breast-cancer"] if arguments.breast_cancer else []
-            subprocess.run(command, check=True)
+        command = [sys.executable, __file__, str(m), "--one", "--repeats", str(arguments.repeats)]
+        done = subprocess.run(command, check=True, capture_output=True)
+        results[m] = result = json.loads(done.stdout)
+        one, two = (warm(result["times"][n_jobs]) for n_jobs in "12")
+        result["one"] = one
+        growth = f"{one / results[m - 1]['one']:.2f}" if m - 1 in results else ""
+        print(
+            f"| {m} | {result['times']['1'][0]:.3f} | {one:.3f} | {one / result['floor']:.2f} | "
+            f"{growth} | {two:.3f} | {two / one:.2f} | {result['gigabytes']:.2f} |",
+            flush=True,
+        )
+    print("\n| columns | threads | " + " | ".join(STAGES.values()) + " | rest |")
+    print("| ---: " * (len(STAGES) + 3) + "|")
+    for m, result in results.items():
+        for n_jobs in "12":
+            total = warm(result["times"][n_jobs])
+            stages = [warm([run[s] for run in result["stages"][n_jobs]]) for s in STAGES.values()]
+            cells = " | ".join(f"{s:.3f}" for s in [*stages, total - sum(stages)])
+            print(f"| {m} | {n_jobs} | {cells} |")
+
+
+def warm(values: list[float]) -> float:
+    return median(values[1:] or values)
 
 
 if __name__ == "__main__":
