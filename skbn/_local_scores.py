@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Self
 
@@ -11,6 +10,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from skbn._columns import column_number
 from skbn._criteria import InformationCriterion
 from skbn._memory import require_memory
 from skbn._parallel import one_blas_thread
@@ -366,7 +366,7 @@ class LocalScores:
         """
         if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
             raise TypeError(f"dag must be a networkx.DiGraph; got {type(dag).__name__}.")
-        nodes = {self._column(node): node for node in dag}
+        nodes = {column_number(self.columns, node): node for node in dag}
         if len(nodes) < len(dag):
             raise ValueError("dag names a column twice, by its name and by its number.")
         missing = [name for j, name in enumerate(self.columns) if j not in nodes]
@@ -382,29 +382,11 @@ class LocalScores:
     def _family(self, child: str | int, parents: Iterable[str | int]) -> tuple[int, list[int]]:
         if isinstance(parents, str) or not isinstance(parents, Iterable):
             raise TypeError(f"parents must be a list of columns; got {parents!r}.")
-        x = self._column(child)
-        others = [self._column(parent) for parent in parents]
+        x = column_number(self.columns, child)
+        others = [column_number(self.columns, parent) for parent in parents]
         if x in others:
             raise ValueError(f"Column {child!r} cannot be a parent of itself.")
         if len(set(others)) < len(others):
             named = [self.columns[other] for other in others]
             raise ValueError(f"Each parent may be given once; got the columns {named}.")
         return x, others
-
-    def _column(self, column: Hashable) -> int:
-        columns = self.columns
-        if isinstance(column, str):
-            if column in columns:
-                return columns.index(column)
-            raise ValueError(f"There is no column {column!r}; the columns are {columns}.")
-        try:
-            number = operator.index(column)  # type: ignore[arg-type]
-        except TypeError:
-            raise TypeError(
-                f"A column is given by its name or its number; got {column!r}."
-            ) from None
-        if isinstance(column, bool) or not 0 <= number < len(columns):
-            raise ValueError(
-                f"There is no column {column!r}; the columns' numbers are 0 to {len(columns) - 1}."
-            )
-        return number

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +10,11 @@ import numpy.typing as npt
 from skbn._memory import allocate
 from skbn._parallel import Threads
 from skbn._progress import Progress
-from skbn._search._best_sinks import extend_blocks
-from skbn._search._family_maxima import fill_blocks
 from skbn._search._plan import SearchPlan
+from skbn._search._slab import Slab
 from skbn._search._walk_back import walk_back
-from skbn._search._zeta import max_zeta
-from skbn._subsets import submasks_by_size
 
-__all__ = ["SearchResult", "best_scores", "exact_search"]
+__all__ = ["SearchResult", "best_scores", "exact_search", "spread_tables"]
 
 # Rounding of one local score, in units of the largest term that enters it.
 _ROUNDING = 64 * np.finfo(np.float64).eps
@@ -32,9 +27,7 @@ class SearchResult(NamedTuple):
     score: float
 
 
-# A task of so many local scores, or of so many numbers to go over, takes some tenths
-# of a second: a user's interruption waits for it.
-_TASK = 1 << 28
+# So many numbers are gone over in some tenths of a second: a user's interruption waits for it.
 _PIECE = 1 << 24
 
 
@@ -68,12 +61,12 @@ def exact_search(
     """
     spread = spread_tables(tables, plan.width)
     with Threads(n_jobs, plan.n_columns) as threads:
-        best, local = best_scores(log_det, spread, plan, threads, progress or Progress())
+        best, best_local = best_scores(log_det, spread, plan, threads, progress or Progress())
         pieces = [(log_det[i : i + _PIECE],) for i in range(0, len(log_det), _PIECE)]
         largest_log_det = max(threads.map(_largest_magnitude, pieces))
         largest_term = np.abs(tables[0]).max() + np.abs(tables[1:]).max() * largest_log_det
         tolerance = _ROUNDING * plan.n_columns * largest_term
-        parents = walk_back(best, local, log_det, spread, tolerance, threads)
+        parents = walk_back(best, best_local, log_det, spread, tolerance, threads)
     return SearchResult(parents, float(best[-1]))
 
 
@@ -89,69 +82,19 @@ def best_scores(
     Returns
     -------
     best : ndarray of shape (2**m,), float64
-    local : ndarray of shape (m,), float64
+    best_local : ndarray of shape (m,), float64
         Each child's best local score with any parents.
     """
-    m, n_inner, block_bits = plan.n_columns, plan.n_inner, plan.block_bits
-    best = allocate(1 << m)
+    best = allocate(1 << plan.n_columns)
     pieces = [(best[i : i + _PIECE], -np.inf) for i in range(0, len(best), _PIECE)]
     list(threads.map(np.copyto, pieces))
     best[0] = 0.0
-    slab = allocate(plan.slab_size)
-    scratch: SimpleQueue[npt.NDArray[np.float64]] = SimpleQueue()
-    for _ in range(threads.n_threads):
-        shape = (2, 1 << plan.n_outer, 1 << block_bits)
-        scratch.put(allocate(math.prod(shape)).reshape(shape))
-    starts = np.zeros(m + 1, dtype=np.int64)
-    starts[1:] = np.cumsum([plan.table_size(child) for child in range(m)])
-    local = np.empty(m)
-    blocks = np.arange(1 << (n_inner - block_bits))
-    blocks_by_size = submasks_by_size(n_inner - block_bits)
-
+    slab = Slab(log_det, tables, plan, threads, progress)
     for fixed in range(1 << plan.n_outer):
-        to_fill, to_transform, to_use = plan.slab_work(fixed)
-        parts = threads.split(blocks, to_fill // _TASK)
-        for _ in threads.map(
-            _fill_blocks,
-            [(scratch, log_det, tables, n_inner, fixed, part, slab, starts) for part in parts],
-        ):
-            progress.advance(to_fill / len(parts))
-
-        children = np.array([x for x in range(m) if not fixed << n_inner >> x & 1])
-        parts = threads.split(children, to_transform // _TASK)
-        for _ in threads.map(_transform_tables, [(slab, starts, plan, part) for part in parts]):
-            progress.advance(to_transform / len(parts))
-        # The last slab that has a child's table has all other columns among the parents.
-        local[children] = slab[starts[1:][children] - 1]
-        for group in blocks_by_size:
-            parts = threads.split(group, to_use // _TASK)
-            for _ in threads.map(
-                extend_blocks,
-                [(best, slab, starts, n_inner, fixed, block_bits, part) for part in parts],
-            ):
-                progress.advance(to_use * len(group) / len(blocks) / len(parts))
-    return best, local
-
-
-def _fill_blocks(scratch: SimpleQueue[npt.NDArray[np.float64]], *arguments: Any) -> None:
-    """Fill blocks with one of the scratch arrays, which are touched for the first time once."""
-    array = scratch.get()
-    try:
-        fill_blocks(*arguments, array)
-    finally:
-        scratch.put(array)
-
-
-def _transform_tables(
-    slab: npt.NDArray[np.float64],
-    starts: npt.NDArray[np.int64],
-    plan: SearchPlan,
-    children: npt.NDArray[np.int64],
-) -> None:
-    """Transform the tables of some children over the bits above those of a block."""
-    for x in children:
-        table = slab[starts[x] : starts[x + 1]]
-        max_zeta(table, plan.row_bits(x), plan.table_size(x).bit_length() - 1)
+        slab.fill(fixed)
+        slab.transform(fixed)
+        slab.extend(best, fixed)
+    return best, slab.best_local
 
 
 def _largest_magnitude(values: npt.NDArray[np.float64]) -> float:

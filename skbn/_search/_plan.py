@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["SearchPlan", "plan_search"]
 
@@ -18,6 +19,14 @@ _MOST_OUTER_COLUMNS = 8
 _BLOCK_BITS = 13
 # Neighbouring sets whose weights are looked up together: half a KiB of each table.
 _WIDTH_BITS = 6
+
+
+class SlabWork(NamedTuple):
+    """The time of each stage of a slab, in units of one local score."""
+
+    fill: int
+    transform: int
+    extend: int
 
 
 @dataclass(frozen=True)
@@ -49,9 +58,18 @@ class SearchPlan:
         """Number of neighbouring sets whose weights are looked up together."""
         return 1 << min(_WIDTH_BITS, self.block_bits)
 
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks of a slab."""
+        return 1 << (self.n_inner - self.block_bits)
+
+    def table_bits(self, child: int) -> int:
+        """Return the number of inner columns other than the child."""
+        return self.n_inner - 1 if child < self.n_inner else self.n_inner
+
     def table_size(self, child: int) -> int:
         """Return how many parent sets, of inner columns other than the child, its table holds."""
-        return 1 << (self.n_inner - 1 if child < self.n_inner else self.n_inner)
+        return 1 << self.table_bits(child)
 
     def row_bits(self, child: int) -> int:
         """Return how many bits of its table's index are columns in which a block's sets differ."""
@@ -67,17 +85,14 @@ class SearchPlan:
         """Memory of the log-determinants, of the best scores and of the slab."""
         return _BYTES * (2 * (1 << self.n_columns) + self.slab_size)
 
-    def slab_work(self, fixed: int) -> tuple[int, int, int]:
-        """Return about how long a slab's tables take to fill, to transform and to use.
-
-        In units of one local score. All other work of the search is small beside it.
-        """
+    def slab_work(self, fixed: int) -> SlabWork:
+        """Return about how long the stages of a slab take."""
         size = self.slab_size
-        return size * (2 + (1 << fixed.bit_count())), size, 2 * size
+        return SlabWork(size * (2 + (1 << fixed.bit_count())), size, 2 * size)
 
     @property
     def work(self) -> int:
-        """About how long the search takes, in units of one local score."""
+        """About how long the search takes; all that is not a slab's is small beside them."""
         return sum(sum(self.slab_work(fixed)) for fixed in range(1 << self.n_outer))
 
     def __str__(self) -> str:

@@ -33,7 +33,7 @@ _SHARED_COLUMNS = 3
 
 def walk_back(
     best: npt.NDArray[np.float64],
-    local: npt.NDArray[np.float64],
+    best_local: npt.NDArray[np.float64],
     log_det: npt.NDArray[np.float64],
     tables: npt.NDArray[np.float64],
     tolerance: float,
@@ -45,7 +45,7 @@ def walk_back(
     ----------
     best : ndarray of shape (2**m,), float64
         The score of the best network on each set of columns.
-    local : ndarray of shape (m,), float64
+    best_local : ndarray of shape (m,), float64
         Each child's best local score with any parents.
     log_det : ndarray of shape (2**m,), float64
     tables : ndarray of shape (3, m + 1, width), float64
@@ -59,14 +59,16 @@ def walk_back(
     parents = [0] * m
     columns = (1 << m) - 1
     while columns:
-        sink, parents[sink] = _last_sink(best, local, log_det, tables, tolerance, threads, columns)
+        sink, parents[sink] = _last_sink(
+            best, best_local, log_det, tables, tolerance, threads, columns
+        )
         columns ^= 1 << sink
     return parents
 
 
 def _last_sink(
     best: npt.NDArray[np.float64],
-    local: npt.NDArray[np.float64],
+    best_local: npt.NDArray[np.float64],
     log_det: npt.NDArray[np.float64],
     tables: npt.NDArray[np.float64],
     tolerance: float,
@@ -77,7 +79,7 @@ def _last_sink(
     for sink in reversed(members_of(columns)):
         candidates = columns ^ 1 << sink
         threshold = best[columns] - best[candidates] - tolerance
-        if local[sink] >= threshold:  # else no parents at all suffice
+        if best_local[sink] >= threshold:  # else no parents at all suffice
             parents = _first_parents(log_det, tables, threads, sink, candidates, threshold)
             if parents >= 0:
                 return sink, parents

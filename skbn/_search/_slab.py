@@ -1,0 +1,115 @@
+"""The children's tables of one slab of states: filled, transformed, used, and filled anew."""
+
+from __future__ import annotations
+
+import math
+from queue import SimpleQueue
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._memory import allocate
+from skbn._parallel import Threads
+from skbn._progress import Progress
+from skbn._search._best_sinks import extend_blocks
+from skbn._search._family_maxima import fill_blocks
+from skbn._search._plan import SearchPlan
+from skbn._search._zeta import max_zeta
+from skbn._subsets import submasks_by_size
+
+__all__ = ["Slab"]
+
+# A task of so many local scores takes some tenths of a second: a user's interruption
+# waits for it.
+_TASK = 1 << 28
+
+
+class Slab:
+    """The memory of the tables, and what is done in it for the states of one slab.
+
+    Parameters
+    ----------
+    log_det : ndarray of shape (2**m,), float64
+    tables : ndarray of shape (3, m + 1, width), float64
+        The criterion's tables, spread over `width` neighbouring sets.
+    plan : SearchPlan
+    threads : Threads
+    progress : Progress
+
+    Attributes
+    ----------
+    best_local : ndarray of shape (m,), float64
+        Each child's best local score with any parents, after the last slab.
+    """
+
+    def __init__(
+        self,
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+        plan: SearchPlan,
+        threads: Threads,
+        progress: Progress,
+    ) -> None:
+        self._log_det = log_det
+        self._criterion = tables
+        self._plan = plan
+        self._threads = threads
+        self._progress = progress
+        self._tables = allocate(plan.slab_size)
+        sizes = [plan.table_size(child) for child in range(plan.n_columns)]
+        self._starts = np.cumsum([0, *sizes])
+        shape = (2, 1 << plan.n_outer, 1 << plan.block_bits)
+        self._scratch: SimpleQueue[npt.NDArray[np.float64]] = SimpleQueue()
+        for _ in range(threads.n_threads):  # one for each, as to touch new memory takes time
+            self._scratch.put(allocate(math.prod(shape)).reshape(shape))
+        self.best_local = np.empty(plan.n_columns)
+
+    def fill(self, fixed: int) -> None:
+        """Fill the tables for the sets with these outer columns, over the bits of a block."""
+        work = self._plan.slab_work(fixed).fill
+        blocks = np.arange(self._plan.n_blocks)
+        parts = self._threads.split(blocks, work // _TASK)
+        for _ in self._threads.map(self._fill_blocks, [(fixed, part) for part in parts]):
+            self._progress.advance(work / len(parts))
+
+    def transform(self, fixed: int) -> None:
+        """Transform the tables over the bits above those of a block."""
+        work = self._plan.slab_work(fixed).transform
+        outer = fixed << self._plan.n_inner
+        children = np.array([x for x in range(self._plan.n_columns) if not outer >> x & 1])
+        parts = self._threads.split(children, work // _TASK)
+        for _ in self._threads.map(self._transform_tables, [(part,) for part in parts]):
+            self._progress.advance(work / len(parts))
+        # The last slab that has a child's table has all other columns among the parents.
+        self.best_local[children] = self._tables[self._starts[1:][children] - 1]
+
+    def extend(self, best: npt.NDArray[np.float64], fixed: int) -> None:
+        """Finish the best scores of the slab's states, and hand them on to later slabs."""
+        plan = self._plan
+        work = plan.slab_work(fixed).extend
+        for blocks in submasks_by_size(plan.n_inner - plan.block_bits):
+            parts = self._threads.split(blocks, work // _TASK)
+            layout = plan.n_inner, fixed, plan.block_bits
+            for _ in self._threads.map(
+                extend_blocks, [(best, self._tables, self._starts, *layout, part) for part in parts]
+            ):
+                self._progress.advance(work * len(blocks) / plan.n_blocks / len(parts))
+
+    def _fill_blocks(self, fixed: int, blocks: npt.NDArray[np.int64]) -> None:
+        scratch = self._scratch.get()
+        fill_blocks(
+            self._log_det,
+            self._criterion,
+            self._plan.n_inner,
+            fixed,
+            blocks,
+            self._tables,
+            self._starts,
+            scratch,
+        )
+        self._scratch.put(scratch)
+
+    def _transform_tables(self, children: npt.NDArray[np.int64]) -> None:
+        for x in children:
+            table = self._tables[self._starts[x] : self._starts[x + 1]]
+            max_zeta(table, self._plan.row_bits(x), self._plan.table_bits(x))
