@@ -154,6 +154,19 @@ def test_first_parents_that_reach(width):
     assert several > 100
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_shared_walk_back_finds_the_same_parents(n_jobs, monkeypatch):
+    monkeypatch.setattr("skbn._parallel._FEWEST_COLUMNS", 0)
+    m, many = 9, 99
+    plan = FixedPlan(m, 0, block_bits=m, width=4)
+    for seed in range(20):
+        log_det, tables = random_log_det(m, seed).round(1), TABLES["as BIC"](m)  # with ties
+        monkeypatch.setattr("skbn._search._walk_back._FEWEST_TO_SHARE", many)
+        expected = exact_search(log_det, tables, plan)
+        monkeypatch.setattr("skbn._search._walk_back._FEWEST_TO_SHARE", 5)
+        assert exact_search(log_det, tables, plan, n_jobs) == expected
+
+
 def test_lean_plans_take_less_memory():
     sizes = [SearchPlan(26, n_outer).n_bytes for n_outer in range(7)]
     assert sizes == sorted(sizes, reverse=True)

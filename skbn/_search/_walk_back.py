@@ -26,7 +26,8 @@ from skbn._subsets import insert_zero_bit, mask_of, members_of, popcount, subset
 __all__ = ["walk_back"]
 
 # The subsets of so many candidates are shared by threads, or a user's interruption
-# would have to wait for them: a task for each subset of the last few.
+# would have to wait for them: a task for each subset of the last few, which are later
+# than the columns in which neighbouring sets differ.
 _FEWEST_TO_SHARE = 19
 _SHARED_COLUMNS = 3
 
@@ -113,7 +114,8 @@ def _first_parents(
 def first_parents_that_reach(log_det, tables, child, candidates, fixed, threshold):
     """Return the first parent set whose local score reaches a threshold, or -1.
 
-    The parents are `fixed` and any of the `candidates`, which lie below them. Fewer
+    The parents are `fixed` and any of the `candidates`. What is fixed is later than the
+    candidates, and than the columns in which `width` neighbouring sets differ. Fewer
     parents come first, then the order of the sorted columns.
     """
     width = tables.shape[2]

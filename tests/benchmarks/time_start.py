@@ -1,0 +1,61 @@
+"""Time what comes before a long search: imports, compilation, the fit of a small table.
+
+Run ``python tests/benchmarks/time_start.py``. Imports are timed as whole processes, with
+the least of several runs; the first fits are those of new processes, with an empty folder
+for numba's cache and then with the cache that they left.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+FIRST_FIT = """
+import time
+import numpy as np
+from skbn import GaussianBNLearner
+
+rows = np.random.default_rng(0).normal(size=(100, 8))
+times = []
+for _ in range(50):
+    start = time.perf_counter()
+    GaussianBNLearner().fit(rows)
+    times.append(time.perf_counter() - start)
+print(times[0], np.median(times[1:]))
+"""
+IMPORTS = ["import sklearn, numba", "import skbn", "from skbn import GaussianBNLearner"]
+
+
+def run(program: str, **environment: str) -> tuple[float, str]:
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return time.perf_counter() - start, done.stdout
+
+
+def main() -> None:
+    nothing = min(run("pass")[0] for _ in range(5))
+    times = {program: [] for program in IMPORTS}
+    for _ in range(7):
+        for program in IMPORTS:
+            times[program].append(run(program)[0] - nothing)
+    base = min(times[IMPORTS[0]])
+    for program in IMPORTS:
+        print(f"{program:36} {min(times[program]):7.3f} s {min(times[program]) / base:6.2f}")
+    with tempfile.TemporaryDirectory() as folder:
+        for label in ("first fit, nothing compiled", "first fit of a new process"):
+            first, warm = map(float, run(FIRST_FIT, NUMBA_CACHE_DIR=folder)[1].split())
+            print(f"{label:36} {first:7.3f} s")
+    print(f"{'fit of 8 columns, median':36} {warm:7.4f} s")
+
+
+if __name__ == "__main__":
+    main()
