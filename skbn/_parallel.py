@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -37,10 +38,11 @@ class Threads:
 
     def __init__(self, n_jobs: int | None, n_columns: int) -> None:
         self.n_threads = 1 if n_columns < _FEWEST_COLUMNS else effective_n_jobs(n_jobs)
+        self._tasks: deque[Callable[[], None]] = deque()
 
     def __enter__(self) -> Self:
         if self.n_threads > 1:
-            self._executor = ThreadPoolExecutor(self.n_threads)
+            self._helpers = ThreadPoolExecutor(self.n_threads - 1)
         return self
 
     def __exit__(
@@ -50,20 +52,56 @@ class Threads:
         traceback: TracebackType | None,
     ) -> None:
         if self.n_threads > 1:
-            self._executor.shutdown(wait=True, cancel_futures=True)
+            self._tasks.clear()
+            self._helpers.shutdown(wait=True, cancel_futures=True)
 
     def map(
         self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]
     ) -> Iterator[Any]:
-        """Yield the result of `function` for each tuple of arguments, in their order."""
+        """Yield the result of `function` for each tuple of arguments, in their order.
+
+        The calling thread does its part: to hand over a task and to be told of its end
+        takes about as long as the smallest tasks do.
+        """
         arguments = list(arguments)
         if self.n_threads == 1 or len(arguments) == 1:
             for each in arguments:
                 yield function(*each)
-        else:
-            futures = [self._executor.submit(function, *each) for each in arguments]
-            for future in futures:
-                yield future.result()
+            return
+        results: dict[int, Any] = {}
+
+        def task(i: int) -> None:
+            results[i] = function(*arguments[i])
+
+        self._tasks.extend(partial(task, i) for i in range(len(arguments)))
+        n_helpers = min(self.n_threads, len(arguments)) - 1
+        helpers = [self._helpers.submit(self._work) for _ in range(n_helpers)]
+        n_yielded = 0
+        while self._do_one():
+            while n_yielded in results:
+                yield results.pop(n_yielded)
+                n_yielded += 1
+        for helper in helpers:
+            helper.result()
+        for i in range(n_yielded, len(arguments)):
+            yield results.pop(i)
+
+    def _work(self) -> None:
+        while self._do_one():
+            pass
+
+    def _do_one(self) -> bool:
+        """Do the next task, if there is one; after an error nobody does another."""
+        try:
+            task = self._tasks.popleft()
+        except IndexError:
+            return False
+        try:
+            task()
+        except BaseException:
+            self._tasks.clear()
+            raise
+        return True
 
     def split(self, items: npt.NDArray[Any], pieces: int = 1) -> list[npt.NDArray[Any]]:
         """Cut an array into at least so many pieces if it has them, and two for each thread."""
