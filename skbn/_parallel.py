@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache, partial
+from threading import Lock
 from types import TracebackType
 from typing import Any, Self
 
@@ -110,13 +111,35 @@ class Threads:
         return np.array_split(items, max(1, min(pieces, len(items))))
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Return a context in which linear algebra stays in the calling thread.
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep linear algebra in the calling thread for a while.
 
     Tables are too narrow to gain from more: on 500 rows of 20 columns two threads of
-    OpenBLAS take ten times as long as one, and spin on when the search has begun.
+    OpenBLAS take ten times as long as one, and spin on when the search has begun. The
+    number of threads is the process's, so of several fits at once the last one to leave
+    sets it back.
     """
-    return _controller().limit(limits=1, user_api="blas")
+    with _blas.lock:
+        if _blas.users == 0:
+            _blas.limit = _controller().limit(limits=1, user_api="blas")
+        _blas.users += 1
+    try:
+        yield
+    finally:
+        with _blas.lock:
+            _blas.users -= 1
+            if _blas.users == 0:
+                _blas.limit.restore_original_limits()
+
+
+class _Blas:
+    lock = Lock()
+    users = 0
+    limit: Any = None
+
+
+_blas = _Blas()
 
 
 @cache

@@ -5,9 +5,10 @@ import joblib
 import numpy as np
 import pytest
 import reference
+from threadpoolctl import threadpool_info
 
 from skbn import GaussianBNLearner
-from skbn._parallel import Threads
+from skbn._parallel import Threads, one_blas_thread
 
 
 def test_work_on_many_columns_is_shared():
@@ -50,6 +51,22 @@ def test_an_error_drops_what_has_not_begun():
     with pytest.raises(MemoryError), Threads(n_jobs=2, n_columns=24) as threads:
         list(threads.map(work, [(i,) for i in range(10_000)]))
     assert len(begun) < 10_000
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_linear_algebra_in_one_thread_until_the_last_leaves():
+    before = blas_threads()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    assert set(blas_threads()) == {1}
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(blas_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
 
 
 def test_two_fits_at_once():
