@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self
@@ -39,7 +39,9 @@ class Threads:
 
     def __init__(self, n_jobs: int | None, n_columns: int) -> None:
         self.n_threads = 1 if n_columns < _FEWEST_COLUMNS else effective_n_jobs(n_jobs)
-        self._tasks: deque[Callable[[], None]] = deque()
+        self._tasks: deque[tuple[Callable[..., Any], tuple[Any, ...], int, dict[int, Any]]] = (
+            deque()
+        )
 
     def __enter__(self) -> Self:
         if self.n_threads > 1:
@@ -70,11 +72,7 @@ class Threads:
                 yield function(*each)
             return
         results: dict[int, Any] = {}
-
-        def task(i: int) -> None:
-            results[i] = function(*arguments[i])
-
-        self._tasks.extend(partial(task, i) for i in range(len(arguments)))
+        self._tasks.extend((function, each, i, results) for i, each in enumerate(arguments))
         n_helpers = min(self.n_threads, len(arguments)) - 1
         helpers = [self._helpers.submit(self._work) for _ in range(n_helpers)]
         n_yielded = 0
@@ -94,11 +92,11 @@ class Threads:
     def _do_one(self) -> bool:
         """Do the next task, if there is one; after an error nobody does another."""
         try:
-            task = self._tasks.popleft()
+            function, arguments, i, results = self._tasks.popleft()
         except IndexError:
             return False
         try:
-            task()
+            results[i] = function(*arguments)
         except BaseException:
             self._tasks.clear()
             raise
