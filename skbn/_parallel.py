@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 __all__ = ["Threads", "one_blas_thread"]
 
 # Below this many columns it takes longer to start threads than to do the work.
-_FEWEST_COLUMNS = 16
+_FEWEST_COLUMNS = 18
 
 
 class Threads:
