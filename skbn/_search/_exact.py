@@ -18,6 +18,8 @@ __all__ = ["SearchResult", "best_scores", "exact_search", "spread_tables"]
 
 # Rounding of one local score, in units of the largest term that enters it.
 _ROUNDING = 64 * np.finfo(np.float64).eps
+# So many numbers are gone over in some tenths of a second: a user's interruption waits for it.
+_PIECE = 1 << 24
 
 
 class SearchResult(NamedTuple):
@@ -25,10 +27,6 @@ class SearchResult(NamedTuple):
 
     parents: list[int]
     score: float
-
-
-# So many numbers are gone over in some tenths of a second: a user's interruption waits for it.
-_PIECE = 1 << 24
 
 
 def exact_search(
