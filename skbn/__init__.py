@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from skbn._display import NetworkDisplay
     from skbn._learner import GaussianBNLearner
-    from skbn._local_scores import LocalScores
+    from skbn._networks._display import NetworkDisplay
     from skbn._regressions._givens import givens_column_swap
     from skbn._regressions._swaps import greedy_swaps, seed_path
+    from skbn._scores._local_scores import LocalScores
     from skbn._transformer import LocalScoreTransformer
 
 __all__ = [
@@ -26,8 +26,8 @@ __version__ = "0.1.0.dev0"
 _MODULES = {
     "GaussianBNLearner": "skbn._learner",
     "LocalScoreTransformer": "skbn._transformer",
-    "LocalScores": "skbn._local_scores",
-    "NetworkDisplay": "skbn._display",
+    "LocalScores": "skbn._scores._local_scores",
+    "NetworkDisplay": "skbn._networks._display",
     "givens_column_swap": "skbn._regressions._givens",
     "greedy_swaps": "skbn._regressions._swaps",
     "seed_path": "skbn._regressions._swaps",

@@ -15,17 +15,17 @@ from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbac
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._criteria import InformationCriterion
-from skbn._equivalence import canonical_member
-from skbn._local_scores import LocalScores
 from skbn._memory import available_memory
-from skbn._network import estimate_parameters, log_density, to_digraph
+from skbn._networks._equivalence import canonical_member
+from skbn._networks._network import estimate_parameters, log_density, to_digraph
 from skbn._parallel import one_blas_thread
 from skbn._progress import Progress, callback_listener, printing_listener
 from skbn._regressions._log_determinants import log_determinants_work
+from skbn._scores._criteria import InformationCriterion
+from skbn._scores._local_scores import LocalScores
+from skbn._scores._statistics import SCORE_ACCURACY
 from skbn._search._exact import SearchResult, exact_search
 from skbn._search._plan import SearchPlan, plan_search
-from skbn._statistics import SCORE_ACCURACY
 from skbn._validation import PARAMETER_CONSTRAINTS, check_columns, read_rows
 
 __all__ = ["GaussianBNLearner"]

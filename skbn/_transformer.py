@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._criteria import InformationCriterion
-from skbn._local_scores import LocalScores
+from skbn._scores._criteria import InformationCriterion
+from skbn._scores._local_scores import LocalScores
 from skbn._validation import PARAMETER_CONSTRAINTS, read_rows
 
 __all__ = ["LocalScoreTransformer"]

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from skbn._criteria import COMPLEXITY_WEIGHTS
-from skbn._local_scores import LocalScores
+from skbn._scores._criteria import COMPLEXITY_WEIGHTS
+from skbn._scores._local_scores import LocalScores
 
 __all__ = ["PARAMETER_CONSTRAINTS", "check_columns", "read_rows"]
 

@@ -8,8 +8,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from skbn import GaussianBNLearner, NetworkDisplay
-from skbn._display import _standardised_weights
-from skbn._layout import layered_layout
+from skbn._networks._display import _standardised_weights
+from skbn._networks._layout import layered_layout
 
 
 @pytest.fixture(scope="module")

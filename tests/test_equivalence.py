@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import reference
 
-from skbn._equivalence import canonical_member, compelled_parents
+from skbn._networks._equivalence import canonical_member, compelled_parents
 from skbn._subsets import mask_of, members_of
 
 

@@ -5,7 +5,7 @@ import pytest
 import reference
 
 from skbn import LocalScores, LocalScoreTransformer
-from skbn import _local_scores as module
+from skbn._scores import _local_scores as module
 
 
 @pytest.fixture(scope="module")

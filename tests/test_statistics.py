@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
-from skbn._statistics import sample_statistics
+from skbn._scores._statistics import sample_statistics
 
 # J. W. Longley (1967), JASA 62, 819-841: employment on price deflator, gross national
 # product, unemployed, armed forces, population, year. The certified regression is that

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._columns import column_number
-from skbn._criteria import InformationCriterion
 from skbn._memory import require_memory
 from skbn._parallel import one_blas_thread
 from skbn._progress import Progress
 from skbn._regressions._log_determinants import log_determinants, log_determinants_work
-from skbn._statistics import Regression, SampleStatistics, sample_statistics
+from skbn._scores._criteria import InformationCriterion
+from skbn._scores._statistics import Regression, SampleStatistics, sample_statistics
 from skbn._subsets import mask_of
 
 __all__ = ["LocalScores"]

@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._statistics import SampleStatistics
+from skbn._scores._statistics import SampleStatistics
 from skbn._subsets import members_of
 
 __all__ = ["NetworkParameters", "estimate_parameters", "log_density", "to_digraph"]

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._layout import Layout, Point, layered_layout
+from skbn._networks._layout import Layout, Point, layered_layout
 
 if TYPE_CHECKING:
     from skbn._learner import GaussianBNLearner
