@@ -6,16 +6,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from skbn._learner import GaussianBNLearner
     from skbn._networks._display import NetworkDisplay
+    from skbn._networks._network import GaussianBayesianNetwork
     from skbn._regressions._givens import givens_column_swap
     from skbn._regressions._swaps import greedy_swaps, seed_path
+    from skbn._scores._criteria import AIC, BIC, EBIC, BGe, LogLikelihood
+    from skbn._scores._criterion import Criterion, InformationCriterion
     from skbn._scores._local_scores import LocalScores
+    from skbn._scores._parent_set_scores import ParentSetScores
     from skbn._transformer import LocalScoreTransformer
 
 __all__ = [
+    "AIC",
+    "BIC",
+    "EBIC",
+    "BGe",
+    "Criterion",
     "GaussianBNLearner",
+    "GaussianBayesianNetwork",
+    "InformationCriterion",
     "LocalScoreTransformer",
     "LocalScores",
+    "LogLikelihood",
     "NetworkDisplay",
+    "ParentSetScores",
     "givens_column_swap",
     "greedy_swaps",
     "seed_path",
@@ -24,7 +37,16 @@ __version__ = "0.1.0.dev0"
 
 # Imported when they are first asked for: numba and scikit-learn take more than a second.
 _MODULES = {
+    "ParentSetScores": "skbn._scores._parent_set_scores",
+    "InformationCriterion": "skbn._scores._criterion",
+    "Criterion": "skbn._scores._criterion",
+    "LogLikelihood": "skbn._scores._criteria",
+    "BGe": "skbn._scores._criteria",
+    "EBIC": "skbn._scores._criteria",
+    "BIC": "skbn._scores._criteria",
+    "AIC": "skbn._scores._criteria",
     "GaussianBNLearner": "skbn._learner",
+    "GaussianBayesianNetwork": "skbn._networks._network",
     "LocalScoreTransformer": "skbn._transformer",
     "LocalScores": "skbn._scores._local_scores",
     "NetworkDisplay": "skbn._networks._display",

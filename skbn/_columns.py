@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
-__all__ = ["column_number"]
+import networkx as nx
+
+__all__ = ["column_number", "family_numbers", "parents_in"]
 
 
 def column_number(columns: list[str | int], column: Hashable) -> int:
@@ -36,3 +38,53 @@ def column_number(columns: list[str | int], column: Hashable) -> int:
             f"There is no column {column!r}; the columns' numbers are 0 to {len(columns) - 1}."
         )
     return number
+
+
+def family_numbers(
+    columns: list[str | int], child: str | int, parents: Iterable[str | int]
+) -> tuple[int, list[int]]:
+    """Return the numbers of a child and of its parents, in the order of the parents.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column, one is given twice, or the child is among its
+        parents.
+    TypeError
+        If a column is given as anything else, or the parents are no list.
+    """
+    if isinstance(parents, str) or not isinstance(parents, Iterable):
+        raise TypeError(f"parents must be a list of columns; got {parents!r}.")
+    x = column_number(columns, child)
+    others = [column_number(columns, parent) for parent in parents]
+    if x in others:
+        raise ValueError(f"Column {child!r} cannot be a parent of itself.")
+    if len(set(others)) < len(others):
+        named = [columns[other] for other in others]
+        raise ValueError(f"Each parent may be given once; got the columns {named}.")
+    return x, others
+
+
+def parents_in(dag: nx.DiGraph, columns: list[str | int]) -> list[list[int]]:
+    """Return the parents' numbers of each column in a graph.
+
+    Raises
+    ------
+    ValueError
+        If the graph has a cycle, or its nodes are not the columns.
+    TypeError
+        If it is not a directed graph.
+    """
+    if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
+        raise TypeError(f"dag must be a networkx.DiGraph; got {type(dag).__name__}.")
+    nodes = {column_number(columns, node): node for node in dag}
+    if len(nodes) < len(dag):
+        raise ValueError("dag names a column twice, by its name and by its number.")
+    missing = [name for j, name in enumerate(columns) if j not in nodes]
+    if missing:
+        raise ValueError(f"dag has no node for the columns {missing}; add one for each.")
+    if not nx.is_directed_acyclic_graph(dag):
+        cycle = [edge[0] for edge in nx.find_cycle(dag)]
+        raise ValueError(f"dag must be acyclic; it has the cycle {cycle}.")
+    numbers = {node: number for number, node in nodes.items()}
+    return [[numbers[p] for p in dag.predecessors(nodes[x])] for x in range(len(columns))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import traceback
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -15,17 +14,20 @@ from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbac
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._constraints import Constraints, read_constraints
 from skbn._memory import available_memory
 from skbn._networks._equivalence import canonical_member
-from skbn._networks._network import estimate_parameters, log_density, to_digraph
+from skbn._networks._network import GaussianBayesianNetwork
+from skbn._networks._parameters import estimate_parameters
+from skbn._optimum import Optimum, best_network, plan_groups, work_of
 from skbn._parallel import one_blas_thread
 from skbn._progress import Progress, callback_listener, printing_listener
-from skbn._regressions._log_determinants import log_determinants_work
-from skbn._scores._criteria import InformationCriterion
+from skbn._scores._criteria import as_criterion, same_criterion
+from skbn._scores._criterion import Criterion, is_score_equivalent
 from skbn._scores._local_scores import LocalScores
+from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._statistics import SCORE_ACCURACY
-from skbn._search._exact import SearchResult, exact_search
-from skbn._search._plan import SearchPlan, plan_search
+from skbn._subsets import members_of
 from skbn._validation import PARAMETER_CONSTRAINTS, check_columns, read_rows
 
 __all__ = ["GaussianBNLearner"]
@@ -41,12 +43,23 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
     Parameters
     ----------
-    criterion : {"bic", "aic", "loglik"} or None, default=None
+    criterion : {"bic", "aic", "loglik", "ebic", "bge"}, Criterion or None, default=None
         The score that is maximised, as in `LocalScoreTransformer`. None takes that
         of the LocalScores that `fit` is given, and "bic" for a table.
     penalty : float or None, default=None
         Multiplies the criterion's complexity term; not negative. None takes that of
         the LocalScores that `fit` is given, and 1 for a table.
+    max_parents : int or None, default=None
+        The largest number of parents. None takes that of the LocalScores that `fit` is
+        given, and any number for a table. With K, only regressions on up to K columns
+        are computed.
+    required_edges, forbidden_edges : list of (parent, child), networkx.DiGraph or None
+        Edges that the network must, or must not, have. Columns are given by name or by
+        number. Required edges count as parents of `max_parents`.
+    tiers : list of lists of columns, or None, default=None
+        Groups in their order, of all columns: no edge points from a later group to an
+        earlier one. The search then takes ``2**t`` states for a group of t columns, and
+        not ``2**m`` for all of them; other constraints that order the columns do the same.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
         The log-determinants of LocalScores are computed with the `n_jobs` of these.
@@ -66,15 +79,12 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         the attribute `weight`, the coefficient of the child's regression.
     network_score_ : float
         Its score, in nats.
-    coef_ : ndarray of shape (n_features_in_, n_features_in_)
-        ``coef_[i, j]`` is the weight of the edge i -> j, 0 where there is none.
-    intercept_ : ndarray of shape (n_features_in_,)
-    noise_variance_ : ndarray of shape (n_features_in_,)
-        Maximum-likelihood estimates: residual sums of squares divided by n.
-    mean_ : ndarray of shape (n_features_in_,)
-        The columns' means, which are also those of the network.
-    criterion_ : InformationCriterion
-        The criterion that was maximised.
+    network_ : GaussianBayesianNetwork
+        The network as an object of its own: densities, samples, conditional distributions,
+        interventions, equivalence, interchange. It has no parameters yet if `fit` was given
+        ParentSetScores.
+    criterion_ : Criterion or None
+        The criterion that was maximised; None if `fit` was given ParentSetScores.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,) of str
         Only if `fit` was given columns that all have strings for names.
@@ -111,25 +121,36 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
     -1465.36
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **PARAMETER_CONSTRAINTS,
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
         "penalty": [*PARAMETER_CONSTRAINTS["penalty"], None],
+        "required_edges": "no_validation",
+        "forbidden_edges": "no_validation",
+        "tiers": "no_validation",
         "max_memory": [Interval(Real, 0, None, closed="neither"), None],
         "verbose": ["verbose"],
     }
 
     def __init__(
         self,
-        criterion: str | None = None,
+        criterion: str | Criterion | None = None,
         *,
         penalty: float | None = None,
+        max_parents: int | None = None,
+        required_edges: Any = None,
+        forbidden_edges: Any = None,
+        tiers: Any = None,
         n_jobs: int | None = None,
         max_memory: float | None = None,
         verbose: bool | int = False,
     ) -> None:
         self.criterion = criterion
         self.penalty = penalty
+        self.max_parents = max_parents
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.tiers = tiers
         self.n_jobs = n_jobs
         self.max_memory = max_memory
         self.verbose = verbose
@@ -162,26 +183,30 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         self._forget()  # a search that fails leaves nothing of an earlier one
         context = self._init_callback_context(max_subtasks=100)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        scores = self._local_scores(X)
+        scores = self._scores(X)
+        constraints = read_constraints(
+            scores.columns,
+            max_parents=self._max_parents(scores),
+            required_edges=self.required_edges,
+            forbidden_edges=self.forbidden_edges,
+            tiers=self.tiers,
+        )
         try:
-            result = self._search(scores, context)
+            optimum = self._search(scores, constraints, context)
         except BaseException as error:
             # A traceback that outlives the error would hold on to the search's tables.
             traceback.clear_frames(error.__traceback__)
             del scores
             raise
         with one_blas_thread():
-            parents = canonical_member(result.parents)
-            parameters = estimate_parameters(scores.statistics, parents, scores.columns)
-            dag = to_digraph(parents, parameters, scores.columns)
-            network_score = scores.network_score(dag)
-        _check_agreement(network_score, result.score + math.fsum(scores.score_offsets))
+            network = _network(scores, constraints, optimum.parents)
+            network_score = scores.network_score(network.dag)
+        _check_agreement(network_score, optimum.score)
 
-        self.criterion_ = scores.criterion
-        self.dag_ = dag
+        self.criterion_ = getattr(scores, "criterion", None)
+        self.network_ = network
+        self.dag_ = network.dag
         self.network_score_ = network_score
-        self.coef_, self.intercept_, self.noise_variance_ = parameters
-        self.mean_ = scores.statistics.mean.copy()
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
@@ -249,7 +274,7 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
             If X is not a table of these columns.
         """
         check_is_fitted(self)
-        return log_density(self._rows(X), self.mean_, self.coef_, self.noise_variance_)
+        return self.network_.logpdf(self._rows(X))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of a row under the fitted network, in nats.
@@ -277,24 +302,26 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         for attribute in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, attribute)
 
-    def _search(self, scores: LocalScores, context: CallbackContext) -> SearchResult:
-        plan = self._plan(scores)
+    def _search(
+        self,
+        scores: LocalScores | ParentSetScores,
+        constraints: Constraints,
+        context: CallbackContext,
+    ) -> Optimum:
+        n_bytes, limit = available_memory() + getattr(scores, "n_bytes", 0), "are available"
+        if self.max_memory is not None and self.max_memory < n_bytes:
+            n_bytes, limit = int(self.max_memory), "are allowed by max_memory"
+        searches = plan_groups(scores, constraints, n_bytes, limit)
         listeners = []
         if self.verbose:
-            print(f"[{type(self).__name__}] {plan}", flush=True)
+            largest = max((search.plan for search in searches), key=lambda plan: plan.n_bytes)
+            several = f"{len(searches)} searches, the largest: " if len(searches) > 1 else ""
+            print(f"[{type(self).__name__}] {several}{largest}", flush=True)
             listeners.append(printing_listener(type(self).__name__))
         if getattr(self, "_skl_callbacks", None):
             listeners.append(callback_listener(self, context))
-        work = plan.work + log_determinants_work(plan.n_columns)
-        progress = Progress(work, tuple(listeners))
-        log_det = scores.compute_log_determinants(progress)
-        return exact_search(log_det, scores.score_tables, plan, self.n_jobs, progress)
-
-    def _plan(self, scores: LocalScores) -> SearchPlan:
-        n_bytes, limit = available_memory() + scores.n_bytes, "are available"
-        if self.max_memory is not None and self.max_memory < n_bytes:
-            n_bytes, limit = int(self.max_memory), "are allowed by max_memory"
-        return plan_search(self.n_features_in_, n_bytes, limit)
+        progress = Progress(work_of(scores, searches), tuple(listeners))
+        return best_network(scores, constraints, searches, self.n_jobs, progress)
 
     def _rows(self, X: Any) -> npt.NDArray[np.float64]:
         if isinstance(X, LocalScores):
@@ -302,27 +329,68 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
             return np.asarray(X)
         return read_rows(self, X, reset=False)
 
-    def _local_scores(self, X: Any) -> LocalScores:
-        if not isinstance(X, LocalScores):
-            rows = read_rows(self, X, reset=True, min_samples=2)
-            criterion = InformationCriterion(
-                "bic" if self.criterion is None else self.criterion,
-                1.0 if self.penalty is None else float(self.penalty),
+    def _scores(self, X: Any) -> LocalScores | ParentSetScores:
+        if isinstance(X, LocalScores | ParentSetScores):
+            check_columns(self, X, reset=True)
+            self._check_settings(X)
+            return X
+        rows = read_rows(self, X, reset=True, min_samples=2)
+        return LocalScores(
+            rows,
+            as_criterion("bic" if self.criterion is None else self.criterion),
+            getattr(self, "feature_names_in_", None),
+            penalty=1.0 if self.penalty is None else float(self.penalty),
+            max_parents=self.max_parents,
+            n_jobs=self.n_jobs,
+        )
+
+    def _check_settings(self, scores: LocalScores | ParentSetScores) -> None:
+        """Refuse what was asked for and is not what the scores were made with."""
+        made = getattr(scores, "criterion", None)
+        penalty = getattr(scores, "penalty", None)
+        same_penalty = self.penalty in (None, penalty)
+        same = self.criterion is None or (
+            made is not None and same_criterion(as_criterion(self.criterion), made)
+        )
+        if same and same_penalty:
+            return
+        parameter = "penalty" if same else "criterion"
+        raise ValueError(
+            f"{parameter}={getattr(self, parameter)!r} was asked for, but the "
+            f"{type(scores).__name__} were made with {parameter}={penalty if same else made!r}. "
+            f"Set it where they are made, and leave the learner's {parameter} at None."
+        )
+
+    def _max_parents(self, scores: LocalScores | ParentSetScores) -> int:
+        made_with = getattr(scores, "max_parents", None)
+        most = len(scores.columns) - 1
+        if self.max_parents is None:
+            return most if made_with is None else min(made_with, most)
+        if made_with is not None and self.max_parents > made_with:
+            raise ValueError(
+                f"max_parents={self.max_parents} was asked for, but the LocalScores were made with "
+                f"max_parents={made_with}. Make them with more, or leave the learner's max_parents "
+                "at None."
             )
-            names = getattr(self, "feature_names_in_", None)
-            return LocalScores(rows, criterion, names, self.n_jobs)
-        check_columns(self, X, reset=True)
-        for parameter, asked, carried in (
-            ("criterion", self.criterion, X.criterion.name),
-            ("penalty", self.penalty, X.criterion.penalty),
-        ):
-            if asked is not None and asked != carried:
-                raise ValueError(
-                    f"{parameter}={asked!r} was asked for, but the LocalScores were made with "
-                    f"{parameter}={carried!r}. Set it where they are made, and leave the "
-                    f"learner's {parameter} at None."
-                )
-        return X
+        return min(self.max_parents, most)
+
+
+def _network(
+    scores: LocalScores | ParentSetScores, constraints: Constraints, parents: list[int]
+) -> GaussianBayesianNetwork:
+    """Return the network, with parameters if there are rows to estimate them from."""
+    columns = scores.columns
+    if isinstance(scores, ParentSetScores):
+        dag = nx.DiGraph()
+        dag.add_nodes_from(columns)
+        for child, mask in enumerate(parents):
+            dag.add_edges_from((columns[p], columns[child]) for p in members_of(mask))
+        return GaussianBayesianNetwork(dag)
+    if constraints.is_free and is_score_equivalent(scores.score_tables):
+        parents = canonical_member(parents)
+    divisors = scores.criterion.noise_divisors(*scores.shape)
+    parameters = estimate_parameters(scores.statistics, parents, columns, divisors)
+    return GaussianBayesianNetwork._from_estimates(columns, parents, parameters)
 
 
 def _check_agreement(own: float, searched: float) -> None:

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._scores._criteria import InformationCriterion
+from skbn._scores._criteria import as_criterion
+from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._validation import PARAMETER_CONSTRAINTS, read_rows
 
@@ -28,15 +29,27 @@ class LocalScoreTransformer(
 
     Parameters
     ----------
-    criterion : {"bic", "aic", "loglik"}, default="bic"
-        What a family's likelihood is worth. With n rows, the residual sum of
-        squares RSS of the regression and l parents, in nats, larger is better:
+    criterion : {"bic", "aic", "loglik", "ebic", "bge"} or Criterion, default="bic"
+        What a family is worth, in nats, larger is better: with n rows, the residual sum of
+        squares RSS of the regression and l parents,
 
         - "bic": ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * (l + 2) * log(n) / 2``
         - "aic": ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * (l + 2)``
         - "loglik": ``-n/2 * (log(2 pi RSS / n) + 1)``
+        - "ebic": the BIC less ``penalty * l * log(m)`` for m columns
+        - "bge": the marginal likelihood under a normal-Wishart prior, whose formula is in
+          `BGe`
+
+        The objects `BIC`, `AIC`, `LogLikelihood`, `EBIC` and `BGe` have parameters, which a
+        grid search reaches as ``criterion__gamma`` and the like, and `Criterion` is what
+        your own derives from.
     penalty : float, default=1.0
-        Multiplies the criterion's complexity term; not negative.
+        Multiplies the complexity term of an information criterion; not negative. BGe has
+        none, and takes 1 only.
+    max_parents : int or None, default=None
+        The largest number of parents. With K, only the sets of up to K + 1 columns are
+        visited and stored, so that there may be a hundred columns, and only K + 2 rows are
+        needed.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
 
@@ -73,10 +86,16 @@ class LocalScoreTransformer(
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = PARAMETER_CONSTRAINTS
 
     def __init__(
-        self, criterion: str = "bic", *, penalty: float = 1.0, n_jobs: int | None = None
+        self,
+        criterion: str | Criterion = "bic",
+        *,
+        penalty: float = 1.0,
+        max_parents: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
         self.penalty = penalty
+        self.max_parents = max_parents
         self.n_jobs = n_jobs
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -124,8 +143,14 @@ class LocalScoreTransformer(
         check_is_fitted(self)
         self._validate_params()
         rows = read_rows(self, X, reset=False)
-        criterion = InformationCriterion(self.criterion, float(self.penalty))
-        return LocalScores(rows, criterion, getattr(self, "feature_names_in_", None), self.n_jobs)
+        return LocalScores(
+            rows,
+            as_criterion(self.criterion),
+            getattr(self, "feature_names_in_", None),
+            penalty=float(self.penalty),
+            max_parents=self.max_parents,
+            n_jobs=self.n_jobs,
+        )
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Do nothing: LocalScores keep the columns' names whatever the output's container.

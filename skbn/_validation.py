@@ -12,14 +12,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from skbn._scores._criteria import COMPLEXITY_WEIGHTS
+from skbn._scores._criteria import CRITERIA
+from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
+from skbn._scores._parent_set_scores import ParentSetScores
 
 __all__ = ["PARAMETER_CONSTRAINTS", "check_columns", "read_rows"]
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
-    "criterion": [StrOptions(set(COMPLEXITY_WEIGHTS))],
+    "criterion": [StrOptions(set(CRITERIA)), Criterion],
     "penalty": [Interval(Real, 0, 1e100, closed="left")],
+    "max_parents": [Interval(Integral, 0, None, closed="left"), None],
     "n_jobs": [
         Interval(Integral, 1, None, closed="left"),
         Interval(Integral, None, -1, closed="right"),
@@ -75,20 +78,23 @@ def read_rows(
     return rows
 
 
-def check_columns(estimator: BaseEstimator, scores: LocalScores, *, reset: bool) -> None:
-    """Do for LocalScores what scikit-learn does for tables: learn or compare the columns.
+def check_columns(
+    estimator: BaseEstimator, scores: LocalScores | ParentSetScores, *, reset: bool
+) -> None:
+    """Do for scores what scikit-learn does for tables: learn or compare the columns.
 
     Raises
     ------
     ValueError
         If the columns are not those of `fit`, or if there is only one.
     """
-    m = scores.shape[1]
+    m = len(scores.columns)
     name = type(estimator).__name__
     names = getattr(scores, "feature_names_in_", None)
     if reset:
         if m < 2:
-            raise ValueError(f"{name} needs at least 2 columns; the LocalScores have {m}.")
+            kind = type(scores).__name__
+            raise ValueError(f"{name} needs at least 2 columns; the {kind} have {m}.")
         estimator.n_features_in_ = m
         if names is not None:
             estimator.feature_names_in_ = names
@@ -106,8 +112,9 @@ def check_columns(estimator: BaseEstimator, scores: LocalScores, *, reset: bool)
 
 
 def _reject_other_containers(X: Any) -> None:
-    if isinstance(X, LocalScores):
-        raise TypeError("X are LocalScores already; give them to a GaussianBNLearner.")
+    if isinstance(X, LocalScores | ParentSetScores):
+        kind = type(X).__name__
+        raise TypeError(f"X are {kind} already; give them to a GaussianBNLearner.")
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError("X is a masked array, whose mask would be lost; impute or drop rows.")
     if hasattr(X, "collect") and not hasattr(X, "to_numpy"):

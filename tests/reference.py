@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import chain, combinations, product
 
+import mpmath
 import numpy as np
 
 
@@ -33,6 +34,54 @@ def local_score(rows, child, parents, criterion="bic", penalty=1.0):
     rss = regression(rows, child, parents)[2]
     weight = {"bic": np.log(n) / 2, "aic": 1.0, "loglik": 0.0}[criterion]
     return -n / 2 * (np.log(2 * np.pi * rss / n) + 1) - penalty * (len(parents) + 2) * weight
+
+
+def bge_local_score(rows, child, parents, alpha_mu=1.0, alpha_w=None, nu=None):
+    """Log marginal likelihood of the family less that of the parents, to 40 digits.
+
+    That of l columns under the complete network on them is, with N rows and n columns,
+    (a_mu / (N + a_mu))^(l/2) G_l((N + a_w - n + l) / 2) / (pi^(l N / 2) G_l((a_w - n + l) / 2))
+    |T|^((a_w - n + l) / 2) / |R|^((N + a_w - n + l) / 2), where G_l is the multivariate gamma
+    function: equations (4) and (18) of Geiger & Heckerman (2002), with the T and R of the
+    columns themselves, as Kuipers, Moffa & Heckerman (2014) correct it.
+    """
+    with mpmath.workdps(40):
+        together = _bge_marginal(rows, [*parents, child], alpha_mu, alpha_w, nu)
+        return float(together - _bge_marginal(rows, list(parents), alpha_mu, alpha_w, nu))
+
+
+def _bge_marginal(rows, columns, alpha_mu, alpha_w, nu):
+    n_rows, m = rows.shape
+    size = len(columns)
+    if size == 0:
+        return mpmath.mpf(0)
+    alpha_mu = mpmath.mpf(alpha_mu)
+    alpha_w = mpmath.mpf(m + 2 if alpha_w is None else alpha_w)
+    t = alpha_mu * (alpha_w - m - 1) / (alpha_mu + 1)
+    table = mpmath.matrix(rows[:, columns].tolist())
+    mean = [mpmath.fsum(table[:, j]) / n_rows for j in range(size)]
+    prior_mean = mean if nu is None else [mpmath.mpf(nu[c]) for c in columns]
+    posterior = mpmath.matrix(size, size)
+    for i, j in product(range(size), repeat=2):
+        scatter = mpmath.fsum(
+            (table[k, i] - mean[i]) * (table[k, j] - mean[j]) for k in range(n_rows)
+        )
+        shift = (mean[i] - prior_mean[i]) * (mean[j] - prior_mean[j])
+        weight = alpha_mu * n_rows / (alpha_mu + n_rows)
+        posterior[i, j] = (i == j) * t + scatter + weight * shift
+    freedom = alpha_w - m + size
+
+    def log_gamma(a):  # of dimension `size`, less the power of pi that cancels
+        return mpmath.fsum(mpmath.loggamma(a - mpmath.mpf(i) / 2) for i in range(size))
+
+    return (
+        size * mpmath.log(alpha_mu / (n_rows + alpha_mu)) / 2
+        + log_gamma((n_rows + freedom) / 2)
+        - log_gamma(freedom / 2)
+        - size * n_rows * mpmath.log(mpmath.pi) / 2
+        + freedom * size * mpmath.log(t) / 2
+        - (n_rows + freedom) * mpmath.log(mpmath.det(posterior)) / 2
+    )
 
 
 def all_local_scores(rows, criterion="bic", penalty=1.0):

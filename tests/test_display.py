@@ -7,7 +7,7 @@ from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
-from skbn import GaussianBNLearner, NetworkDisplay
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, NetworkDisplay
 from skbn._networks._display import _standardised_weights
 from skbn._networks._layout import layered_layout
 
@@ -76,6 +76,31 @@ def test_edges_show_the_sign_and_the_strength():
     assert strong.get_linewidth() > 2 * weak.get_linewidth()
 
 
+def test_edges_of_a_class_are_grey_and_the_undirected_have_no_head():
+    dag = nx.DiGraph([("a", "c"), ("b", "c"), ("b", "d")])
+    display = NetworkDisplay(GaussianBayesianNetwork(dag).cpdag()).plot()
+    arrows = display.ax_.patches
+    assert len({arrow.get_linewidth() for arrow in arrows}) == 1
+    for arrow in arrows:
+        red, green, blue, _ = arrow.get_edgecolor()
+        assert red == green == blue
+    heads = [type(arrow.get_arrowstyle()).__name__ for arrow in arrows]
+    assert heads == ["CurveFilledB", "CurveFilledB", "Curve"]
+
+
+def test_networks_are_drawn_also_after_an_intervention(learner, tmp_path):
+    network = GaussianBayesianNetwork(learner.dag_).do({"proline": 700, "hue": 1})
+    display = NetworkDisplay.from_estimator(network)
+    display.figure_.savefig(tmp_path / "do.png")
+    weights = _standardised_weights(network.dag_)
+    assert np.isfinite(list(weights.values())).all()
+    deviation = dict(zip(network.nodes, np.sqrt(np.diag(network.covariance_)), strict=True))
+    for (parent, child), weight in weights.items():
+        raw = network.dag_.edges[parent, child]["weight"]
+        assert weight == pytest.approx(raw * deviation[parent] / deviation[child])
+    assert {parent for (parent, _), weight in weights.items() if weight == 0} <= {"proline", "hue"}
+
+
 def test_given_axes_are_used(learner):
     from matplotlib.figure import Figure
 
@@ -112,7 +137,8 @@ def test_names_are_drawn_as_they_are(tmp_path):
         (nx.DiGraph(), "with nodes"),
         (nx.Graph([(0, 1)]), "acyclic networkx.DiGraph"),
         (nx.DiGraph([(0, 1), (1, 0)]), "acyclic"),
-        (nx.DiGraph([(0, 1)]), "noise_variance of nodes .* 0 has not"),
+        (nx.DiGraph([(0, 1, {"weight": 1.0})]), "noise_variance of nodes .* 0 has not"),
+        (nx.DiGraph([(0, 1, {"weight": 1.0}), (1, 2)]), "weight of edges, or no weights"),
     ],
 )
 def test_bad_graphs_are_named(dag, message):
@@ -122,10 +148,15 @@ def test_bad_graphs_are_named(dag, message):
 
 def test_other_estimators_are_named():
     pipeline = make_pipeline(GaussianBNLearner()).fit(np.random.default_rng(0).normal(size=(9, 2)))
-    with pytest.raises(TypeError, match=r"must be a GaussianBNLearner; got Pipeline\..* last step"):
+    with pytest.raises(
+        TypeError, match=r"or a GaussianBayesianNetwork; got Pipeline\..* last step"
+    ):
         NetworkDisplay.from_estimator(pipeline)
 
 
-def test_learner_must_be_fitted():
+@pytest.mark.parametrize(
+    "estimator", [GaussianBNLearner(), GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))]
+)
+def test_estimators_must_be_fitted(estimator):
     with pytest.raises(NotFittedError):
-        NetworkDisplay.from_estimator(GaussianBNLearner())
+        NetworkDisplay.from_estimator(estimator)

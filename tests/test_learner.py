@@ -14,7 +14,7 @@ from sklearn.datasets import load_wine
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
 from skbn import _learner as learner_module
-from skbn._search._exact import SearchResult
+from skbn._optimum import Optimum
 
 
 def parents_of(dag):
@@ -145,7 +145,10 @@ def test_units_change_the_score_by_the_known_term_and_nothing_else(rows, data):
     expected = one.network_score_ - len(rows) * np.log(scale).sum()
     assert other.network_score_ == pytest.approx(expected, abs=1e-6)
     np.testing.assert_allclose(
-        other.coef_, one.coef_ / scale[:, np.newaxis] * scale, rtol=1e-6, atol=1e-12
+        other.network_.coef_,
+        one.network_.coef_ / scale[:, np.newaxis] * scale,
+        rtol=1e-6,
+        atol=1e-12,
     )
 
 
@@ -194,7 +197,7 @@ def test_number_of_jobs_changes_no_bit(m, n_jobs):
     one, two = (GaussianBNLearner(n_jobs=jobs).fit(rows) for jobs in (1, n_jobs))
     assert list(one.dag_.edges(data=True)) == list(two.dag_.edges(data=True))
     assert one.network_score_ == two.network_score_
-    np.testing.assert_array_equal(one.coef_, two.coef_)
+    np.testing.assert_array_equal(one.network_.coef_, two.network_.coef_)
     np.testing.assert_array_equal(one.score_samples(rows), two.score_samples(rows))
 
 
@@ -219,7 +222,7 @@ def test_hard_units_give_the_network_of_the_standardised_columns(unit, shift):
     assert list(hard.dag_.edges) == list(plain.dag_.edges)
     term = rows.size * np.log(unit)
     assert hard.network_score_ + term == pytest.approx(plain.network_score_, rel=1e-6)
-    np.testing.assert_allclose(hard.coef_, plain.coef_, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(hard.network_.coef_, plain.network_.coef_, rtol=1e-4, atol=1e-9)
     held_out = hard.score_samples((rows[:9] + shift) * unit) + rows.shape[1] * np.log(unit)
     np.testing.assert_allclose(held_out, plain.score_samples(rows[:9]), rtol=1e-4)
 
@@ -255,7 +258,7 @@ def test_kinds_of_tables(convert):
     before = np.array(table)
     learner = GaussianBNLearner().fit(table)
     np.testing.assert_array_equal(np.array(table), before)
-    np.testing.assert_array_equal(learner.coef_, plain.coef_)
+    np.testing.assert_array_equal(learner.network_.coef_, plain.network_.coef_)
 
 
 def test_read_only_tables():
@@ -263,7 +266,7 @@ def test_read_only_tables():
     expected = GaussianBNLearner().fit(rows)
     rows.setflags(write=False)
     learner = GaussianBNLearner().fit(rows)
-    np.testing.assert_array_equal(learner.coef_, expected.coef_)
+    np.testing.assert_array_equal(learner.network_.coef_, expected.network_.coef_)
     assert learner.score(rows) == expected.score(rows)
 
 
@@ -274,7 +277,7 @@ def test_columns_of_booleans():
     expected = GaussianBNLearner().fit(table)
     for dtype in (bool, "boolean"):
         learner = GaussianBNLearner().fit(table.astype({"c": dtype}))
-        np.testing.assert_array_equal(learner.coef_, expected.coef_)
+        np.testing.assert_array_equal(learner.network_.coef_, expected.network_.coef_)
 
 
 def test_penalties_beyond_any_score():
@@ -285,7 +288,7 @@ def test_penalties_beyond_any_score():
 
 def test_a_defect_of_the_search_is_an_error(monkeypatch):
     rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
-    monkeypatch.setattr(learner_module, "exact_search", lambda *_: SearchResult([0, 0, 0, 0], -1.0))
+    monkeypatch.setattr(learner_module, "best_network", lambda *_: Optimum([0, 0, 0, 0], -1.0))
     with pytest.raises(RuntimeError, match="report"):
         GaussianBNLearner().fit(rows)
 
@@ -309,17 +312,21 @@ def test_graph_carries_names_and_parameters(wine, learner):
     assert list(dag) == names == list(learner.feature_names_in_)
     assert dag is not learner.dag_
     for j, name in enumerate(names):
-        assert dag.nodes[name]["intercept"] == learner.intercept_[j]
-        assert dag.nodes[name]["noise_variance"] == learner.noise_variance_[j]
+        assert dag.nodes[name]["intercept"] == learner.network_.intercept_[j]
+        assert dag.nodes[name]["noise_variance"] == learner.network_.noise_variance_[j]
         parents = list(dag.predecessors(name))
         expected = reference.regression(wine.to_numpy(), j, [names.index(p) for p in parents])
-        assert learner.intercept_[j] == pytest.approx(expected[0], rel=1e-9)
-        assert learner.noise_variance_[j] == pytest.approx(expected[2] / len(wine), rel=1e-9)
+        assert learner.network_.intercept_[j] == pytest.approx(expected[0], rel=1e-9)
+        assert learner.network_.noise_variance_[j] == pytest.approx(
+            expected[2] / len(wine), rel=1e-9
+        )
         weights = [dag.edges[parent, name]["weight"] for parent in parents]
         np.testing.assert_allclose(weights, expected[1], rtol=1e-9)
     for i, a in enumerate(names):
         for j, b in enumerate(names):
-            assert learner.coef_[i, j] == (dag.edges[a, b]["weight"] if dag.has_edge(a, b) else 0)
+            assert learner.network_.coef_[i, j] == (
+                dag.edges[a, b]["weight"] if dag.has_edge(a, b) else 0
+            )
 
 
 def test_nodes_are_numbers_without_names(wine, learner):
@@ -331,10 +338,10 @@ def test_nodes_are_numbers_without_names(wine, learner):
 
 def test_score_is_the_density_of_the_joint_normal(wine, learner):
     rows = wine.to_numpy()
-    effects = np.linalg.inv(np.eye(13) - learner.coef_)
-    covariance = effects.T @ np.diag(learner.noise_variance_) @ effects
-    mean = learner.intercept_ @ effects
-    np.testing.assert_allclose(mean, learner.mean_, rtol=1e-9)
+    effects = np.linalg.inv(np.eye(13) - learner.network_.coef_)
+    covariance = effects.T @ np.diag(learner.network_.noise_variance_) @ effects
+    mean = learner.network_.intercept_ @ effects
+    np.testing.assert_allclose(mean, learner.network_.mean_, rtol=1e-9)
     expected = multivariate_normal(mean, covariance).logpdf(rows)
     np.testing.assert_allclose(learner.score_samples(wine), expected, rtol=1e-8)
     assert learner.score(wine) == pytest.approx(expected.mean())
@@ -354,7 +361,7 @@ def test_max_memory_changes_the_plan_and_no_bit_of_the_result(capsys):
     tight = GaussianBNLearner(max_memory=6e6, verbose=True).fit(rows)
     assert "18 columns, of which 4 are fixed at a time: 5," in capsys.readouterr().out
     assert tight.network_score_ == roomy.network_score_
-    np.testing.assert_array_equal(tight.coef_, roomy.coef_)
+    np.testing.assert_array_equal(tight.network_.coef_, roomy.network_.coef_)
     with pytest.raises(
         ValueError, match=r"18 columns needs 4,[\d,]+ .*, and 1,000,000 bytes are allowed"
     ):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 import reference
 
-from skbn import LocalScores, LocalScoreTransformer
+from skbn import BIC, LocalScores, LocalScoreTransformer
 from skbn._scores import _local_scores as module
 
 
@@ -133,7 +133,7 @@ def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
         raise AssertionError("computed too early")
 
     monkeypatch.setattr(module, "sample_statistics", refuse)
-    monkeypatch.setattr(module, "log_determinants", refuse)
+    monkeypatch.setattr("skbn._scores._families.log_determinants", refuse)
     scores = LocalScoreTransformer().fit_transform(rows)
     np.testing.assert_array_equal(np.asarray(scores), rows)
     assert len(scores) == 40
@@ -141,7 +141,7 @@ def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
 
 
 def test_single_families_need_no_table(rows, monkeypatch):
-    monkeypatch.setattr(module, "log_determinants", None)
+    monkeypatch.setattr("skbn._scores._families.log_determinants", None)
     scores = LocalScoreTransformer().fit_transform(rows)
     assert np.isfinite(scores.local_score(0, [1, 2]))
 
@@ -181,7 +181,71 @@ def test_memory_is_asked_for_before_it_is_taken(scores, monkeypatch):
     monkeypatch.setattr("skbn._memory.available_memory", lambda: 100)
     monkeypatch.setattr("skbn._memory._TRIFLE", 0)
     few = scores[:30]
-    with pytest.raises(ValueError, match=r"2\*\*6 log-determinants needs 512 bytes.*100 bytes"):
+    with pytest.raises(
+        ValueError, match=r"table of 64 log-determinants needs 512 bytes.*100 bytes"
+    ):
         few.log_determinants  # noqa: B018
     with pytest.raises(ValueError, match=r"all local scores needs 3,584 bytes.*100 bytes"):
         few.to_array()
+
+
+# Parent sets, best first
+
+
+def test_top_parents_are_the_best_of_all(rows, scores):
+    local = reference.all_local_scores(rows)
+    for child in range(6):
+        ranked = sorted(
+            (p for x, p in reference.families(6) if x == child), key=lambda p: -local[child, p]
+        )
+        top = scores.top_parents(child, 5)
+        assert [tuple("abcdef".index(name) for name in t.parents) for t in top] == ranked[:5]
+        for each in top:
+            parents = tuple("abcdef".index(name) for name in each.parents)
+            assert each.score == pytest.approx(local[child, parents], abs=1e-9)
+            assert each.difference == pytest.approx(each.score - top[0].score, abs=1e-9)
+        assert scores.best_parents(child) == top[0].parents
+        assert len(scores.top_parents(child, 100)) == 32
+
+
+@pytest.mark.parametrize("piece_bits", [2, 20])
+@pytest.mark.parametrize("max_parents", [None, 2])
+def test_best_parents_among_candidates(rows, max_parents, piece_bits, monkeypatch):
+    monkeypatch.setattr("skbn._scores._families._PIECE_BITS", piece_bits)
+    scores = LocalScoreTransformer(max_parents=max_parents).fit_transform(rows)
+    local = reference.all_local_scores(rows)
+    for child, candidates in reference.families(6):
+        allowed = [p for p in reference.subsets(candidates) if len(p) <= (max_parents or 6)]
+        expected = max(allowed, key=lambda p: local[child, p])
+        assert scores.best_parents(child, reversed(candidates)) == list(expected)
+        top = [tuple(t.parents) for t in scores.top_parents(child, 4, candidates)]
+        assert top == sorted(allowed, key=lambda p: -local[child, p])[:4]
+
+
+def test_top_parents_make_a_table(scores):
+    table = pd.DataFrame(scores.top_parents("a", 3))
+    assert list(table.columns) == ["parents", "score", "difference"]
+    assert table["difference"][0] == 0
+
+
+def test_ties_of_parent_sets_go_to_the_fewest_columns():
+    class Even(BIC):
+        def tables(self, n_samples, m, penalty=1.0):
+            return np.zeros((3, m))
+
+    scores = LocalScoreTransformer(Even()).fit_transform(
+        np.random.default_rng(0).normal(size=(9, 4))
+    )
+    assert scores.best_parents(2) == []
+    assert [t.parents for t in scores.top_parents(2, 5)] == [[], [0], [1], [3], [0, 1]]
+
+
+def test_bad_questions_about_parents(scores):
+    with pytest.raises(ValueError, match="k must be at least 1; got 0"):
+        scores.top_parents("a", 0)
+    with pytest.raises(TypeError, match=r"k must be an integer; got 2\.5"):
+        scores.top_parents("a", 2.5)
+    with pytest.raises(ValueError, match="Column 'a' cannot be a candidate for its own parents"):
+        scores.best_parents("a", ["a", "b"])
+    with pytest.raises(ValueError, match="There is no column 'z'"):
+        scores.best_parents("a", ["z"])

@@ -76,4 +76,4 @@ def test_two_fits_at_once():
         fitted = list(pool.map(lambda rows: GaussianBNLearner(n_jobs=2).fit(rows), tables))
     for one, other in zip(expected, fitted, strict=True):
         assert one.network_score_ == other.network_score_
-        np.testing.assert_array_equal(one.coef_, other.coef_)
+        np.testing.assert_array_equal(one.network_.coef_, other.network_.coef_)

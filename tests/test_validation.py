@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from skbn import GaussianBNLearner, LocalScoreTransformer
+from skbn import AIC, GaussianBNLearner, LocalScoreTransformer
 
 ESTIMATORS = [GaussianBNLearner, LocalScoreTransformer]
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -250,16 +250,19 @@ def test_transformer_is_held_to_its_columns():
 
 
 def test_criterion_of_the_local_scores_is_not_overruled():
-    scores = LocalScoreTransformer("aic", penalty=2).fit_transform(table())
+    rows = table()
+    scores = LocalScoreTransformer("aic", penalty=2).fit_transform(rows)
     for learner in (
         GaussianBNLearner(),
         GaussianBNLearner("aic"),
         GaussianBNLearner(penalty=2.0),
         GaussianBNLearner("aic", penalty=2),
     ):
-        fitted = learner.fit(scores).criterion_
-        assert (fitted.name, fitted.penalty) == ("aic", 2.0)
-    with pytest.raises(ValueError, match=r"criterion='bic' was asked for.*criterion='aic'"):
+        assert isinstance(learner.fit(scores).criterion_, AIC)
+        assert (
+            learner.network_score_ == GaussianBNLearner("aic", penalty=2).fit(rows).network_score_
+        )
+    with pytest.raises(ValueError, match=r"criterion='bic' was asked for.*criterion=AIC\(\)"):
         GaussianBNLearner("bic").fit(scores)
     with pytest.raises(ValueError, match=r"penalty=1\.0 was asked for.*penalty=2\.0"):
         GaussianBNLearner(penalty=1.0).fit(scores)
@@ -267,7 +270,7 @@ def test_criterion_of_the_local_scores_is_not_overruled():
 
 def test_memory_is_asked_for_before_the_search(monkeypatch):
     monkeypatch.setattr("skbn._learner.available_memory", lambda: 10**9)
-    monkeypatch.setattr("skbn._scores._local_scores.log_determinants", None)
+    monkeypatch.setattr("skbn._scores._families.log_determinants", None)
     rows = table(m=32, n=40)
     with pytest.raises(ValueError, match=r"over 32 columns needs [\d,]+ bytes.*1,000,000,000"):
         GaussianBNLearner().fit(rows)

@@ -13,11 +13,12 @@ from skbn._networks._layout import Layout, Point, layered_layout
 
 if TYPE_CHECKING:
     from skbn._learner import GaussianBNLearner
+    from skbn._networks._network import GaussianBayesianNetwork
 
 __all__ = ["NetworkDisplay"]
 
 # Okabe & Ito (2008): told apart by colour-blind readers, and in grey by width alone.
-_POSITIVE, _NEGATIVE = "#0072B2", "#D55E00"
+_POSITIVE, _NEGATIVE, _NEUTRAL = "#0072B2", "#D55E00", "#777777"
 _LINE_LENGTH = 14  # of a node's name
 
 
@@ -27,14 +28,16 @@ class NetworkDisplay:
     Parents stand above their children. An edge is blue if its weight is positive
     and orange if it is negative, and the wider, the larger the standardised weight:
     by how many of its own standard deviations the child changes with one of the
-    parent's, up to 1.
+    parent's, up to 1. Edges without weights are grey, and those that a CPDAG leaves
+    undirected have no arrowhead.
 
     Use `from_estimator` to make one. Needs matplotlib (``pip install skbn[plot]``).
 
     Parameters
     ----------
     dag : networkx.DiGraph
-        Acyclic, with the attributes that `GaussianBNLearner` gives its `dag_`.
+        Acyclic, with the attributes that `GaussianBNLearner` gives its `dag_`; or with
+        no weights, as `GaussianBayesianNetwork.cpdag` gives it.
 
     Raises
     ------
@@ -58,22 +61,25 @@ class NetworkDisplay:
     def __init__(self, dag: nx.DiGraph) -> None:
         if not isinstance(dag, nx.DiGraph) or not dag or not nx.is_directed_acyclic_graph(dag):
             raise ValueError(f"dag must be an acyclic networkx.DiGraph with nodes; got {dag}.")
-        bare = [node for node, data in dag.nodes(data=True) if "noise_variance" not in data]
-        bare += [(a, b) for a, b, data in dag.edges(data=True) if "weight" not in data]
-        if bare:
-            raise ValueError(
-                "dag must have the attributes noise_variance of nodes and weight of edges; "
-                f"{bare[0]!r} has not."
-            )
+        if _is_weighted(dag):
+            bare = [node for node, data in dag.nodes(data=True) if "noise_variance" not in data]
+            bare += [(a, b) for a, b, data in dag.edges(data=True) if "weight" not in data]
+            if bare:
+                raise ValueError(
+                    "dag must have the attributes noise_variance of nodes and weight of edges, or "
+                    f"no weights; {bare[0]!r} has not."
+                )
         self.dag = dag
 
     @classmethod
-    def from_estimator(cls, estimator: GaussianBNLearner, *, ax: Any = None) -> Self:
-        """Draw the network of a fitted learner.
+    def from_estimator(
+        cls, estimator: GaussianBNLearner | GaussianBayesianNetwork, *, ax: Any = None
+    ) -> Self:
+        """Draw the network of a fitted learner, or a network with parameters.
 
         Parameters
         ----------
-        estimator : GaussianBNLearner
+        estimator : GaussianBNLearner or GaussianBayesianNetwork
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
 
@@ -84,15 +90,15 @@ class NetworkDisplay:
         Raises
         ------
         sklearn.exceptions.NotFittedError
-            If the learner is not fitted.
+            If the estimator is not fitted.
         TypeError
-            If it is no learner.
+            If it is another estimator.
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "dag_"):
             raise TypeError(
-                f"estimator must be a GaussianBNLearner; got {type(estimator).__name__}. Of a "
-                "pipeline, give its last step."
+                "estimator must be a GaussianBNLearner or a GaussianBayesianNetwork; got "
+                f"{type(estimator).__name__}. Of a pipeline, give its last step."
             )
         return cls(estimator.dag_).plot(ax=ax)
 
@@ -132,8 +138,10 @@ class NetworkDisplay:
             )
             for node, position in layout.positions.items()
         }
-        for (parent, child), weight in _standardised_weights(self.dag).items():
-            _draw_edge(ax, layout.routes[parent, child], labels[child], weight)
+        weights = _standardised_weights(self.dag) if _is_weighted(self.dag) else {}
+        for (parent, child), route in layout.routes.items():
+            arrow = "-" if self.dag.edges[parent, child].get("undirected") else "-|>"
+            _draw_edge(ax, route, labels[child], weights.get((parent, child)), arrow)
         left, right, bottom, top = _extent(layout)
         ax.set_xlim(left, right)
         ax.set_ylim(bottom, top)
@@ -157,15 +165,20 @@ def _new_axes(layout: Layout) -> Any:
     return Figure(figsize=size, layout="constrained").subplots()
 
 
-def _draw_edge(ax: Any, route: list[Point], child_label: Any, weight: float) -> None:
+def _is_weighted(dag: nx.DiGraph) -> bool:
+    return any("weight" in data for _, _, data in dag.edges(data=True))
+
+
+def _draw_edge(
+    ax: Any, route: list[Point], child_label: Any, weight: float | None, arrow: str
+) -> None:
     from matplotlib.patches import FancyArrowPatch, PathPatch
     from matplotlib.path import Path
 
-    style: dict[str, Any] = {
-        "linewidth": 0.8 + 3 * min(abs(weight), 1),
-        "color": _POSITIVE if weight > 0 else _NEGATIVE,
-        "capstyle": "butt",
-    }
+    style: dict[str, Any] = {"linewidth": 1.5, "color": _NEUTRAL, "capstyle": "butt"}
+    if weight is not None:
+        style["linewidth"] = 0.8 + 3 * min(abs(weight), 1)
+        style["color"] = _POSITIVE if weight > 0 else _NEGATIVE if weight < 0 else _NEUTRAL
     # Quadratic curves between the middles of the route's segments, and an arrow at its end.
     vertices, codes = [route[0]], [Path.MOVETO]
     for before, at, after in zip(route, route[1:], route[2:], strict=False):
@@ -180,7 +193,7 @@ def _draw_edge(ax: Any, route: list[Point], child_label: Any, weight: float) -> 
         FancyArrowPatch(
             vertices[-1],
             route[-1],
-            arrowstyle="-|>",
+            arrowstyle=arrow,
             mutation_scale=11,
             patchB=child_label.get_bbox_patch(),
             shrinkA=0,
@@ -209,11 +222,13 @@ def _label(node: Any) -> str:
 
 def _standardised_weights(dag: nx.DiGraph) -> dict[tuple[Any, Any], float]:
     """Return each edge's weight in units of the standard deviations that the network implies."""
-    # In units of each node's noise, so that no variance over- or underflows.
+    # In units of each node's noise, or of 1 without any: no variance over- or underflows.
     noise = np.sqrt([dag.nodes[node]["noise_variance"] for node in dag])
-    weights = nx.to_numpy_array(dag) * noise[:, np.newaxis] / noise
+    unit = np.where(noise == 0, 1.0, noise)
+    weights = nx.to_numpy_array(dag) * unit[:, np.newaxis] / unit
     effects = np.linalg.inv(np.eye(len(dag)) - weights)
-    deviation = np.linalg.norm(effects, axis=0)
-    weights *= deviation[:, np.newaxis] / deviation
+    deviation = np.linalg.norm(effects * (noise > 0)[:, np.newaxis], axis=0)
+    # What an intervention holds fixed has no deviation, and explains nothing.
+    weights *= deviation[:, np.newaxis] / np.where(deviation == 0, 1.0, deviation)
     index = {node: i for i, node in enumerate(dag)}
     return {(a, b): float(weights[index[a], index[b]]) for a, b in dag.edges}

@@ -1,98 +1,384 @@
-"""A Gaussian network's parameters: estimates, density, and the graph that carries them.
-
-Each column is a linear function of its parents plus independent Gaussian noise.
-"""
+"""GaussianBayesianNetwork: a network as a joint Gaussian distribution."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.exceptions import NotFittedError
 
-from skbn._scores._statistics import SampleStatistics
-from skbn._subsets import members_of
+from skbn._networks import _interchange
+from skbn._networks._dags import check_dag, dag_of, parent_masks
+from skbn._networks._inference import InferenceMixin
+from skbn._networks._model import LinearGaussianModel, is_parametrised
+from skbn._networks._parameters import NetworkParameters, estimate_parameters
+from skbn._networks._structure import StructureMixin
+from skbn._networks._tables import read_columns
+from skbn._scores._statistics import sample_statistics
 
-__all__ = ["NetworkParameters", "estimate_parameters", "log_density", "to_digraph"]
+__all__ = ["GaussianBayesianNetwork"]
 
 
-class NetworkParameters(NamedTuple):
-    """The parameters of a network of m columns.
+class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, BaseEstimator):
+    """A Gaussian Bayesian network: its graph, and the joint distribution of its nodes.
+
+    Each node is a linear function of its parents plus independent Gaussian noise. The
+    graph may carry the parameters, and then the network is ready; or `fit` estimates
+    them. Cross-validating networks compares their graphs by the likelihood of held-out
+    rows.
 
     Parameters
     ----------
-    coef : ndarray of shape (m, m)
-        ``coef[i, j]`` is the weight of the edge i -> j, 0 where there is none.
-    intercept : ndarray of shape (m,)
-    noise_variance : ndarray of shape (m,)
+    dag : networkx.DiGraph
+        Acyclic; its nodes are the columns, in their order. The parameters are the
+        attributes `intercept` and `noise_variance` of its nodes, not negative, and
+        `weight` of its edges: of all, or of none.
+
+    Attributes
+    ----------
+    nodes : list
+    dag_ : networkx.DiGraph
+        A copy of the graph with just the parameters as attributes, after `fit` those
+        that it estimated. A network of it has the same parameters.
+    coef_ : ndarray of shape (m, m)
+        ``coef_[i, j]`` is the weight of the edge i -> j, 0 where there is none.
+    intercept_, noise_variance_, mean_ : ndarray of shape (m,)
+    covariance_ : ndarray of shape (m, m)
+
+    See Also
+    --------
+    GaussianBNLearner : Finds the best network of a table.
+
+    Notes
+    -----
+    Shachter & Kenley (1989), "Gaussian influence diagrams". With F the product of
+    ``diag(sqrt(noise_variance_))`` and the inverse of ``I - coef_``, the covariance is
+    F'F. Conditional distributions come from the QR decomposition of F's columns.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from sklearn.datasets import load_wine
+    >>> from skbn import GaussianBayesianNetwork
+    >>> wine = load_wine(as_frame=True).data
+    >>> dag = nx.DiGraph([("alcohol", "proline"), ("hue", "proline")])
+    >>> network = GaussianBayesianNetwork(dag).fit(wine)
+    >>> round(network.score(wine), 2)
+    -7.98
+    >>> network.condition({"alcohol": 14, "hue": 1}).mean.round()
+    array([1021.])
+    >>> network.do({"hue": 1}).mean_.round(2)
+    array([ 13.  , 763.53,   1.  ])
     """
 
-    coef: npt.NDArray[np.float64]
-    intercept: npt.NDArray[np.float64]
-    noise_variance: npt.NDArray[np.float64]
+    def __init__(self, dag: nx.DiGraph) -> None:
+        self.dag = dag
 
+    @classmethod
+    def _from_estimates(
+        cls, names: Sequence[str | int], parents: list[int], parameters: NetworkParameters
+    ) -> Self:
+        """Return a network of columns, given the masks of their parents."""
+        return cls._of(LinearGaussianModel.from_estimates(list(names), parents, parameters))
 
-def estimate_parameters(
-    statistics: SampleStatistics, parents: list[int], names: list[str | int]
-) -> NetworkParameters:
-    """Return the maximum-likelihood parameters of a network, given its parents' masks.
+    @classmethod
+    def _of(cls, model: LinearGaussianModel) -> Self:
+        network = cls(model.to_dag())
+        network._estimated = model
+        return network
 
-    Raises
-    ------
-    ValueError
-        If the variance of a column's noise is below what float64 holds.
-    """
-    m = len(parents)
-    coef = np.zeros((m, m))
-    intercept = np.empty(m)
-    noise_variance = np.empty(m)
-    for child, mask in enumerate(parents):
-        members = members_of(mask)
-        regression = statistics.regression(child, members)
-        coef[members, child] = regression.coefficients
-        intercept[child] = regression.intercept
-        noise_variance[child] = regression.residual_sum_of_squares / statistics.n_samples
-        if noise_variance[child] < np.finfo(np.float64).tiny:
+    # The parameters
+
+    @property
+    def nodes(self) -> list[Hashable]:
+        """The nodes, in the order of the graph."""
+        return list(self._structure())
+
+    @property
+    def dag_(self) -> nx.DiGraph:
+        """The graph with all parameters as attributes."""
+        return self._model().to_dag()
+
+    @property
+    def coef_(self) -> npt.NDArray[np.float64]:
+        """The edges' weights, shape (m, m)."""
+        return self._model().coef.copy()
+
+    @property
+    def intercept_(self) -> npt.NDArray[np.float64]:
+        """The nodes' intercepts, shape (m,)."""
+        return self._model().intercept.copy()
+
+    @property
+    def noise_variance_(self) -> npt.NDArray[np.float64]:
+        """The variances of the nodes' noise, shape (m,)."""
+        return self._model().noise_variance.copy()
+
+    @property
+    def mean_(self) -> npt.NDArray[np.float64]:
+        """The nodes' joint mean, shape (m,)."""
+        return self._model().mean.copy()
+
+    @property
+    def covariance_(self) -> npt.NDArray[np.float64]:
+        """The nodes' joint covariance, shape (m, m)."""
+        return self._model().covariance()
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Estimate the parameters of the graph by maximum likelihood.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, m), or LocalScores
+            Finite numbers. Columns with names are matched to the nodes, in any order,
+            and others are left out; else they are the nodes in their order.
+        y : ignored
+
+        Returns
+        -------
+        self : GaussianBayesianNetwork
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X is no such table, or `dag` no acyclic graph; if a node has too many
+            parents for the number of rows; if a column is constant or depends linearly
+            on others, as the likelihood is unbounded then.
+
+        Notes
+        -----
+        Each child is regressed on its parents; the variance of its noise is the
+        residual sum of squares divided by the number of rows.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+        >>> network.fit([[0, 1], [1, 3], [2, 5.3]]).coef_.round(2)
+        array([[0.  , 2.15],
+               [0.  , 0.  ]])
+        """
+        check_dag(self.dag)
+        nodes, parents = list(self.dag), parent_masks(self.dag)
+        rows = read_columns(X, nodes, nodes)
+        sizes = [mask.bit_count() for mask in parents]
+        if len(rows) < max(sizes) + 2:
+            node = nodes[int(np.argmax(sizes))]
             raise ValueError(
-                f"Column {names[child]!r} has noise of a variance below float64's range. Measure "
-                "it in smaller units."
+                f"X has n_samples = {len(rows)} rows, and node {node!r} with its parents makes "
+                f"{max(sizes) + 1} columns: with no more rows than that, the likelihood is "
+                "unbounded. Give more rows, or the node fewer parents."
             )
-    return NetworkParameters(coef, intercept, noise_variance)
+        statistics = sample_statistics(rows, nodes, largest_family=max(sizes) + 1)
+        parameters = estimate_parameters(statistics, parents, nodes)
+        self._estimated = LinearGaussianModel.from_estimates(nodes, parents, parameters)
+        return self
 
+    # The distribution
 
-def log_density(
-    rows: npt.NDArray[np.float64],
-    mean: npt.NDArray[np.float64],
-    coef: npt.NDArray[np.float64],
-    noise_variance: npt.NDArray[np.float64],
-) -> npt.NDArray[np.float64]:
-    """Return the log-density of each row under a network, shape (n,), in nats.
+    def logpdf(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log density of each row.
 
-    The mean takes the place of the intercept, so that columns with a mean far
-    from 0 lose no digits.
-    """
-    centred = rows - mean
-    residual = centred - centred @ coef
-    standardised = residual / np.sqrt(noise_variance)
-    log_scale = np.log(2 * np.pi * noise_variance).sum()
-    with np.errstate(over="ignore"):  # a row out of all proportion has log-density -inf
-        return -0.5 * ((standardised**2).sum(axis=1) + log_scale)
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, m), or LocalScores
+            As in `fit`.
 
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,), float64, nats
 
-def to_digraph(
-    parents: list[int], parameters: NetworkParameters, names: list[str | int]
-) -> nx.DiGraph:
-    """Return a network as a graph: nodes in column order, parameters as attributes."""
-    dag = nx.DiGraph()
-    for child, name in enumerate(names):
-        dag.add_node(
-            name,
-            intercept=float(parameters.intercept[child]),
-            noise_variance=float(parameters.noise_variance[child]),
-        )
-    for child, mask in enumerate(parents):
-        for parent in members_of(mask):
-            weight = float(parameters.coef[parent, child])
-            dag.add_edge(names[parent], names[child], weight=weight)
-    return dag
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If X is no such table; if a node has no noise, as after `do`.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_node("a", intercept=0, noise_variance=1)
+        >>> GaussianBayesianNetwork(dag).logpdf([[0], [2]]).round(4)
+        array([-0.9189, -2.9189])
+        """
+        model = self._model()
+        return model.log_density(read_columns(X, model.nodes, model.nodes))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log density of a row, in nats; the larger, the better.
+
+        Parameters and errors are those of `logpdf`.
+
+        Returns
+        -------
+        score : float
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.model_selection import cross_val_score
+        >>> from skbn import GaussianBayesianNetwork
+        >>> wine = load_wine(as_frame=True).data
+        >>> dag = nx.DiGraph([("alcohol", "proline")])
+        >>> cross_val_score(GaussianBayesianNetwork(dag), wine).mean().round(2)
+        np.float64(-8.58)
+        """
+        return float(self.logpdf(X).mean())
+
+    # Other forms
+
+    def to_json(self) -> str:
+        """Return the network as JSON, in networkx's node-link format.
+
+        Returns
+        -------
+        text : str
+            `from_json` reads the same parameters from it, to the last bit.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError
+            If a node is neither a string nor an integer.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_node("a", intercept=0.1, noise_variance=1)
+        >>> text = GaussianBayesianNetwork(dag).to_json()
+        >>> GaussianBayesianNetwork.from_json(text).intercept_
+        array([0.1])
+        """
+        return _interchange.to_json(self.dag_)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a network from the text that `to_json` writes.
+
+        Parameters
+        ----------
+        text : str
+            From anyone: it is checked, and nothing in it is evaluated.
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+
+        Raises
+        ------
+        TypeError
+            If the text is no string.
+        ValueError
+            If it is not JSON or lacks something; if a node or an edge is repeated, an
+            edge has an unknown end, or the edges have a cycle; if a parameter is no finite
+            number, or a variance negative.
+        """
+        return cls(_interchange.from_json(text))
+
+    def to_dot(self) -> str:
+        """Return the network in Graphviz's DOT language, the weights as the edges' labels.
+
+        Returns
+        -------
+        text : str
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError
+            If two nodes have the same text.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
+        >>> dag.add_edge("a", "b", weight=2 / 3)
+        >>> print(GaussianBayesianNetwork(dag).to_dot())
+        digraph {
+          "a";
+          "b";
+          "a" -> "b" [label="0.667"];
+        }
+        """
+        return _interchange.to_dot(self.dag_)
+
+    def to_pgmpy(self) -> Any:
+        """Return the network as a model of pgmpy.
+
+        Returns
+        -------
+        model : pgmpy.models.LinearGaussianBayesianNetwork
+            pgmpy keeps standard deviations, whose squares may differ from the variances
+            in the last bit.
+
+        Raises
+        ------
+        ImportError
+            If pgmpy is not installed.
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        """
+        return _interchange.to_pgmpy(self.dag_)
+
+    @classmethod
+    def from_pgmpy(cls, model: Any) -> Self:
+        """Read a network from a model of pgmpy.
+
+        Parameters
+        ----------
+        model : pgmpy.models.LinearGaussianBayesianNetwork
+            With the conditional distributions of all its nodes.
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+
+        Raises
+        ------
+        ImportError
+            If pgmpy is not installed.
+        TypeError
+            If it is another model.
+        ValueError
+            If a node's conditional distribution is missing or does not fit its parents.
+        """
+        return cls(_interchange.from_pgmpy(model))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        check_dag(self.dag)
+        return hasattr(self, "_estimated") or is_parametrised(self.dag)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(dag=<{self.dag}>)"
+
+    def _structure(self) -> nx.DiGraph:
+        if hasattr(self, "_estimated"):
+            return dag_of(self._estimated.nodes, self._estimated.parents)
+        check_dag(self.dag)
+        return dag_of(list(self.dag), parent_masks(self.dag))
+
+    def _model(self) -> LinearGaussianModel:
+        if hasattr(self, "_estimated"):
+            return self._estimated
+        check_dag(self.dag)
+        if not is_parametrised(self.dag):
+            raise NotFittedError(
+                "This GaussianBayesianNetwork has no parameters yet. Call fit, or give the nodes "
+                "of dag the attributes intercept and noise_variance and its edges weight."
+            )
+        return LinearGaussianModel.from_dag(self.dag)

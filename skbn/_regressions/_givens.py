@@ -11,7 +11,13 @@ from skbn._compile import kernel
 from skbn._regressions._swaps import as_integer
 from skbn._vectors import load, minus, negative, over, plus, square_root, store, times
 
-__all__ = ["givens_column_swap", "swap_columns", "swap_columns_in_lanes"]
+__all__ = [
+    "copy_block",
+    "givens_column_swap",
+    "move_last_in_front",
+    "swap_columns",
+    "swap_columns_in_lanes",
+]
 
 
 def givens_column_swap(factor: npt.ArrayLike, i: int) -> npt.NDArray[np.float64]:
@@ -145,3 +151,23 @@ def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
             s = load(sin, lane)
             store(factors, upper + column + lane, plus(times(c, x), times(s, y)))
             store(factors, lower + column + lane, minus(times(c, y), times(s, x)))
+
+
+@kernel
+def copy_block(source, target, n):
+    """Copy the leading n x n block."""
+    for row in range(n):
+        for column in range(n):
+            target[row, column] = source[row, column]
+
+
+@kernel
+def move_last_in_front(factor, size):
+    """Project the last of `size` columns out of the others; return the log of its square."""
+    for i in range(size - 2, -1, -1):
+        swap_columns(factor, i, size)
+    log_square = 2.0 * math.log(abs(factor[0, 0]))
+    for row in range(size - 1):
+        for column in range(row, size - 1):
+            factor[row, column] = factor[row + 1, column + 1]
+    return log_square

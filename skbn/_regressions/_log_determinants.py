@@ -15,7 +15,6 @@ and not on m. The seeds with the same outer columns walk side by side.
 
 from __future__ import annotations
 
-import math
 from functools import cache
 
 import numpy as np
@@ -25,7 +24,11 @@ from skbn._compile import kernel
 from skbn._memory import allocate
 from skbn._parallel import Threads
 from skbn._progress import Progress
-from skbn._regressions._givens import swap_columns, swap_columns_in_lanes
+from skbn._regressions._givens import (
+    copy_block,
+    move_last_in_front,
+    swap_columns_in_lanes,
+)
 from skbn._regressions._qr import triangular_factor
 from skbn._regressions._swaps import greedy_swaps
 from skbn._vectors import load, logarithm, plus, store
@@ -40,12 +43,15 @@ _INNER_COLUMNS = 8
 _FEWEST_COLUMNS = 3
 # A task of so many subsets takes some tenths of a second: a user's interruption waits for it.
 _TASK = 1 << 25
+# Offsets are added to rows of so many subsets, which the first-level cache holds.
+_OFFSET_COLUMNS = 11
 
 
 def log_determinants(
     factor: npt.NDArray[np.float64],
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    offsets: npt.NDArray[np.float64] | None = None,
 ) -> npt.NDArray[np.float64]:
     """Return the log-determinants of all subsets of columns.
 
@@ -57,6 +63,8 @@ def log_determinants(
         Number of threads, by joblib's rules. It does not change a bit of the result.
     progress : Progress or None
         Advanced by ``log_determinants_work(m)`` in all.
+    offsets : ndarray of shape (m,), float64, optional
+        What each column adds to the log-determinants of all sets that it is in.
 
     Returns
     -------
@@ -67,7 +75,9 @@ def log_determinants(
     if m < _FEWEST_COLUMNS:
         with_others = np.eye(_FEWEST_COLUMNS)
         with_others[:m, :m] = factor
-        return log_determinants(with_others, n_jobs, progress)[: 1 << m]
+        if offsets is not None:
+            offsets = np.pad(offsets, (0, _FEWEST_COLUMNS - m))
+        return log_determinants(with_others, n_jobs, progress, offsets)[: 1 << m]
     n_lane = min(_LANE_COLUMNS, m - 1)
     n_inner = min(_INNER_COLUMNS, m - n_lane)
     n_seeded = n_lane + n_inner
@@ -85,7 +95,32 @@ def log_determinants(
         ):
             if progress is not None:
                 progress.advance(log_determinants_work(m) / len(parts))
+        if offsets is not None:
+            n_low = min(m, _OFFSET_COLUMNS)
+            low = sums_over_subsets(offsets[:n_low])
+            rows = log_det.reshape(-1, len(low))
+            pieces = threads.split(np.arange(len(rows)), len(log_det) // _TASK)
+            high = sums_over_subsets(offsets[n_low:])
+            list(threads.map(_add_to_rows, [(rows, low, high, piece) for piece in pieces]))
     return log_det
+
+
+def sums_over_subsets(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the sum over each subset, by its mask."""
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums, sums + value])
+    return sums
+
+
+def _add_to_rows(
+    rows: npt.NDArray[np.float64],
+    low: npt.NDArray[np.float64],
+    high: npt.NDArray[np.float64],
+    piece: npt.NDArray[np.int64],
+) -> None:
+    for i in piece:
+        rows[i] += low + high[i]
 
 
 def log_determinants_work(m: int) -> int:
@@ -114,9 +149,9 @@ def walk_seeds(start, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
     factors = np.empty((n_inner, n_inner, lanes))
     sums = np.empty((n_inner + 1, lanes))
     for outer in outer_sets:
-        _copy_block(start, outer_factor, start.shape[0])
+        copy_block(start, outer_factor, start.shape[0])
         sums[0, 0] = _settle_last_columns(outer_factor, n_inner + n_lane, outer)
-        _copy_block(outer_factor, lane_factors[0], n_inner + n_lane)
+        copy_block(outer_factor, lane_factors[0], n_inner + n_lane)
         _settle_lane_columns(lane_factors, n_inner, n_lane, sums[0])
         _lanes_last(lane_factors, factors)
         length = lanes << n_inner
@@ -130,16 +165,9 @@ def _settle_lane_columns(factors, n_inner, n_lane, log_det):
         size = n_inner + lane_column + 1
         chosen = 1 << lane_column
         for lane in range(0, 1 << n_lane, 2 * chosen):
-            _copy_block(factors[lane], factors[lane + chosen], size)
-            log_square = _move_last_in_front(factors[lane + chosen], size)
+            copy_block(factors[lane], factors[lane + chosen], size)
+            log_square = move_last_in_front(factors[lane + chosen], size)
             log_det[lane + chosen] = log_det[lane] + log_square
-
-
-@kernel
-def _copy_block(source, target, n):
-    for row in range(n):
-        for column in range(n):
-            target[row, column] = source[row, column]
 
 
 @kernel
@@ -157,20 +185,8 @@ def _settle_last_columns(factor, n, chosen):
     log_det = 0.0
     for size in range(factor.shape[0], n, -1):
         if chosen >> (size - 1 - n) & 1:
-            log_det += _move_last_in_front(factor, size)
+            log_det += move_last_in_front(factor, size)
     return log_det
-
-
-@kernel
-def _move_last_in_front(factor, size):
-    """Project the last of `size` columns out of the others; return the log of its square."""
-    for i in range(size - 2, -1, -1):
-        swap_columns(factor, i, size)
-    log_square = 2.0 * math.log(abs(factor[0, 0]))
-    for row in range(size - 1):
-        for column in range(row, size - 1):
-            factor[row, column] = factor[row + 1, column + 1]
-    return log_square
 
 
 @kernel

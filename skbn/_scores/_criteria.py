@@ -1,62 +1,294 @@
-"""Criteria: what a family's likelihood is worth, given its number of parameters.
-
-A criterion is three tables over the number l of parents, which define the local
-score of a child x with parents P as ``c[l] + a0[l] * L[P] + a1[l] * L[P + x]``,
-where L holds the log-determinants of all subsets of the columns. Nothing that
-searches needs to know more of it.
-"""
+"""The criteria that have names: information criteria and the BGe score."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaln
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, StrOptions
 
-__all__ = ["COMPLEXITY_WEIGHTS", "InformationCriterion"]
+from skbn._scores._criterion import Criterion, InformationCriterion, Prior
 
-COMPLEXITY_WEIGHTS: dict[str, Callable[[int], float]] = {
-    "bic": lambda n_samples: math.log(n_samples) / 2,
-    "aic": lambda n_samples: 1.0,
-    "loglik": lambda n_samples: 0.0,
-}
-"""What one parameter costs, in nats, for a number of rows; by name of the criterion."""
+__all__ = [
+    "AIC",
+    "BIC",
+    "CRITERIA",
+    "EBIC",
+    "BGe",
+    "LogLikelihood",
+    "as_criterion",
+    "same_criterion",
+]
 
 
-@dataclass(frozen=True)
-class InformationCriterion:
-    """The maximised log-likelihood less a cost for each parameter, in nats.
+class LogLikelihood(InformationCriterion):
+    """The maximised log-likelihood, in nats; the more parents, the larger.
 
-    ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * (|P| + 2) * weight(n)`` for the
-    regression of a child on its parents P with residual sum of squares RSS: the
-    parameters are the coefficients, the intercept and the noise's variance.
-    Larger is better.
+    ``-n/2 * (log(2 pi RSS / n) + 1)`` for a child with the residual sum of squares RSS.
 
     Parameters
     ----------
-    name : {"bic", "aic", "loglik"}
-        The weight is log(n)/2 (Schwarz 1978), 1 (Akaike 1974) or 0.
-    penalty : float, default=1.0
-        Multiplies the cost.
+    unbiased_variance : bool, default=False
+        As in `InformationCriterion`: bnlearn's "loglik-g".
 
     Examples
     --------
-    >>> InformationCriterion("aic").tables(n_samples=100, m=3)[0].round(2).tolist()
+    >>> from skbn import LogLikelihood
+    >>> LogLikelihood().tables(n_samples=100, m=2).round(2).tolist()
+    [[88.36, 88.36], [50.0, 50.0], [-50.0, -50.0]]
+    """
+
+    def complexity(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+        """Return zeros."""
+        return np.zeros(m)
+
+
+class AIC(InformationCriterion):
+    """The criterion of Akaike (1974), "A new look at the statistical model identification".
+
+    ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * (l + 2)`` nats, -1/2 of the usual AIC,
+    for a child with l parents and the residual sum of squares RSS.
+
+    Parameters
+    ----------
+    unbiased_variance : bool, default=False
+        As in `InformationCriterion`: bnlearn's "aic-g".
+
+    Examples
+    --------
+    >>> from skbn import AIC
+    >>> AIC().tables(n_samples=100, m=3)[0].round(2).tolist()
     [86.36, 85.36, 84.36]
     """
 
-    name: str = "bic"
-    penalty: float = 1.0
+    def complexity(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+        """Return l + 2 for l = 0, ..., m - 1 parents."""
+        return np.arange(2.0, m + 2)
+
+
+class BIC(InformationCriterion):
+    """The criterion of Schwarz (1978), "Estimating the dimension of a model".
+
+    ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * (l + 2) * log(n) / 2`` nats, -1/2 of the
+    usual BIC, for a child with l parents and the residual sum of squares RSS.
+
+    Parameters
+    ----------
+    unbiased_variance : bool, default=False
+        As in `InformationCriterion`: bnlearn's "bic-g".
+
+    Examples
+    --------
+    >>> from skbn import BIC
+    >>> BIC().tables(n_samples=100, m=3)[0].round(2).tolist()
+    [83.76, 81.46, 79.15]
+    """
+
+    def complexity(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+        """Return (l + 2) * log(n) / 2 for l = 0, ..., m - 1 parents."""
+        return np.arange(2.0, m + 2) * (math.log(n_samples) / 2)
+
+
+class EBIC(BIC):
+    """The extended BIC, for many columns and few rows.
+
+    ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * ((l + 2) * log(n) / 2 + gamma * e(l))``
+    nats for a child with l of m - 1 possible parents, where e(l) is one of several.
+
+    Parameters
+    ----------
+    gamma : float, default=0.5
+        Not negative; 0 is the BIC.
+    form : {"foygel-drton", "chen-chen", "bnlearn"}, default="foygel-drton"
+        - "foygel-drton": ``e(l) = 2 * l * log(m)``, of Foygel & Drton (2010), "Extended
+          Bayesian information criteria for Gaussian graphical models", who count edges.
+        - "chen-chen": ``e(l) = log(binomial(m - 1, l))``, of Chen & Chen (2008), "Extended
+          Bayesian information criteria for model selection with large model spaces", who
+          count the regressions with l predictors.
+        - "bnlearn": ``e(l) = 4 * l * log(m)``, as R's bnlearn has it.
+    unbiased_variance : bool, default=False
+        As in `InformationCriterion`; with ``form="bnlearn"`` bnlearn's "ebic-g".
+
+    Examples
+    --------
+    >>> from skbn import EBIC
+    >>> EBIC(gamma=1).tables(n_samples=100, m=3)[0].round(2).tolist()
+    [83.76, 79.26, 74.76]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **InformationCriterion._parameter_constraints,
+        "gamma": [Interval(Real, 0, 1e100, closed="left")],
+        "form": [StrOptions({"foygel-drton", "chen-chen", "bnlearn"})],
+    }
+
+    def __init__(
+        self,
+        gamma: float = 0.5,
+        *,
+        form: str = "foygel-drton",
+        unbiased_variance: bool = False,
+    ) -> None:
+        super().__init__(unbiased_variance=unbiased_variance)
+        self.gamma = gamma
+        self.form = form
+
+    def complexity(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+        """Return the BIC's complexity and gamma * e(l) for l = 0, ..., m - 1 parents."""
+        n_parents = np.arange(float(m))
+        if self.form == "chen-chen":
+            extension = gammaln(m) - gammaln(n_parents + 1) - gammaln(m - n_parents)
+        else:
+            extension = (4 if self.form == "bnlearn" else 2) * n_parents * math.log(m)
+        return super().complexity(n_samples, m) + self.gamma * extension
+
+
+class BGe(Criterion):
+    """The Bayesian Gaussian score: a network's marginal likelihood, parameters integrated out.
+
+    The prior of Geiger & Heckerman (2002), "Parameter priors for directed acyclic graphical
+    models and the characterization of several probability distributions", in the form that
+    Kuipers, Moffa & Heckerman (2014), "Addendum on the scoring of Gaussian directed acyclic
+    graphical models", corrected: the precision matrix W has a Wishart distribution with
+    `alpha_w` degrees of freedom and the parametric matrix T, the means given W are normal
+    about `nu` with precision ``alpha_mu * W``, and ``T = t * I`` with
+    ``t = alpha_mu * (alpha_w - m - 1) / (alpha_mu + 1)`` for m columns. With n rows, of
+    mean x and scatter S about it, let
+    ``R = T + S + alpha_mu * n / (alpha_mu + n) * (x - nu)(x - nu)'`` and ``a = alpha_w - m``.
+    The local score of a child with a set P of l parents, Q = P and the child, in nats::
+
+        1/2 * log(alpha_mu / (n + alpha_mu)) - n/2 * log(pi)
+        + lgamma((n + a + l + 1) / 2) - lgamma((a + l + 1) / 2)
+        + (a + 2 * l + 1) / 2 * log(t)
+        + (n + a + l) / 2 * log(det(R[P, P])) - (n + a + l + 1) / 2 * log(det(R[Q, Q]))
+
+    R is positive definite however few rows there are and however they depend on each
+    other, so no family's score is unbounded. The score depends on the columns' units;
+    standardised columns suit the default prior.
+
+    Parameters
+    ----------
+    alpha_mu : float, default=1.0
+        How many rows the prior mean counts for; positive. bnlearn's ``iss.mu``,
+        BiDAG's ``am``.
+    alpha_w : float or None, default=None
+        Degrees of freedom of the Wishart prior, larger than m + 1. None is m + 2.
+        bnlearn's ``iss.w``, BiDAG's ``aw``.
+    nu : array-like of shape (m,) or None, default=None
+        The prior mean of the columns. None is the columns' means.
+
+    Notes
+    -----
+    A network's parameters are then the posterior means of its coefficients, of its
+    noises' precisions and of the columns' means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn import BGe, GaussianBNLearner
+    >>> rows = np.random.default_rng(0).normal(size=(4, 6))  # fewer rows than columns
+    >>> rows[:, 1] = rows[:, 0]
+    >>> list(GaussianBNLearner(BGe(alpha_mu=0.1)).fit(rows).dag_.edges)
+    [(0, 1), (2, 5), (4, 5)]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha_mu": [Interval(Real, 0, 1e100, closed="neither")],
+        "alpha_w": [Interval(Real, 0, 1e100, closed="neither"), None],
+        "nu": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        alpha_mu: float = 1.0,
+        alpha_w: float | None = None,
+        nu: npt.ArrayLike | None = None,
+    ) -> None:
+        self.alpha_mu = alpha_mu
+        self.alpha_w = alpha_w
+        self.nu = nu
 
     def tables(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
-        """Return c, a0 and a1 as the rows of an array of shape (3, m)."""
-        half_n = n_samples / 2
-        n_parameters = np.arange(m) + 2
-        cost = self.penalty * COMPLEXITY_WEIGHTS[self.name](n_samples) * n_parameters
-        constant = -half_n * (1 + math.log(2 * math.pi / n_samples)) - cost
-        return np.array([constant, np.full(m, half_n), np.full(m, -half_n)])
+        """Return c, a0 and a1 as the rows of an array of shape (3, m).
 
-    def __str__(self) -> str:
-        return f"criterion={self.name!r}, penalty={self.penalty:g}"
+        Raises
+        ------
+        ValueError
+            If `alpha_w` is not larger than m + 1, or a parameter is not as above.
+        """
+        a, t = self._freedom_and_scale(m)
+        n = n_samples
+        n_parents = np.arange(m)
+        family = a + n_parents + 1
+        constant = (
+            0.5 * math.log(self.alpha_mu / (n + self.alpha_mu))
+            - n / 2 * math.log(math.pi)
+            + gammaln((n + family) / 2)
+            - gammaln(family / 2)
+            + (family + n_parents) / 2 * math.log(t)
+        )
+        return np.array([constant, (n + family - 1) / 2, -(n + family) / 2])
+
+    def prior(self, n_samples: int, mean: npt.NDArray[np.float64]) -> Prior:
+        """Return the rows whose cross-products add up to R - S, and the posterior mean."""
+        m = len(mean)
+        _, t = self._freedom_and_scale(m)
+        nu = self._prior_mean(mean)
+        weight = self.alpha_mu / (self.alpha_mu + n_samples)
+        shift = math.sqrt(weight * n_samples) * (mean - nu)
+        rows = np.vstack([math.sqrt(t) * np.eye(m), shift])
+        return Prior(rows, mean + weight * (nu - mean))
+
+    def noise_divisors(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+        """Return the posterior's degrees of freedom for a family, by the number of parents."""
+        a, _ = self._freedom_and_scale(m)
+        return np.arange(1.0, m + 1) + (n_samples + a)
+
+    def _freedom_and_scale(self, m: int) -> tuple[float, float]:
+        """Return ``alpha_w - m`` and t."""
+        self._validate_params()
+        a = 2.0 if self.alpha_w is None else float(self.alpha_w) - m
+        if a <= 1:
+            raise ValueError(
+                f"alpha_w must be larger than m + 1 = {m + 1} for m = {m} columns, or the prior's "
+                f"T = t * I is not positive definite; got {self.alpha_w!r}."
+            )
+        return a, self.alpha_mu * (a - 1) / (self.alpha_mu + 1)
+
+    def _prior_mean(self, mean: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        if self.nu is None:
+            return mean
+        nu = np.asarray(self.nu, dtype=np.float64)
+        if nu.shape != mean.shape or not np.isfinite(nu).all():
+            raise ValueError(
+                f"nu must hold a finite prior mean for each of the {len(mean)} columns; got "
+                f"{self.nu!r}."
+            )
+        return nu
+
+
+CRITERIA: dict[str, type[Criterion]] = {
+    "loglik": LogLikelihood,
+    "aic": AIC,
+    "bic": BIC,
+    "ebic": EBIC,
+    "bge": BGe,
+}
+"""The criteria that can be asked for by name, with their default parameters."""
+
+
+def as_criterion(criterion: str | Criterion) -> Criterion:
+    """Return the criterion of that name, or a copy of the object."""
+    return CRITERIA[criterion]() if isinstance(criterion, str) else clone(criterion)
+
+
+def same_criterion(a: Criterion, b: Criterion) -> bool:
+    """Whether two criteria are of one kind and have the same parameters."""
+    return type(a) is type(b) and all(
+        np.array_equal(value, b.get_params()[name]) for name, value in a.get_params().items()
+    )

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, Self
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._columns import column_number
+from skbn._columns import family_numbers
 from skbn._memory import require_memory
 from skbn._parallel import one_blas_thread
 from skbn._progress import Progress
-from skbn._regressions._log_determinants import log_determinants, log_determinants_work
-from skbn._scores._criteria import InformationCriterion
+from skbn._scores._criterion import (
+    Criterion,
+    InformationCriterion,
+    criterion_tables,
+    is_scale_free,
+)
+from skbn._scores._families import AllFamilies, Families, Listed, Scored, SmallFamilies
+from skbn._scores._scored_families import ScoredFamilies
 from skbn._scores._statistics import Regression, SampleStatistics, sample_statistics
-from skbn._subsets import mask_of
 
 __all__ = ["LocalScores"]
 
 _BYTES = 8  # of a float64
 
 
-class LocalScores:
+class LocalScores(ScoredFamilies):
     """The local scores of all families of a table's columns.
 
     A *family* is a child and a set of parents; m columns have ``m * 2**(m - 1)``.
@@ -42,15 +46,21 @@ class LocalScores:
     ----------
     rows : ndarray of shape (n, m), float64
         Finite values.
-    criterion : InformationCriterion
+    criterion : Criterion
     feature_names : ndarray of shape (m,) of str, or None
+    penalty : float, default=1.0
+        Multiplies the complexity term of an information criterion.
+    max_parents : int or None, default=None
+        The largest number of parents. With a number, there are families with no more
+        parents only, and no others are computed or stored.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules.
 
     Attributes
     ----------
-    criterion : InformationCriterion
-    n_jobs : int or None
+    criterion : Criterion
+    penalty : float
+    max_parents, n_jobs : int or None
     feature_names_in_ : ndarray of shape (m,) of str
         Only if the columns have names.
 
@@ -61,7 +71,7 @@ class LocalScores:
     >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue"]]
     >>> scores = LocalScoreTransformer().fit_transform(wine)
     >>> scores
-    <LocalScores of 12 families, 178 rows x 3 columns, criterion='bic', penalty=1>
+    <LocalScores of 12 families, 178 rows x 3 columns, criterion=BIC(), penalty=1>
     >>> round(scores.local_score("proline", ["alcohol"]), 2)
     -1236.13
     """
@@ -69,13 +79,18 @@ class LocalScores:
     def __init__(
         self,
         rows: npt.NDArray[np.float64],
-        criterion: InformationCriterion,
+        criterion: Criterion,
         feature_names: npt.NDArray[np.object_] | None = None,
+        *,
+        penalty: float = 1.0,
+        max_parents: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self._rows = rows.view()
         self._rows.setflags(write=False)
         self.criterion = criterion
+        self.penalty = penalty
+        self.max_parents = max_parents
         self.n_jobs = n_jobs
         self._log_determinants: npt.NDArray[np.float64] | None = None
         if feature_names is not None:
@@ -114,21 +129,39 @@ class LocalScores:
         if chosen.ndim != 2 or isinstance(rows, tuple):
             return chosen
         names = getattr(self, "feature_names_in_", None)
-        return type(self)(chosen, self.criterion, names, self.n_jobs)
+        return type(self)(
+            chosen,
+            self.criterion,
+            names,
+            penalty=self.penalty,
+            max_parents=self.max_parents,
+            n_jobs=self.n_jobs,
+        )
 
     def __repr__(self) -> str:
         n, m = self.shape
+        settings = [f"criterion={self.criterion}"]
+        if isinstance(self.criterion, InformationCriterion):
+            settings.append(f"penalty={self.penalty:g}")
+        if self.max_parents is not None:
+            settings.append(f"max_parents={self.max_parents}")
         return (
-            f"<LocalScores of {self.n_families} families, {n} rows x {m} columns, {self.criterion}>"
+            f"<LocalScores of {self.n_families} families, {n} rows x {m} columns, "
+            f"{', '.join(settings)}>"
         )
 
     # The families
 
     @property
     def n_families(self) -> int:
-        """Number of families, ``m * 2**(m - 1)``."""
+        """Number of families; ``m * 2**(m - 1)`` without `max_parents`."""
+        return self.shape[1] * self.families.n_parent_sets
+
+    @cached_property
+    def families(self) -> Families:
+        """How the families are numbered, and in what order the log-determinants are."""
         m = self.shape[1]
-        return m << (m - 1)
+        return AllFamilies(m) if self.max_parents is None else SmallFamilies(m, self.max_parents)
 
     @cached_property
     def statistics(self) -> SampleStatistics:
@@ -138,17 +171,26 @@ class LocalScores:
         ------
         ValueError
             If a regression leaves no residual, since then the likelihood is
-            unbounded: a constant column, collinear columns, no more rows than columns.
+            unbounded: a constant column, collinear columns, too few rows.
         """
+        prior = self.criterion.prior(len(self), self._rows.mean(axis=0))
         with one_blas_thread():
-            return sample_statistics(self._rows, self.columns)
+            return sample_statistics(
+                self._rows,
+                self.columns,
+                prior=prior,
+                largest_family=self.families.max_parents + 1,
+            )
 
     @property
     def log_determinants(self) -> npt.NDArray[np.float64]:
-        """The logarithms of det(Z'Z) for all subsets Z of the columns, centred and of unit norm.
+        """The logarithms of det(Z'Z) for the subsets Z of the columns, centred.
 
-        Shape (2**m,); bit v of an index stands for column v. Computed when first
-        asked for, by the paper's greedy Givens column swaps.
+        The columns are of unit norm if the criterion does not depend on their units, as
+        all information criteria do not; else they are in their own. Shape (2**m,), bit v
+        of an index standing for column v; with `max_parents` only the sets of up to
+        ``max_parents + 1`` columns, smaller ones first. Computed when first asked for, by
+        Givens column swaps.
 
         Raises
         ------
@@ -164,28 +206,58 @@ class LocalScores:
 
     def compute_log_determinants(self, progress: Progress | None = None) -> npt.NDArray[np.float64]:
         """Return `log_determinants`, and advance the progress by the work they take."""
+        families = self.families
         if self._log_determinants is None:
-            factor = self.statistics.factor
-            m = self.shape[1]
-            require_memory(_BYTES << m, f"The table of 2**{m} log-determinants")
-            self._log_determinants = log_determinants(factor, self.n_jobs, progress)
+            statistics, offsets = self.statistics, self.log_determinant_offsets
+            require_memory(
+                _BYTES * families.n_subsets,
+                f"The table of {families.n_subsets:,} log-determinants",
+            )
+            log_det = families.log_determinants(statistics.factor, offsets, self.n_jobs, progress)
+            if not statistics.is_checked:
+                # Were a combination of k columns too nearly 0, one of them would leave no
+                # more than k times the largest rounding on the others.
+                threshold = (families.max_parents + 1) * statistics.independence.rounding.max()
+                for columns in families.suspects(log_det, offsets, threshold):
+                    statistics.check(columns)
+            self._log_determinants = log_det
         elif progress is not None:
-            progress.advance(log_determinants_work(self.shape[1]))
+            progress.advance(families.work)
         return self._log_determinants
 
     @property
     def score_tables(self) -> npt.NDArray[np.float64]:
-        """The criterion's tables over the number of parents, shape (3, m)."""
-        return self.criterion.tables(*self.shape)
+        """The criterion's tables over the number of parents, shape (3, m).
+
+        Raises
+        ------
+        ValueError
+            If the criterion's tables are not as they should be, or the penalty has
+            nothing to multiply.
+        """
+        return criterion_tables(
+            self.criterion, self.penalty, *self.shape, self.families.max_parents
+        )
 
     @property
     def score_offsets(self) -> npt.NDArray[np.float64]:
-        """What each child's scale adds to its local scores, shape (m,), in nats.
+        """What each child's unit adds to its local scores, shape (m,), in nats.
 
         The log-determinants are those of columns of unit norm; in its own units a
-        child's residual sum of squares is larger by its scale squared.
+        child's residual sum of squares is larger by its scale squared. 0 if they are those
+        of the columns in their own units.
         """
-        return 2 * self.score_tables[2, 0] * np.log(self.statistics.scale)
+        tables = self.score_tables
+        if not is_scale_free(tables):
+            return np.zeros(self.shape[1])
+        return 2 * tables[2, 0] * np.log(self.statistics.scale)
+
+    @property
+    def log_determinant_offsets(self) -> npt.NDArray[np.float64] | None:
+        """What each column's unit adds to the log-determinants, shape (m,); None for nothing."""
+        if is_scale_free(self.score_tables):
+            return None
+        return 2 * np.log(self.statistics.scale)
 
     def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
         """Return the local score of a family, in nats; larger is better.
@@ -219,6 +291,10 @@ class LocalScores:
         """
         x, others = self._family(child, parents)
         log_det, log_det_with_child = self.statistics.log_determinants(x, others)
+        offsets = self.log_determinant_offsets
+        if offsets is not None:
+            log_det += offsets[others].sum()
+            log_det_with_child += offsets[[*others, x]].sum()
         constant, without, within = self.score_tables[:, len(others)]
         return float(
             constant + without * log_det + within * log_det_with_child + self.score_offsets[x]
@@ -297,16 +373,18 @@ class LocalScores:
         (1, 5)
         """
         x, others = self._family(child, parents)
-        return x, mask_of(other - (other > x) for other in others)
+        return x, self.families.column(x, others)
 
     def to_array(self) -> npt.NDArray[np.float64]:
         """Return the local scores of all families.
 
         Returns
         -------
-        scores : ndarray of shape (m, 2**(m - 1)), float64, nats
+        scores : ndarray of shape (m, n_families / m), float64, nats
             A row for each child. In the number of a column, bit v stands for the
-            v-th of the other columns; `family_index` gives it for a family.
+            v-th of the other columns; with `max_parents` fewer parents come first, and
+            then the sets are compared from their last columns. `family_index` gives the
+            number for a family.
 
         Raises
         ------
@@ -323,70 +401,56 @@ class LocalScores:
                [-10.07,  -6.16]])
         """
         m = self.shape[1]
-        require_memory(_BYTES * (self.n_families + (4 << m)), "The array of all local scores")
-        log_det = self.log_determinants
-        constant, without, within = self.score_tables
-        offsets = self.score_offsets
-        index = np.arange(1 << (m - 1))
-        size = np.bitwise_count(index)
-        scores = np.empty((m, len(index)))
+        size = self.families.n_parent_sets
+        require_memory(_BYTES * (self.n_families + 8 * size), "The array of all local scores")
+        log_det, tables, offsets = self.log_determinants, self.score_tables, self.score_offsets
+        scores = np.empty((m, size))
         for child in range(m):
-            parents = index + (index >> child << child)  # a zero bit inserted
-            scores[child] = (
-                constant[size]
-                + without[size] * log_det[parents]
-                + within[size] * log_det[parents | 1 << child]
-                + offsets[child]
-            )
+            others = [v for v in range(m) if v != child]
+            start = 0
+            for piece, _ in self.families.scored(child, others, log_det, tables):
+                scores[child, start : start + len(piece)] = piece + offsets[child]
+                start += len(piece)
         return scores
 
-    def network_score(self, dag: nx.DiGraph) -> float:
-        """Return the score of a network, the sum of its families' local scores, in nats.
+    def _family(self, child: str | int, parents: Iterable[str | int]) -> tuple[int, list[int]]:
+        x, others = family_numbers(self.columns, child, parents)
+        if len(others) > self.families.max_parents:
+            raise ValueError(
+                f"Column {child!r} was given {len(others)} parents, and the LocalScores were made "
+                f"with max_parents={self.max_parents}; make them with more."
+            )
+        return x, others
+
+    def _scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
+        offset = self.score_offsets[child]
+        tables, log_det = self.score_tables, self.log_determinants
+        for scores, parents_at in self.families.scored(child, candidates, log_det, tables):
+            yield scores + offset, parents_at
+
+    def undominated(
+        self, child: int, required: list[int] | None = None, candidates: list[int] | None = None
+    ) -> Listed:
+        """Return the families of a child that score higher than all with fewer of their parents.
 
         Parameters
         ----------
-        dag : networkx.DiGraph
-            Acyclic, its nodes the columns, by name or number.
+        child : int
+        required : list of int, optional
+            Columns that are parents in all of them; by default none.
+        candidates : list of int, optional
+            Columns that may be parents as well; by default all others.
 
-        Raises
-        ------
-        ValueError
-            If the graph has a cycle, or its nodes are not the columns.
-        TypeError
-            If it is not a directed graph.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import LocalScoreTransformer
-        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
-        >>> scores = LocalScoreTransformer().fit_transform(rows)
-        >>> round(scores.network_score(nx.DiGraph([(0, 1)])), 2)
-        -13.67
+        Returns
+        -------
+        parents : ndarray of shape (n_families, width), int16
+            Ascending, rows padded with -1.
+        scores : ndarray of shape (n_families,), float64, nats
         """
-        if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
-            raise TypeError(f"dag must be a networkx.DiGraph; got {type(dag).__name__}.")
-        nodes = {column_number(self.columns, node): node for node in dag}
-        if len(nodes) < len(dag):
-            raise ValueError("dag names a column twice, by its name and by its number.")
-        missing = [name for j, name in enumerate(self.columns) if j not in nodes]
-        if missing:
-            raise ValueError(f"dag has no node for the columns {missing}; add one for each.")
-        if not nx.is_directed_acyclic_graph(dag):
-            cycle = [edge[0] for edge in nx.find_cycle(dag)]
-            raise ValueError(f"dag must be acyclic; it has the cycle {cycle}.")
-        return float(
-            sum(self.local_score(j, dag.predecessors(nodes[j])) for j in range(len(nodes)))
+        required = required or []
+        if candidates is None:
+            candidates = [v for v in range(self.shape[1]) if v != child and v not in required]
+        parents, scores = self.families.undominated(
+            child, required, candidates, self.log_determinants, self.score_tables
         )
-
-    def _family(self, child: str | int, parents: Iterable[str | int]) -> tuple[int, list[int]]:
-        if isinstance(parents, str) or not isinstance(parents, Iterable):
-            raise TypeError(f"parents must be a list of columns; got {parents!r}.")
-        x = column_number(self.columns, child)
-        others = [column_number(self.columns, parent) for parent in parents]
-        if x in others:
-            raise ValueError(f"Column {child!r} cannot be a parent of itself.")
-        if len(set(others)) < len(others):
-            named = [self.columns[other] for other in others]
-            raise ValueError(f"Each parent may be given once; got the columns {named}.")
-        return x, others
+        return parents, scores + self.score_offsets[child]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._regressions._qr import solve_triangular, triangular_factor
+from skbn._scores._criterion import Prior
+from skbn._scores._independence import IndependenceCheck
 
 __all__ = ["SCORE_ACCURACY", "Regression", "SampleStatistics", "sample_statistics"]
 
@@ -47,13 +49,20 @@ class SampleStatistics:
     scale : ndarray of shape (m,)
         The Euclidean norm of each centred column.
     factor : ndarray of shape (m, m)
-        R of the QR decomposition of the columns, centred and of unit norm.
+        R of the QR decomposition of the columns, centred and of unit norm; the rows of
+        a prior are among theirs.
+    independence : IndependenceCheck
+    is_checked : bool
+        Whether all columns together are known to be independent. If not, those of each
+        regression are checked when it is asked for.
     """
 
     n_samples: int
     mean: npt.NDArray[np.float64]
     scale: npt.NDArray[np.float64]
     factor: npt.NDArray[np.float64]
+    independence: IndependenceCheck = field(repr=False)
+    is_checked: bool
 
     def log_determinants(self, child: int, parents: Sequence[int]) -> tuple[float, float]:
         """Return log det(Z'Z) for the parents Z, and for them and the child.
@@ -76,12 +85,23 @@ class SampleStatistics:
             float(intercept), coefficients, float((factor[k, k] * self.scale[child]) ** 2)
         )
 
+    def check(self, columns: Sequence[int]) -> None:
+        """Raise if these columns are not linearly independent."""
+        self.independence.check(triangular_factor(self.factor[:, list(columns)]), list(columns))
+
     def _factor_of(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
-        return triangular_factor(self.factor[:, list(columns)])
+        factor = triangular_factor(self.factor[:, list(columns)])
+        if not self.is_checked:
+            self.independence.check(factor, list(columns))
+        return factor
 
 
 def sample_statistics(
-    rows: npt.NDArray[np.float64], names: Sequence[str | int]
+    rows: npt.NDArray[np.float64],
+    names: Sequence[str | int],
+    *,
+    prior: Prior | None = None,
+    largest_family: int | None = None,
 ) -> SampleStatistics:
     """Compute the statistics of a table, if its columns determine all regressions.
 
@@ -91,24 +111,28 @@ def sample_statistics(
         Finite. Not modified.
     names : sequence of m str or int
         What to call the columns in errors.
+    prior : Prior, optional
+        Its rows are stacked under the table's. Then there may be any number of rows, and
+        constant and dependent columns.
+    largest_family : int, optional
+        How many columns take part in a regression, the child included; by default all.
 
     Raises
     ------
     ValueError
-        If there are no more rows than columns; if a column is constant, or its
-        spread cannot be squared; if a column depends linearly on others, or so
+        If there are no more rows than columns in a family; if a column is constant, or
+        its spread cannot be squared; if a column depends linearly on others, or so
         nearly that a score may be off by more than `SCORE_ACCURACY`. Each leaves
         some family's likelihood unbounded or unknown.
     """
     n, m = rows.shape
-    if n <= m:
-        raise ValueError(
-            f"X has n_samples = {n} rows for {m} columns: with no more rows than columns some "
-            "regressions leave no residual, and the likelihood is unbounded. Give more rows or "
-            "leave out columns."
-        )
+    largest_family = m if largest_family is None else min(largest_family, m)
+    if prior is None and n <= largest_family:
+        raise _too_few_rows(n, m, largest_family)
     # Powers of two change no digit, and keep sums and squares from overflowing.
     largest = np.abs(rows).max(axis=0)
+    if prior is not None:
+        largest = np.maximum(largest, np.abs(prior.rows).max(axis=0))
     _, exponent = np.frexp(largest)
     centred = np.ldexp(rows, -exponent)
     mean = centred.mean(axis=0)
@@ -116,18 +140,16 @@ def sample_statistics(
     # The rounding error of a large mean is itself the mean of what remains.
     correction = centred.mean(axis=0)
     centred -= correction
+    if prior is not None:
+        centred = np.vstack([centred, np.ldexp(prior.rows, -exponent)])
     norm = np.linalg.norm(centred, axis=0)
-    # How much larger a column's entries are than their spread: by so much more than
-    # eps do its entries' rounding errors count, relative to its spread.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        magnification = np.sqrt(n) * np.ldexp(largest, -exponent) / norm
-
-    for j in range(m):
-        if norm[j] == 0 or 4 * _EPS * magnification[j] > 1 or np.ptp(rows[:, j]) == 0:
-            raise ValueError(
-                f"Column {names[j]!r} has zero variance: all its values equal "
-                f"{rows[0, j]:g} up to rounding. Leave it out."
-            )
+    magnification = np.zeros(m)
+    if prior is None:
+        # How much larger a column's entries are than their spread: by so much more than
+        # eps do its entries' rounding errors count, relative to its spread.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            magnification = np.sqrt(n) * np.ldexp(largest, -exponent) / norm
+        _refuse_constants(rows, norm, magnification, names)
     scale = np.ldexp(norm, exponent)
     for j in range(m):
         if not _SMALLEST_SCALE <= scale[j] <= _LARGEST_SCALE:
@@ -136,61 +158,49 @@ def sample_statistics(
                 "of its spread is out of float64's range. Measure it in other units."
             )
     centred /= norm
-    factor = triangular_factor(centred)
+    factor = np.zeros((m, m))
+    triangle = triangular_factor(centred)
+    factor[: len(triangle)] = triangle
     # Of the data, twice the rounding of each entry. Of the factor, what reflections and
     # rotations add to columns of unit norm, about eps * sqrt(m); a residual r that is off by
     # so much changes the score by n / r times it.
     rounding = _EPS * (2 * magnification + n * np.sqrt(m) / SCORE_ACCURACY)
-    _check_independent(factor, scale, rounding, names)
-    return SampleStatistics(n, np.ldexp(mean + correction, exponent), scale, factor)
+    independence = IndependenceCheck(names, scale, rounding, has_prior=prior is not None)
+    is_checked = True
+    try:
+        independence.check(factor, list(range(m)))
+    except ValueError:
+        if largest_family == m:
+            raise
+        is_checked = False  # columns that no regression brings together may depend
+    mean = np.ldexp(mean + correction, exponent) if prior is None else prior.mean
+    return SampleStatistics(n, mean, scale, factor, independence, is_checked)
 
 
-def _check_independent(
-    factor: npt.NDArray[np.float64],
-    scale: npt.NDArray[np.float64],
-    rounding: npt.NDArray[np.float64],
+def _too_few_rows(n: int, m: int, largest_family: int) -> ValueError:
+    most = n - 2
+    fewer = f", set max_parents to {most} or less" if most >= 0 else ""
+    families = (
+        f"{m} columns: with no more rows than columns"
+        if largest_family == m
+        else f"children with up to {largest_family - 1} parents: with so few rows"
+    )
+    return ValueError(
+        f"X has n_samples = {n} rows for {families} some "
+        "regressions leave no residual, and the likelihood is unbounded. Give more rows or "
+        f'leave out columns{fewer}, or use criterion="bge".'
+    )
+
+
+def _refuse_constants(
+    rows: npt.NDArray[np.float64],
+    norm: npt.NDArray[np.float64],
+    magnification: npt.NDArray[np.float64],
     names: Sequence[str | int],
 ) -> None:
-    """Raise if a column is a linear combination of others, or too nearly so.
-
-    A residual is too small if it is no larger than the sum of `rounding` over the
-    terms of the combination, in units of the columns' norms. A child's residual is
-    smallest on all other columns together.
-    """
-    m = len(factor)
-    for j in range(1, m):  # exact dependence: the first column that adds nothing
-        weights = solve_triangular(factor[:j, :j], factor[:j, j])
-        if abs(factor[j, j]) <= rounding[j] + np.abs(weights) @ rounding[:j]:
-            raise _dependence(j, list(range(j)), weights, abs(factor[j, j]), scale, names)
-    # Row x of the inverse has the residual of x on all others: 1 / its norm.
-    inverse = solve_triangular(factor, np.eye(m))
-    residual = 1 / np.linalg.norm(inverse, axis=1)
-    weights = -(inverse @ inverse.T) * residual[:, np.newaxis] ** 2
-    np.fill_diagonal(weights, 1.0)
-    excess = residual / (np.abs(weights) @ rounding)
-    x = int(np.argmin(excess))
-    if excess[x] <= 1:
-        others = [j for j in range(m) if j != x]
-        raise _dependence(x, others, weights[x, others], residual[x], scale, names)
-
-
-def _dependence(
-    child: int,
-    others: list[int],
-    weights: npt.NDArray[np.float64],
-    residual: float,
-    scale: npt.NDArray[np.float64],
-    names: Sequence[str | int],
-) -> ValueError:
-    involved = np.abs(weights) > max(residual, 1e-9 * np.abs(weights).max())
-    coefficients = weights * scale[child] / scale[others]
-    combination = " ".join(
-        f"{'-' if coefficient < 0 else '+'} {abs(coefficient):.6g} * {names[j]!r}"
-        for j, coefficient, is_involved in zip(others, coefficients, involved, strict=True)
-        if is_involved
-    ).removeprefix("+ ")
-    return ValueError(
-        f"Column {names[child]!r} is collinear with others: {names[child]!r} = {combination} + "
-        f"constant, up to {residual:.0e} of its spread. The likelihood is unbounded there, or "
-        "known to too few digits; leave out one of these columns."
-    )
+    for j, name in enumerate(names):
+        if norm[j] == 0 or 4 * _EPS * magnification[j] > 1 or np.ptp(rows[:, j]) == 0:
+            raise ValueError(
+                f"Column {name!r} has zero variance: all its values equal "
+                f"{rows[0, j]:g} up to rounding. Leave it out."
+            )

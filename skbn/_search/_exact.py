@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +11,12 @@ import numpy.typing as npt
 from skbn._memory import allocate
 from skbn._parallel import Threads
 from skbn._progress import Progress
+from skbn._search._families import Families
 from skbn._search._plan import SearchPlan
 from skbn._search._slab import Slab
 from skbn._search._walk_back import walk_back
 
-__all__ = ["SearchResult", "best_scores", "exact_search", "spread_tables"]
+__all__ = ["SearchResult", "best_scores", "exact_search"]
 
 # Rounding of one local score, in units of the largest term that enters it.
 _ROUNDING = 64 * np.finfo(np.float64).eps
@@ -23,15 +25,14 @@ _PIECE = 1 << 24
 
 
 class SearchResult(NamedTuple):
-    """The optimum: the mask of each column's parents, and the network's score."""
+    """The optimum: the mask of each child's parents, and the sum of their local scores."""
 
     parents: list[int]
     score: float
 
 
 def exact_search(
-    log_det: npt.NDArray[np.float64],
-    tables: npt.NDArray[np.float64],
+    families: Families,
     plan: SearchPlan,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -40,11 +41,8 @@ def exact_search(
 
     Parameters
     ----------
-    log_det : ndarray of shape (2**m,), float64
-        The log-determinants of all subsets of the m columns.
-    tables : ndarray of shape (3, m), float64
-        ``tables[:, l] = c, a0, a1`` define the local score of a child x with l
-        parents P as ``c + a0 * log_det[P] + a1 * log_det[P + x]``.
+    families : Families
+        Of the columns of the plan.
     plan : SearchPlan
     n_jobs : int or None
         Number of threads, by joblib's rules. It does not change a bit of the result.
@@ -55,22 +53,20 @@ def exact_search(
     -------
     result : SearchResult
         Of several networks whose scores are equal up to rounding, the one that
-        `walk_back` describes.
+        `walk_back` describes. Without parents, and of score -inf, if there is no acyclic
+        network of these families.
     """
-    spread = spread_tables(tables, plan.width)
-    with Threads(n_jobs, plan.n_columns) as threads:
-        best, best_local = best_scores(log_det, spread, plan, threads, progress or Progress())
-        pieces = [(log_det[i : i + _PIECE],) for i in range(0, len(log_det), _PIECE)]
-        largest_log_det = max(threads.map(_largest_magnitude, pieces))
-        largest_term = np.abs(tables[0]).max() + np.abs(tables[1:]).max() * largest_log_det
-        tolerance = _ROUNDING * plan.n_columns * largest_term
-        parents = walk_back(best, best_local, log_det, spread, tolerance, threads)
+    with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
+        best, best_local = best_scores(families, plan, threads, progress or Progress())
+        if best[-1] == -np.inf:
+            return SearchResult([], -math.inf)
+        tolerance = _ROUNDING * plan.n_columns * families.largest_term(threads)
+        parents = walk_back(best, best_local, families, tolerance, threads)
     return SearchResult(parents, float(best[-1]))
 
 
 def best_scores(
-    log_det: npt.NDArray[np.float64],
-    tables: npt.NDArray[np.float64],
+    families: Families,
     plan: SearchPlan,
     threads: Threads,
     progress: Progress,
@@ -87,34 +83,9 @@ def best_scores(
     pieces = [(best[i : i + _PIECE], -np.inf) for i in range(0, len(best), _PIECE)]
     list(threads.map(np.copyto, pieces))
     best[0] = 0.0
-    slab = Slab(log_det, tables, plan, threads, progress)
+    slab = Slab(families, plan, threads, progress)
     for fixed in range(1 << plan.n_outer):
         slab.fill(fixed)
         slab.transform(fixed)
         slab.extend(best, fixed)
     return best, slab.best_local
-
-
-def _largest_magnitude(values: npt.NDArray[np.float64]) -> float:
-    return max(values.max(), -values.min())  # without a copy of them
-
-
-def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
-    """Spread a criterion's tables over `width` neighbouring sets.
-
-    Parameters
-    ----------
-    tables : ndarray of shape (3, m), float64
-        c, a0 and a1 by the number of parents.
-    width : int
-
-    Returns
-    -------
-    spread : ndarray of shape (3, m + 1, width), float64
-        ``c[l], a0[l]`` for the parent sets of ``l = s + popcount(i)`` columns and
-        ``a1[l - 1]`` for the families of l columns, at ``[:, s, i]``.
-    """
-    m = tables.shape[1]
-    size = np.arange(m + 1)[:, np.newaxis] + np.bitwise_count(np.arange(width))
-    parents = np.minimum(size, m - 1)
-    return np.stack([*tables[:2, parents], tables[2, np.clip(size - 1, 0, m - 1)]])

@@ -42,7 +42,9 @@ __all__ = [
 
 
 @kernel
-def fill_blocks(log_det, tables, n_inner, fixed, blocks, slab, starts, scratch):
+def fill_blocks(
+    log_det, tables, forbidden, required, n_inner, fixed, blocks, slab, starts, scratch
+):
     """Fill some blocks of all children's tables, transformed over the blocks' bits.
 
     Parameters
@@ -50,49 +52,85 @@ def fill_blocks(log_det, tables, n_inner, fixed, blocks, slab, starts, scratch):
     log_det : ndarray of shape (2**m,), float64
     tables : ndarray of shape (3, m + 1, width), float64
         The criterion's tables, spread over `width` neighbouring sets.
+    forbidden, required : ndarray of shape (n_children,), int64
+        Masks of the columns that may not, or must, be among a child's parents.
     n_inner : int
         Inner columns; the columns from there on are the outer ones.
     fixed : int
-        Mask of the outer columns that are in the slab's sets.
+        Mask of the outer columns that may be parents in the slab's sets.
     blocks : ndarray of int64
         The high bits of each block.
     slab : ndarray, float64
         The children's tables one after the other. The index of a table is the inner
         columns of the parent set, the child's bit removed.
-    starts : ndarray of shape (m + 1,), int64
+    starts : ndarray of shape (n_children + 1,), int64
         Where each child's table starts in `slab`.
     scratch : ndarray of shape (2, n_parts, block), float64
-        For the subsets of `fixed`, of which there are not more than `n_parts`, and the
-        sets of one block, their number a power of two and at least `width`.
+        For `n_parts` subsets of `fixed` at a time, and the sets of one block, their
+        number a power of two and at least `width`.
     """
     block_bits = bit_length(scratch.shape[2] - 1)
-    n_parts = 1 << popcount(fixed)
     parent_sets = scratch[0]
     families = scratch[1]
     for block in blocks:
         first = block << block_bits
         part = fixed
-        for i in range(n_parts):
-            base = part << n_inner | first
-            weigh_parent_sets(log_det, tables, base, parent_sets[i])
-            weigh_families(log_det, tables, base, families[i])
-            part = (part - 1) & fixed
-        for child in range(starts.size - 1):
-            if (fixed << n_inner | first) >> child & 1:
-                continue
-            start = starts[child] + remove_bit(first, child)
-            values = slab[start : start + (1 << block_bits >> (child < block_bits))]
-            for i in range(values.size):
-                values[i] = -math.inf
-            part = fixed
+        n_left = 1 << popcount(fixed)
+        is_first = True
+        while n_left:
+            n_parts = min(n_left, scratch.shape[1])
+            n_left -= n_parts
+            first_part = part
             for i in range(n_parts):
-                if child < block_bits:
-                    raise_to_pairs(values, parent_sets[i], families[i], child)
-                else:
-                    base = part << n_inner | first | 1 << child
-                    raise_to_families(values, parent_sets[i], log_det, tables, base)
+                base = part << n_inner | first
+                weigh_parent_sets(log_det, tables, base, parent_sets[i])
+                weigh_families(log_det, tables, base, families[i])
                 part = (part - 1) & fixed
-            max_zeta(values, np.int64(0), bit_length(values.size - 1))
+            for child in range(starts.size - 1):
+                if (fixed << n_inner | first) >> child & 1:
+                    continue
+                start = starts[child] + remove_bit(first, child)
+                values = slab[start : start + (1 << block_bits >> (child < block_bits))]
+                if is_first:
+                    for i in range(values.size):
+                        values[i] = -math.inf
+                layout = block_bits, n_inner, first, fixed
+                limits = forbidden[child], required[child]
+                weighed = parent_sets[:n_parts], families[:n_parts]
+                _raise_to_parts(values, log_det, tables, child, first_part, layout, limits, weighed)
+                if n_left == 0:
+                    _rule_out(values, child, block_bits, forbidden[child], required[child])
+                    max_zeta(values, np.int64(0), bit_length(values.size - 1))
+            is_first = False
+
+
+@kernel
+def _raise_to_parts(values, log_det, tables, child, part, layout, limits, weighed):
+    """Raise a child's part of a block to the local scores with some subsets of `fixed`."""
+    block_bits, n_inner, first, fixed = layout
+    forbidden, required = limits
+    parent_sets, families = weighed
+    for i in range(parent_sets.shape[0]):
+        base = part << n_inner | first
+        broken = base & forbidden | ~base & required
+        if broken >> block_bits == 0:
+            if child < block_bits:
+                raise_to_pairs(values, parent_sets[i], families[i], child)
+            else:
+                raise_to_families(values, parent_sets[i], log_det, tables, base | 1 << child)
+        part = (part - 1) & fixed
+
+
+@kernel
+def _rule_out(values, child, block_bits, forbidden, required):
+    """Set to -inf what breaks a constraint on the columns in which the block's sets differ."""
+    low = (1 << block_bits) - 1
+    if (forbidden | required) & low == 0:
+        return
+    for i in range(values.size):
+        parents = insert_zero_bit(i, child) if child < block_bits else i
+        if (parents & forbidden | ~parents & required) & low:
+            values[i] = -math.inf
 
 
 @kernel

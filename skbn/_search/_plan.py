@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 __all__ = ["SearchPlan", "plan_search"]
@@ -38,10 +38,17 @@ class SearchPlan:
     n_columns : int
     n_outer : int
         The last columns, the subsets of which are taken one slab after the other.
+    n_others : int, default=0
+        Columns that may be parents of these and are not in the search themselves.
+    n_log_determinants : int or None, default=None
+        How many there are in memory; None is those of all subsets of the columns and
+        the others.
     """
 
     n_columns: int
     n_outer: int
+    n_others: int = 0
+    n_log_determinants: int | None = None
 
     @property
     def n_inner(self) -> int:
@@ -83,12 +90,16 @@ class SearchPlan:
     @property
     def n_bytes(self) -> int:
         """Memory of the log-determinants, of the best scores and of the slab."""
-        return _BYTES * (2 * (1 << self.n_columns) + self.slab_size)
+        n_log_det = self.n_log_determinants
+        if n_log_det is None:
+            n_log_det = 1 << (self.n_columns + self.n_others)
+        return _BYTES * (n_log_det + (1 << self.n_columns) + self.slab_size)
 
     def slab_work(self, fixed: int) -> SlabWork:
         """Return about how long the stages of a slab take."""
         size = self.slab_size
-        return SlabWork(size * (2 + (1 << fixed.bit_count())), size, 2 * size)
+        n_parts = 1 << (fixed.bit_count() + self.n_others)
+        return SlabWork(size * (2 + n_parts), size, 2 * size)
 
     @property
     def work(self) -> int:
@@ -96,13 +107,20 @@ class SearchPlan:
         return sum(sum(self.slab_work(fixed)) for fixed in range(1 << self.n_outer))
 
     def __str__(self) -> str:
+        others = f" with {self.n_others} others as parents" if self.n_others else ""
         return (
-            f"{self.n_columns} columns, of which {self.n_outer} are fixed at a time: "
+            f"{self.n_columns} columns{others}, of which {self.n_outer} are fixed at a time: "
             f"{self.n_bytes:,} bytes of memory"
         )
 
 
-def plan_search(n_columns: int, n_bytes: int, limit: str = "are available") -> SearchPlan:
+def plan_search(
+    n_columns: int,
+    n_bytes: int,
+    limit: str = "are available",
+    n_others: int = 0,
+    n_log_determinants: int | None = None,
+) -> SearchPlan:
     """Choose the fastest plan that fits the memory.
 
     Parameters
@@ -113,6 +131,8 @@ def plan_search(n_columns: int, n_bytes: int, limit: str = "are available") -> S
         How much memory the plan may take.
     limit : str
         What to say of this number in the error.
+    n_others : int
+    n_log_determinants : int or None
 
     Raises
     ------
@@ -122,10 +142,25 @@ def plan_search(n_columns: int, n_bytes: int, limit: str = "are available") -> S
     fewest = min(max(0, (n_columns - _FIRST_TO_SPLIT) // 2 + 1), _OUTER_COLUMNS)
     most = max(fewest, min(_MOST_OUTER_COLUMNS, n_columns - 2))
     for n_outer in range(fewest, most + 1):
-        plan = SearchPlan(n_columns, n_outer)
+        plan = SearchPlan(n_columns, n_outer, n_others, n_log_determinants)
         if plan.n_bytes <= n_bytes:
             return plan
-    raise ValueError(
-        f"The exact search over {n_columns} columns needs {plan.n_bytes:,} bytes of memory for its "
-        f"2**{n_columns} states, and {n_bytes:,} bytes {limit}; leave out columns."
+    raise ValueError(_too_large(plan, n_bytes, limit))
+
+
+def _too_large(plan: SearchPlan, n_bytes: int, limit: str) -> str:
+    """Say what is missing, and what would make the search fit."""
+    others = f" with {plan.n_others} others as parents" if plan.n_others else ""
+    remedies = ["leave out columns"]
+    if plan.n_log_determinants is None and replace(plan, n_log_determinants=0).n_bytes <= n_bytes:
+        remedies.append("set max_parents, so that regressions on more columns are not needed")
+    else:
+        remedies.append(
+            "set tiers or forbidden_edges, so that not all columns may come before as well as "
+            "after each other"
+        )
+    return (
+        f"The exact search over {plan.n_columns} columns{others} needs {plan.n_bytes:,} bytes of "
+        f"memory for its 2**{plan.n_columns} states, and {n_bytes:,} bytes {limit}; "
+        f"{', or '.join(remedies)}."
     )

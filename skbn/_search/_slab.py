@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from queue import SimpleQueue
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,7 +9,7 @@ from skbn._memory import allocate
 from skbn._parallel import Threads
 from skbn._progress import Progress
 from skbn._search._best_sinks import extend_blocks
-from skbn._search._family_maxima import fill_blocks
+from skbn._search._families import Families
 from skbn._search._plan import SearchPlan
 from skbn._search._zeta import max_zeta
 from skbn._subsets import submasks_by_size
@@ -29,9 +26,7 @@ class Slab:
 
     Parameters
     ----------
-    log_det : ndarray of shape (2**m,), float64
-    tables : ndarray of shape (3, m + 1, width), float64
-        The criterion's tables, spread over `width` neighbouring sets.
+    families : Families
     plan : SearchPlan
     threads : Threads
     progress : Progress
@@ -44,33 +39,28 @@ class Slab:
 
     def __init__(
         self,
-        log_det: npt.NDArray[np.float64],
-        tables: npt.NDArray[np.float64],
+        families: Families,
         plan: SearchPlan,
         threads: Threads,
         progress: Progress,
     ) -> None:
-        self._log_det = log_det
-        self._criterion = tables
+        self._families = families
         self._plan = plan
         self._threads = threads
         self._progress = progress
         self._tables = allocate(plan.slab_size)
         sizes = [plan.table_size(child) for child in range(plan.n_columns)]
         self._starts = np.cumsum([0, *sizes])
-        shape = (2, 1 << plan.n_outer, 1 << plan.block_bits)
-        self._scratch: SimpleQueue[npt.NDArray[np.float64]] = SimpleQueue()
-        for _ in range(threads.n_threads):  # one for each, as to touch new memory takes time
-            self._scratch.put(allocate(math.prod(shape)).reshape(shape))
         self.best_local = np.empty(plan.n_columns)
 
     def fill(self, fixed: int) -> None:
         """Fill the tables for the sets with these outer columns, over the bits of a block."""
         work = self._plan.slab_work(fixed).fill
-        blocks = np.arange(self._plan.n_blocks)
-        parts = self._threads.split(blocks, work // _TASK)
-        for _ in self._threads.map(self._fill_blocks, [(fixed, part) for part in parts]):
-            self._progress.advance(work / len(parts))
+        shares = self._families.fill(
+            self._tables, self._starts, fixed, self._threads, work // _TASK
+        )
+        for share in shares:
+            self._progress.advance(work * share)
 
     def transform(self, fixed: int) -> None:
         """Transform the tables over the bits above those of a block."""
@@ -94,20 +84,6 @@ class Slab:
                 extend_blocks, [(best, self._tables, self._starts, *layout, part) for part in parts]
             ):
                 self._progress.advance(work * len(blocks) / plan.n_blocks / len(parts))
-
-    def _fill_blocks(self, fixed: int, blocks: npt.NDArray[np.int64]) -> None:
-        scratch = self._scratch.get()
-        fill_blocks(
-            self._log_det,
-            self._criterion,
-            self._plan.n_inner,
-            fixed,
-            blocks,
-            self._tables,
-            self._starts,
-            scratch,
-        )
-        self._scratch.put(scratch)
 
     def _transform_tables(self, children: npt.NDArray[np.int64]) -> None:
         for x in children:

@@ -1,0 +1,194 @@
+"""What is known of a network before the search: edges it must and must not have, and tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import networkx as nx
+
+from skbn._columns import column_number
+from skbn._subsets import mask_of, members_of
+
+__all__ = ["Constraints", "Group", "read_constraints"]
+
+Edge = tuple[int, int]
+
+
+class Group(NamedTuple):
+    """Columns that may come before as well as after each other, and all that may precede them.
+
+    Parameters
+    ----------
+    columns : list of int
+        Their order is for the search to find.
+    others : list of int
+        Columns of other groups that may be parents of some of these.
+    """
+
+    columns: list[int]
+    others: list[int]
+
+
+class Constraints(NamedTuple):
+    """What each column's parents may and must be.
+
+    Parameters
+    ----------
+    allowed, required : list of int
+        Masks of the columns that may, and that must, be among each column's parents. An
+        edge against an order that the required edges imply is not among the allowed.
+    max_parents : int
+        The largest number of parents.
+    """
+
+    allowed: list[int]
+    required: list[int]
+    max_parents: int
+
+    @property
+    def is_free(self) -> bool:
+        """Whether there is no constraint on edges."""
+        m = len(self.allowed)
+        return not any(self.required) and all(mask.bit_count() == m - 1 for mask in self.allowed)
+
+    @property
+    def groups(self) -> list[Group]:
+        """The strongly connected components of the edges that are allowed.
+
+        Between two of them edges point in one direction only, so that no cycle passes
+        through both: each is a search of its own, with the columns of the others among
+        the parents.
+        """
+        graph: nx.DiGraph = nx.DiGraph()
+        graph.add_nodes_from(range(len(self.allowed)))
+        graph.add_edges_from(
+            (p, x) for x, mask in enumerate(self.allowed) for p in members_of(mask)
+        )
+        groups = []
+        for component in sorted(map(sorted, nx.strongly_connected_components(graph))):
+            others = 0
+            for x in component:
+                others |= self.allowed[x]
+            groups.append(Group(component, members_of(others & ~mask_of(component))))
+        return groups
+
+
+def read_constraints(
+    columns: list[str | int],
+    *,
+    max_parents: int,
+    required_edges: Any = None,
+    forbidden_edges: Any = None,
+    tiers: Any = None,
+) -> Constraints:
+    """Return the constraints on the columns' parents.
+
+    Parameters
+    ----------
+    columns : list of str or int
+    max_parents : int
+    required_edges, forbidden_edges : iterable of (parent, child), networkx.DiGraph or None
+    tiers : iterable of iterables of columns, or None
+
+    Raises
+    ------
+    ValueError
+        If a column does not exist or is in no tier or in two, or if no network satisfies
+        all constraints, naming the edges in question.
+    TypeError
+        If something is not of one of these types.
+    """
+    m = len(columns)
+    required = _edges(columns, required_edges, "required_edges")
+    forbidden = _edges(columns, forbidden_edges, "forbidden_edges")
+    tier_of = _tiers(columns, tiers)
+    _check_consistency(columns, required, set(forbidden), tier_of, max_parents)
+    allowed = [(1 << m) - 1 ^ 1 << x for x in range(m)]
+    for parent, child in forbidden:
+        allowed[child] &= ~(1 << parent)
+    must = [0] * m
+    order: nx.DiGraph = nx.DiGraph(required)
+    for parent, child in required:
+        must[child] |= 1 << parent
+    for x in range(m):
+        allowed[x] &= ~mask_of(p for p in range(m) if tier_of[p] > tier_of[x])
+        if x in order:
+            allowed[x] &= ~mask_of(nx.descendants(order, x))
+        if must[x].bit_count() == max_parents:
+            allowed[x] = must[x]
+    return Constraints(allowed, must, max_parents)
+
+
+def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
+    """Return edges as pairs of column numbers."""
+    if edges is None:
+        return []
+    if isinstance(edges, nx.Graph):
+        if not edges.is_directed():
+            raise TypeError(f"{name} must be directed; give a networkx.DiGraph or a list of pairs.")
+        edges = edges.edges()
+    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        raise TypeError(
+            f"{name} must be a list of pairs (parent, child) or a networkx.DiGraph; got {edges!r}."
+        )
+    pairs = []
+    for edge in edges:
+        if isinstance(edge, str) or not isinstance(edge, Iterable) or len(ends := [*edge]) != 2:
+            raise TypeError(f"{name} must hold pairs (parent, child); got {edge!r}.")
+        parent, child = (column_number(columns, end) for end in ends)
+        if parent == child:
+            raise ValueError(f"{name} has an edge from column {ends[0]!r} to itself.")
+        pairs.append((parent, child))
+    return list(dict.fromkeys(pairs))
+
+
+def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
+    """Return the number of each column's tier."""
+    if tiers is None:
+        return [0] * len(columns)
+    if isinstance(tiers, str) or not isinstance(tiers, Iterable):
+        raise TypeError(f"tiers must be a list of lists of columns; got {tiers!r}.")
+    tier_of: dict[int, int] = {}
+    for number, tier in enumerate(tiers):
+        if isinstance(tier, str) or not isinstance(tier, Iterable):
+            raise TypeError(f"tiers must be a list of lists of columns; one of them is {tier!r}.")
+        for each in tier:
+            x = column_number(columns, each)
+            if x in tier_of:
+                raise ValueError(f"Column {each!r} is given twice in the tiers; leave one out.")
+            tier_of[x] = number
+    missing = [name for x, name in enumerate(columns) if x not in tier_of]
+    if missing:
+        raise ValueError(f"The columns {missing} are in no tier; add each to one.")
+    return [tier_of[x] for x in range(len(columns))]
+
+
+def _check_consistency(
+    columns: list[str | int],
+    required: list[Edge],
+    forbidden: set[Edge],
+    tier_of: list[int],
+    max_parents: int,
+) -> None:
+    for parent, child in required:
+        edge = f"The required edge {columns[parent]!r} -> {columns[child]!r}"
+        if (parent, child) in forbidden:
+            raise ValueError(f"{edge} is among the forbidden edges too; leave it out of one.")
+        if tier_of[parent] > tier_of[child]:
+            raise ValueError(
+                f"{edge} points from tier {tier_of[parent]} back to tier {tier_of[child]} (the "
+                "first is 0); leave it out or change the tiers."
+            )
+    order = nx.DiGraph(required)
+    if not nx.is_directed_acyclic_graph(order):
+        cycle = [columns[parent] for parent, _ in nx.find_cycle(order)]
+        arrows = " -> ".join(map(repr, [*cycle, cycle[0]]))
+        raise ValueError(f"The required edges have a cycle, {arrows}; leave out one of them.")
+    for x in order:
+        parents = [columns[p] for p in sorted(order.predecessors(x))]
+        if len(parents) > max_parents:
+            raise ValueError(
+                f"Column {columns[x]!r} has {len(parents)} required parents, {parents}, and "
+                f"max_parents={max_parents}; raise it or require fewer."
+            )

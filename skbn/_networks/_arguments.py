@@ -1,0 +1,73 @@
+"""Nodes, and values of nodes, as users name them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from skbn._networks._parameters import finite_number
+
+__all__ = ["named_nodes", "named_values"]
+
+
+def named_nodes(
+    value: Any, nodes: Sequence[Hashable], parameter: str
+) -> tuple[list[Hashable], bool]:
+    """Return the nodes that a node or a list of them names, and whether it was a single one.
+
+    Raises
+    ------
+    ValueError
+        If there is no such node, none is named, or one twice.
+
+    Examples
+    --------
+    >>> named_nodes("b", ["a", "b"], "target"), named_nodes(["b"], ["a", "b"], "target")
+    ((['b'], True), (['b'], False))
+    """
+    if _is_among(value, nodes):
+        return [value], True
+    is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+    chosen = list(value) if is_list else [value]
+    unknown = [node for node in chosen if not _is_among(node, nodes)]
+    if unknown:
+        raise ValueError(f"{parameter} must name nodes; {unknown[0]!r} is none of {list(nodes)}.")
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise ValueError(f"{parameter} must name nodes, each once; got {chosen}.")
+    return chosen, False
+
+
+def named_values(
+    values: Mapping[Hashable, float], nodes: Sequence[Hashable], parameter: str
+) -> dict[int, float]:
+    """Return the values of some nodes, by the nodes' numbers, in their order.
+
+    Raises
+    ------
+    TypeError
+        If they are given as anything but a dict.
+    ValueError
+        If there is no such node, or a value is no finite number.
+
+    Examples
+    --------
+    >>> named_values({"b": 2, "a": 1}, ["a", "b"], "evidence")
+    {0: 1.0, 1: 2.0}
+    """
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{parameter} must be a dict of nodes and values; got {values!r}.")
+    unknown = [node for node in values if not _is_among(node, nodes)]
+    if unknown:
+        raise ValueError(f"{parameter} must name nodes; {unknown[0]!r} is none of {list(nodes)}.")
+    return {
+        v: finite_number(values[node], f"The value of node {node!r} in {parameter}")
+        for v, node in enumerate(nodes)
+        if node in values
+    }
+
+
+def _is_among(value: Any, nodes: Sequence[Hashable]) -> bool:
+    try:
+        return value in frozenset(nodes)
+    except TypeError:  # what has no hash is no node
+        return False

@@ -1,0 +1,70 @@
+"""Acyclic graphs as users give them, and as lists of the masks of each node's parents."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import networkx as nx
+
+from skbn._subsets import mask_of, members_of
+
+__all__ = ["check_dag", "check_same_nodes", "dag_of", "parent_masks"]
+
+
+def check_dag(dag: Any, name: str = "dag") -> None:
+    """Raise unless this is an acyclic graph with nodes.
+
+    Raises
+    ------
+    TypeError
+        If it is no networkx.DiGraph, or a multigraph.
+    ValueError
+        If it has a cycle, or no node.
+    """
+    if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
+        raise TypeError(f"{name} must be a networkx.DiGraph; got {type(dag).__name__}.")
+    if not dag:
+        raise ValueError(f"{name} must have at least one node.")
+    if not nx.is_directed_acyclic_graph(dag):
+        cycle = [edge[0] for edge in nx.find_cycle(dag)]
+        raise ValueError(f"{name} must be acyclic; it has the cycle {cycle}.")
+
+
+def check_same_nodes(dag: nx.DiGraph, other: nx.DiGraph) -> None:
+    """Raise unless two graphs have the same nodes, in whatever order."""
+    missing = [node for node in dag if node not in other]
+    extra = [node for node in other if node not in dag]
+    if missing or extra:
+        lacks = [f"it lacks {missing}"] if missing else []
+        adds = [f"{extra} are none of the network's"] if extra else []
+        raise ValueError(f"other must have the network's nodes; {' and '.join(lacks + adds)}.")
+
+
+def parent_masks(dag: nx.DiGraph, nodes: Sequence[Hashable] | None = None) -> list[int]:
+    """Return the masks of each node's parents; bit v stands for the v-th of the nodes.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> parent_masks(nx.DiGraph([("a", "c"), ("b", "c")]), ["a", "b", "c"])
+    [0, 0, 3]
+    """
+    nodes = list(dag if nodes is None else nodes)
+    number = {node: v for v, node in enumerate(nodes)}
+    return [mask_of(number[parent] for parent in dag.predecessors(node)) for node in nodes]
+
+
+def dag_of(nodes: Sequence[Hashable], parents: list[int]) -> nx.DiGraph:
+    """Return the graph, without attributes, of the masks of each node's parents.
+
+    Examples
+    --------
+    >>> list(dag_of(["a", "b", "c"], [0, 0, 3]).edges)
+    [('a', 'c'), ('b', 'c')]
+    """
+    dag = nx.DiGraph()
+    dag.add_nodes_from(nodes)
+    for child, mask in enumerate(parents):
+        dag.add_edges_from((nodes[parent], nodes[child]) for parent in members_of(mask))
+    return dag

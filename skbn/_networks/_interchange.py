@@ -1,0 +1,193 @@
+"""Networks in other forms: JSON, Graphviz's DOT, pgmpy's models.
+
+Networks are graphs with the attributes intercept and noise_variance of nodes and weight
+of edges.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Mapping
+from importlib import import_module
+from numbers import Integral
+from typing import Any
+
+import networkx as nx
+
+from skbn._networks._dags import check_dag
+from skbn._networks._model import LinearGaussianModel
+from skbn._networks._parameters import finite_number
+
+__all__ = ["from_json", "from_pgmpy", "to_dot", "to_json", "to_pgmpy"]
+
+
+def to_json(dag: nx.DiGraph) -> str:
+    """Return a network as JSON, in networkx's node-link format.
+
+    Raises
+    ------
+    ValueError
+        If a node is neither a string nor an integer.
+    """
+    for node in dag:
+        if isinstance(node, bool) or not isinstance(node, (str, Integral)):
+            raise ValueError(
+                f"JSON keeps nodes that are strings or integers; got {node!r}. Rename it with "
+                "networkx.relabel_nodes."
+            )
+    # numpy's integers are none of JSON's.
+    return json.dumps(nx.node_link_data(dag, edges="edges"), default=int, allow_nan=False)
+
+
+def from_json(text: str) -> nx.DiGraph:
+    """Read a network from `to_json`'s text.
+
+    Raises
+    ------
+    TypeError
+        If the text is no string.
+    ValueError
+        Saying what is wrong with it.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a string; got {type(text).__name__}.")
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"text is not JSON: {error}.") from None
+    nodes, edges = (_list_in(data, key) for key in ("nodes", "edges"))
+    if data.get("directed") is not True or data.get("multigraph") is not False:
+        raise ValueError('text must hold a graph with "directed": true and "multigraph": false.')
+    dag = nx.DiGraph()
+    for node in nodes:
+        name = _name_in(node, "id", "a node")
+        if name in dag:
+            raise ValueError(f"text has the node {name!r} twice.")
+        dag.add_node(name, **_chosen(node, "intercept", "noise_variance"))
+    for edge in edges:
+        ends = [_name_in(edge, key, "an edge") for key in ("source", "target")]
+        unknown = [end for end in ends if end not in dag]
+        if unknown:
+            raise ValueError(f"text has an edge {ends[0]!r} -> {ends[1]!r}, but no {unknown[0]!r}.")
+        if dag.has_edge(*ends):
+            raise ValueError(f"text has the edge {ends[0]!r} -> {ends[1]!r} twice.")
+        dag.add_edge(*ends, **_chosen(edge, "weight"))
+    check_dag(dag, "the graph in text")
+    return LinearGaussianModel.from_dag(dag).to_dag()
+
+
+def _chosen(data: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: data[key] for key in keys if key in data}
+
+
+def _list_in(data: Any, key: str) -> list[Any]:
+    values = data.get(key) if isinstance(data, dict) else None
+    if not isinstance(values, list):
+        raise ValueError(f"text must hold an object with a list {key!r}, as to_json writes it.")
+    return values
+
+
+def _name_in(data: Any, key: str, owner: str) -> str | int:
+    name = data.get(key) if isinstance(data, dict) else None
+    if isinstance(name, bool) or not isinstance(name, (str, int)):
+        raise ValueError(
+            f"text has {owner} whose {key!r} is no string or integer: {json.dumps(data)[:80]}."
+        )
+    return name
+
+
+def to_dot(dag: nx.DiGraph) -> str:
+    """Return a network in Graphviz's DOT language, the weights as the edges' labels.
+
+    Raises
+    ------
+    ValueError
+        If two nodes have the same text.
+    """
+    texts: dict[str, Hashable] = {}
+    for node in dag:
+        if str(node) in texts:
+            raise ValueError(
+                f"The nodes {texts[str(node)]!r} and {node!r} have the same text. Rename one with "
+                "networkx.relabel_nodes."
+            )
+        texts[str(node)] = node
+    lines = [f"  {_quoted(node)};" for node in dag]
+    lines += [
+        f'  {_quoted(a)} -> {_quoted(b)} [label="{weight:.3g}"];'
+        for a, b, weight in dag.edges(data="weight")
+    ]
+    return "\n".join(["digraph {", *lines, "}"])
+
+
+def _quoted(node: Hashable) -> str:
+    text = str(node)
+    for character, escaped in (("\\", r"\\"), ('"', r"\""), ("\n", r"\n")):
+        text = text.replace(character, escaped)
+    return f'"{text}"'
+
+
+def to_pgmpy(dag: nx.DiGraph) -> Any:
+    """Return a network as pgmpy's LinearGaussianBayesianNetwork.
+
+    Raises
+    ------
+    ImportError
+        If pgmpy is not installed.
+    """
+    model = _pgmpy("models").LinearGaussianBayesianNetwork()
+    model.add_nodes_from(dag)
+    model.add_edges_from(dag.edges)
+    conditional = _pgmpy("factors.continuous").LinearGaussianCPD
+    for node, data in dag.nodes(data=True):
+        parents = list(dag.predecessors(node))
+        beta = [data["intercept"], *(dag.edges[parent, node]["weight"] for parent in parents)]
+        model.add_cpds(conditional(node, beta, math.sqrt(data["noise_variance"]), parents))
+    return model
+
+
+def from_pgmpy(model: Any) -> nx.DiGraph:
+    """Read a network from pgmpy's LinearGaussianBayesianNetwork.
+
+    Raises
+    ------
+    ImportError
+        If pgmpy is not installed.
+    TypeError
+        If it is another model.
+    ValueError
+        Naming the node whose conditional distribution is missing or does not fit.
+    """
+    if not isinstance(model, _pgmpy("models").LinearGaussianBayesianNetwork):
+        raise TypeError(
+            f"model must be a pgmpy LinearGaussianBayesianNetwork; got {type(model).__name__}."
+        )
+    distributions: Mapping[Hashable, Any] = {cpd.variable: cpd for cpd in model.cpds}
+    dag = nx.DiGraph()
+    dag.add_nodes_from(model)
+    for node in model:
+        if node not in distributions:
+            raise ValueError(f"model has no CPD of node {node!r}; add one, or fit the model.")
+        cpd = distributions[node]
+        parents, beta = list(cpd.evidence), list(cpd.beta)
+        if set(parents) != set(model.predecessors(node)) or len(beta) != len(parents) + 1:
+            raise ValueError(
+                f"The CPD of node {node!r} must have a coefficient for each of its parents "
+                f"{list(model.predecessors(node))} and one before them; it has {beta} for "
+                f"{parents}."
+            )
+        deviation = finite_number(cpd.std, f"std of node {node!r}")
+        if deviation < 0:
+            raise ValueError(f"std of node {node!r} must not be negative; got {deviation!r}.")
+        dag.add_node(node, intercept=beta[0], noise_variance=deviation * deviation)
+        dag.add_weighted_edges_from((p, node, w) for p, w in zip(parents, beta[1:], strict=True))
+    check_dag(dag, "model")
+    return LinearGaussianModel.from_dag(dag).to_dag()
+
+
+def _pgmpy(module: str) -> Any:
+    try:
+        return import_module(f"pgmpy.{module}")
+    except ImportError as error:
+        raise ImportError(f"This needs pgmpy: pip install pgmpy ({error}).") from error

@@ -1,0 +1,180 @@
+"""The joint Gaussian of a network, in arrays: its factor, density, interventions.
+
+Each node is a linear function of its parents plus independent Gaussian noise:
+``x_j = intercept_j + sum_i x_i coef_ij + noise_j``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Self
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from skbn._networks._dags import dag_of, parent_masks
+from skbn._networks._parameters import NetworkParameters, attribute
+
+__all__ = ["LinearGaussianModel", "is_parametrised"]
+
+
+@dataclass(frozen=True)
+class LinearGaussianModel:
+    """A network of m nodes and its parameters, in node order.
+
+    Parameters
+    ----------
+    nodes : list of m hashables
+    parents : list of m int
+        The masks of each node's parents.
+    coef : ndarray of shape (m, m)
+        ``coef[i, j]`` is the weight of the edge i -> j, 0 where there is none.
+    intercept, mean, noise_variance : ndarray of shape (m,)
+        The mean is kept beside the intercepts: differences from it have all digits
+        where a mean is far from 0.
+    """
+
+    nodes: list[Hashable]
+    parents: list[int]
+    coef: npt.NDArray[np.float64]
+    intercept: npt.NDArray[np.float64]
+    mean: npt.NDArray[np.float64]
+    noise_variance: npt.NDArray[np.float64]
+
+    @classmethod
+    def from_estimates(
+        cls, nodes: list[Hashable], parents: list[int], parameters: NetworkParameters
+    ) -> Self:
+        """Complete estimates by the intercepts."""
+        coef, mean, noise_variance = parameters
+        return cls(nodes, parents, coef, mean - mean @ coef, mean, noise_variance)
+
+    @classmethod
+    def from_dag(cls, dag: nx.DiGraph) -> Self:
+        """Read an acyclic graph's attributes.
+
+        Raises
+        ------
+        ValueError
+            Naming the node or the edge: if one is missing, is no finite number, or is a
+            negative variance.
+        """
+        nodes = list(dag)
+        number = {node: v for v, node in enumerate(nodes)}
+        intercept, noise_variance = np.empty(len(nodes)), np.empty(len(nodes))
+        for node, data in dag.nodes(data=True):
+            intercept[number[node]] = attribute(data, "intercept", f"node {node!r}")
+            variance = attribute(data, "noise_variance", f"node {node!r}")
+            if variance < 0:
+                raise ValueError(
+                    f"noise_variance of node {node!r} must not be negative; got {variance!r}."
+                )
+            noise_variance[number[node]] = variance
+        coef = np.zeros((len(nodes), len(nodes)))
+        for a, b, data in dag.edges(data=True):
+            coef[number[a], number[b]] = attribute(data, "weight", f"edge {a!r} -> {b!r}")
+        parents = parent_masks(dag)
+        mean = _propagate(intercept, coef, _causal_order(nodes, parents))
+        _require_finite(mean, nodes)
+        return cls(nodes, parents, coef, intercept, mean, noise_variance)
+
+    def to_dag(self) -> nx.DiGraph:
+        """Return the graph with the parameters as attributes, nodes in their order."""
+        dag = dag_of(self.nodes, self.parents)
+        for v, node in enumerate(self.nodes):
+            dag.nodes[node]["intercept"] = float(self.intercept[v])
+            dag.nodes[node]["noise_variance"] = float(self.noise_variance[v])
+        number = {node: v for v, node in enumerate(self.nodes)}
+        for a, b, data in dag.edges(data=True):
+            data["weight"] = float(self.coef[number[a], number[b]])
+        return dag
+
+    def factor(self) -> npt.NDArray[np.float64]:
+        """Return the matrix that turns rows of standard noise into rows about the mean.
+
+        ``F = diag(sqrt(noise_variance)) (I - coef)^-1``, and the covariance is F'F.
+        """
+        order = _causal_order(self.nodes, self.parents)
+        # Column by column in the units of the columns, so that hard units overflow nothing.
+        factor = _propagate(np.diag(np.sqrt(self.noise_variance)), self.coef, order)
+        _require_finite(factor, self.nodes)
+        return factor
+
+    def covariance(self) -> npt.NDArray[np.float64]:
+        """Return the joint covariance, shape (m, m)."""
+        factor = self.factor()
+        with np.errstate(over="ignore"):
+            covariance = factor.T @ factor
+        _require_finite(covariance, self.nodes)
+        return np.asarray(covariance)
+
+    def log_density(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return the log density of each row, shape (n,), in nats.
+
+        Raises
+        ------
+        ValueError
+            If a node has no noise.
+        """
+        for node, variance in zip(self.nodes, self.noise_variance, strict=True):
+            if variance == 0:
+                raise ValueError(
+                    f"Node {node!r} has no noise, so that the network has no density: rows lie in "
+                    "a subspace. Use mean_ and covariance_, sample or condition."
+                )
+        with np.errstate(over="ignore", invalid="ignore"):
+            centred = rows - self.mean
+            residual = centred - centred @ self.coef
+            squares = ((residual / np.sqrt(self.noise_variance)) ** 2).sum(axis=1)
+        # A row out of all proportion has log density -inf.
+        squares[np.isnan(squares)] = np.inf
+        log_scale = (np.log(2 * np.pi) + np.log(self.noise_variance)).sum()
+        return np.asarray(-0.5 * (squares + log_scale))
+
+    def do(self, values: dict[int, float]) -> Self:
+        """Return the model whose nodes of these numbers are cut off and set to the values."""
+        held = list(values)
+        parents = [0 if v in values else mask for v, mask in enumerate(self.parents)]
+        coef, intercept = self.coef.copy(), self.intercept.copy()
+        noise_variance, shift = self.noise_variance.copy(), np.zeros(len(parents))
+        coef[:, held] = 0
+        noise_variance[held] = 0
+        intercept[held] = list(values.values())
+        shift[held] = intercept[held] - self.mean[held]
+        mean = self.mean + _propagate(shift, coef, _causal_order(self.nodes, parents))
+        mean[held] = intercept[held]
+        _require_finite(mean, self.nodes)
+        return type(self)(self.nodes, parents, coef, intercept, mean, noise_variance)
+
+
+def is_parametrised(dag: nx.DiGraph) -> bool:
+    """Whether a graph carries any parameter, be they complete or not."""
+    return any(
+        "intercept" in data or "noise_variance" in data for _, data in dag.nodes(data=True)
+    ) or any("weight" in data for _, _, data in dag.edges(data=True))
+
+
+def _causal_order(nodes: list[Hashable], parents: list[int]) -> list[int]:
+    return list(nx.topological_sort(dag_of(range(len(nodes)), parents)))
+
+
+def _propagate(
+    own: npt.NDArray[np.float64], coef: npt.NDArray[np.float64], order: list[int]
+) -> npt.NDArray[np.float64]:
+    """Solve ``x = own + x @ coef``, of shape (m,) or (k, m), parents before children."""
+    x = own.copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for v in order:
+            x[..., v] += x @ coef[:, v]
+    return x
+
+
+def _require_finite(x: npt.NDArray[np.float64], nodes: list[Hashable]) -> None:
+    for node, values in zip(nodes, x.T, strict=True):
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"The mean or the variance of node {node!r} is out of float64's range. Measure "
+                "the nodes in other units."
+            )

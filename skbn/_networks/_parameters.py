@@ -1,0 +1,106 @@
+"""A network's parameters: estimates from a table's statistics, numbers from a graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._scores._statistics import SampleStatistics
+from skbn._subsets import members_of
+
+__all__ = ["NetworkParameters", "attribute", "estimate_parameters", "finite_number"]
+
+
+class NetworkParameters(NamedTuple):
+    """The parameters of a network of m columns.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (m, m)
+        ``coef[i, j]`` is the weight of the edge i -> j, 0 where there is none.
+    mean : ndarray of shape (m,)
+        The intercepts are ``mean - mean @ coef``.
+    noise_variance : ndarray of shape (m,)
+    """
+
+    coef: npt.NDArray[np.float64]
+    mean: npt.NDArray[np.float64]
+    noise_variance: npt.NDArray[np.float64]
+
+
+def estimate_parameters(
+    statistics: SampleStatistics,
+    parents: list[int],
+    names: Sequence[Any],
+    divisors: npt.NDArray[np.float64] | None = None,
+) -> NetworkParameters:
+    """Return the least-squares parameters of a network, given its parents' masks.
+
+    Parameters
+    ----------
+    statistics : SampleStatistics
+    parents : list of m int
+    names : sequence of length m
+        What to call the columns in errors.
+    divisors : ndarray of shape (m,), optional
+        Of a child with l parents, the noise's variance is the residual sum of squares
+        divided by ``divisors[l]``; by default by n, which maximises the likelihood.
+
+    Raises
+    ------
+    ValueError
+        If the variance of a column's noise is below what float64 holds.
+    """
+    m = len(parents)
+    coef = np.zeros((m, m))
+    noise_variance = np.empty(m)
+    for child, mask in enumerate(parents):
+        members = members_of(mask)
+        regression = statistics.regression(child, members)
+        divisor = statistics.n_samples if divisors is None else divisors[len(members)]
+        coef[members, child] = regression.coefficients
+        noise_variance[child] = regression.residual_sum_of_squares / divisor
+        if noise_variance[child] < np.finfo(np.float64).tiny:
+            raise ValueError(
+                f"Column {names[child]!r} has noise of a variance below float64's range. Measure "
+                "it in smaller units."
+            )
+    return NetworkParameters(coef, statistics.mean.copy(), noise_variance)
+
+
+def attribute(data: Mapping[str, Any], key: str, owner: str) -> float:
+    """Return a finite number among the attributes of a node or an edge.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if key not in data:
+        raise ValueError(
+            f"{owner} has no attribute {key}. Give each node an intercept and a noise_variance and "
+            "each edge a weight."
+        )
+    return finite_number(data[key], f"{key} of {owner}")
+
+
+def finite_number(value: Any, name: str) -> float:
+    """Return a number as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, or not a finite one.
+    """
+    try:
+        number = float(value) if isinstance(value, Real) else math.nan
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be a finite number; got {value!r}.")
+    return number

@@ -1,0 +1,185 @@
+"""What follows from a network's graph alone, whatever its parameters are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import networkx as nx
+
+from skbn._networks import _equivalence
+from skbn._networks._dags import check_dag, check_same_nodes
+
+__all__ = ["StructureMixin"]
+
+
+class StructureMixin:
+    """Equivalence, distances and neighbourhoods, for a network that has `_structure`."""
+
+    def _structure(self) -> nx.DiGraph:
+        """Return the graph, checked and without attributes."""
+        raise NotImplementedError
+
+    def cpdag(self) -> nx.DiGraph:
+        """Return the graph of the network's equivalence class, its CPDAG.
+
+        Returns
+        -------
+        cpdag : networkx.DiGraph
+            One edge for each pair that is joined, with the attribute `undirected`: True
+            if some equivalent network has it reversed. Such edges point as in the
+            canonical member of the class, so that the graph is acyclic. Equivalent
+            networks with the same nodes in the same order have equal graphs.
+
+        Notes
+        -----
+        The completed partially directed acyclic graph of Chickering (2002), "Learning
+        equivalence classes of Bayesian-network structures".
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("b", "a"), ("b", "c")]))
+        >>> list(network.cpdag().edges(data="undirected"))
+        [('b', 'a', True), ('b', 'c', True)]
+        """
+        return _equivalence.cpdag(self._structure())
+
+    def is_equivalent(self, other: StructureMixin | nx.DiGraph) -> bool:
+        """Whether another network states the same independences.
+
+        Parameters
+        ----------
+        other : GaussianBayesianNetwork or networkx.DiGraph
+            On the same nodes, in any order.
+
+        Returns
+        -------
+        is_equivalent : bool
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `other` is no acyclic graph on these nodes.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+        >>> network.is_equivalent(nx.DiGraph([("c", "b"), ("b", "a")]))
+        True
+        >>> network.is_equivalent(nx.DiGraph([("a", "b"), ("c", "b")]))
+        False
+        """
+        dag = self._structure()
+        return _equivalence.is_equivalent(dag, _structure_of(other, dag))
+
+    def structural_hamming_distance(
+        self, other: StructureMixin | nx.DiGraph, *, cpdag: bool = False
+    ) -> int:
+        """Return how many pairs of nodes another network joins differently.
+
+        An edge that is missing, extra or reversed counts 1.
+
+        Parameters
+        ----------
+        other : GaussianBayesianNetwork or networkx.DiGraph
+            On the same nodes, in any order.
+        cpdag : bool, default=False
+            Whether to compare the equivalence classes, as `cpdag` gives them, instead:
+            then an edge that is undirected in one and directed in the other counts 1.
+
+        Returns
+        -------
+        distance : int
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `other` is no acyclic graph on these nodes.
+
+        Notes
+        -----
+        Tsamardinos, Brown & Aliferis (2006), "The max-min hill-climbing Bayesian network
+        structure learning algorithm", who compare equivalence classes.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+        >>> other = nx.DiGraph([("b", "a"), ("b", "c"), ("a", "c")])
+        >>> network.structural_hamming_distance(other)
+        2
+        >>> network.structural_hamming_distance(other, cpdag=True)
+        1
+        """
+        dag = self._structure()
+        return _equivalence.structural_hamming_distance(dag, _structure_of(other, dag), cpdag=cpdag)
+
+    def moral_graph(self) -> nx.Graph:
+        """Return the undirected graph that joins each node to its Markov blanket.
+
+        Returns
+        -------
+        moral_graph : networkx.Graph
+
+        Notes
+        -----
+        Lauritzen & Spiegelhalter (1988), "Local computations with probabilities on
+        graphical structures and their application to expert systems".
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c")]))
+        >>> network.moral_graph().has_edge("a", "b")
+        True
+        """
+        return nx.moral_graph(self._structure())
+
+    def markov_blanket(self, node: Hashable) -> list[Hashable]:
+        """Return the nodes that separate a node from all others.
+
+        Parameters
+        ----------
+        node : a node of the network
+
+        Returns
+        -------
+        markov_blanket : list of nodes
+            Its parents, its children and their other parents, in node order.
+
+        Raises
+        ------
+        ValueError
+            If there is no such node.
+
+        Notes
+        -----
+        Pearl (1988), "Probabilistic reasoning in intelligent systems", section 3.3.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph([("a", "c"), ("b", "c"), ("c", "d")])
+        >>> GaussianBayesianNetwork(dag).markov_blanket("a")
+        ['c', 'b']
+        """
+        moral_graph = self.moral_graph()
+        if node not in moral_graph:
+            raise ValueError(f"There is no node {node!r}; the nodes are {list(moral_graph)}.")
+        return [other for other in moral_graph if other in moral_graph[node]]
+
+
+def _structure_of(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
+    """Return another network's graph, checked to have the nodes of this one."""
+    if isinstance(other, StructureMixin):
+        other = other._structure()
+    check_dag(other, "other")
+    check_same_nodes(dag, other)
+    return other

@@ -1,0 +1,146 @@
+"""Tables whose columns are a network's nodes: by name in a data frame, else by position."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_array
+
+from skbn._scores._local_scores import LocalScores
+from skbn._validation import (
+    _columns_of_other_types,
+    _reject_non_finite,
+    _reject_non_numbers,
+    _reject_other_containers,
+    _reject_repeated_names,
+)
+
+__all__ = ["like_pandas", "read_columns", "read_given_columns"]
+
+
+def read_columns(
+    X: Any,
+    wanted: Sequence[Hashable],
+    columns: Sequence[Hashable],
+    remedy: str = "Give these columns, or a data frame whose columns have the nodes' names.",
+) -> npt.NDArray[np.float64]:
+    """Return some of a table's columns, in the order in which they are wanted.
+
+    Parameters
+    ----------
+    X : array-like, data frame or LocalScores
+        Other columns than those wanted may hold anything.
+    wanted : sequence of k nodes
+    columns : sequence of nodes
+        What the columns stand for if they have no names.
+    remedy : str, optional
+        What an error advises if there are not as many.
+
+    Returns
+    -------
+    rows : ndarray of shape (n, k), float64
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the columns: if some are missing, or hold what is not a finite number.
+    """
+    names = _column_names(X)
+    if names is not None:
+        missing = [node for node in wanted if node not in names]
+        if missing:
+            raise ValueError(
+                f"X has no columns {missing}; its columns are {names}. Rename them to the nodes, "
+                "or give an array with the columns in the nodes' order."
+            )
+    if names is None or isinstance(X, LocalScores):
+        table = _numbers_of(np.asarray(X) if isinstance(X, LocalScores) else X, columns, remedy)
+        names = list(columns) if names is None else names
+        table = table[:, [names.index(node) for node in wanted]]
+    else:
+        table = X[list(wanted)]
+    for column, values in _columns_of_other_types(table):
+        _reject_non_numbers(column if hasattr(table, "columns") else wanted[column], values)
+    rows = check_array(table, dtype=np.float64, ensure_all_finite=False, input_name="X")
+    for node, values in zip(wanted, rows.T, strict=True):
+        _reject_non_finite(node, values)
+    return np.asarray(rows)
+
+
+def read_given_columns(
+    X: Any,
+    given: list[Hashable] | None,
+    target: list[Hashable],
+    nodes: list[Hashable],
+) -> tuple[npt.NDArray[np.float64], list[Hashable]]:
+    """Return a table's columns to predict from, and which nodes they are.
+
+    Parameters
+    ----------
+    X : array-like, data frame or LocalScores
+    given : list of nodes, or None
+        By default the named columns that are nodes, or all nodes; but no target.
+    target, nodes : list of nodes
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `read_columns`; if no column is left, or one is a target.
+    """
+    if given is not None:
+        both = [node for node in given if node in target]
+        if both:
+            raise ValueError(f"The nodes {both} are both in given and in target.")
+        return read_columns(X, given, given), given
+    names = _column_names(X)
+    given = [node for node in nodes if node not in target and (names is None or node in names)]
+    if not given:
+        raise ValueError(
+            f"No node is left to predict from: the nodes are {nodes}, the target {target}, and the "
+            f"columns of X {nodes if names is None else names}."
+        )
+    remedy = "Give these columns, or name those that X has in given."
+    return read_columns(X, given, nodes, remedy), given
+
+
+def like_pandas(
+    values: npt.NDArray[np.float64], X: Any, target: list[Hashable], is_single: bool
+) -> Any:
+    """Return values of shape (n, k) as X is: for a pandas data frame, with its index.
+
+    A single column comes as a vector, or as a Series.
+    """
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        return values[:, 0] if is_single else values
+    if is_single:
+        return pandas.Series(values[:, 0], index=X.index, name=target[0])
+    names = pandas.Index(target, tupleize_cols=False)
+    return pandas.DataFrame(values, index=X.index, columns=names)
+
+
+def _column_names(X: Any) -> list[Hashable] | None:
+    """Return the names of a table's columns; None if they have none."""
+    if isinstance(X, LocalScores):
+        return X.columns if hasattr(X, "feature_names_in_") else None  # type: ignore[return-value]
+    _reject_other_containers(X)
+    _reject_repeated_names(X)
+    return list(X.columns) if hasattr(X, "columns") else None
+
+
+def _numbers_of(X: Any, columns: Sequence[Hashable], remedy: str) -> npt.NDArray[Any]:
+    """Return an array of one column for each of these."""
+    try:
+        table = np.asarray(X, dtype=None if isinstance(X, np.ndarray) else object)
+    except ValueError:
+        raise ValueError("X must be a table; its rows are of different lengths.") from None
+    if table.ndim != 2 or table.shape[1] != len(columns):
+        raise ValueError(
+            f"X must be of shape (n, {len(columns)}), its columns standing for {list(columns)}; "
+            f"got the shape {table.shape}. {remedy}"
+        )
+    return table

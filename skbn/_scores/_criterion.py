@@ -1,0 +1,240 @@
+"""What a criterion is: the worth of a family, by its likelihood and its number of parents.
+
+A criterion is three tables over the number l of parents, which define the local
+score of a child x with parents P as ``c[l] + a0[l] * L[P] + a1[l] * L[P + x]``,
+where L holds the log-determinants of all subsets of the columns. Nothing that
+searches needs to know more of it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+__all__ = [
+    "Criterion",
+    "InformationCriterion",
+    "Prior",
+    "criterion_tables",
+    "is_scale_free",
+    "is_score_equivalent",
+]
+
+
+class Prior(NamedTuple):
+    """What is known before the first row, as rows that are added to the table's.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (k, m)
+        Stacked under the centred rows of the table.
+    mean : ndarray of shape (m,)
+        What the columns' means are estimated to be, table and prior together.
+    """
+
+    rows: npt.NDArray[np.float64]
+    mean: npt.NDArray[np.float64]
+
+
+class Criterion(BaseEstimator):
+    """What the families of a network are worth; derive from it to make your own.
+
+    A network's score is the sum of its families' local scores. That of a child x
+    with a set P of l parents is ``c[l] + a0[l] * L[P] + a1[l] * L[P + x]`` nats,
+    where ``L[S] = log det(Z'Z)`` for the centred columns Z in S. The residual sum of
+    squares of x on P is ``exp(L[P + x] - L[P])``.
+
+    A derived class defines `tables`. One that is a log-likelihood less a cost for
+    each parameter derives from `InformationCriterion` instead and defines its cost.
+
+    See Also
+    --------
+    InformationCriterion : The log-likelihood less a cost for each parameter.
+
+    Examples
+    --------
+    By how many nats the likelihood exceeds that of independent columns, up to a constant,
+    less three nats for each edge:
+
+    >>> import numpy as np
+    >>> from skbn import Criterion, GaussianBNLearner
+    >>> class ThreeNatsAnEdge(Criterion):
+    ...     def tables(self, n_samples, m):
+    ...         n_parents = np.arange(m)
+    ...         half_n = np.full(m, n_samples / 2)
+    ...         return np.array([-3.0 * n_parents, half_n, -half_n])
+    >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+    >>> GaussianBNLearner(ThreeNatsAnEdge()).fit(rows).dag_.number_of_edges()
+    0
+    """
+
+    @abstractmethod
+    def tables(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+        """Return c, a0 and a1 as the rows of an array of shape (3, m).
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows of the table.
+        m : int
+            Number of its columns. A child has from 0 to m - 1 parents.
+
+        Returns
+        -------
+        tables : ndarray of shape (3, m), float64
+            Finite, except that c may be -inf for numbers of parents that are ruled out.
+        """
+
+    def prior(
+        self,
+        n_samples: int,
+        mean: npt.NDArray[np.float64],
+    ) -> Prior | None:
+        """Return rows to be stacked under the centred table; by default none.
+
+        With them no likelihood is unbounded, however few rows there are.
+
+        Parameters
+        ----------
+        n_samples : int
+        mean : ndarray of shape (m,)
+            The means of the table's columns.
+        """
+        return None
+
+    def noise_divisors(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+        """Return by what a child's residual sum of squares is divided to estimate its noise.
+
+        Returns
+        -------
+        divisors : ndarray of shape (m,), float64
+            By the number of parents; n for the maximum-likelihood estimate.
+        """
+        return np.full(m, float(n_samples))
+
+
+class InformationCriterion(Criterion):
+    """The maximised log-likelihood less a cost for each parameter; derive to make your own.
+
+    With n rows, the residual sum of squares RSS of the child's regression on its l
+    parents, and ``complexity(n, m)[l]`` of the derived class, in nats::
+
+        -n/2 * (log(2 pi RSS / n) + 1) - penalty * complexity[l]
+
+    The `penalty` is that of the estimator which is given the criterion.
+
+    Parameters
+    ----------
+    unbiased_variance : bool, default=False
+        Whether the likelihood is that of noise of variance ``RSS / (n - l - 1)``, which
+        is not the maximum: ``-n/2 * log(2 pi RSS / (n - l - 1)) - (n - l - 1) / 2``. So it
+        is in R's bnlearn ("loglik-g", "aic-g", "bic-g", "ebic-g"). The difference,
+        ``n/2 * log((n - l - 1) / n) + (l + 1) / 2``, depends on l alone.
+
+    Examples
+    --------
+    The criterion of Hannan & Quinn (1979):
+
+    >>> import numpy as np
+    >>> from skbn import GaussianBNLearner, InformationCriterion
+    >>> class HannanQuinn(InformationCriterion):
+    ...     def complexity(self, n_samples, m):
+    ...         n_parameters = np.arange(m) + 2
+    ...         return n_parameters * np.log(np.log(n_samples))
+    >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+    >>> GaussianBNLearner(HannanQuinn(), penalty=1.5).fit(rows).criterion_
+    HannanQuinn()
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"unbiased_variance": ["boolean"]}
+
+    def __init__(self, *, unbiased_variance: bool = False) -> None:
+        self.unbiased_variance = unbiased_variance
+
+    @abstractmethod
+    def complexity(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+        """Return the cost of a child with 0, ..., m - 1 parents, shape (m,), in nats.
+
+        The parameters of a child with l parents are l coefficients, the intercept and
+        the noise's variance: l + 2.
+        """
+
+    def tables(self, n_samples: int, m: int, penalty: float = 1.0) -> npt.NDArray[np.float64]:
+        """Return c, a0 and a1 as the rows of an array of shape (3, m).
+
+        Parameters
+        ----------
+        n_samples, m : int
+            Numbers of rows and of columns.
+        penalty : float, default=1.0
+            Multiplies the complexity.
+        """
+        self._validate_params()
+        half_n = n_samples / 2
+        divisors = self.noise_divisors(n_samples, m)
+        # With as many coefficients as rows there is no noise, whose variance could be estimated.
+        log_divisors = np.log(divisors, where=divisors > 0, out=np.full(m, -np.inf))
+        constant = half_n * (log_divisors - math.log(2 * math.pi)) - divisors / 2
+        if penalty > 0:
+            constant = constant - penalty * np.asarray(self.complexity(n_samples, m))
+        return np.array([constant, np.full(m, half_n), np.full(m, -half_n)])
+
+    def noise_divisors(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+        """Return n, or n - l - 1 for the unbiased estimate, by the number l of parents."""
+        n_coefficients = np.arange(1, m + 1) if self.unbiased_variance else np.zeros(m)
+        return n_samples - n_coefficients.astype(np.float64)
+
+
+def criterion_tables(
+    criterion: Criterion, penalty: float, n_samples: int, m: int, max_parents: int
+) -> npt.NDArray[np.float64]:
+    """Return a criterion's tables, checked, with -inf in c beyond `max_parents`.
+
+    Raises
+    ------
+    ValueError
+        If they have another shape or hold NaN; if there is no complexity for the
+        penalty to multiply.
+    """
+    name = type(criterion).__name__
+    if isinstance(criterion, InformationCriterion):
+        tables = criterion.tables(n_samples, m, penalty)
+    elif penalty == 1:
+        tables = criterion.tables(n_samples, m)
+    else:
+        raise ValueError(
+            f"penalty={penalty!r} was asked for, but {name} has no complexity term that it could "
+            "multiply. Leave the penalty at 1."
+        )
+    tables = np.array(tables, dtype=np.float64)
+    if tables.shape != (3, m):
+        raise ValueError(
+            f"{name}.tables({n_samples}, {m}) must return an array of shape (3, {m}); its shape is "
+            f"{tables.shape}."
+        )
+    if np.isnan(tables).any() or (tables[0] == np.inf).any() or np.isinf(tables[1:]).any():
+        raise ValueError(
+            f"{name}.tables({n_samples}, {m}) must be finite, except for -inf in its first row; "
+            f"got {tables.tolist()}."
+        )
+    tables[0, max_parents + 1 :] = -np.inf
+    return tables
+
+
+def is_scale_free(tables: npt.NDArray[np.float64]) -> bool:
+    """Whether a column's unit adds a constant to all its local scores, whatever its parents."""
+    return bool((tables[1] == -tables[2, 0]).all() and (tables[2] == tables[2, 0]).all())
+
+
+def is_score_equivalent(tables: npt.NDArray[np.float64]) -> bool:
+    """Whether networks that imply the same independences have the same score.
+
+    Reversing an edge between columns with the same other parents exchanges their numbers
+    of parents, so that c cancels; what remains is the set of these parents and one column.
+    """
+    return bool((tables[2, :-1] == -tables[1, 1:]).all())

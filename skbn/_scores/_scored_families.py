@@ -1,0 +1,214 @@
+"""What there is to ask of the scores of families, however they came about."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+
+from skbn._columns import column_number, parents_in
+from skbn._scores._families import Listed, Scored
+from skbn._scores._jkl import write_jkl
+
+__all__ = ["ScoredFamilies", "ScoredParents"]
+
+
+class ScoredParents(NamedTuple):
+    """A set of parents and what it is worth to a child.
+
+    Parameters
+    ----------
+    parents : list of str or int
+        Columns, by name if they have names.
+    score : float
+        The family's local score, in nats.
+    difference : float
+        The score less that of the best parents; not positive.
+    """
+
+    parents: list[str | int]
+    score: float
+    difference: float
+
+
+class ScoredFamilies(ABC):
+    """The local scores of families: of each child, with sets of parents."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> list[str | int]:
+        """The columns' names, or their numbers if they have none."""
+
+    @abstractmethod
+    def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
+        """Return the local score of a family, in nats; larger is better."""
+
+    @abstractmethod
+    def _scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
+        """Yield the scores of the families with parents among the candidates, in pieces."""
+
+    @abstractmethod
+    def undominated(self, child: int) -> Listed:
+        """Return the families of a child that score higher than all with fewer of their parents."""
+
+    def best_parents(
+        self, child: str | int, candidates: Iterable[str | int] | None = None
+    ) -> list[str | int]:
+        """Return the parents with which a child has its highest local score.
+
+        Parameters
+        ----------
+        child : str or int
+            A column, by name or number.
+        candidates : iterable of str or int, optional
+            The columns that may be parents; by default all others.
+
+        Returns
+        -------
+        parents : list of str or int
+            In column order. Of sets with the same score, one of the fewest columns, and
+            of these the first when their columns are compared in order.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, or the child is among the candidates.
+        TypeError
+            If a column is given as anything else.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import LocalScoreTransformer
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> scores = LocalScoreTransformer().fit_transform(wine)
+        >>> scores.best_parents("proline")
+        ['alcohol', 'hue']
+        >>> scores.best_parents("proline", candidates=["hue", "ash"])
+        ['hue', 'ash']
+        """
+        return self.top_parents(child, 1, candidates)[0].parents
+
+    def top_parents(
+        self, child: str | int, k: int = 10, candidates: Iterable[str | int] | None = None
+    ) -> list[ScoredParents]:
+        """Return the k sets of parents with which a child has its highest local scores.
+
+        Parameters
+        ----------
+        child : str or int
+            A column, by name or number.
+        k : int, default=10
+            How many sets; all there are if there are fewer.
+        candidates : iterable of str or int, optional
+            The columns that may be parents; by default all others.
+
+        Returns
+        -------
+        top : list of ScoredParents
+            Named tuples of `parents`, `score` and `difference` to the best score, in
+            nats, the best one first; ``pandas.DataFrame(top)`` is a table of them.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, the child is among the candidates, or k is not
+            positive.
+        TypeError
+            If a column is given as anything else, or k is no integer.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import LocalScoreTransformer
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> scores = LocalScoreTransformer().fit_transform(wine)
+        >>> for parents, _, difference in scores.top_parents("hue", 3):
+        ...     print(parents, round(difference, 2))
+        ['alcohol', 'proline'] 0.0
+        ['alcohol', 'proline', 'ash'] -1.45
+        ['proline'] -5.86
+        """
+        if isinstance(k, bool) or not isinstance(k, int):
+            raise TypeError(f"k must be an integer; got {k!r}.")
+        if k < 1:
+            raise ValueError(f"k must be at least 1; got {k}.")
+        x = column_number(self.columns, child)
+        if candidates is None:
+            among = [v for v in range(len(self.columns)) if v != x]
+        else:
+            among = sorted({column_number(self.columns, each) for each in candidates})
+        if x in among:
+            raise ValueError(f"Column {child!r} cannot be a candidate for its own parents.")
+        top: list[tuple[float, int, list[int]]] = []
+        for scores, parents_at in self._scored(x, among):
+            least = np.partition(scores, -k)[-k] if len(scores) > k else -np.inf
+            if len(top) == k:
+                least = max(least, -top[-1][0])
+            for i in np.flatnonzero((scores >= least) & (scores > -np.inf)):
+                parents = parents_at(int(i))
+                top.append((-float(scores[i]), len(parents), parents))
+            top = sorted(top)[:k]
+        return [
+            ScoredParents([self.columns[p] for p in parents], -minus, top[0][0] - minus)
+            for minus, _, parents in top
+        ]
+
+    def network_score(self, dag: nx.DiGraph) -> float:
+        """Return the score of a network, the sum of its families' local scores, in nats.
+
+        Parameters
+        ----------
+        dag : networkx.DiGraph
+            Acyclic, its nodes the columns, by name or number.
+
+        Raises
+        ------
+        ValueError
+            If the graph has a cycle, or its nodes are not the columns.
+        TypeError
+            If it is not a directed graph.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> round(scores.network_score(nx.DiGraph([(0, 1)])), 2)
+        -13.67
+        """
+        parents = parents_in(dag, self.columns)
+        return float(sum(self.local_score(x, others) for x, others in enumerate(parents)))
+
+    def to_jkl(self, path: str | os.PathLike[str]) -> None:
+        """Write the local scores to a file that GOBNILP, BLIP and others read.
+
+        Families that one with a subset of their parents beats, or equals, are left out:
+        no best network needs them, unless edges are required of it.
+
+        Parameters
+        ----------
+        path : str or path
+            The format is that of ``ParentSetScores.from_jkl``. The scores are written
+            with all digits.
+
+        Raises
+        ------
+        ValueError
+            If a column's name is empty or has a space in it, as the format separates by
+            spaces.
+
+        Examples
+        --------
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> scores.to_jkl("scores.jkl")  # doctest: +SKIP
+        """
+        listed = (self.undominated(child) for child in range(len(self.columns)))
+        write_jkl(path, self.columns, listed)

@@ -1,0 +1,221 @@
+"""All families of some columns, their scores computed from log-determinants as they are needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from queue import SimpleQueue
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._compile import kernel
+from skbn._memory import allocate
+from skbn._parallel import Threads
+from skbn._search._family_maxima import (
+    fill_blocks,
+    raise_to_families,
+    raise_to_pairs,
+    weigh_families,
+    weigh_parent_sets,
+)
+from skbn._search._plan import SearchPlan
+from skbn._subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
+
+__all__ = ["DenseFamilies", "first_parents_that_reach", "spread_tables"]
+
+# The weights of so many parts of a block's sets, two of 64 KiB each, fit the second-level cache.
+_MOST_PARTS = 8
+# The subsets of so many candidates are shared by threads, or a user's interruption
+# would have to wait for them: a task for each subset of the last few, which are later
+# than the columns in which neighbouring sets differ.
+_FEWEST_TO_SHARE = 19
+_SHARED_COLUMNS = 3
+# So many numbers are gone over in some tenths of a second.
+_PIECE = 1 << 24
+
+
+class DenseFamilies:
+    """The families of the columns of a search, with all sets of them and others as parents.
+
+    Parameters
+    ----------
+    log_det : ndarray of shape (2**m,), float64
+        The log-determinants of all subsets of m columns: the lowest bits stand for those
+        of the search, the others for columns that may be parents of them only.
+    tables : ndarray of shape (3, m), float64
+        ``tables[:, l] = c, a0, a1`` define the local score of a child x with l
+        parents P as ``c + a0 * log_det[P] + a1 * log_det[P + x]``.
+    plan : SearchPlan
+    allowed, required : sequence of int, optional
+        Masks of the columns that may, and that must, be among each child's parents. By
+        default all others may and none must.
+    """
+
+    def __init__(
+        self,
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+        plan: SearchPlan,
+        allowed: Sequence[int] | None = None,
+        required: Sequence[int] | None = None,
+    ) -> None:
+        n_children = plan.n_columns
+        every = len(log_det) - 1
+        self._log_det = log_det
+        self._tables = tables
+        self._spread = spread_tables(tables, plan.width)
+        self._plan = plan
+        self._allowed = [every ^ 1 << x for x in range(n_children)] if allowed is None else allowed
+        self._required = np.array([0] * n_children if required is None else required)
+        self._others = every >> n_children << n_children
+        self._forbidden = np.array(
+            [every & ~(mask | 1 << x) for x, mask in enumerate(self._allowed)]
+        )
+        self._scratch: SimpleQueue[npt.NDArray[np.float64]] | None = None
+
+    def fill(
+        self,
+        slab: npt.NDArray[np.float64],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+        threads: Threads,
+        n_tasks: int,
+    ) -> Iterator[float]:
+        """Fill the tables, transformed over the columns in which the sets of a block differ."""
+        if self._scratch is None:
+            self._scratch = self._new_scratch(threads.n_threads)
+        parts = threads.split(np.arange(self._plan.n_blocks), n_tasks)
+        fixed |= self._others >> self._plan.n_inner
+        arguments = [(slab, starts, fixed, part) for part in parts]
+        for _ in threads.map(self._fill_blocks, arguments):
+            yield 1 / len(parts)
+
+    def _new_scratch(self, n_threads: int) -> SimpleQueue[npt.NDArray[np.float64]]:
+        n_parts = min(_MOST_PARTS, 1 << (self._plan.n_outer + self._plan.n_others))
+        shape = (2, n_parts, 1 << self._plan.block_bits)
+        scratch: SimpleQueue[npt.NDArray[np.float64]] = SimpleQueue()
+        for _ in range(n_threads):  # one for each, as to touch new memory takes time
+            scratch.put(allocate(math.prod(shape)).reshape(shape))
+        return scratch
+
+    def _fill_blocks(
+        self,
+        slab: npt.NDArray[np.float64],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+        blocks: npt.NDArray[np.int64],
+    ) -> None:
+        assert self._scratch is not None
+        scratch = self._scratch.get()
+        fill_blocks(
+            self._log_det,
+            self._spread,
+            self._forbidden,
+            self._required,
+            self._plan.n_inner,
+            fixed,
+            blocks,
+            slab,
+            starts,
+            scratch,
+        )
+        self._scratch.put(scratch)
+
+    def first_parents(
+        self, child: int, candidates: int, threshold: float, threads: Threads
+    ) -> int | None:
+        """Return what `first_parents_that_reach` does, the search shared by threads."""
+        among = (candidates | self._others) & self._allowed[child]
+        shared = 0
+        if among.bit_count() >= _FEWEST_TO_SHARE:
+            shared = mask_of(members_of(among)[-_SHARED_COLUMNS:])
+        tables = self._log_det, self._spread
+        required = int(self._required[child])
+        arguments = [
+            (*tables, child, among ^ shared, required, fixed, threshold)
+            for fixed in subsets_of(shared)
+        ]
+        reached = threads.map(first_parents_that_reach, arguments)
+        found = [int(mask) for mask in reached if mask >= 0]
+        return min(found, key=lambda mask: (mask.bit_count(), members_of(mask)), default=None)
+
+    def largest_term(self, threads: Threads) -> float:
+        """Return the largest magnitude of a number that enters a local score."""
+        log_det = self._log_det
+        pieces = [(log_det[i : i + _PIECE],) for i in range(0, len(log_det), _PIECE)]
+        largest_log_det = max(threads.map(_largest_magnitude, pieces))
+        constants = self._tables[0][np.isfinite(self._tables[0])]
+        return float(np.abs(constants).max() + np.abs(self._tables[1:]).max() * largest_log_det)
+
+
+def _largest_magnitude(values: npt.NDArray[np.float64]) -> float:
+    return max(values.max(), -values.min())  # without a copy of them
+
+
+def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
+    """Spread a criterion's tables over `width` neighbouring sets.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (3, m), float64
+        c, a0 and a1 by the number of parents.
+    width : int
+
+    Returns
+    -------
+    spread : ndarray of shape (3, m + 1, width), float64
+        ``c[l], a0[l]`` for the parent sets of ``l = s + popcount(i)`` columns and
+        ``a1[l - 1]`` for the families of l columns, at ``[:, s, i]``.
+    """
+    m = tables.shape[1]
+    size = np.arange(m + 1)[:, np.newaxis] + np.bitwise_count(np.arange(width))
+    parents = np.minimum(size, m - 1)
+    return np.stack([*tables[:2, parents], tables[2, np.clip(size - 1, 0, m - 1)]])
+
+
+@kernel
+def first_parents_that_reach(log_det, tables, child, candidates, required, fixed, threshold):
+    """Return the first parent set whose local score reaches a threshold, or -1.
+
+    The parents are `fixed` and any of the `candidates`, the `required` ones among them
+    all. What is fixed is later than the
+    candidates, and than the columns in which `width` neighbouring sets differ. Fewer
+    parents come first, then the order of the sorted columns.
+    """
+    width = tables.shape[2]
+    in_row = child if 1 << child < width else -1
+    parent_sets = np.empty(width)
+    families = np.empty(width)
+    scores = np.empty(width // 2 if in_row >= 0 else width)
+    chosen = -1
+    chosen_size = tables.shape[1]
+    high = candidates & -width
+    above = 0
+    while True:
+        base = fixed | above
+        for i in range(scores.size):
+            scores[i] = -math.inf
+        weigh_parent_sets(log_det, tables, base, parent_sets)
+        if in_row >= 0:
+            weigh_families(log_det, tables, base, families)
+            raise_to_pairs(scores, parent_sets, families, in_row)
+        else:
+            raise_to_families(scores, parent_sets, log_det, tables, base | 1 << child)
+        n_reached = 0
+        for i in range(scores.size):
+            n_reached += scores[i] >= threshold
+        if n_reached:
+            for i in range(scores.size):
+                parents = base | (i if in_row < 0 else insert_zero_bit(i, in_row))
+                is_allowed = parents & ~(fixed | candidates) == 0 and required & ~parents == 0
+                if scores[i] >= threshold and is_allowed:
+                    size = popcount(parents)
+                    difference = parents ^ chosen
+                    is_first = chosen < 0 or size < chosen_size
+                    if is_first or (size == chosen_size and parents & difference & -difference):
+                        chosen = parents
+                        chosen_size = size
+        above = (above - high) & high  # the next larger subset, in the order of memory
+        if above == 0:
+            return chosen

@@ -1,0 +1,266 @@
+"""Required and forbidden edges, tiers and numbers of parents."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+
+from skbn import BIC, GaussianBNLearner, LocalScoreTransformer
+from skbn._constraints import read_constraints
+from skbn._subsets import mask_of
+
+COLUMNS = list("abcde")
+
+
+def parents_of(dag):
+    return tuple(tuple(sorted(dag.predecessors(x))) for x in range(len(dag)))
+
+
+def random_constraints(rng, m):
+    """Settings of a learner that some network satisfies, in one of the forms that it takes."""
+    order = [int(x) for x in rng.permutation(m)]
+    pairs = [(a, b) for i, a in enumerate(order) for b in order[i + 1 :]]
+    required = [pair for pair in pairs if rng.random() < 0.4 / m]
+    forbidden = [
+        (a, b)
+        for a, b in [*pairs, *((b, a) for a, b in pairs)]
+        if (a, b) not in required and rng.random() < rng.choice([0.0, 0.3, 0.6])
+    ]
+    settings = {
+        "required_edges": required if rng.random() < 0.5 else nx.DiGraph(required),
+        "forbidden_edges": forbidden or None,
+    }
+    if rng.random() < 0.5:
+        cuts = sorted(rng.integers(0, m + 1, size=2))
+        settings["tiers"] = [order[: cuts[0]], order[cuts[0] : cuts[1]], order[cuts[1] :]]
+    if rng.random() < 0.5:
+        most = max([sum(b == x for _, b in required) for x in range(m)])
+        settings["max_parents"] = int(rng.integers(most, m))
+    return settings
+
+
+def is_allowed(x, parents, settings):
+    tier_of = {c: i for i, tier in enumerate(settings.get("tiers") or []) for c in tier}
+    return (
+        all((p, x) not in (settings["forbidden_edges"] or []) for p in parents)
+        and all(
+            p in parents for p, child in nx.DiGraph(settings["required_edges"]).edges if child == x
+        )
+        and len(parents) <= settings.get("max_parents", np.inf)
+        and all(tier_of.get(p, 0) <= tier_of.get(x, 0) for p in parents)
+    )
+
+
+@pytest.mark.parametrize(("m", "n_cases"), [(2, 50), (3, 150), (4, 300)])
+def test_optimum_of_the_allowed_dags(m, n_cases):
+    rng = np.random.default_rng(m)
+    dags = reference.all_dags(m)
+    for _ in range(n_cases):
+        rows = reference.random_network_rows(rng, m, int(rng.integers(m + 2, 100)))
+        settings = random_constraints(rng, m)
+        local = reference.all_local_scores(rows)
+        scores = {
+            dag: sum(local[x, parents] for x, parents in enumerate(dag))
+            for dag in dags
+            if all(is_allowed(x, parents, settings) for x, parents in enumerate(dag))
+        }
+        best = max(scores.values())
+        learner = GaussianBNLearner(**settings).fit(rows)
+        assert learner.network_score_ == pytest.approx(best, abs=1e-8)
+        assert scores[parents_of(learner.dag_)] == pytest.approx(best, abs=1e-8)
+
+
+@pytest.mark.parametrize("m", range(5, 10))
+def test_optimum_is_that_of_the_dynamic_program(m):
+    rng = np.random.default_rng(m)
+    for _ in range(6 if m < 8 else 2):
+        rows = reference.random_network_rows(rng, m, 60)
+        settings = random_constraints(rng, m)
+        local = {
+            (x, parents): score if is_allowed(x, parents, settings) else -np.inf
+            for (x, parents), score in reference.all_local_scores(rows).items()
+        }
+        best = reference.best_score_by_dynamic_program(local, m)
+        learner = GaussianBNLearner(**settings).fit(rows)
+        assert learner.network_score_ == pytest.approx(best, abs=1e-8)
+        own = sum(local[x, parents] for x, parents in enumerate(parents_of(learner.dag_)))
+        assert own == pytest.approx(best, abs=1e-8)
+        # The other way to search, by lists of the families that no subset beats.
+        limited = settings | {"max_parents": settings.get("max_parents", m - 1)}
+        assert GaussianBNLearner(**limited).fit(rows).network_score_ == pytest.approx(
+            best, abs=1e-8
+        )
+
+
+@pytest.mark.parametrize("m", [6, 14])
+@pytest.mark.parametrize("max_parents", [None, 3])
+def test_tiers_that_the_optimum_respects_change_nothing(m, max_parents):
+    rng = np.random.default_rng(m)
+    for _ in range(5 if m == 6 else 1):
+        rows = reference.random_network_rows(rng, m, 200)
+        free = GaussianBNLearner(max_parents=max_parents).fit(rows)
+        order = list(nx.topological_sort(free.dag_))
+        tiers = [order[: m // 3], order[m // 3 : m // 2], order[m // 2 :]]
+        tiered = GaussianBNLearner(max_parents=max_parents, tiers=tiers).fit(rows)
+        assert tiered.network_score_ == pytest.approx(free.network_score_, abs=1e-9)
+        assert tiered.network_.is_equivalent(free.network_)
+        assert nx.is_directed_acyclic_graph(tiered.dag_)
+
+
+@pytest.mark.parametrize("max_parents", [None, 2])
+def test_threads_change_no_bit(max_parents):
+    rows = reference.random_network_rows(np.random.default_rng(0), 19, 100)
+    settings = {
+        "tiers": [range(9), range(9, 19)],
+        "max_parents": max_parents,
+        "forbidden_edges": [(0, 18), (3, 4)],
+    }
+    one, two = (GaussianBNLearner(n_jobs=n, **settings).fit(rows) for n in (1, 2))
+    assert nx.utils.graphs_equal(one.dag_, two.dag_)
+    assert one.network_score_ == two.network_score_
+
+
+def test_a_search_beyond_thirty_columns():
+    """Four tiers, each tier's optimum known: a search of its own with the earlier ones given."""
+    rows = reference.random_network_rows(np.random.default_rng(0), 36, 300)
+    tiers = [list(range(i, i + 9)) for i in range(0, 36, 9)]
+    learner = GaussianBNLearner(tiers=tiers, max_parents=2).fit(rows)
+    assert all(a // 9 <= b // 9 for a, b in learner.dag_.edges)
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+    scores = LocalScoreTransformer(max_parents=2).fit_transform(rows)
+    for x in tiers[3]:  # no family with parents from earlier tiers only beats the chosen one
+        chosen = scores.local_score(x, learner.dag_.predecessors(x))
+        assert chosen >= scores.top_parents(x, 1, range(27))[0].score - 1e-9
+    swapped = GaussianBNLearner(tiers=[range(18), range(18, 36)], max_parents=2)
+    assert swapped.fit(rows).network_score_ >= learner.network_score_ - 1e-9
+
+
+def test_a_total_order_is_regression_by_regression():
+    rows = reference.random_network_rows(np.random.default_rng(0), 9, 80)
+    order = [4, 2, 8, 0, 1, 7, 3, 6, 5]
+    scores = LocalScoreTransformer().fit_transform(rows)
+    expected = [scores.best_parents(x, order[:i]) for i, x in enumerate(order)]
+    for settings in (
+        {"tiers": [[x] for x in order]},
+        {"tiers": [[x] for x in order], "max_parents": 8},
+        {"forbidden_edges": [(b, a) for i, a in enumerate(order) for b in order[i:] if a != b]},
+    ):
+        dag = GaussianBNLearner(**settings).fit(rows).dag_
+        assert [sorted(dag.predecessors(x)) for x in order] == expected
+
+
+def test_forty_columns_in_an_order_that_edges_imply():
+    """A required chain forbids all edges back along it."""
+    rows = reference.random_network_rows(np.random.default_rng(0), 40, 300)
+    chain = [(i, i + 1) for i in range(39)]
+    dag = GaussianBNLearner(required_edges=chain, max_parents=2).fit(rows).dag_
+    assert set(chain) <= set(dag.edges)
+    assert all(a < b for a, b in dag.edges)
+
+
+def test_names_numbers_and_graphs_mean_the_same():
+    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    graph = nx.DiGraph([("d", "a"), ("c", "b")])
+    by_name, by_number, by_graph = (
+        GaussianBNLearner(required_edges=edges, tiers=tiers).fit(frame).dag_
+        for edges, tiers in (
+            ([("d", "a"), ("c", "b")], [["d", "c"], ["a", "b", "e"]]),
+            ([(3, 0), [2, 1]], ((3, 2), (0, 1, 4))),
+            (graph, [{"c", "d"}, np.array(["a", "b", "e"])]),
+        )
+    )
+    assert nx.utils.graphs_equal(by_name, by_number)
+    assert nx.utils.graphs_equal(by_name, by_graph)
+    assert {("d", "a"), ("c", "b")} <= set(by_name.edges)
+
+
+def test_groups_are_what_no_constraint_puts_in_order():
+    tiers = [["a", "d"], ["c", "e"], ["b"]]
+    groups = read_constraints(COLUMNS, max_parents=4, tiers=tiers).groups
+    assert groups == [([0, 3], []), ([1], [0, 2, 3, 4]), ([2, 4], [0, 3])]
+    chain = read_constraints(COLUMNS, max_parents=4, required_edges=[("a", "b"), ("b", "c")])
+    assert chain.allowed[0] == mask_of([3, 4])  # neither b nor c
+    assert chain.groups == [([0, 1, 2, 3, 4], [])]
+    full = read_constraints(COLUMNS, max_parents=1, required_edges=[("a", "b")])
+    assert full.allowed[1] == mask_of([0])
+
+
+# Errors
+
+BAD_CONSTRAINTS = [
+    ({"required_edges": [("a", "x")]}, "There is no column 'x'"),
+    ({"required_edges": [(0, 7)]}, "There is no column 7"),
+    ({"forbidden_edges": [("a", "a")]}, "forbidden_edges has an edge from column 'a' to itself"),
+    (
+        {"required_edges": [("a", "b"), ("b", "c"), ("c", "a")]},
+        "The required edges have a cycle, 'a' -> 'b' -> 'c' -> 'a'",
+    ),
+    (
+        {"required_edges": [("a", "b")], "forbidden_edges": [("b", "a"), ("a", "b")]},
+        "The required edge 'a' -> 'b' is among the forbidden edges",
+    ),
+    (
+        {"required_edges": [("c", "b")], "tiers": [["a", "b"], ["c", "d", "e"]]},
+        "The required edge 'c' -> 'b' points from tier 1 back to tier 0",
+    ),
+    (
+        {"required_edges": [("a", "c"), ("b", "c")], "max_parents": 1},
+        r"Column 'c' has 2 required parents, \['a', 'b'\], and max_parents=1",
+    ),
+    ({"tiers": [["a", "b"], ["c", "d"]]}, r"The columns \['e'\] are in no tier"),
+    ({"tiers": [["a", "b"], ["c", "d", "e", "a"]]}, "Column 'a' is given twice in the tiers"),
+    ({"max_parents": -1}, "'max_parents' parameter of GaussianBNLearner must be"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), BAD_CONSTRAINTS)
+def test_contradictions_are_named(settings, message):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=COLUMNS)
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner(**settings).fit(frame)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"required_edges": "ab"}, r"required_edges must be a list of pairs .* got 'ab'"),
+        ({"required_edges": ["ab"]}, r"must hold pairs \(parent, child\); got 'ab'"),
+        ({"forbidden_edges": [("a", "b", "c")]}, r"must hold pairs .* got \('a', 'b', 'c'\)"),
+        ({"required_edges": nx.Graph([("a", "b")])}, "required_edges must be directed"),
+        ({"forbidden_edges": [("a", 1.5)]}, "by its name or its number; got 1.5"),
+        ({"tiers": "abcde"}, "tiers must be a list of lists of columns; got 'abcde'"),
+        ({"tiers": ["abc", "de"]}, "list of lists of columns; one of them is 'abc'"),
+    ],
+)
+def test_other_types(settings, message):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=COLUMNS)
+    with pytest.raises(TypeError, match=message):
+        GaussianBNLearner(**settings).fit(frame)
+
+
+def test_what_is_too_large_says_what_would_fit():
+    rows = np.random.default_rng(0).normal(size=(100, 60))
+    with pytest.raises(ValueError, match=r"over 60 columns needs .* 2\*\*60 states.* set tiers or"):
+        GaussianBNLearner(max_parents=3).fit(rows)
+    halves = [range(15), range(15, 60)]
+    with pytest.raises(
+        ValueError, match=r"over 45 columns needs .* leave out columns, or set tiers"
+    ):
+        GaussianBNLearner(max_parents=2, tiers=halves).fit(rows)
+    tiers = [range(i, i + 15) for i in range(0, 60, 15)]
+    message = r"over 15 columns with 15 others as parents needs .* or set max_parents"
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner(tiers=tiers, max_memory=1e6).fit(rows)
+
+
+def test_scores_of_fewer_parents_than_asked_for():
+    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    scores = LocalScoreTransformer(BIC(), max_parents=2).fit_transform(rows)
+    with pytest.raises(ValueError, match=r"max_parents=3 was asked for, .* with max_parents=2"):
+        GaussianBNLearner(max_parents=3).fit(scores)
+    one = GaussianBNLearner(max_parents=1).fit(scores)
+    assert one.network_score_ == GaussianBNLearner(max_parents=1).fit(rows).network_score_
+    assert max(degree for _, degree in one.dag_.in_degree) <= 1
+    assert GaussianBNLearner("bic").fit(scores).criterion_.get_params() == BIC().get_params()

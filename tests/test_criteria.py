@@ -1,0 +1,315 @@
+"""Criteria: their formulas, what they share, and those that users write."""
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from scipy.special import comb
+from scipy.stats import norm
+from sklearn.base import clone
+
+from skbn import (
+    AIC,
+    BIC,
+    EBIC,
+    BGe,
+    Criterion,
+    GaussianBNLearner,
+    InformationCriterion,
+    LocalScoreTransformer,
+    LogLikelihood,
+)
+from skbn._scores._criteria import CRITERIA, same_criterion
+
+M = 5
+OBJECTS = [
+    LogLikelihood(),
+    AIC(),
+    BIC(),
+    EBIC(),
+    EBIC(1.0, form="chen-chen"),
+    BGe(),
+    BGe(2.5, 9.0, [0.1, -0.2, 0.3, 1.0]),
+    BIC(unbiased_variance=True),
+]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return reference.random_network_rows(np.random.default_rng(5), m=M, n=40) * 3 + 7
+
+
+def scores_of(rows, criterion, **settings):
+    return LocalScoreTransformer(criterion, **settings).fit_transform(rows)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "extension"),
+    [
+        ("ebic", lambda k: 0.5 * 2 * k * np.log(M)),
+        (EBIC(1.5), lambda k: 1.5 * 2 * k * np.log(M)),
+        (EBIC(0.7, form="chen-chen"), lambda k: 0.7 * np.log(comb(M - 1, k))),
+        (EBIC(0.3, form="bnlearn"), lambda k: 0.3 * 4 * k * np.log(M)),
+        (EBIC(0), lambda k: 0.0),
+    ],
+)
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 2.5])
+def test_ebic(rows, criterion, extension, penalty):
+    scores = scores_of(rows, criterion, penalty=penalty)
+    for (x, parents), bic in reference.all_local_scores(rows, "bic", penalty).items():
+        expected = bic - penalty * extension(len(parents))
+        assert scores.local_score(x, parents) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "cost"),
+    [
+        (LogLikelihood, lambda n, k: 0.0),
+        (AIC, lambda n, k: k + 2),
+        (BIC, lambda n, k: (k + 2) * np.log(n) / 2),
+    ],
+)
+def test_convention_of_bnlearn(rows, criterion, cost):
+    """bnlearn sums dnorm(residuals, sd = sqrt(RSS / (n - l - 1)), log = TRUE)."""
+    scores = scores_of(rows, criterion(unbiased_variance=True))
+    usual = scores_of(rows, criterion())
+    n = len(rows)
+    for x, parents in reference.families(M):
+        k = len(parents)
+        intercept, coefficients, rss = reference.regression(rows, x, parents)
+        fitted = intercept + rows[:, list(parents)] @ coefficients
+        log_likelihood = norm.logpdf(rows[:, x], fitted, np.sqrt(rss / (n - k - 1))).sum()
+        score = scores.local_score(x, parents)
+        assert score == pytest.approx(log_likelihood - cost(n, k), abs=1e-9)
+        offset = n / 2 * np.log((n - k - 1) / n) + (k + 1) / 2
+        assert score - usual.local_score(x, parents) == pytest.approx(offset, abs=1e-9)
+
+
+def test_unbiased_variance_is_that_of_the_network(rows):
+    network = GaussianBNLearner(BIC(unbiased_variance=True)).fit(rows).network_
+    for x in range(M):
+        parents = sorted(network.dag.predecessors(x))
+        rss = reference.regression(rows, x, parents)[2]
+        expected = rss / (len(rows) - len(parents) - 1)
+        assert network.noise_variance_[x] == pytest.approx(expected, rel=1e-9)
+
+
+# BGe
+
+
+def test_bge_by_hand():
+    """Two equal columns (0, 2), so that T = I / 2, x = y: R = [[2.5, 2], [2, 2.5]].
+
+    p(x) = (1/3)^(1/2) * Gamma(5/2) / (pi * Gamma(3/2)) * (1/2)^(3/2) / 2.5^(5/2), and
+    p(x, y) = 1/3 * (Gamma(3) Gamma(5/2)) / (pi^2 Gamma(2) Gamma(3/2)) * (1/4)^2 / 2.25^3,
+    by the formula of Kuipers, Moffa & Heckerman (2014).
+    """
+    scores = scores_of([[0.0, 0.0], [2.0, 2.0]], "bge")
+    one = np.sqrt(1 / 3) * 1.5 / np.pi * 0.5**1.5 / 2.5**2.5
+    both = 1 / 3 * 3 / np.pi**2 * 0.0625 / 2.25**3
+    assert one == pytest.approx(0.00986251, rel=1e-5)
+    assert both == pytest.approx(0.00055595, rel=1e-5)
+    assert scores.local_score(0) == pytest.approx(np.log(one), rel=1e-13)
+    assert scores.local_score(0, [1]) == pytest.approx(np.log(both / one), rel=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 5, 6, 40])
+@pytest.mark.parametrize(
+    "settings", [{}, {"alpha_mu": 0.3, "alpha_w": 11.5}, {"nu": [1.0, -2, 0, 30, 4]}]
+)
+def test_bge_against_mpmath(n, settings):
+    rows = reference.random_network_rows(np.random.default_rng(n), M, n) * [1, 10, 0.1, 3, 1e4] + 2
+    transformer = LocalScoreTransformer(BGe(**settings)).fit(np.vstack([rows, rows]))
+    scores, small = transformer.transform(rows), transformer.set_params(max_parents=2)
+    small = small.transform(rows)
+    array, small_array = scores.to_array(), small.to_array()
+    for x, parents in reference.families(M):
+        expected = reference.bge_local_score(rows, x, parents, **settings)
+        assert scores.local_score(x, parents) == pytest.approx(expected, rel=1e-9)
+        assert array[scores.family_index(x, parents)] == pytest.approx(expected, rel=1e-9)
+        if len(parents) <= 2:
+            index = small.family_index(x, parents)
+            assert small_array[index] == pytest.approx(expected, rel=1e-9)
+
+
+def test_bge_with_collinear_and_constant_columns():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 12))
+    rows = np.column_stack([a, b, a + b, 2 * a, np.full(12, 3.0)])
+    scores = scores_of(rows, "bge")
+    for x, parents in reference.families(M):
+        expected = reference.bge_local_score(rows, x, parents)
+        assert scores.local_score(x, parents) == pytest.approx(expected, rel=1e-9)
+    learner = GaussianBNLearner("bge").fit(rows)
+    everything = {(x, p): reference.bge_local_score(rows, x, p) for x, p in reference.families(M)}
+    best = reference.best_score_by_dynamic_program(everything, M)
+    assert learner.network_score_ == pytest.approx(best, rel=1e-12)
+
+
+def test_bge_network_has_posterior_means():
+    """With the complete network, the parameters are those of the posterior of (mu, W)."""
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(6, 3)) @ rng.normal(size=(3, 3)) + [1, 2, 3]
+    alpha_mu, alpha_w, nu = 2.0, 7.0, np.array([0.0, 1.0, -1.0])
+    criterion = BGe(alpha_mu, alpha_w, nu)
+    complete = [("a", "b"), ("a", "c"), ("b", "c")]
+    frame = pd.DataFrame(rows, columns=list("abc"))
+    network = GaussianBNLearner(criterion, required_edges=complete).fit(frame).network_
+    n, m = rows.shape
+    mean = rows.mean(axis=0)
+    t = alpha_mu * (alpha_w - m - 1) / (alpha_mu + 1)
+    posterior = t * np.eye(m) + (rows - mean).T @ (rows - mean)
+    posterior += alpha_mu * n / (alpha_mu + n) * np.outer(mean - nu, mean - nu)
+    np.testing.assert_allclose(network.mean_, (alpha_mu * nu + n * mean) / (alpha_mu + n))
+    # c is the last column: its precision given the others has the mean of the Wishart's corner.
+    precision = (n + alpha_w) * np.linalg.inv(posterior)
+    assert network.noise_variance_[2] == pytest.approx(1 / precision[2, 2])
+    np.testing.assert_allclose(network.coef_[:2, 2], -precision[:2, 2] / precision[2, 2])
+
+
+def test_bge_refuses_what_its_prior_cannot_carry():
+    rows = np.random.default_rng(0).normal(size=(20, 2)) * 1e12
+    with pytest.raises(ValueError, match=r"too small beside the columns' spread .* standardise"):
+        scores_of(np.column_stack([rows, rows[:, 0]]), "bge").local_score(0, [2])
+
+
+# What criteria share
+
+
+@hypothesis.given(st.integers(0, 2**32), st.sampled_from(OBJECTS), st.sampled_from([0.5, 1.0]))
+@hypothesis.settings(max_examples=25)
+def test_equivalent_networks_have_equal_scores(seed, criterion, penalty):
+    rng = np.random.default_rng(seed)
+    rows = reference.random_network_rows(rng, 4, int(rng.integers(6, 100))) * rng.uniform(0.1, 9, 4)
+    if isinstance(criterion, BGe):
+        penalty = 1.0
+    scores = scores_of(rows, criterion, penalty=penalty)
+    local = {(x, p): scores.local_score(x, p) for x, p in reference.families(4)}
+    range_of_class = {}
+    for dag in reference.all_dags(4):
+        score = sum(local[x, parents] for x, parents in enumerate(dag))
+        low, high = range_of_class.get(reference.equivalence_class(dag), (score, score))
+        range_of_class[reference.equivalence_class(dag)] = min(low, score), max(high, score)
+    assert len(range_of_class) == 185  # Gillispie & Perlman (2002)
+    assert all(high - low < 1e-9 * (1 + abs(low)) for low, high in range_of_class.values())
+
+
+@pytest.mark.parametrize("criterion", [*CRITERIA, *OBJECTS[4:6], OBJECTS[-1]], ids=str)
+def test_optimum(rows, criterion):
+    scores = scores_of(rows, criterion)
+    local = {(x, p): scores.local_score(x, p) for x, p in reference.families(M)}
+    learner = GaussianBNLearner(criterion).fit(rows)
+    expected = reference.best_score_by_dynamic_program(local, M)
+    assert learner.network_score_ == pytest.approx(expected, abs=1e-9)
+
+
+class Lopsided(Criterion):
+    """Equivalent networks do not tie, and units matter."""
+
+    def tables(self, n_samples, m):
+        n_parents = np.arange(m)
+        return np.array([-2.0 * n_parents, 20 + 3.0 * n_parents, -20 - n_parents**1.5])
+
+
+def test_a_criterion_that_is_not_score_equivalent(rows):
+    for seed in range(20):
+        rows = np.random.default_rng(seed).normal(size=(30, 4)) * [1, 3, 0.2, 9]
+        scores = scores_of(rows, Lopsided())
+        local = {(x, p): scores.local_score(x, p) for x, p in reference.families(4)}
+        for (x, parents), score in local.items():
+            centred = rows - rows.mean(axis=0)
+            cross = centred.T @ centred
+            p, q = list(parents), [*parents, x]
+            _, log_det = np.linalg.slogdet(cross[np.ix_(p, p)])
+            _, log_det_with_child = np.linalg.slogdet(cross[np.ix_(q, q)])
+            c, a0, a1 = Lopsided().tables(30, 4)[:, len(p)]
+            assert score == pytest.approx(c + a0 * log_det + a1 * log_det_with_child, abs=1e-8)
+        learner = GaussianBNLearner(Lopsided()).fit(rows)
+        expected = reference.best_score_by_dynamic_program(local, 4)
+        assert learner.network_score_ == pytest.approx(expected, abs=1e-8)
+
+
+class HannanQuinn(InformationCriterion):
+    def complexity(self, n_samples, m):
+        return (np.arange(m) + 2) * np.log(np.log(n_samples))
+
+
+def test_a_users_information_criterion(rows):
+    weight = np.log(np.log(len(rows)))
+    scores = scores_of(rows, HannanQuinn(), penalty=1.5)
+    expected = reference.local_score(rows, 1, (0, 3), "loglik") - 1.5 * 4 * weight
+    assert scores.local_score(1, [0, 3]) == pytest.approx(expected, abs=1e-9)
+
+
+def test_parameters_are_reached_from_outside():
+    learner = GaussianBNLearner(EBIC()).set_params(criterion__gamma=0.25, criterion__form="bnlearn")
+    assert same_criterion(learner.criterion, EBIC(0.25, form="bnlearn"))
+    assert same_criterion(clone(learner).criterion, learner.criterion)
+    assert not same_criterion(EBIC(0.25), EBIC(0.5))
+    assert not same_criterion(BIC(), EBIC(0))
+    assert same_criterion(BGe(nu=[1, 2]), BGe(nu=np.array([1.0, 2.0])))
+
+
+def test_the_given_object_stays_as_it_is(rows):
+    criterion = EBIC(0.3)
+    scores = scores_of(rows, criterion)
+    criterion.gamma = 9.0
+    assert scores.criterion.gamma == 0.3
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("criterion", "message"),
+    [
+        (EBIC(-1), "'gamma' parameter of EBIC must be a float in the range"),
+        (EBIC(form="bic"), "'form' parameter of EBIC must be a str among"),
+        (BGe(alpha_mu=0), "'alpha_mu' parameter of BGe"),
+        (BGe(alpha_w=6), r"alpha_w must be larger than m \+ 1 = 6 .* got 6"),
+        (
+            BGe(nu=[1.0, 2.0]),
+            r"nu must hold a finite prior mean for each of the 5 .*\[1\.0, 2\.0\]",
+        ),
+        (BGe(nu=[1.0, 2.0, 3, 4, np.nan]), "nu must hold a finite prior mean"),
+        (BIC(unbiased_variance=3), "'unbiased_variance' parameter of BIC"),
+    ],
+)
+def test_bad_parameters(rows, criterion, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner(criterion).fit(rows)
+
+
+def test_bge_has_no_penalty(rows):
+    with pytest.raises(ValueError, match=r"penalty=2\.0 was asked for, but BGe has no complexity"):
+        GaussianBNLearner("bge", penalty=2).fit(rows)
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        (np.zeros((3, 4)), r"tables\(40, 5\) must return an array of shape \(3, 5\)"),
+        (np.full((3, M), np.nan), "must be finite, except for -inf in its first row"),
+        (np.full((3, M), np.inf), "must be finite, except for -inf in its first row"),
+    ],
+)
+def test_bad_tables(rows, tables, message):
+    class Bad(Criterion):
+        def tables(self, n_samples, m):
+            return tables
+
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner(Bad()).fit(rows)
+
+
+def test_tables_may_rule_numbers_of_parents_out(rows):
+    class AtMostOne(BIC):
+        def complexity(self, n_samples, m):
+            return np.where(np.arange(m) > 1, np.inf, super().complexity(n_samples, m))
+
+    dag = GaussianBNLearner(AtMostOne()).fit(rows).dag_
+    limited = GaussianBNLearner("bic", max_parents=1).fit(rows)
+    assert max(degree for _, degree in dag.in_degree) == 1
+    assert set(dag.edges) == set(limited.dag_.edges)

@@ -1,0 +1,263 @@
+"""Networks written in other forms, and read from there; also from what nobody wrote."""
+
+import json
+import sys
+
+import hypothesis
+import hypothesis.strategies as st
+import networkx as nx
+import numpy as np
+import pytest
+
+from skbn import GaussianBayesianNetwork
+
+FLOATS = st.floats(-1e9, 1e9)
+POSITIVE = st.floats(0, 1e9)
+NAMES = st.lists(st.one_of(st.text(max_size=5), st.integers()), unique=True, min_size=1, max_size=5)
+
+
+@st.composite
+def networks(draw, names=NAMES):
+    nodes = draw(names)
+    dag = nx.DiGraph()
+    for node in nodes:
+        dag.add_node(node, intercept=draw(FLOATS), noise_variance=draw(POSITIVE))
+    order = draw(st.permutations(nodes))
+    for i, child in enumerate(order):
+        for parent in order[:i]:
+            if draw(st.booleans()):
+                dag.add_edge(parent, child, weight=draw(FLOATS))
+    return GaussianBayesianNetwork(dag)
+
+
+def pair():
+    dag = nx.DiGraph()
+    dag.add_node("a", intercept=0.1, noise_variance=1 / 3)
+    dag.add_node("b", intercept=-0.0, noise_variance=2.0)
+    dag.add_edge("a", "b", weight=1e-300)
+    return GaussianBayesianNetwork(dag)
+
+
+# JSON
+
+
+@hypothesis.given(networks())
+def test_json_keeps_every_bit_and_the_order(network):
+    again = GaussianBayesianNetwork.from_json(network.to_json())
+    assert nx.utils.graphs_equal(again.dag_, network.dag_)
+    assert again.nodes == network.nodes
+    assert [type(node) for node in again.nodes] == [type(node) for node in network.nodes]
+    for name in ("coef_", "intercept_", "noise_variance_", "mean_"):
+        assert getattr(again, name).tobytes() == getattr(network, name).tobytes()
+
+
+def test_json_is_networkx_node_link_format():
+    graph = nx.node_link_graph(json.loads(pair().to_json()), edges="edges")
+    assert nx.utils.graphs_equal(graph, pair().dag)
+
+
+def test_json_of_numpys_integers():
+    dag = nx.relabel_nodes(pair().dag, {"a": np.int64(3), "b": np.int32(5)})
+    again = GaussianBayesianNetwork.from_json(GaussianBayesianNetwork(dag).to_json())
+    assert again.nodes == [3, 5]
+    assert again.dag_.edges[3, 5]["weight"] == 1e-300
+
+
+@pytest.mark.parametrize("node", [("a", 1), 1.5, True])
+def test_nodes_that_json_does_not_keep_are_named(node):
+    dag = nx.relabel_nodes(pair().dag, {"a": node})
+    with pytest.raises(ValueError, match=r"strings or integers; got .*relabel_nodes"):
+        GaussianBayesianNetwork(dag).to_json()
+
+
+def document(**changes):
+    """A valid document, except for the changes."""
+    return json.dumps(json.loads(pair().to_json()) | changes)
+
+
+NODE = {"id": "a", "intercept": 0, "noise_variance": 1}
+OTHER = {"id": "b", "intercept": 0, "noise_variance": 1}
+EDGE = {"source": "a", "target": "b", "weight": 1}
+
+
+def test_whole_numbers_are_numbers():
+    network = GaussianBayesianNetwork.from_json(document(nodes=[NODE, OTHER], edges=[EDGE]))
+    np.testing.assert_array_equal(network.coef_, [[0, 1], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ("__import__('os')", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "object with a list 'nodes'"),
+        ("null", "object with a list 'nodes'"),
+        ("{}", "object with a list 'nodes'"),
+        (document(nodes={}), "list 'nodes'"),
+        (document(edges=None), "list 'edges'"),
+        (document(directed=False), '"directed": true'),
+        (document(multigraph=True), '"multigraph": false'),
+        (document(nodes=[], edges=[]), "at least one node"),
+        (document(nodes=["a"], edges=[]), "a node whose 'id' is no string or integer: \"a\""),
+        (document(nodes=[NODE | {"id": None}], edges=[]), "a node whose 'id' is no string"),
+        (document(nodes=[NODE | {"id": True}], edges=[]), "a node whose 'id' is no string"),
+        (document(nodes=[NODE | {"id": ["a"]}], edges=[]), "a node whose 'id' is no string"),
+        (document(nodes=[NODE, NODE], edges=[]), "node 'a' twice"),
+        (document(nodes=[{"id": "a", "intercept": 0}], edges=[]), "'a' has no .* noise_variance"),
+        (document(nodes=[NODE | {"intercept": "0"}], edges=[]), "intercept of node 'a' .* '0'"),
+        (document(nodes=[NODE | {"intercept": np.nan}], edges=[]), "intercept of node 'a' .* nan"),
+        (document(nodes=[NODE | {"intercept": 10**400}], edges=[]), "intercept of node 'a'"),
+        (document(nodes=[NODE | {"noise_variance": -1}], edges=[]), "must not be negative"),
+        (document(edges=[{"source": "a", "target": "b"}]), "edge 'a' -> 'b' has no .* weight"),
+        (document(edges=[EDGE | {"weight": np.inf}]), "weight of edge 'a' -> 'b' .* inf"),
+        (document(edges=[EDGE | {"weight": {}}]), "weight of edge 'a' -> 'b' .* {}"),
+        (document(edges=[{"source": "a", "weight": 1}]), "an edge whose 'target' is no string"),
+        (document(edges=[EDGE | {"target": "z"}]), "edge 'a' -> 'z', but no 'z'"),
+        (document(edges=[EDGE, EDGE]), "edge 'a' -> 'b' twice"),
+        (document(edges=[EDGE | {"target": "a"}]), "acyclic"),
+        (document(edges=[EDGE, {"source": "b", "target": "a", "weight": 1}]), "acyclic; .* cycle"),
+        (document().replace("1e-300", "1e999"), "weight of edge 'a' -> 'b' .* inf"),
+    ],
+)
+def test_bad_json_is_explained(text, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianBayesianNetwork.from_json(text)
+
+
+def test_json_is_text():
+    with pytest.raises(TypeError, match="must be a string; got bytes"):
+        GaussianBayesianNetwork.from_json(b"{}")
+
+
+json_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3)),
+    lambda values: st.one_of(
+        st.lists(values, max_size=3), st.dictionaries(st.text(max_size=3), values, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@hypothesis.given(st.data())
+def test_any_other_value_in_a_document_is_a_value_error_at_most(data):
+    """Whatever stands in the place of a part, nothing but ValueError comes out."""
+    content = json.loads(pair().to_json())
+    place, key = data.draw(
+        st.sampled_from(
+            [
+                *((content, key) for key in content),
+                *((content["nodes"][0], key) for key in NODE),
+                *((content["edges"][0], key) for key in EDGE),
+                (content["nodes"], 1),
+                (content["edges"], 0),
+            ]
+        )
+    )
+    place[key] = data.draw(json_values)
+    try:
+        covariance = GaussianBayesianNetwork.from_json(json.dumps(content)).covariance_
+    except ValueError:
+        return
+    assert np.isfinite(covariance).all()
+
+
+# DOT
+
+
+def test_dot_is_quoted_and_escaped():
+    names = {"a": 'say "hi"\\', "b": "two\nlines -> {}"}
+    dot = GaussianBayesianNetwork(nx.relabel_nodes(pair().dag, names)).to_dot()
+    assert dot.splitlines() == [
+        "digraph {",
+        r'  "say \"hi\"\\";',
+        r'  "two\nlines -> {}";',
+        r'  "say \"hi\"\\" -> "two\nlines -> {}" [label="1e-300"];',
+        "}",
+    ]
+
+
+def test_nodes_of_the_same_text_are_named():
+    dag = nx.relabel_nodes(pair().dag, {"a": 1, "b": "1"})
+    with pytest.raises(ValueError, match="nodes 1 and '1' have the same text"):
+        GaussianBayesianNetwork(dag).to_dot()
+
+
+# pgmpy
+
+
+@pytest.fixture(scope="module")
+def pgmpy():
+    pytest.importorskip("pgmpy")
+    from pgmpy.factors.continuous import LinearGaussianCPD
+    from pgmpy.models import LinearGaussianBayesianNetwork
+
+    return LinearGaussianBayesianNetwork, LinearGaussianCPD
+
+
+@pytest.fixture
+def network():
+    rng = np.random.default_rng(0)
+    dag = nx.DiGraph()
+    for node in "dbca":
+        dag.add_node(node, intercept=rng.normal(), noise_variance=rng.uniform(0.5, 2))
+    for parent, child in ["ab", "ac", "bd", "cd"]:
+        dag.add_edge(parent, child, weight=rng.normal())
+    return GaussianBayesianNetwork(dag)
+
+
+def test_pgmpy_has_the_same_distribution(pgmpy, network):
+    model = network.to_pgmpy()
+    assert isinstance(model, pgmpy[0])
+    assert model.check_model()
+    mean, covariance = model.to_joint_gaussian()  # rounded to 8 decimals
+    order = [network.nodes.index(node) for node in nx.topological_sort(model)]
+    np.testing.assert_allclose(network.mean_[order], mean, atol=1e-8)
+    np.testing.assert_allclose(network.covariance_[np.ix_(order, order)], covariance, atol=1e-8)
+
+
+def test_pgmpy_and_back(pgmpy, network):
+    again = GaussianBayesianNetwork.from_pgmpy(network.to_pgmpy())
+    assert again.nodes == network.nodes
+    np.testing.assert_array_equal(again.coef_, network.coef_)
+    np.testing.assert_array_equal(again.intercept_, network.intercept_)
+    np.testing.assert_allclose(again.noise_variance_, network.noise_variance_, rtol=1e-15)
+
+
+def test_pgmpy_parents_in_another_order(pgmpy):
+    model, conditional = pgmpy[0]([("a", "c"), ("b", "c")]), pgmpy[1]
+    model.add_cpds(conditional("c", [1, 2, 3], 2, ["b", "a"]))
+    model.add_cpds(conditional("a", [0], 1), conditional("b", [0], 1))
+    dag = GaussianBayesianNetwork.from_pgmpy(model).dag_
+    assert dag.edges["b", "c"]["weight"] == 2.0
+    assert dag.edges["a", "c"]["weight"] == 3.0
+    assert dag.nodes["c"] == {"intercept": 1.0, "noise_variance": 4.0}
+
+
+def test_bad_pgmpy_models_are_explained(pgmpy, network):
+    model, conditional = network.to_pgmpy(), pgmpy[1]
+    read = GaussianBayesianNetwork.from_pgmpy
+    with pytest.raises(TypeError, match="LinearGaussianBayesianNetwork; got DiGraph"):
+        read(network.dag)
+    model.get_cpds("b").evidence = []
+    with pytest.raises(ValueError, match=r"node 'b' must have .* parents \['a'\]"):
+        read(model)
+    model.get_cpds("b").evidence = ["a"]
+    model.get_cpds("b").beta = np.ones(1)
+    with pytest.raises(ValueError, match=r"node 'b' must have .* it has \[.*\] for \['a'\]"):
+        read(model)
+    model.remove_cpds("b")
+    with pytest.raises(ValueError, match="no CPD of node 'b'"):
+        read(model)
+    for std, message in ((-1.0, "must not be negative"), (None, "finite number; got None")):
+        model.cpds = [cpd for cpd in model.cpds if cpd.variable != "b"]
+        model.add_cpds(conditional("b", [0, 1], std, ["a"]))
+        with pytest.raises(ValueError, match=f"std of node 'b' must.* {message}|{message}"):
+            read(model)
+
+
+def test_without_pgmpy_the_error_says_what_to_install(monkeypatch, network):
+    monkeypatch.setitem(sys.modules, "pgmpy.models", None)
+    for use in (network.to_pgmpy, lambda: GaussianBayesianNetwork.from_pgmpy(None)):
+        with pytest.raises(ImportError, match="pip install pgmpy"):
+            use()

@@ -1,0 +1,172 @@
+"""Scores without rows: the format of GOBNILP, and the best network of listed families."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+
+from skbn import GaussianBNLearner, LocalScores, LocalScoreTransformer, ParentSetScores
+
+# The example of https://www.cs.helsinki.fi/group/coreo/bbmarkov/ (Cussens' file format).
+BBMARKOV = """3
+0 4
+-195.673828 2 1 2
+-194.647797 1 2
+-189.098404 1 1
+-193.265869 0
+1 4
+-517.531555 1 2
+-587.681213 1 0
+-518.557739 2 0 2
+-591.848389 0
+2 4
+-562.807800 2 0 1
+-556.232178 1 1
+-631.931213 1 0
+-630.549072 0
+"""
+
+
+def written(tmp_path, text):
+    path = tmp_path / "scores.jkl"
+    path.write_text(text)
+    return path
+
+
+def test_published_example(tmp_path):
+    scores = ParentSetScores.from_jkl(written(tmp_path, BBMARKOV))
+    assert scores.columns == ["0", "1", "2"]
+    assert scores.n_families == 12
+    assert scores.local_score("1", ["2", "0"]) == -518.557739
+    assert scores.best_parents("0") == ["1"]
+    assert scores.best_parents("0", ["2"]) == []
+    top = scores.top_parents("2", 2)
+    assert [parents for parents, _, _ in top] == [["1"], ["0", "1"]]
+    assert top[1].difference == pytest.approx(-562.8078 + 556.232178)
+    local = {
+        (x, p): scores.local_score(str(x), [str(q) for q in p]) for x, p in reference.families(3)
+    }
+    learner = GaussianBNLearner().fit(scores)
+    best = max(sum(local[x, p] for x, p in enumerate(dag)) for dag in reference.all_dags(3))
+    assert learner.network_score_ == pytest.approx(best)
+    assert set(learner.dag_.edges) in ({("1", "0"), ("1", "2")}, {("1", "0"), ("2", "1")})
+
+
+@pytest.mark.parametrize("max_parents", [None, 3])
+@pytest.mark.parametrize("criterion", ["bic", "loglik"])
+def test_round_trip_keeps_the_optimum(tmp_path, criterion, max_parents):
+    rows = reference.random_network_rows(np.random.default_rng(0), 6, 60)
+    frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(6)])
+    scores = LocalScoreTransformer(criterion, max_parents=max_parents).fit_transform(frame)
+    path = tmp_path / "scores.jkl"
+    scores.to_jkl(path)
+    read = ParentSetScores.from_jkl(path)
+    local = {
+        (x, p): scores.local_score(x, p)
+        for x, p in reference.families(6)
+        if len(p) <= (max_parents or 6)
+    }
+    kept = {
+        (x, p)
+        for (x, p), score in local.items()
+        if all(local[x, q] < score for q in reference.subsets(p) if q != p)
+    }
+    assert read.n_families == len(kept)
+    for x, p in kept:
+        assert read.local_score(x, p) == pytest.approx(local[x, p], abs=1e-10)
+    learner, again = GaussianBNLearner().fit(scores), GaussianBNLearner().fit(read)
+    assert again.network_score_ == pytest.approx(learner.network_score_, abs=1e-9)
+    read.to_jkl(tmp_path / "again.jkl")
+    assert (tmp_path / "again.jkl").read_text() == path.read_text()
+
+
+def test_undominated_families_of_a_list():
+    parents = np.array([[-1, -1], [0, -1], [0, 2], [2, -1]], dtype=np.int16)
+    listed = parents, np.array([-5.0, -5.0, -3.0, -4.0])
+    empty = np.array([[-1]], dtype=np.int16), np.array([-1.0])
+    scores = ParentSetScores(["a", "b", "c"], [empty, listed, empty])
+    kept, values = scores.undominated(1)
+    assert kept.tolist() == [[-1, -1], [0, 2], [2, -1]]
+    assert values.tolist() == [-5.0, -3.0, -4.0]
+
+
+def test_a_learner_of_listed_families(tmp_path):
+    rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
+    frame = pd.DataFrame(rows, columns=list("abcd"))
+    path = tmp_path / "scores.jkl"
+    LocalScoreTransformer().fit_transform(frame).to_jkl(path)
+    scores = ParentSetScores.from_jkl(path)
+    edge = next(edge for edge in GaussianBNLearner().fit(scores).dag_.edges)
+    learner = GaussianBNLearner(required_edges=[edge]).fit(scores)
+    assert edge in learner.dag_.edges
+    assert learner.criterion_ is None
+    assert not any(data for _, _, data in learner.dag_.edges(data=True))
+    fitted = learner.network_.fit(frame)
+    assert np.isfinite(fitted.score(frame))
+    assert nx.utils.graphs_equal(nx.DiGraph(fitted.dag.edges), nx.DiGraph(learner.dag_.edges))
+
+
+def test_constraints_that_no_listed_family_satisfies(tmp_path):
+    scores = ParentSetScores.from_jkl(written(tmp_path, "2\na 1\n-1 0\nb 1\n-1 0\n"))
+    assert not GaussianBNLearner().fit(scores).dag_.edges
+    with pytest.raises(ValueError, match=r"No acyclic network .* the columns \['b'\] have none"):
+        GaussianBNLearner(required_edges=[("a", "b")]).fit(scores)
+    only_cycles = written(tmp_path, "2\na 1\n-1 1 b\nb 1\n-1 1 a\n")
+    with pytest.raises(ValueError, match=r"No acyclic network .* \['a', 'b'\] have none"):
+        GaussianBNLearner().fit(ParentSetScores.from_jkl(only_cycles))
+
+
+def test_settings_that_listed_families_do_not_have(tmp_path):
+    scores = ParentSetScores.from_jkl(written(tmp_path, BBMARKOV))
+    with pytest.raises(ValueError, match="criterion='bic' was asked for, but the ParentSetScores"):
+        GaussianBNLearner("bic").fit(scores)
+    with pytest.raises(TypeError, match="X are ParentSetScores already"):
+        LocalScoreTransformer().fit(scores)
+    assert not GaussianBNLearner(max_parents=0).fit(scores).dag_.edges
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 0: the file ends where the number of columns should be"),
+        ("three\n", "line 1: there should be a number from 1 on; there is 'three'"),
+        ("99999\n", "line 1: 99999 is more than the 32767 columns"),
+        ("2\na 1\n-1 0\n", "line 3: the file ends where a column's name"),
+        ("2\na 2\n-1 0\n", "line 3: the file ends where a score"),
+        ("1\na 999999999999\n-1 0\n", "line 3: the file ends where a score"),
+        ("1\na b 1\n-1 0\n", "line 2: there should be a column's name .* there is 'a b 1'"),
+        ("2\na 1\n-1 0\na 1\n-1 0\n", "line 4: the column 'a' comes a second time"),
+        ("1\na 1\nnan 0\n", "line 3: 'nan' is not a finite score"),
+        ("1\na 1\n-inf 0\n", "line 3: '-inf' is not a finite score"),
+        ("1\na 1\nbest 0\n", "line 3: 'best' is not a finite score"),
+        ("1\na 1\n-1\n", "line 3: there should be a score, a number of parents"),
+        ("2\na 1\n-1 2 b\nb 1\n-1 0\n", "line 3: .*; 1 names follow"),
+        ("2\na 2\n-1 0\n-1 1 c\nb 1\n-1 0\n", "line 4: the parent 'c' is none of the columns"),
+        ("2\na 1\n-1 1 a\nb 1\n-1 0\n", "line 3: a parent is named twice, or is the child itself"),
+        ("2\na 2\n-1 1 b\n-2 1 b\nb 1\n-1 0\n", "line 4: the same parents come a second time"),
+        ("1\na 1\n-1 0\nb 1\n", "line 4: the file goes on after the last column"),
+        ("1\na 1\n-1 0" + " 0" * 600_000, r"line 3: a line has 1,048,576 characters or more"),
+    ],
+)
+def test_files_of_another_format(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        ParentSetScores.from_jkl(written(tmp_path, text))
+
+
+def test_names_that_the_format_cannot_hold(tmp_path):
+    frame = pd.DataFrame({"a b": [1.0, 2, 4, 3], "c": [2.0, 1, 5, 9]})
+    scores = LocalScoreTransformer().fit_transform(frame)
+    with pytest.raises(ValueError, match="Column 'a b' cannot be written"):
+        scores.to_jkl(tmp_path / "scores.jkl")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_failed_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    path = written(tmp_path, BBMARKOV)
+    scores = LocalScoreTransformer().fit_transform(np.eye(4)[:, :3])
+    monkeypatch.setattr(LocalScores, "undominated", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        scores.to_jkl(path)
+    assert [each.name for each in tmp_path.iterdir()] == ["scores.jkl"]
+    assert path.read_text() == BBMARKOV
