@@ -33,7 +33,7 @@ def available_memory() -> int:
     return int(available * (1 - _FOR_OTHERS))
 
 
-def require_memory(n_bytes: int, purpose: str) -> None:
+def require_memory(n_bytes: int, purpose: str, remedy: str = "leave out columns") -> None:
     """Raise if more memory is needed than there is, before any of it is taken.
 
     Raises
@@ -47,7 +47,7 @@ def require_memory(n_bytes: int, purpose: str) -> None:
     if n_bytes > available:
         raise ValueError(
             f"{purpose} needs {n_bytes:,} bytes of memory, and {available:,} bytes are available; "
-            "leave out columns."
+            f"{remedy}."
         )
 
 

@@ -8,6 +8,7 @@ the log-determinants of their columns.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +18,14 @@ from skbn._parallel import Threads
 from skbn._progress import Progress
 from skbn._regressions._log_determinants import log_determinants, log_determinants_work
 from skbn._regressions._qr import triangular_factor
-from skbn._scores._families import AllFamilies, Listed
+from skbn._scores._families import AllFamilies, Listed, SmallFamilies
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._search._dense_families import DenseFamilies
 from skbn._search._exact import exact_search
 from skbn._search._listed_families import ListedFamilies
 from skbn._search._plan import SearchPlan, plan_search
+from skbn._small_subsets import SmallSubsets
 from skbn._subsets import mask_of, members_of
 
 __all__ = ["GroupSearch", "Optimum", "best_network", "plan_groups", "work_of"]
@@ -31,6 +33,9 @@ __all__ = ["GroupSearch", "Optimum", "best_network", "plan_groups", "work_of"]
 # A search through all families has at least so many columns, or all there are: with fewer
 # in a block its parts, the subsets of the others, would take longer to begin than to do.
 _FEWEST_COLUMNS = 6
+# To score a family of k columns and to compare it with its subsets takes about so many
+# times k**2 as long as a local score of a search through all families.
+_WORK_OF_LISTING = 6
 
 
 class Optimum(NamedTuple):
@@ -86,30 +91,60 @@ def plan_groups(
     ValueError
         If a search does not fit the memory.
     """
-    return [_plan_group(scores, group, n_bytes, limit) for group in constraints.groups]
+    return [_plan_group(scores, constraints, group, n_bytes, limit) for group in constraints.groups]
 
 
 def _plan_group(
-    scores: LocalScores | ParentSetScores, group: Group, n_bytes: int, limit: str
+    scores: LocalScores | ParentSetScores,
+    constraints: Constraints,
+    group: Group,
+    n_bytes: int,
+    limit: str,
 ) -> GroupSearch:
     columns, others = group
-    if isinstance(scores, LocalScores) and isinstance(scores.families, AllFamilies):
-        n_roots = max(0, min(len(others), _FEWEST_COLUMNS - len(columns)))
-        columns, others = columns + others[:n_roots], others[n_roots:]
-        if len(columns) > 1:
-            plan = plan_search(len(columns), n_bytes, limit, n_others=len(others))
-            return GroupSearch(columns, others, n_roots, False, plan)
-    n_scores = scores.families.n_subsets if isinstance(scores, LocalScores) else 0
-    plan = plan_search(len(columns), n_bytes, limit, n_log_determinants=n_scores)
-    return GroupSearch(columns, others, 0, True, plan)
+    if len(columns) + len(others) == 1 or isinstance(scores, ParentSetScores):
+        plan = plan_search(len(columns), n_bytes, limit, n_log_determinants=0)
+        return GroupSearch(columns, others, 0, True, plan)
+    if isinstance(scores.families, AllFamilies):
+        return _plan_all(group, n_bytes, limit)
+    n_log_det = scores.families.n_subsets
+    plan = plan_search(len(columns), n_bytes, limit, n_log_determinants=n_log_det)
+    listed = GroupSearch(columns, others, 0, True, plan)
+    if scores.statistics.is_checked:  # any regression is possible
+        n_families = sum(
+            len(SmallSubsets(constraints.allowed[x].bit_count(), constraints.max_parents))
+            for x in columns
+        )
+        work = _WORK_OF_LISTING * (constraints.max_parents + 1) ** 2 * n_families
+        with suppress(ValueError):  # it does not fit
+            search = _plan_all(group, n_bytes, limit)
+            if _group_work(search) < work + plan.work:
+                return search
+    return listed
+
+
+def _plan_all(group: Group, n_bytes: int, limit: str) -> GroupSearch:
+    """Plan a search through all families of a group's columns."""
+    columns, others = group
+    n_roots = max(0, min(len(others), _FEWEST_COLUMNS - len(columns)))
+    columns, others = columns + others[:n_roots], others[n_roots:]
+    plan = plan_search(len(columns), n_bytes, limit, n_others=len(others))
+    return GroupSearch(columns, others, n_roots, False, plan)
 
 
 def work_of(scores: LocalScores | ParentSetScores, searches: list[GroupSearch]) -> int:
     """Return about how long the searches take, in units of one local score of a search."""
     work = sum(_group_work(search) for search in searches)
-    if isinstance(scores, LocalScores) and not isinstance(scores.families, AllFamilies):
+    if isinstance(scores, LocalScores) and _lists_small_families(scores, searches):
         work += scores.families.work
     return work
+
+
+def _lists_small_families(scores: LocalScores, searches: list[GroupSearch]) -> bool:
+    """Whether a search needs the log-determinants of small families."""
+    return isinstance(scores.families, SmallFamilies) and any(
+        search.is_listed and len(search.columns) + len(search.others) > 1 for search in searches
+    )
 
 
 def _group_work(search: GroupSearch) -> int:
@@ -143,7 +178,7 @@ def best_network(
     ValueError
         If no network of the listed families satisfies the constraints.
     """
-    if isinstance(scores, LocalScores) and not isinstance(scores.families, AllFamilies):
+    if isinstance(scores, LocalScores) and _lists_small_families(scores, searches):
         scores.compute_log_determinants(progress)
     parents = [0] * len(constraints.allowed)
     total = 0.0
@@ -167,7 +202,8 @@ def _best_of_all(
 ) -> Optimum:
     """Search all families of the group's columns with each other and the others."""
     columns = search.columns + search.others
-    if columns == list(range(len(constraints.allowed))):
+    whole = columns == list(range(len(constraints.allowed)))
+    if whole and isinstance(scores.families, AllFamilies):
         log_det = scores.compute_log_determinants(progress)
     else:
         factor = triangular_factor(scores.statistics.factor[:, columns])
@@ -175,7 +211,7 @@ def _best_of_all(
         if offsets is not None:
             offsets = offsets[columns]
         log_det = log_determinants(factor, n_jobs, progress, offsets)
-    tables = scores.score_tables[:, : len(columns)]
+    tables = scores.score_tables[:, : len(columns)].copy()
     tables[0, constraints.max_parents + 1 :] = -np.inf
     position = {column: i for i, column in enumerate(columns)}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,6 +15,13 @@ from skbn._scores._criteria import CRITERIA
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
+from skbn._table_checks import (
+    columns_of_other_types,
+    reject_non_finite,
+    reject_non_numbers,
+    reject_other_containers,
+    reject_repeated_names,
+)
 
 __all__ = ["PARAMETER_CONSTRAINTS", "check_columns", "read_rows"]
 
@@ -56,10 +62,10 @@ def read_rows(
         only finite ones, if a name is given twice, if the columns are not those
         of `fit`, if there are too few columns or rows.
     """
-    _reject_other_containers(X)
-    _reject_repeated_names(X)
-    for name, values in _columns_of_other_types(X):
-        _reject_non_numbers(name, values)
+    reject_other_containers(X)
+    reject_repeated_names(X)
+    for name, values in columns_of_other_types(X):
+        reject_non_numbers(name, values)
     rows = validate_data(
         estimator,
         X,
@@ -73,7 +79,7 @@ def read_rows(
     )
     names = getattr(X, "columns", range(rows.shape[1]))
     for name, column in zip(names, rows.T, strict=True):
-        _reject_non_finite(name, column)
+        reject_non_finite(name, column)
     rows.setflags(write=False)
     return rows
 
@@ -108,68 +114,4 @@ def check_columns(
     if names is not None and fitted is not None and not np.array_equal(names, fitted):
         raise ValueError(
             f"The columns must be those of fit, in their order: {list(fitted)}; got {list(names)}."
-        )
-
-
-def _reject_other_containers(X: Any) -> None:
-    if isinstance(X, LocalScores | ParentSetScores):
-        kind = type(X).__name__
-        raise TypeError(f"X are {kind} already; give them to a GaussianBNLearner.")
-    if isinstance(X, np.ma.MaskedArray):
-        raise TypeError("X is a masked array, whose mask would be lost; impute or drop rows.")
-    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
-        raise TypeError(f"X is a {type(X).__name__}, which holds no values yet; call X.collect().")
-
-
-def _reject_repeated_names(X: Any) -> None:
-    if hasattr(X, "columns"):
-        names = list(X.columns)
-        repeated = sorted({str(name) for name in names if names.count(name) > 1})
-        if repeated:
-            raise ValueError(
-                f"Each column must have a name of its own; {repeated} are given more than once. "
-                "Rename them."
-            )
-
-
-def _columns_of_other_types(X: Any) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
-    """Yield those columns of a table whose dtype is not a number's, with their names."""
-    if hasattr(X, "columns"):
-        for name in X.columns:
-            values = np.asarray(X[name])
-            if values.dtype.kind not in "biufc":
-                yield name, values
-    elif isinstance(X, (np.ndarray, list, tuple)):
-        try:
-            table = np.asarray(X, dtype=None if isinstance(X, np.ndarray) else object)
-        except ValueError:  # rows of different lengths, of which validate_data speaks
-            return
-        if table.ndim == 2 and table.dtype.kind not in "biufc":
-            yield from enumerate(table.T)
-
-
-def _reject_non_numbers(name: Any, values: npt.NDArray[Any]) -> None:
-    for row, value in enumerate(values):
-        if value is None or type(value).__name__ == "NAType":  # missing, as NaN is
-            continue
-        refusal = f"Column {name!r} holds {str(value)!r} in row {row}, which is not a number"
-        if isinstance(value, (str, bytes, np.datetime64, np.timedelta64)):
-            raise ValueError(f"{refusal}. Encode it as numbers or leave the column out.")
-        if isinstance(value, complex):  # of which validate_data speaks
-            continue
-        try:
-            float(value)
-        except (TypeError, ValueError, OverflowError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{refusal} ({error}). Encode it or leave the column out.") from None
-
-
-def _reject_non_finite(name: Any, column: npt.NDArray[np.float64]) -> None:
-    bad = ~np.isfinite(column)
-    if bad.any():
-        row = int(np.argmax(bad))
-        value = "NaN" if np.isnan(column[row]) else f"{column[row]}"
-        raise ValueError(
-            f"Column {name!r} contains {value} in row {row} ({int(bad.sum())} values are NaN or "
-            "infinity). Impute or drop such rows."
         )

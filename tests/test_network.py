@@ -274,23 +274,25 @@ def test_density_is_that_of_the_joint_normal(network, seed):
 
 
 def test_means_far_from_0_lose_no_digits(wine, wine_dag):
-    """Whole numbers, of which a shift by a power of two rounds neither values nor means."""
-    rows = np.round(wine[list(wine_dag)] * 64).to_numpy()[:128]
+    """Binary fractions, of which a shift by a power of two rounds neither values nor means."""
+    rows = np.round(wine[list(wine_dag)] * 64).to_numpy()[:128] / 32
     far = rows + 2.0**40
     near, shifted = (GaussianBayesianNetwork(wine_dag).fit(some) for some in (rows, far))
     np.testing.assert_allclose(shifted.logpdf(far), near.logpdf(rows), rtol=1e-11)
     np.testing.assert_allclose(shifted.covariance_, near.covariance_, rtol=1e-10)
     prediction = shifted.predict(far, target="proline") - 2.0**40
     np.testing.assert_allclose(prediction, near.predict(rows, target="proline"), atol=1e-3)
-    held = shifted.do({"proline": 2.0**40 + 64_000}).mean_ - 2.0**40
-    np.testing.assert_allclose(held, near.do({"proline": 64_000}).mean_, atol=1e-3)
+    held = shifted.do({"hue": 2.0**40 + 3}).mean_ - 2.0**40
+    np.testing.assert_allclose(held, near.do({"hue": 3}).mean_, atol=1e-3)
+    held = shifted.do({"proline": 2.0**40 + 2000}).mean_ - 2.0**40
+    np.testing.assert_allclose(held, near.do({"proline": 2000}).mean_, atol=1e-3)
 
 
 def test_rows_out_of_all_proportion_have_density_0():
     dag = chain().dag
-    dag.edges["a", "b"]["weight"] = 10.0
-    network = GaussianBayesianNetwork(dag)
-    assert (network.logpdf([[1e300, 0, 0], [1e308, 1e308, -1e308]]) == -np.inf).all()
+    dag.nodes["a"]["intercept"] = -1e308
+    rows = [[1e300, 0, 0], [0, 1e308, -1e308], [1.7e308, 0, 0]]
+    assert (GaussianBayesianNetwork(dag).logpdf(rows) == -np.inf).all()
 
 
 # Tables
@@ -305,8 +307,10 @@ def test_columns_with_names_are_matched_to_the_nodes(wine, wine_dag):
         network = GaussianBayesianNetwork(wine_dag).fit(table)
         np.testing.assert_array_equal(network.coef_, by_position.coef_)
         np.testing.assert_array_equal(network.logpdf(table), expected)
-    scores = LocalScoreTransformer().fit_transform(wine[nodes[::-1]])
+    scores = LocalScoreTransformer().fit_transform(wine)
     np.testing.assert_array_equal(by_position.logpdf(scores), expected)
+    prediction = by_position.predict(wine[nodes].to_numpy(), target="ash")
+    np.testing.assert_array_equal(by_position.predict(scores, target="ash"), prediction)
     unnamed = LocalScoreTransformer().fit_transform(wine[nodes].to_numpy())
     np.testing.assert_array_equal(by_position.logpdf(unnamed), expected)
     np.testing.assert_array_equal(by_position.logpdf(wine[nodes].to_numpy().tolist()), expected)

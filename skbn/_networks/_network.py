@@ -284,6 +284,14 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
             If it is not JSON or lacks something; if a node or an edge is repeated, an
             edge has an unknown end, or the edges have a cycle; if a parameter is no finite
             number, or a variance negative.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBayesianNetwork
+        >>> text = '''{"directed": true, "multigraph": false, "edges": [],
+        ...           "nodes": [{"id": "a", "intercept": 0, "noise_variance": 1}]}'''
+        >>> GaussianBayesianNetwork.from_json(text).nodes
+        ['a']
         """
         return cls(_interchange.from_json(text))
 
@@ -332,6 +340,11 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
             If pgmpy is not installed.
         sklearn.exceptions.NotFittedError
             If there are no parameters.
+
+        Examples
+        --------
+        >>> network.to_pgmpy().get_cpds("b")  # doctest: +SKIP
+        <LinearGaussianCPD: P(b | a) = N(2.0*a + 1.0; 0.5) at 0x7f5ff6c1e110>
         """
         return _interchange.to_pgmpy(self.dag_)
 
@@ -356,6 +369,12 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
             If it is another model.
         ValueError
             If a node's conditional distribution is missing or does not fit its parents.
+
+        Examples
+        --------
+        >>> from pgmpy.models import LinearGaussianBayesianNetwork  # doctest: +SKIP
+        >>> model = LinearGaussianBayesianNetwork([("a", "b")]).fit(table)  # doctest: +SKIP
+        >>> network = GaussianBayesianNetwork.from_pgmpy(model)  # doctest: +SKIP
         """
         return cls(_interchange.from_pgmpy(model))
 

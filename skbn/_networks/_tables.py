@@ -11,12 +11,12 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
 from skbn._scores._local_scores import LocalScores
-from skbn._validation import (
-    _columns_of_other_types,
-    _reject_non_finite,
-    _reject_non_numbers,
-    _reject_other_containers,
-    _reject_repeated_names,
+from skbn._table_checks import (
+    columns_of_other_types,
+    reject_non_finite,
+    reject_non_numbers,
+    reject_other_containers,
+    reject_repeated_names,
 )
 
 __all__ = ["like_pandas", "read_columns", "read_given_columns"]
@@ -58,16 +58,16 @@ def read_columns(
                 "or give an array with the columns in the nodes' order."
             )
     if names is None or isinstance(X, LocalScores):
-        table = _numbers_of(np.asarray(X) if isinstance(X, LocalScores) else X, columns, remedy)
         names = list(columns) if names is None else names
-        table = table[:, [names.index(node) for node in wanted]]
+        values = np.asarray(X) if isinstance(X, LocalScores) else X
+        table = _numbers_of(values, names, remedy)[:, [names.index(node) for node in wanted]]
     else:
         table = X[list(wanted)]
-    for column, values in _columns_of_other_types(table):
-        _reject_non_numbers(column if hasattr(table, "columns") else wanted[column], values)
+    for column, values in columns_of_other_types(table):
+        reject_non_numbers(column if hasattr(table, "columns") else wanted[column], values)
     rows = check_array(table, dtype=np.float64, ensure_all_finite=False, input_name="X")
     for node, values in zip(wanted, rows.T, strict=True):
-        _reject_non_finite(node, values)
+        reject_non_finite(node, values)
     return np.asarray(rows)
 
 
@@ -127,8 +127,8 @@ def _column_names(X: Any) -> list[Hashable] | None:
     """Return the names of a table's columns; None if they have none."""
     if isinstance(X, LocalScores):
         return X.columns if hasattr(X, "feature_names_in_") else None  # type: ignore[return-value]
-    _reject_other_containers(X)
-    _reject_repeated_names(X)
+    reject_other_containers(X)
+    reject_repeated_names(X)
     return list(X.columns) if hasattr(X, "columns") else None
 
 

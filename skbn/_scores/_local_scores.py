@@ -21,7 +21,12 @@ from skbn._scores._criterion import (
 )
 from skbn._scores._families import AllFamilies, Families, Listed, Scored, SmallFamilies
 from skbn._scores._scored_families import ScoredFamilies
-from skbn._scores._statistics import Regression, SampleStatistics, sample_statistics
+from skbn._scores._statistics import (
+    Regression,
+    SampleStatistics,
+    column_means,
+    sample_statistics,
+)
 
 __all__ = ["LocalScores"]
 
@@ -173,7 +178,7 @@ class LocalScores(ScoredFamilies):
             If a regression leaves no residual, since then the likelihood is
             unbounded: a constant column, collinear columns, too few rows.
         """
-        prior = self.criterion.prior(len(self), self._rows.mean(axis=0))
+        prior = self.criterion.prior(len(self), column_means(self._rows))
         with one_blas_thread():
             return sample_statistics(
                 self._rows,
@@ -212,6 +217,7 @@ class LocalScores(ScoredFamilies):
             require_memory(
                 _BYTES * families.n_subsets,
                 f"The table of {families.n_subsets:,} log-determinants",
+                "leave out columns, or set max_parents to fewer",
             )
             log_det = families.log_determinants(statistics.factor, offsets, self.n_jobs, progress)
             if not statistics.is_checked:
@@ -225,7 +231,7 @@ class LocalScores(ScoredFamilies):
             progress.advance(families.work)
         return self._log_determinants
 
-    @property
+    @cached_property
     def score_tables(self) -> npt.NDArray[np.float64]:
         """The criterion's tables over the number of parents, shape (3, m).
 
@@ -239,7 +245,7 @@ class LocalScores(ScoredFamilies):
             self.criterion, self.penalty, *self.shape, self.families.max_parents
         )
 
-    @property
+    @cached_property
     def score_offsets(self) -> npt.NDArray[np.float64]:
         """What each child's unit adds to its local scores, shape (m,), in nats.
 
@@ -252,7 +258,7 @@ class LocalScores(ScoredFamilies):
             return np.zeros(self.shape[1])
         return 2 * tables[2, 0] * np.log(self.statistics.scale)
 
-    @property
+    @cached_property
     def log_determinant_offsets(self) -> npt.NDArray[np.float64] | None:
         """What each column's unit adds to the log-determinants, shape (m,); None for nothing."""
         if is_scale_free(self.score_tables):

@@ -13,7 +13,7 @@ from skbn._regressions._qr import solve_triangular, triangular_factor
 from skbn._scores._criterion import Prior
 from skbn._scores._independence import IndependenceCheck
 
-__all__ = ["SCORE_ACCURACY", "Regression", "SampleStatistics", "sample_statistics"]
+__all__ = ["SCORE_ACCURACY", "Regression", "SampleStatistics", "column_means", "sample_statistics"]
 
 _EPS = np.finfo(np.float64).eps
 # How far a score may be from the exact one, in nats; else the columns are refused.
@@ -94,6 +94,12 @@ class SampleStatistics:
         if not self.is_checked:
             self.independence.check(factor, list(columns))
         return factor
+
+
+def column_means(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the means of a table's columns, whose sums may be too large for a number."""
+    _, exponent = np.frexp(np.abs(rows).max(axis=0))
+    return np.ldexp(np.ldexp(rows, -exponent).mean(axis=0), exponent)
 
 
 def sample_statistics(

@@ -1,0 +1,88 @@
+"""What a table may not be: of another container, with names twice, with anything but numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._scores._local_scores import LocalScores
+from skbn._scores._parent_set_scores import ParentSetScores
+
+__all__ = [
+    "columns_of_other_types",
+    "reject_non_finite",
+    "reject_non_numbers",
+    "reject_other_containers",
+    "reject_repeated_names",
+]
+
+
+def reject_other_containers(X: Any) -> None:
+    """Raise if X is scores, a masked array or a frame that holds no values yet."""
+    if isinstance(X, LocalScores | ParentSetScores):
+        kind = type(X).__name__
+        raise TypeError(f"X are {kind} already; give them to a GaussianBNLearner.")
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError("X is a masked array, whose mask would be lost; impute or drop rows.")
+    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
+        raise TypeError(f"X is a {type(X).__name__}, which holds no values yet; call X.collect().")
+
+
+def reject_repeated_names(X: Any) -> None:
+    """Raise if columns share a name."""
+    if hasattr(X, "columns"):
+        names = list(X.columns)
+        repeated = sorted({str(name) for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(
+                f"Each column must have a name of its own; {repeated} are given more than once. "
+                "Rename them."
+            )
+
+
+def columns_of_other_types(X: Any) -> Iterator[tuple[Any, npt.NDArray[Any]]]:
+    """Yield those columns of a table whose dtype is not a number's, with their names."""
+    if hasattr(X, "columns"):
+        for name in X.columns:
+            values = np.asarray(X[name])
+            if values.dtype.kind not in "biufc":
+                yield name, values
+    elif isinstance(X, (np.ndarray, list, tuple)):
+        try:
+            table = np.asarray(X, dtype=None if isinstance(X, np.ndarray) else object)
+        except ValueError:  # rows of different lengths, of which validate_data speaks
+            return
+        if table.ndim == 2 and table.dtype.kind not in "biufc":
+            yield from enumerate(table.T)
+
+
+def reject_non_numbers(name: Any, values: npt.NDArray[Any]) -> None:
+    """Raise for the first value of a column that is no real number; missing ones pass."""
+    for row, value in enumerate(values):
+        if value is None or type(value).__name__ == "NAType":  # missing, as NaN is
+            continue
+        refusal = f"Column {name!r} holds {str(value)!r} in row {row}, which is not a number"
+        if isinstance(value, (str, bytes, np.datetime64, np.timedelta64)):
+            raise ValueError(f"{refusal}. Encode it as numbers or leave the column out.")
+        if isinstance(value, complex):  # of which validate_data speaks
+            continue
+        try:
+            float(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{refusal} ({error}). Encode it or leave the column out.") from None
+
+
+def reject_non_finite(name: Any, column: npt.NDArray[np.float64]) -> None:
+    """Raise if a column has NaN or an infinity."""
+    bad = ~np.isfinite(column)
+    if bad.any():
+        row = int(np.argmax(bad))
+        value = "NaN" if np.isnan(column[row]) else f"{column[row]}"
+        raise ValueError(
+            f"Column {name!r} contains {value} in row {row} ({int(bad.sum())} values are NaN or "
+            "infinity). Impute or drop such rows."
+        )
