@@ -308,7 +308,9 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         constraints: Constraints,
         context: CallbackContext,
     ) -> Optimum:
-        n_bytes, limit = available_memory() + getattr(scores, "n_bytes", 0), "are available"
+        n_bytes, limit = available_memory(), "are available"
+        if isinstance(scores, LocalScores):
+            n_bytes += scores.scorer.n_bytes
         if self.max_memory is not None and self.max_memory < n_bytes:
             n_bytes, limit = int(self.max_memory), "are allowed by max_memory"
         searches = plan_groups(scores, constraints, n_bytes, limit)
@@ -386,10 +388,10 @@ def _network(
         for child, mask in enumerate(parents):
             dag.add_edges_from((columns[p], columns[child]) for p in members_of(mask))
         return GaussianBayesianNetwork(dag)
-    if constraints.is_free and is_score_equivalent(scores.score_tables):
+    if constraints.is_free and is_score_equivalent(scores.scorer.tables):
         parents = canonical_member(parents)
     divisors = scores.criterion.noise_divisors(*scores.shape)
-    parameters = estimate_parameters(scores.statistics, parents, columns, divisors)
+    parameters = estimate_parameters(scores.scorer.statistics, parents, columns, divisors)
     return GaussianBayesianNetwork._from_estimates(columns, parents, parameters)
 
 

@@ -105,12 +105,12 @@ def _plan_group(
     if len(columns) + len(others) == 1 or isinstance(scores, ParentSetScores):
         plan = plan_search(len(columns), n_bytes, limit, n_log_determinants=0)
         return GroupSearch(columns, others, 0, True, plan)
-    if isinstance(scores.families, AllFamilies):
+    if isinstance(scores.scorer.families, AllFamilies):
         return _plan_all(group, n_bytes, limit)
-    n_log_det = scores.families.n_subsets
+    n_log_det = scores.scorer.families.n_subsets
     plan = plan_search(len(columns), n_bytes, limit, n_log_determinants=n_log_det)
     listed = GroupSearch(columns, others, 0, True, plan)
-    if scores.statistics.is_checked:  # any regression is possible
+    if scores.scorer.statistics.is_checked:  # any regression is possible
         n_families = sum(
             len(SmallSubsets(constraints.allowed[x].bit_count(), constraints.max_parents))
             for x in columns
@@ -136,13 +136,13 @@ def work_of(scores: LocalScores | ParentSetScores, searches: list[GroupSearch]) 
     """Return about how long the searches take, in units of one local score of a search."""
     work = sum(_group_work(search) for search in searches)
     if isinstance(scores, LocalScores) and _lists_small_families(scores, searches):
-        work += scores.families.work
+        work += scores.scorer.families.work
     return work
 
 
 def _lists_small_families(scores: LocalScores, searches: list[GroupSearch]) -> bool:
     """Whether a search needs the log-determinants of small families."""
-    return isinstance(scores.families, SmallFamilies) and any(
+    return isinstance(scores.scorer.families, SmallFamilies) and any(
         search.is_listed and len(search.columns) + len(search.others) > 1 for search in searches
     )
 
@@ -179,7 +179,7 @@ def best_network(
         If no network of the listed families satisfies the constraints.
     """
     if isinstance(scores, LocalScores) and _lists_small_families(scores, searches):
-        scores.compute_log_determinants(progress)
+        scores.scorer.log_determinants(progress)
     parents = [0] * len(constraints.allowed)
     total = 0.0
     for search in searches:
@@ -203,15 +203,15 @@ def _best_of_all(
     """Search all families of the group's columns with each other and the others."""
     columns = search.columns + search.others
     whole = columns == list(range(len(constraints.allowed)))
-    if whole and isinstance(scores.families, AllFamilies):
-        log_det = scores.compute_log_determinants(progress)
+    if whole and isinstance(scores.scorer.families, AllFamilies):
+        log_det = scores.scorer.log_determinants(progress)
     else:
-        factor = triangular_factor(scores.statistics.factor[:, columns])
-        offsets = scores.log_determinant_offsets
+        factor = triangular_factor(scores.scorer.statistics.factor[:, columns])
+        offsets = scores.scorer.log_determinant_offsets
         if offsets is not None:
             offsets = offsets[columns]
         log_det = log_determinants(factor, n_jobs, progress, offsets)
-    tables = scores.score_tables[:, : len(columns)].copy()
+    tables = scores.scorer.tables[:, : len(columns)].copy()
     tables[0, constraints.max_parents + 1 :] = -np.inf
     position = {column: i for i, column in enumerate(columns)}
 
@@ -227,7 +227,7 @@ def _best_of_all(
         [*(positions(constraints.required[x]) for x in search.group), *no_parents],
     )
     found = exact_search(families, search.plan, n_jobs, progress)
-    score = found.score + float(scores.score_offsets[search.group].sum())
+    score = found.score + float(scores.scorer.score_offsets[search.group].sum())
     for i in range(len(search.group), len(search.columns)):
         score -= float(tables[0, 0] + tables[2, 0] * log_det[1 << i])
     return Optimum([mask_of(columns[i] for i in members_of(mask)) for mask in found.parents], score)
@@ -265,6 +265,6 @@ def _listed(scores: LocalScores | ParentSetScores, constraints: Constraints, chi
         return scores.listed(child, required, candidates, constraints.max_parents)
     if not required and not candidates:
         return np.empty((1, 0), dtype=np.int16), np.array([scores.local_score(child)])
-    parents, local = scores.undominated(child, required, candidates)
+    parents, local = scores.scorer.undominated(child, required, candidates)
     fits = (parents >= 0).sum(axis=1) <= constraints.max_parents
     return parents[fits], local[fits]

@@ -86,7 +86,7 @@ def test_undominated_families_of_a_list():
     listed = parents, np.array([-5.0, -5.0, -3.0, -4.0])
     empty = np.array([[-1]], dtype=np.int16), np.array([-1.0])
     scores = ParentSetScores(["a", "b", "c"], [empty, listed, empty])
-    kept, values = scores.undominated(1)
+    kept, values = scores._undominated(1)
     assert kept.tolist() == [[-1, -1], [0, 2], [2, -1]]
     assert values.tolist() == [-5.0, -3.0, -4.0]
 
@@ -165,7 +165,7 @@ def test_names_that_the_format_cannot_hold(tmp_path):
 def test_a_failed_writing_leaves_the_old_file(tmp_path, monkeypatch):
     path = written(tmp_path, BBMARKOV)
     scores = LocalScoreTransformer().fit_transform(np.eye(4)[:, :3])
-    monkeypatch.setattr(LocalScores, "undominated", lambda *_: 1 / 0)
+    monkeypatch.setattr(LocalScores, "_undominated", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         scores.to_jkl(path)
     assert [each.name for each in tmp_path.iterdir()] == ["scores.jkl"]

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._columns import family_numbers
-from skbn._memory import require_memory
-from skbn._parallel import one_blas_thread
-from skbn._progress import Progress
-from skbn._scores._criterion import (
-    Criterion,
-    InformationCriterion,
-    criterion_tables,
-    is_scale_free,
-)
-from skbn._scores._families import AllFamilies, Families, Listed, Scored, SmallFamilies
+from skbn._scores._criterion import Criterion, InformationCriterion
+from skbn._scores._families import Listed, Scored
 from skbn._scores._scored_families import ScoredFamilies
-from skbn._scores._statistics import (
-    Regression,
-    SampleStatistics,
-    column_means,
-    sample_statistics,
-)
+from skbn._scores._scorer import FamilyScorer
+from skbn._scores._statistics import Regression, SampleStatistics
 
 __all__ = ["LocalScores"]
-
-_BYTES = 8  # of a float64
 
 
 class LocalScores(ScoredFamilies):
@@ -68,6 +53,8 @@ class LocalScores(ScoredFamilies):
     max_parents, n_jobs : int or None
     feature_names_in_ : ndarray of shape (m,) of str
         Only if the columns have names.
+    scorer : FamilyScorer
+        Scores families by the numbers of their columns; for the search.
 
     Examples
     --------
@@ -97,9 +84,11 @@ class LocalScores(ScoredFamilies):
         self.penalty = penalty
         self.max_parents = max_parents
         self.n_jobs = n_jobs
-        self._log_determinants: npt.NDArray[np.float64] | None = None
         if feature_names is not None:
             self.feature_names_in_ = feature_names
+        self.scorer = FamilyScorer(
+            self._rows, self.columns, criterion, penalty, max_parents, n_jobs
+        )
 
     # The table
 
@@ -160,15 +149,9 @@ class LocalScores(ScoredFamilies):
     @property
     def n_families(self) -> int:
         """Number of families; ``m * 2**(m - 1)`` without `max_parents`."""
-        return self.shape[1] * self.families.n_parent_sets
+        return self.shape[1] * self.scorer.families.n_parent_sets
 
-    @cached_property
-    def families(self) -> Families:
-        """How the families are numbered, and in what order the log-determinants are."""
-        m = self.shape[1]
-        return AllFamilies(m) if self.max_parents is None else SmallFamilies(m, self.max_parents)
-
-    @cached_property
+    @property
     def statistics(self) -> SampleStatistics:
         """What the regressions depend on: number of rows, means, triangular factor.
 
@@ -178,14 +161,7 @@ class LocalScores(ScoredFamilies):
             If a regression leaves no residual, since then the likelihood is
             unbounded: a constant column, collinear columns, too few rows.
         """
-        prior = self.criterion.prior(len(self), column_means(self._rows))
-        with one_blas_thread():
-            return sample_statistics(
-                self._rows,
-                self.columns,
-                prior=prior,
-                largest_family=self.families.max_parents + 1,
-            )
+        return self.scorer.statistics
 
     @property
     def log_determinants(self) -> npt.NDArray[np.float64]:
@@ -202,68 +178,7 @@ class LocalScores(ScoredFamilies):
         ValueError
             As `statistics`, and if the memory does not suffice.
         """
-        return self.compute_log_determinants()
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that the log-determinants take already."""
-        return 0 if self._log_determinants is None else self._log_determinants.nbytes
-
-    def compute_log_determinants(self, progress: Progress | None = None) -> npt.NDArray[np.float64]:
-        """Return `log_determinants`, and advance the progress by the work they take."""
-        families = self.families
-        if self._log_determinants is None:
-            statistics, offsets = self.statistics, self.log_determinant_offsets
-            require_memory(
-                _BYTES * families.n_subsets,
-                f"The table of {families.n_subsets:,} log-determinants",
-                "leave out columns, or set max_parents to fewer",
-            )
-            log_det = families.log_determinants(statistics.factor, offsets, self.n_jobs, progress)
-            if not statistics.is_checked:
-                # Were a combination of k columns too nearly 0, one of them would leave no
-                # more than k times the largest rounding on the others.
-                threshold = (families.max_parents + 1) * statistics.independence.rounding.max()
-                for columns in families.suspects(log_det, offsets, threshold):
-                    statistics.check(columns)
-            self._log_determinants = log_det
-        elif progress is not None:
-            progress.advance(families.work)
-        return self._log_determinants
-
-    @cached_property
-    def score_tables(self) -> npt.NDArray[np.float64]:
-        """The criterion's tables over the number of parents, shape (3, m).
-
-        Raises
-        ------
-        ValueError
-            If the criterion's tables are not as they should be, or the penalty has
-            nothing to multiply.
-        """
-        return criterion_tables(
-            self.criterion, self.penalty, *self.shape, self.families.max_parents
-        )
-
-    @cached_property
-    def score_offsets(self) -> npt.NDArray[np.float64]:
-        """What each child's unit adds to its local scores, shape (m,), in nats.
-
-        The log-determinants are those of columns of unit norm; in its own units a
-        child's residual sum of squares is larger by its scale squared. 0 if they are those
-        of the columns in their own units.
-        """
-        tables = self.score_tables
-        if not is_scale_free(tables):
-            return np.zeros(self.shape[1])
-        return 2 * tables[2, 0] * np.log(self.statistics.scale)
-
-    @cached_property
-    def log_determinant_offsets(self) -> npt.NDArray[np.float64] | None:
-        """What each column's unit adds to the log-determinants, shape (m,); None for nothing."""
-        if is_scale_free(self.score_tables):
-            return None
-        return 2 * np.log(self.statistics.scale)
+        return self.scorer.log_determinants()
 
     def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
         """Return the local score of a family, in nats; larger is better.
@@ -296,15 +211,7 @@ class LocalScores(ScoredFamilies):
         -6.15818
         """
         x, others = self._family(child, parents)
-        log_det, log_det_with_child = self.statistics.log_determinants(x, others)
-        offsets = self.log_determinant_offsets
-        if offsets is not None:
-            log_det += offsets[others].sum()
-            log_det_with_child += offsets[[*others, x]].sum()
-        constant, without, within = self.score_tables[:, len(others)]
-        return float(
-            constant + without * log_det + within * log_det_with_child + self.score_offsets[x]
-        )
+        return self.scorer.local_score(x, others)
 
     def residual_sum_of_squares(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
         """Return the residual sum of squares of a child's regression on its parents.
@@ -355,7 +262,8 @@ class LocalScores(ScoredFamilies):
     def regression(self, child: str | int, parents: Iterable[str | int] = ()) -> Regression:
         """Return a child's regression on its parents: intercept, coefficients and residual.
 
-        Parameters and errors are those of `local_score`.
+        Parameters and errors are those of `local_score`. With `BGe` the rows of its prior
+        take part, and the coefficients are their posterior means.
 
         Returns
         -------
@@ -363,7 +271,7 @@ class LocalScores(ScoredFamilies):
             A named tuple of `intercept`, `coefficients` and `residual_sum_of_squares`.
         """
         x, others = self._family(child, parents)
-        return self.statistics.regression(x, others)
+        return self.scorer.statistics.regression(x, others)
 
     def family_index(self, child: str | int, parents: Iterable[str | int] = ()) -> tuple[int, int]:
         """Return where the array of `to_array` holds a family's score.
@@ -379,7 +287,7 @@ class LocalScores(ScoredFamilies):
         (1, 5)
         """
         x, others = self._family(child, parents)
-        return x, self.families.column(x, others)
+        return x, self.scorer.families.column(x, others)
 
     def to_array(self) -> npt.NDArray[np.float64]:
         """Return the local scores of all families.
@@ -406,22 +314,11 @@ class LocalScores(ScoredFamilies):
         array([[ -7.51,  -3.6 ],
                [-10.07,  -6.16]])
         """
-        m = self.shape[1]
-        size = self.families.n_parent_sets
-        require_memory(_BYTES * (self.n_families + 8 * size), "The array of all local scores")
-        log_det, tables, offsets = self.log_determinants, self.score_tables, self.score_offsets
-        scores = np.empty((m, size))
-        for child in range(m):
-            others = [v for v in range(m) if v != child]
-            start = 0
-            for piece, _ in self.families.scored(child, others, log_det, tables):
-                scores[child, start : start + len(piece)] = piece + offsets[child]
-                start += len(piece)
-        return scores
+        return self.scorer.to_array()
 
     def _family(self, child: str | int, parents: Iterable[str | int]) -> tuple[int, list[int]]:
         x, others = family_numbers(self.columns, child, parents)
-        if len(others) > self.families.max_parents:
+        if len(others) > self.scorer.families.max_parents:
             raise ValueError(
                 f"Column {child!r} was given {len(others)} parents, and the LocalScores were made "
                 f"with max_parents={self.max_parents}; make them with more."
@@ -429,34 +326,8 @@ class LocalScores(ScoredFamilies):
         return x, others
 
     def _scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
-        offset = self.score_offsets[child]
-        tables, log_det = self.score_tables, self.log_determinants
-        for scores, parents_at in self.families.scored(child, candidates, log_det, tables):
-            yield scores + offset, parents_at
+        return self.scorer.scored(child, candidates)
 
-    def undominated(
-        self, child: int, required: list[int] | None = None, candidates: list[int] | None = None
-    ) -> Listed:
-        """Return the families of a child that score higher than all with fewer of their parents.
-
-        Parameters
-        ----------
-        child : int
-        required : list of int, optional
-            Columns that are parents in all of them; by default none.
-        candidates : list of int, optional
-            Columns that may be parents as well; by default all others.
-
-        Returns
-        -------
-        parents : ndarray of shape (n_families, width), int16
-            Ascending, rows padded with -1.
-        scores : ndarray of shape (n_families,), float64, nats
-        """
-        required = required or []
-        if candidates is None:
-            candidates = [v for v in range(self.shape[1]) if v != child and v not in required]
-        parents, scores = self.families.undominated(
-            child, required, candidates, self.log_determinants, self.score_tables
-        )
-        return parents, scores + self.score_offsets[child]
+    def _undominated(self, child: int) -> Listed:
+        others = [v for v in range(self.shape[1]) if v != child]
+        return self.scorer.undominated(child, [], others)

@@ -144,7 +144,7 @@ class ParentSetScores(ScoredFamilies):
         parents, scores = self.listed(child, [], candidates, len(self._columns))
         yield scores, lambda i: [int(p) for p in parents[i] if p >= 0]
 
-    def undominated(self, child: int) -> Listed:
+    def _undominated(self, child: int) -> Listed:
         """Return the families of a child that score higher than all with fewer of their parents."""
         parents, scores = self._families[child]
         members = [frozenset(row[row >= 0].tolist()) for row in parents]

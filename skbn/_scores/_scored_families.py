@@ -52,7 +52,7 @@ class ScoredFamilies(ABC):
         """Yield the scores of the families with parents among the candidates, in pieces."""
 
     @abstractmethod
-    def undominated(self, child: int) -> Listed:
+    def _undominated(self, child: int) -> Listed:
         """Return the families of a child that score higher than all with fewer of their parents."""
 
     def best_parents(
@@ -210,5 +210,5 @@ class ScoredFamilies(ABC):
         >>> scores = LocalScoreTransformer().fit_transform(rows)
         >>> scores.to_jkl("scores.jkl")  # doctest: +SKIP
         """
-        listed = (self.undominated(child) for child in range(len(self.columns)))
+        listed = (self._undominated(child) for child in range(len(self.columns)))
         write_jkl(path, self.columns, listed)
