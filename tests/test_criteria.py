@@ -313,3 +313,10 @@ def test_tables_may_rule_numbers_of_parents_out(rows):
     limited = GaussianBNLearner("bic", max_parents=1).fit(rows)
     assert max(degree for _, degree in dag.in_degree) == 1
     assert set(dag.edges) == set(limited.dag_.edges)
+
+
+def test_a_criterion_without_tables_cannot_be_made():
+    with pytest.raises(TypeError, match=r"abstract class Criterion .* 'tables'"):
+        Criterion()
+    with pytest.raises(TypeError, match=r"abstract class InformationCriterion .* 'complexity'"):
+        InformationCriterion()

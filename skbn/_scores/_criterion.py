@@ -9,7 +9,7 @@ searches needs to know more of it.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -41,7 +41,7 @@ class Prior(NamedTuple):
     mean: npt.NDArray[np.float64]
 
 
-class Criterion(BaseEstimator):
+class Criterion(BaseEstimator, ABC):
     """What the families of a network are worth; derive from it to make your own.
 
     A network's score is the sum of its families' local scores. That of a child x
