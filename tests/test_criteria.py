@@ -316,7 +316,7 @@ def test_tables_may_rule_numbers_of_parents_out(rows):
 
 
 def test_a_criterion_without_tables_cannot_be_made():
-    with pytest.raises(TypeError, match=r"abstract class Criterion .* 'tables'"):
+    with pytest.raises(TypeError, match=r"abstract class Criterion .*tables"):
         Criterion()
-    with pytest.raises(TypeError, match=r"abstract class InformationCriterion .* 'complexity'"):
+    with pytest.raises(TypeError, match=r"abstract class InformationCriterion .*complexity"):
         InformationCriterion()
