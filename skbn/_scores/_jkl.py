@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import numpy as np
 import numpy.typing as npt
@@ -39,19 +38,18 @@ def write_jkl(
                 f"Column {name!r} cannot be written, as the format separates by spaces; rename it."
             )
     target = Path(path)
-    with NamedTemporaryFile("w", dir=target.parent, delete=False, encoding="utf-8") as file:
-        try:
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
+    try:
+        with unfinished.open("w", encoding="utf-8") as file:
             file.write(f"{len(names)}\n")
             for name, (parents, scores) in zip(names, families, strict=True):
                 file.write(f"{name} {len(scores)}\n")
                 for row, score in zip(parents.tolist(), scores.tolist(), strict=True):
                     members = [names[p] for p in row if p >= 0]
                     file.write(" ".join([repr(score), str(len(members)), *members]) + "\n")
-            file.close()
-            Path(file.name).replace(target)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def read_jkl(path: str | os.PathLike[str]) -> tuple[list[str], list[Listed]]:
