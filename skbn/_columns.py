@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 
 import networkx as nx
 
-__all__ = ["column_number", "family_numbers", "parents_in"]
+__all__ = ["column_number", "column_numbers", "family_numbers", "parents_in"]
 
 
 def column_number(columns: list[str | int], column: Hashable) -> int:
@@ -40,6 +40,23 @@ def column_number(columns: list[str | int], column: Hashable) -> int:
     return number
 
 
+def column_numbers(
+    columns: list[str | int], chosen: Iterable[str | int], parameter: str
+) -> list[int]:
+    """Return the numbers of several columns, in the order in which they are given.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    TypeError
+        If a column is given as anything else, or they are no list.
+    """
+    if isinstance(chosen, str) or not isinstance(chosen, Iterable):
+        raise TypeError(f"{parameter} must be a list of columns; got {chosen!r}.")
+    return [column_number(columns, column) for column in chosen]
+
+
 def family_numbers(
     columns: list[str | int], child: str | int, parents: Iterable[str | int]
 ) -> tuple[int, list[int]]:
@@ -53,10 +70,8 @@ def family_numbers(
     TypeError
         If a column is given as anything else, or the parents are no list.
     """
-    if isinstance(parents, str) or not isinstance(parents, Iterable):
-        raise TypeError(f"parents must be a list of columns; got {parents!r}.")
     x = column_number(columns, child)
-    others = [column_number(columns, parent) for parent in parents]
+    others = column_numbers(columns, parents, "parents")
     if x in others:
         raise ValueError(f"Column {child!r} cannot be a parent of itself.")
     if len(set(others)) < len(others):

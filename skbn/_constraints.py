@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import networkx as nx
+import numpy as np
 
 from skbn._columns import column_number
 from skbn._subsets import mask_of, members_of
@@ -37,7 +38,8 @@ class Constraints(NamedTuple):
     ----------
     allowed, required : list of int
         Masks of the columns that may, and that must, be among each column's parents. An
-        edge against an order that the required edges imply is not among the allowed.
+        edge against an order that the required edges imply is not among the allowed, nor
+        are others than the required parents where these are `max_parents` already.
     max_parents : int
         The largest number of parents.
     """
@@ -88,8 +90,8 @@ def read_constraints(
     ----------
     columns : list of str or int
     max_parents : int
-    required_edges, forbidden_edges : iterable of (parent, child), networkx.DiGraph or None
-    tiers : iterable of iterables of columns, or None
+    required_edges, forbidden_edges : collection of (parent, child), networkx.DiGraph or None
+    tiers : collection of collections of columns, or None
 
     Raises
     ------
@@ -127,14 +129,17 @@ def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
     if isinstance(edges, nx.Graph):
         if not edges.is_directed():
             raise TypeError(f"{name} must be directed; give a networkx.DiGraph or a list of pairs.")
-        edges = edges.edges()
-    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        for node in edges:
+            column_number(columns, node)
+        edges = list(edges.edges())
+    if isinstance(edges, str) or not isinstance(edges, Collection):
         raise TypeError(
             f"{name} must be a list of pairs (parent, child) or a networkx.DiGraph; got {edges!r}."
         )
     pairs = []
     for edge in edges:
-        if isinstance(edge, str) or not isinstance(edge, Iterable) or len(ends := [*edge]) != 2:
+        is_ordered = isinstance(edge, Sequence | np.ndarray) and not isinstance(edge, str)
+        if not is_ordered or len(ends := [*edge]) != 2:
             raise TypeError(f"{name} must hold pairs (parent, child); got {edge!r}.")
         parent, child = (column_number(columns, end) for end in ends)
         if parent == child:
@@ -147,11 +152,11 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
     """Return the number of each column's tier."""
     if tiers is None:
         return [0] * len(columns)
-    if isinstance(tiers, str) or not isinstance(tiers, Iterable):
+    if isinstance(tiers, str) or not isinstance(tiers, Collection):
         raise TypeError(f"tiers must be a list of lists of columns; got {tiers!r}.")
     tier_of: dict[int, int] = {}
     for number, tier in enumerate(tiers):
-        if isinstance(tier, str) or not isinstance(tier, Iterable):
+        if isinstance(tier, str) or not isinstance(tier, Collection):
             raise TypeError(f"tiers must be a list of lists of columns; one of them is {tier!r}.")
         for each in tier:
             x = column_number(columns, each)

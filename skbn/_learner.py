@@ -19,7 +19,7 @@ from skbn._memory import available_memory
 from skbn._networks._equivalence import canonical_member
 from skbn._networks._network import GaussianBayesianNetwork
 from skbn._networks._parameters import estimate_parameters
-from skbn._optimum import Optimum, best_network, plan_groups, work_of
+from skbn._optimum import MemoryLimit, Optimum, best_network, plan_groups, work_of
 from skbn._parallel import one_blas_thread
 from skbn._progress import Progress, callback_listener, printing_listener
 from skbn._scores._criteria import as_criterion, same_criterion
@@ -51,8 +51,8 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         the LocalScores that `fit` is given, and 1 for a table.
     max_parents : int or None, default=None
         The largest number of parents. None takes that of the LocalScores that `fit` is
-        given, and any number for a table. With K, only regressions on up to K columns
-        are computed.
+        given, and any number for a table. There may then be many columns, if constraints
+        put them in order.
     required_edges, forbidden_edges : list of (parent, child), networkx.DiGraph or None
         Edges that the network must, or must not, have. Columns are given by name or by
         number. Required edges count as parents of `max_parents`.
@@ -104,7 +104,9 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
     first when their columns are compared in order. Networks that imply the same
     independences always tie; of these it is the one built from the end: again and
     again the last column that can be a sink of what remains. A reversible edge thus
-    points to the later column wherever it can.
+    points to the later column wherever it can. With constraints on edges, or a criterion
+    under which such networks need not tie, it is the one that the search itself ends with:
+    again and again the last column that can be a sink of a best network.
 
     Examples
     --------
@@ -163,7 +165,9 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            Finite numbers, at least 2 columns, and more rows than columns.
+            Finite numbers, at least 2 columns, and more rows than columns; with
+            ``max_parents=K`` at least K + 2 rows, with `BGe` any number. Or
+            ParentSetScores, which have no rows.
         y : ignored
 
         Returns
@@ -174,9 +178,10 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         ------
         ValueError, TypeError
             If X is not such a table; if a column is constant or depends linearly
-            on others, as the likelihood is unbounded then; if the search needs
-            more memory than there is or than `max_memory`; if a parameter is not
-            one of those above, or differs from that of the LocalScores.
+            on others, as the likelihood is unbounded then (with `BGe` it is not); if no
+            network satisfies the constraints; if the search needs more memory than there
+            is or than `max_memory`; if a parameter is not one of those above, or differs
+            from that of the LocalScores.
         RuntimeError
             If a callback asks to stop before the search is finished.
         """
@@ -238,7 +243,9 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         [(0, 1)]
         """
         check_is_fitted(self)
-        if X is not None:
+        if isinstance(X, ParentSetScores):
+            check_columns(self, X, reset=False)
+        elif X is not None:
             self._rows(X)
         return self.dag_.copy()
 
@@ -308,12 +315,9 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         constraints: Constraints,
         context: CallbackContext,
     ) -> Optimum:
-        n_bytes, limit = available_memory(), "are available"
-        if isinstance(scores, LocalScores):
-            n_bytes += scores.scorer.n_bytes
-        if self.max_memory is not None and self.max_memory < n_bytes:
-            n_bytes, limit = int(self.max_memory), "are allowed by max_memory"
-        searches = plan_groups(scores, constraints, n_bytes, limit)
+        allowed = None if self.max_memory is None else int(self.max_memory)
+        memory = MemoryLimit(available_memory(), allowed)
+        searches = plan_groups(scores, constraints, memory)
         listeners = []
         if self.verbose:
             largest = max((search.plan for search in searches), key=lambda plan: plan.n_bytes)
@@ -329,6 +333,8 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         if isinstance(X, LocalScores):
             check_columns(self, X, reset=False)
             return np.asarray(X)
+        if isinstance(X, ParentSetScores):
+            raise TypeError("ParentSetScores have no rows; give a table.")
         return read_rows(self, X, reset=False)
 
     def _scores(self, X: Any) -> LocalScores | ParentSetScores:
@@ -390,14 +396,14 @@ def _network(
         return GaussianBayesianNetwork(dag)
     if constraints.is_free and is_score_equivalent(scores.scorer.tables):
         parents = canonical_member(parents)
-    divisors = scores.criterion.noise_divisors(*scores.shape)
-    parameters = estimate_parameters(scores.scorer.statistics, parents, columns, divisors)
+    scorer = scores.scorer
+    parameters = estimate_parameters(scorer.statistics, parents, columns, scorer.noise_divisors)
     return GaussianBayesianNetwork._from_estimates(columns, parents, parameters)
 
 
 def _check_agreement(own: float, searched: float) -> None:
     """Hold the network's score, from its own regressions, against what the search found."""
-    if not abs(own - searched) <= SCORE_ACCURACY + 1e-10 * abs(searched):
+    if not np.isfinite(own) or not abs(own - searched) <= SCORE_ACCURACY + 1e-10 * abs(searched):
         raise RuntimeError(
             f"the best network's score is {searched!r} from the search and {own!r} from its own "
             "regressions; this is a defect of the search, please report it"

@@ -1,9 +1,10 @@
 """The best network of some scored families, within constraints.
 
 The constraints cut the columns into groups, each of which is an exact search of its own
-(see `Constraints.groups`). Where families have at most so many parents, or are listed, a
-search is given those that none with fewer of these parents beats; else all of them, by
-the log-determinants of their columns.
+(see `Constraints.groups`). A search goes through all families of its columns, by their
+log-determinants; or, where few parents are allowed and the columns are many, through a
+list of those that none with fewer of the same parents beats; or through those that a file
+lists.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from skbn._constraints import Constraints, Group
 from skbn._parallel import Threads
@@ -21,6 +23,7 @@ from skbn._regressions._qr import triangular_factor
 from skbn._scores._families import AllFamilies, Listed, SmallFamilies
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
+from skbn._scores._scorer import FamilyScorer
 from skbn._search._dense_families import DenseFamilies
 from skbn._search._exact import exact_search
 from skbn._search._listed_families import ListedFamilies
@@ -28,7 +31,7 @@ from skbn._search._plan import SearchPlan, plan_search
 from skbn._small_subsets import SmallSubsets
 from skbn._subsets import mask_of, members_of
 
-__all__ = ["GroupSearch", "Optimum", "best_network", "plan_groups", "work_of"]
+__all__ = ["GroupSearch", "MemoryLimit", "Optimum", "best_network", "plan_groups", "work_of"]
 
 # A search through all families has at least so many columns, or all there are: with fewer
 # in a block its parts, the subsets of the others, would take longer to begin than to do.
@@ -51,10 +54,9 @@ class GroupSearch(NamedTuple):
     Parameters
     ----------
     columns : list of int
-        Those of the group, and then `n_roots` others, which have no parents here.
+        Those of the group, and then the plan's roots: others, which have no parents here.
     others : list of int
         Columns that may be parents and are not in the search.
-    n_roots : int
     is_listed : bool
         Whether the families are listed.
     plan : SearchPlan
@@ -62,18 +64,38 @@ class GroupSearch(NamedTuple):
 
     columns: list[int]
     others: list[int]
-    n_roots: int
     is_listed: bool
     plan: SearchPlan
 
     @property
     def group(self) -> list[int]:
         """The columns that are not roots."""
-        return self.columns[: len(self.columns) - self.n_roots]
+        return self.columns[: len(self.columns) - self.plan.n_roots]
+
+
+class MemoryLimit(NamedTuple):
+    """How many bytes a search may take.
+
+    Parameters
+    ----------
+    available : int
+        Beside what is taken already.
+    allowed : int or None
+        By the user, for all tables of a search.
+    """
+
+    available: int
+    allowed: int | None
+
+    def beside(self, n_bytes: int) -> tuple[int, str]:
+        """Return the bytes for a search of whose tables so many are in memory, and why."""
+        if self.allowed is not None and self.allowed < self.available + n_bytes:
+            return self.allowed, "are allowed by max_memory"
+        return self.available + n_bytes, "are available"
 
 
 def plan_groups(
-    scores: LocalScores | ParentSetScores, constraints: Constraints, n_bytes: int, limit: str
+    scores: LocalScores | ParentSetScores, constraints: Constraints, memory: MemoryLimit
 ) -> list[GroupSearch]:
     """Plan the search of each group.
 
@@ -81,67 +103,69 @@ def plan_groups(
     ----------
     scores : LocalScores or ParentSetScores
     constraints : Constraints
-    n_bytes : int
-        How much memory a search may take.
-    limit : str
-        What to say of this number in the error.
+    memory : MemoryLimit
 
     Raises
     ------
     ValueError
         If a search does not fit the memory.
     """
-    return [_plan_group(scores, constraints, group, n_bytes, limit) for group in constraints.groups]
+    return [_plan_group(scores, constraints, group, memory) for group in constraints.groups]
 
 
 def _plan_group(
     scores: LocalScores | ParentSetScores,
     constraints: Constraints,
     group: Group,
-    n_bytes: int,
-    limit: str,
+    memory: MemoryLimit,
 ) -> GroupSearch:
     columns, others = group
     if len(columns) + len(others) == 1 or isinstance(scores, ParentSetScores):
-        plan = plan_search(len(columns), n_bytes, limit, n_log_determinants=0)
-        return GroupSearch(columns, others, 0, True, plan)
-    if isinstance(scores.scorer.families, AllFamilies):
-        return _plan_all(group, n_bytes, limit)
-    n_log_det = scores.scorer.families.n_subsets
-    plan = plan_search(len(columns), n_bytes, limit, n_log_determinants=n_log_det)
-    listed = GroupSearch(columns, others, 0, True, plan)
-    if scores.scorer.statistics.is_checked:  # any regression is possible
+        return _plan_listed(group, 0, memory.beside(0))
+    scorer = scores.scorer
+    if isinstance(scorer.families, AllFamilies):
+        # A group of some columns needs log-determinants of its own.
+        is_whole = len(columns) == len(constraints.allowed)
+        return _plan_all(group, memory.beside(scorer.n_bytes if is_whole else 0))
+    listed_memory = memory.beside(scorer.n_bytes)
+    if scorer.statistics.is_checked:  # any regression is possible
         n_families = sum(
-            len(SmallSubsets(constraints.allowed[x].bit_count(), constraints.max_parents))
+            SmallSubsets(constraints.allowed[x].bit_count(), constraints.max_parents).n_sets
             for x in columns
         )
         work = _WORK_OF_LISTING * (constraints.max_parents + 1) ** 2 * n_families
         with suppress(ValueError):  # it does not fit
-            search = _plan_all(group, n_bytes, limit)
-            if _group_work(search) < work + plan.work:
+            search = _plan_all(group, memory.beside(0))
+            if _group_work(search) < work:
                 return search
-    return listed
+    return _plan_listed(group, scorer.families.n_subsets, listed_memory)
 
 
-def _plan_all(group: Group, n_bytes: int, limit: str) -> GroupSearch:
+def _plan_listed(group: Group, n_log_determinants: int, memory: tuple[int, str]) -> GroupSearch:
+    columns, others = group
+    plan = plan_search(len(columns), *memory, n_log_determinants=n_log_determinants)
+    return GroupSearch(columns, others, True, plan)
+
+
+def _plan_all(group: Group, memory: tuple[int, str]) -> GroupSearch:
     """Plan a search through all families of a group's columns."""
     columns, others = group
     n_roots = max(0, min(len(others), _FEWEST_COLUMNS - len(columns)))
     columns, others = columns + others[:n_roots], others[n_roots:]
-    plan = plan_search(len(columns), n_bytes, limit, n_others=len(others))
-    return GroupSearch(columns, others, n_roots, False, plan)
+    plan = plan_search(len(columns), *memory, n_others=len(others), n_roots=n_roots)
+    return GroupSearch(columns, others, False, plan)
 
 
 def work_of(scores: LocalScores | ParentSetScores, searches: list[GroupSearch]) -> int:
     """Return about how long the searches take, in units of one local score of a search."""
     work = sum(_group_work(search) for search in searches)
-    if isinstance(scores, LocalScores) and _lists_small_families(scores, searches):
+    if isinstance(scores, LocalScores) and _needs_small_families(scores, searches):
         work += scores.scorer.families.work
     return work
 
 
-def _lists_small_families(scores: LocalScores, searches: list[GroupSearch]) -> bool:
-    """Whether a search needs the log-determinants of small families."""
+def _needs_small_families(scores: LocalScores, searches: list[GroupSearch]) -> bool:
+    """Whether a search lists families by the log-determinants of small sets."""
     return isinstance(scores.scorer.families, SmallFamilies) and any(
         search.is_listed and len(search.columns) + len(search.others) > 1 for search in searches
     )
@@ -176,25 +200,32 @@ def best_network(
     Raises
     ------
     ValueError
-        If no network of the listed families satisfies the constraints.
+        If all networks that satisfy the constraints have a score of -inf, or families
+        that are not listed.
     """
-    if isinstance(scores, LocalScores) and _lists_small_families(scores, searches):
+    if isinstance(scores, LocalScores) and _needs_small_families(scores, searches):
         scores.scorer.log_determinants(progress)
     parents = [0] * len(constraints.allowed)
     total = 0.0
     for search in searches:
-        if search.is_listed or isinstance(scores, ParentSetScores):
+        if isinstance(scores, ParentSetScores) or search.is_listed:
             optimum = _best_of_listed(scores, constraints, search, n_jobs, progress)
         else:
-            optimum = _best_of_all(scores, constraints, search, n_jobs, progress)
-        for x, mask in zip(search.group, optimum.parents, strict=False):
+            optimum = _best_of_all(scores.scorer, constraints, search, n_jobs, progress)
+        if optimum.score == -np.inf:
+            names = [scores.columns[x] for x in search.group]
+            raise ValueError(
+                f"No acyclic network of the columns {names} has a finite score: the constraints, "
+                "the criterion or the lack of listed families rule all out. Relax these."
+            )
+        for x, mask in zip(search.group, optimum.parents, strict=True):
             parents[x] = mask
         total += optimum.score
     return Optimum(parents, total)
 
 
 def _best_of_all(
-    scores: LocalScores,
+    scorer: FamilyScorer,
     constraints: Constraints,
     search: GroupSearch,
     n_jobs: int | None,
@@ -202,35 +233,40 @@ def _best_of_all(
 ) -> Optimum:
     """Search all families of the group's columns with each other and the others."""
     columns = search.columns + search.others
-    whole = columns == list(range(len(constraints.allowed)))
-    if whole and isinstance(scores.scorer.families, AllFamilies):
-        log_det = scores.scorer.log_determinants(progress)
-    else:
-        factor = triangular_factor(scores.scorer.statistics.factor[:, columns])
-        offsets = scores.scorer.log_determinant_offsets
-        if offsets is not None:
-            offsets = offsets[columns]
-        log_det = log_determinants(factor, n_jobs, progress, offsets)
-    tables = scores.scorer.tables[:, : len(columns)].copy()
-    tables[0, constraints.max_parents + 1 :] = -np.inf
     position = {column: i for i, column in enumerate(columns)}
 
-    def positions(mask: int) -> int:
-        return mask_of(position[x] for x in members_of(mask))
+    def positions(masks: list[int]) -> list[int]:
+        of_group = (mask_of(position[x] for x in members_of(masks[x])) for x in search.group)
+        return [*of_group, *[0] * search.plan.n_roots]
 
-    no_parents = [0] * search.n_roots
+    log_det = _log_determinants_of(scorer, columns, n_jobs, progress)
+    tables = scorer.tables[:, : len(columns)].copy()
+    tables[0, constraints.max_parents + 1 :] = -np.inf
     families = DenseFamilies(
         log_det,
         tables,
         search.plan,
-        [*(positions(constraints.allowed[x]) for x in search.group), *no_parents],
-        [*(positions(constraints.required[x]) for x in search.group), *no_parents],
+        positions(constraints.allowed),
+        positions(constraints.required),
+        columns,
     )
     found = exact_search(families, search.plan, n_jobs, progress)
-    score = found.score + float(scores.scorer.score_offsets[search.group].sum())
-    for i in range(len(search.group), len(search.columns)):
+    masks = found.parents[: len(search.group)]
+    score = found.score + float(scorer.score_offsets[search.group].sum())
+    for i in range(len(search.group), len(search.columns)):  # the roots are no part of it
         score -= float(tables[0, 0] + tables[2, 0] * log_det[1 << i])
-    return Optimum([mask_of(columns[i] for i in members_of(mask)) for mask in found.parents], score)
+    return Optimum([mask_of(columns[i] for i in members_of(mask)) for mask in masks], score)
+
+
+def _log_determinants_of(
+    scorer: FamilyScorer, columns: list[int], n_jobs: int | None, progress: Progress
+) -> npt.NDArray[np.float64]:
+    """Return the log-determinants of all subsets of some columns, in this order."""
+    if isinstance(scorer.families, AllFamilies) and columns == list(range(scorer.families.m)):
+        return scorer.log_determinants(progress)
+    factor = triangular_factor(scorer.statistics.factor[:, columns])
+    offsets = scorer.log_determinant_offsets
+    return log_determinants(factor, n_jobs, progress, None if offsets is None else offsets[columns])
 
 
 def _best_of_listed(
@@ -245,16 +281,13 @@ def _best_of_listed(
     with Threads(n_jobs, len(scores.columns)) as threads:
         listed = list(threads.map(_listed, arguments))
     families = ListedFamilies(
-        search.group, [p for p, _ in listed], [s for _, s in listed], search.plan
+        search.group,
+        [parents for parents, _ in listed],
+        [local for _, local in listed],
+        search.plan,
+        scores.scorer.largest_term if isinstance(scores, LocalScores) else scores.magnitude,
     )
-    found = exact_search(families, search.plan, n_jobs, progress)
-    if found.score == -np.inf:
-        names = [scores.columns[x] for x in search.group]
-        raise ValueError(
-            f"No acyclic network of the listed families satisfies the constraints: the columns "
-            f"{names} have none. List more parent sets or relax the constraints."
-        )
-    return Optimum(*found)
+    return Optimum(*exact_search(families, search.plan, n_jobs, progress))
 
 
 def _listed(scores: LocalScores | ParentSetScores, constraints: Constraints, child: int) -> Listed:
@@ -262,9 +295,18 @@ def _listed(scores: LocalScores | ParentSetScores, constraints: Constraints, chi
     required = members_of(constraints.required[child])
     candidates = members_of(constraints.allowed[child] & ~constraints.required[child])
     if isinstance(scores, ParentSetScores):
-        return scores.listed(child, required, candidates, constraints.max_parents)
+        listed = scores.listed(child, required, candidates, constraints.max_parents)
+        if len(listed[1]) == 0:
+            names = [scores.columns[p] for p in required]
+            must = f" that has the required parents {names} and" if required else " that"
+            raise ValueError(
+                f"Column {scores.columns[child]!r} has no listed family{must} satisfies the "
+                "constraints. List more parent sets, or relax these."
+            )
+        return listed
     if not required and not candidates:
-        return np.empty((1, 0), dtype=np.int16), np.array([scores.local_score(child)])
+        local_score = scores.scorer.local_score(child, [])
+        return np.empty((1, 0), dtype=np.int16), np.array([local_score])
     parents, local = scores.scorer.undominated(child, required, candidates)
     fits = (parents >= 0).sum(axis=1) <= constraints.max_parents
     return parents[fits], local[fits]

@@ -30,7 +30,7 @@ class SmallSubsets:
     Examples
     --------
     >>> pairs = SmallSubsets(4, 2)
-    >>> len(pairs), pairs.index([0, 3]), pairs.members(8)
+    >>> pairs.n_sets, pairs.index([0, 3]), pairs.members(8)
     (11, 8, [0, 3])
     """
 
@@ -38,7 +38,9 @@ class SmallSubsets:
         self.n = n
         self.most = min(most, n)
 
-    def __len__(self) -> int:
+    @property
+    def n_sets(self) -> int:
+        """How many sets there are."""
         return sum(comb(self.n, size) for size in range(self.most + 1))
 
     @cached_property

@@ -110,7 +110,7 @@ def test_a_learner_of_listed_families(tmp_path):
 def test_constraints_that_no_listed_family_satisfies(tmp_path):
     scores = ParentSetScores.from_jkl(written(tmp_path, "2\na 1\n-1 0\nb 1\n-1 0\n"))
     assert not GaussianBNLearner().fit(scores).dag_.edges
-    with pytest.raises(ValueError, match=r"No acyclic network .* the columns \['b'\] have none"):
+    with pytest.raises(ValueError, match=r"No acyclic network .* Column"):
         GaussianBNLearner(required_edges=[("a", "b")]).fit(scores)
     only_cycles = written(tmp_path, "2\na 1\n-1 1 b\nb 1\n-1 1 a\n")
     with pytest.raises(ValueError, match=r"No acyclic network .* \['a', 'b'\] have none"):

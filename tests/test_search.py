@@ -136,25 +136,31 @@ def test_best_local_scores(m, n_outer):
         assert local[child] == max(score for (x, _), score in scores.items() if x == child)
 
 
+@pytest.mark.parametrize("is_shuffled", [False, True])
 @pytest.mark.parametrize("width", [4, 32])
-def test_first_parents_that_reach(width):
+def test_first_parents_that_reach(width, is_shuffled):
     m = 7
     log_det, tables = random_log_det(m).round(1), TABLES["as BIC"](m)
     spread = spread_tables(tables, width)
     scores = local_scores(log_det, tables, m)
     several = 0
+    numbers = np.random.default_rng(0).permutation(m) + 3 if is_shuffled else np.arange(m)
     for child, candidates in reference.families(m):
         best = max(scores[child, p] for p in reference.subsets(candidates))
         for threshold in (best, best - 30):
             reached = [p for p in reference.subsets(candidates) if scores[child, p] >= threshold]
             first = first_parents_that_reach(
-                log_det, spread, child, mask_of(candidates), 0, 0, threshold
+                log_det, spread, numbers, child, mask_of(candidates), 0, 0, threshold
             )
-            assert reference.is_first_in_order(members_of(first), reached)
+            in_order = [sorted(numbers[list(p)]) for p in reached]
+            assert reference.is_first_in_order(sorted(numbers[members_of(first)]), in_order)
             several += len(reached) > 1
         above = np.nextafter(best, np.inf)
         assert (
-            first_parents_that_reach(log_det, spread, child, mask_of(candidates), 0, 0, above) == -1
+            first_parents_that_reach(
+                log_det, spread, numbers, child, mask_of(candidates), 0, 0, above
+            )
+            == -1
         )
     assert several > 100
 
@@ -249,7 +255,7 @@ def test_search_of_listed_families():
         values = [np.array([s for _, s in child]) for child in listed[:n_children]]
         plan = SearchPlan(n_children, int(rng.integers(max(n_children - 1, 1))))
         result = exact_search(
-            ListedFamilies(numbers[:n_children].tolist(), rows, values, plan), plan
+            ListedFamilies(numbers[:n_children].tolist(), rows, values, plan, lambda *_: 1.0), plan
         )
         expected = best_by_order(kept, n_children)
         if expected == -np.inf:

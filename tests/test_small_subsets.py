@@ -14,8 +14,8 @@ def test_sets_are_numbered_by_size_and_then_from_the_last_column(n, most):
         for size in range(min(n, most) + 1)
         for members in sorted(combinations(range(n), size), key=lambda members: members[::-1])
     ]
-    assert len(subsets) == len(expected)
-    assert [subsets.members(i) for i in range(len(subsets))] == expected
+    assert subsets.n_sets == len(expected)
+    assert [subsets.members(i) for i in range(subsets.n_sets)] == expected
     assert [subsets.index(members) for members in expected] == list(range(len(expected)))
     assert subsets.index(expected[-1][::-1]) == len(expected) - 1
 

@@ -63,6 +63,11 @@ def estimate_parameters(
         members = members_of(mask)
         regression = statistics.regression(child, members)
         divisor = statistics.n_samples if divisors is None else divisors[len(members)]
+        if not divisor > 0:
+            raise ValueError(
+                f"The noise of column {names[child]!r} with {len(members)} parents cannot be "
+                f"estimated: the criterion divides its residual sum of squares by {divisor!r}."
+            )
         coef[members, child] = regression.coefficients
         noise_variance[child] = regression.residual_sum_of_squares / divisor
         if noise_variance[child] < np.finfo(np.float64).tiny:

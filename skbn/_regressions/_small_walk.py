@@ -48,12 +48,12 @@ def small_log_determinants(
 
     Returns
     -------
-    log_det : ndarray of shape (len(subsets),), float64
+    log_det : ndarray of shape (subsets.n_sets,), float64
         In the order of `subsets`; 0 for the empty set.
     """
     m = len(factor)
     factor = np.ascontiguousarray(factor)
-    log_det = allocate(len(subsets))
+    log_det = allocate(subsets.n_sets)
     log_det[0] = 0.0
     add_singles(factor, offsets, log_det)
     if subsets.most == 1:
@@ -72,7 +72,7 @@ def small_log_determinants(
 
 def small_log_determinants_work(subsets: SmallSubsets) -> int:
     """Return about how long they take, in units of one local score of a search."""
-    return 60 * len(subsets)
+    return 60 * subsets.n_sets
 
 
 @kernel

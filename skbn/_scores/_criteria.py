@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+from scipy.special import betaln, gammaln
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -174,10 +174,10 @@ class BGe(Criterion):
     Parameters
     ----------
     alpha_mu : float, default=1.0
-        How many rows the prior mean counts for; positive. bnlearn's ``iss.mu``,
+        How many rows the prior mean counts for; from 1e-100 to 1e100. bnlearn's ``iss.mu``,
         BiDAG's ``am``.
     alpha_w : float or None, default=None
-        Degrees of freedom of the Wishart prior, larger than m + 1. None is m + 2.
+        Degrees of freedom of the Wishart prior, from m + 1 to 1e9. None is m + 2.
         bnlearn's ``iss.w``, BiDAG's ``aw``.
     nu : array-like of shape (m,) or None, default=None
         The prior mean of the columns. None is the columns' means.
@@ -198,8 +198,8 @@ class BGe(Criterion):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha_mu": [Interval(Real, 0, 1e100, closed="neither")],
-        "alpha_w": [Interval(Real, 0, 1e100, closed="neither"), None],
+        "alpha_mu": [Interval(Real, 1e-100, 1e100, closed="both")],
+        "alpha_w": [Interval(Real, 0, 1e9, closed="neither"), None],
         "nu": ["array-like", None],
     }
 
@@ -228,11 +228,12 @@ class BGe(Criterion):
         constant = (
             0.5 * math.log(self.alpha_mu / (n + self.alpha_mu))
             - n / 2 * math.log(math.pi)
-            + gammaln((n + family) / 2)
-            - gammaln(family / 2)
+            + gammaln(n / 2)
+            - betaln(family / 2, n / 2)  # gammaln((n + family) / 2) - gammaln(family / 2)
             + (family + n_parents) / 2 * math.log(t)
         )
-        return np.array([constant, (n + family - 1) / 2, -(n + family) / 2])
+        weights = (n + a + np.arange(m + 1)) / 2
+        return np.array([constant, weights[:-1], -weights[1:]])
 
     def prior(self, n_samples: int, mean: npt.NDArray[np.float64]) -> Prior:
         """Return the rows whose cross-products add up to R - S, and the posterior mean."""
@@ -263,13 +264,14 @@ class BGe(Criterion):
     def _prior_mean(self, mean: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         if self.nu is None:
             return mean
-        nu = np.asarray(self.nu, dtype=np.float64)
-        if nu.shape != mean.shape or not np.isfinite(nu).all():
+        nu = np.asarray(self.nu)
+        is_real = nu.dtype.kind in "biuf"
+        if not is_real or nu.shape != mean.shape or not np.isfinite(nu).all():
             raise ValueError(
                 f"nu must hold a finite prior mean for each of the {len(mean)} columns; got "
                 f"{self.nu!r}."
             )
-        return nu
+        return nu.astype(np.float64)
 
 
 CRITERIA: dict[str, type[Criterion]] = {
@@ -288,7 +290,18 @@ def as_criterion(criterion: str | Criterion) -> Criterion:
 
 
 def same_criterion(a: Criterion, b: Criterion) -> bool:
-    """Whether two criteria are of one kind and have the same parameters."""
+    """Whether two criteria are of one kind and have the same parameters.
+
+    Parameters
+    ----------
+    a, b : Criterion
+    """
     return type(a) is type(b) and all(
-        np.array_equal(value, b.get_params()[name]) for name, value in a.get_params().items()
+        _same(value, getattr(b, name)) for name, value in a.get_params(deep=False).items()
     )
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Criterion) and isinstance(b, Criterion):
+        return same_criterion(a, b)
+    return a is b or bool(np.array_equal(a, b))

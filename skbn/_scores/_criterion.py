@@ -23,7 +23,15 @@ __all__ = [
     "criterion_tables",
     "is_scale_free",
     "is_score_equivalent",
+    "noise_divisors",
+    "prior_of",
 ]
+
+
+# Beyond this a score is as good as infinite, and sums of scores might be.
+_LARGEST = 1e100
+# Of a log-determinant in a score: its rounding, some 1e-14, times this must stay small.
+_LARGEST_WEIGHT = 1e9
 
 
 class Prior(NamedTuple):
@@ -110,6 +118,11 @@ class Criterion(BaseEstimator, ABC):
     def noise_divisors(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
         """Return by what a child's residual sum of squares is divided to estimate its noise.
 
+        Parameters
+        ----------
+        n_samples, m : int
+            Numbers of rows and of columns.
+
         Returns
         -------
         divisors : ndarray of shape (m,), float64
@@ -181,7 +194,8 @@ class InformationCriterion(Criterion):
         log_divisors = np.log(divisors, where=divisors > 0, out=np.full(m, -np.inf))
         constant = half_n * (log_divisors - math.log(2 * math.pi)) - divisors / 2
         if penalty > 0:
-            constant = constant - penalty * np.asarray(self.complexity(n_samples, m))
+            what = f"{type(self).__name__}.complexity({n_samples}, {m})"
+            constant = constant - penalty * _numbers(self.complexity(n_samples, m), (m,), what)
         return np.array([constant, np.full(m, half_n), np.full(m, -half_n)])
 
     def noise_divisors(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
@@ -211,19 +225,71 @@ def criterion_tables(
             f"penalty={penalty!r} was asked for, but {name} has no complexity term that it could "
             "multiply. Leave the penalty at 1."
         )
-    tables = np.array(tables, dtype=np.float64)
-    if tables.shape != (3, m):
-        raise ValueError(
-            f"{name}.tables({n_samples}, {m}) must return an array of shape (3, {m}); its shape is "
-            f"{tables.shape}."
-        )
-    if np.isnan(tables).any() or (tables[0] == np.inf).any() or np.isinf(tables[1:]).any():
+    tables = _numbers(tables, (3, m), f"{name}.tables({n_samples}, {m})")
+    tables[0, max_parents + 1 :] = -np.inf
+    if np.isnan(tables).any() or (tables[0] > _LARGEST).any() or np.isinf(tables[1:]).any():
         raise ValueError(
             f"{name}.tables({n_samples}, {m}) must be finite, except for -inf in its first row; "
             f"got {tables.tolist()}."
         )
-    tables[0, max_parents + 1 :] = -np.inf
+    tables[0, tables[0] < -_LARGEST] = -np.inf
+    if np.abs(tables[1:]).max() > _LARGEST_WEIGHT:
+        raise ValueError(
+            f"{name} weighs log-determinants by up to {np.abs(tables[1:]).max():g}, and with more "
+            f"than {_LARGEST_WEIGHT:g} scores are known to too few digits; lower its parameters or "
+            "give fewer rows."
+        )
     return tables
+
+
+def noise_divisors(criterion: Criterion, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+    """Return a criterion's `noise_divisors`, checked.
+
+    Raises
+    ------
+    ValueError
+        If they are not m numbers, or NaN.
+    """
+    what = f"{type(criterion).__name__}.noise_divisors({n_samples}, {m})"
+    divisors = _numbers(criterion.noise_divisors(n_samples, m), (m,), what)
+    if np.isnan(divisors).any():
+        raise ValueError(f"{what} must not be NaN; got {divisors.tolist()}.")
+    return divisors
+
+
+def prior_of(criterion: Criterion, n_samples: int, mean: npt.NDArray[np.float64]) -> Prior | None:
+    """Return a criterion's prior, checked.
+
+    Raises
+    ------
+    TypeError
+        If it is no `Prior`.
+    ValueError
+        If its arrays are not finite numbers of the columns.
+    """
+    prior = criterion.prior(n_samples, mean)
+    if prior is None:
+        return None
+    what = f"{type(criterion).__name__}.prior"
+    if not isinstance(prior, Prior):
+        raise TypeError(f"{what} must return a Prior or None; got {prior!r}.")
+    m = len(mean)
+    rows = _numbers(prior.rows, (len(prior.rows), m), f"{what}: the rows")
+    means = _numbers(prior.mean, (m,), f"{what}: the mean")
+    if not np.isfinite(rows).all() or not np.isfinite(means).all():
+        raise ValueError(f"{what} must be finite; got {prior}.")
+    return Prior(rows, means)
+
+
+def _numbers(values: Any, shape: tuple[int, ...], what: str) -> npt.NDArray[np.float64]:
+    """Return a copy of an array of real numbers of this shape."""
+    try:
+        array = np.array(values)
+    except ValueError:  # of rows of different lengths
+        array = np.array(None)
+    if array.dtype.kind not in "biuf" or array.shape != shape:
+        raise ValueError(f"{what} must be an array of numbers of shape {shape}; got {values!r}.")
+    return array.astype(np.float64)
 
 
 def is_scale_free(tables: npt.NDArray[np.float64]) -> bool:

@@ -129,10 +129,10 @@ class SmallFamilies:
 
     def __init__(self, m: int, max_parents: int) -> None:
         self.m = m
-        self.max_parents = min(max_parents, m - 1)
+        self.max_parents = min(int(max_parents), m - 1)
         self.n_parent_sets = sum(comb(m - 1, size) for size in range(self.max_parents + 1))
         self._subsets = SmallSubsets(m, self.max_parents + 1)
-        self.n_subsets = len(self._subsets)
+        self.n_subsets = self._subsets.n_sets
         self.work = small_log_determinants_work(self._subsets)
 
     def log_determinants(
@@ -166,7 +166,7 @@ class SmallFamilies:
         limit = 2 * np.log(threshold)
         while (i := first_suspect(log_det, subsets.most, *tables, added, limit, members)) >= 0:
             yield members.tolist()
-            if i + 1 == len(subsets):
+            if i + 1 == subsets.n_sets:
                 return
             advance(members, subsets.most)
 
@@ -213,7 +213,7 @@ class SmallFamilies:
         log_det: npt.NDArray[np.float64],
         tables: npt.NDArray[np.float64],
     ) -> npt.NDArray[np.float64]:
-        scores = np.empty(len(free))
+        scores = np.empty(free.n_sets)
         subsets = self._subsets
         score_families(
             child,

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
+
+from skbn._scores._families import Listed
 
 __all__ = ["read_jkl", "write_jkl"]
 
-Listed = tuple[npt.NDArray[np.int16], npt.NDArray[np.float64]]
 _MOST_COLUMNS = 32767  # of int16
 _LONGEST_LINE = 1 << 20
 
@@ -60,22 +60,25 @@ def read_jkl(path: str | os.PathLike[str]) -> tuple[list[str], list[Listed]]:
     ValueError
         If the file is not of this format, naming the line.
     """
-    with Path(path).open(encoding="utf-8", errors="replace") as file:
+    with Path(path).open(encoding="utf-8-sig", errors="replace") as file:
         reader = _Reader(file, path)
-        [number] = reader.fields(1, "the number of columns")
+        fields = reader.fields(None, "the number of columns")
+        while fields[0] == "META":  # what GOBNILP may write before it
+            fields = reader.fields(None, "the number of columns")
+        number = " ".join(fields)
         n_columns = reader.integer(number, 1, _MOST_COLUMNS)
-        names: list[str] = []
+        names: dict[str, None] = {}
         unresolved = []
         for _ in range(n_columns):
             name, count = reader.fields(2, "a column's name and its number of parent sets")
             if name in names:
                 raise reader.error(f"the column {name!r} comes a second time")
-            names.append(name)
-            n_sets = reader.integer(count, 1, None)
+            names[name] = None
+            n_sets = reader.integer(count, 0, None)
             unresolved.append([reader.family() for _ in range(n_sets)])
         reader.end()
     numbers = {name: j for j, name in enumerate(names)}
-    return names, [
+    return list(names), [
         _resolve(reader, child, families, numbers) for child, families in enumerate(unresolved)
     ]
 
@@ -93,7 +96,7 @@ class _Reader:
             self.line += 1
             if len(line) == _LONGEST_LINE:
                 raise self.error(f"a line has {_LONGEST_LINE:,} characters or more")
-            if line.strip() and not line.startswith("META"):
+            if line.strip():
                 yield line
 
     def error(self, what: str, line: int | None = None) -> ValueError:
@@ -155,7 +158,7 @@ def _resolve(
             raise reader.error("the same parents come a second time", line)
         seen.add(tuple(parents))
         members.append(parents)
-    width = max(map(len, members))
+    width = max(map(len, members), default=0)
     rows = [parents + [-1] * (width - len(parents)) for parents in members]
     scores = np.array([score for score, _, _ in families])
     return np.array(rows, dtype=np.int16).reshape(len(rows), width), scores

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from skbn._columns import family_numbers
 from skbn._scores._families import Listed, Scored
@@ -24,16 +26,20 @@ class ParentSetScores(ScoredFamilies):
 
     Parameters
     ----------
-    columns : list of str or int
+    columns : list of str
     families : list of (parents, scores)
-        For each column as a child: its parents' numbers, ascending, as an ndarray of
-        shape (n_families, width), int16, rows padded with -1; and the local scores in
-        nats, shape (n_families,), float64. A set of parents comes once.
+        For each column as a child: its parents' numbers, ascending, as an array of shape
+        (n_families, width), rows padded with -1 at their end; and the local scores in nats,
+        shape (n_families,), finite. A set of parents comes once.
+
+    Raises
+    ------
+    ValueError
+        If the columns or the families are not as above, naming the child.
 
     Attributes
     ----------
     feature_names_in_ : ndarray of shape (m,) of str
-        Only if all columns have names.
 
     Examples
     --------
@@ -51,11 +57,15 @@ class ParentSetScores(ScoredFamilies):
     -14.5
     """
 
-    def __init__(self, columns: list[str | int], families: list[Listed]) -> None:
-        self._columns = columns
-        self._families = families
-        if all(isinstance(column, str) for column in columns):
-            self.feature_names_in_ = np.array(columns, dtype=object)
+    def __init__(self, columns: list[str], families: list[Listed]) -> None:
+        if len(set(columns)) < len(columns) or len(columns) != len(families):
+            raise ValueError(
+                f"There must be families of each of the columns, and no column twice; got {columns} "
+                f"and {len(families)} lists of families."
+            )
+        self._columns = list(columns)
+        self._families = [_checked(columns, x, *listed) for x, listed in enumerate(families)]
+        self.feature_names_in_ = np.array(columns, dtype=object)
 
     @classmethod
     def from_jkl(cls, path: str | os.PathLike[str]) -> Self:
@@ -82,12 +92,12 @@ class ParentSetScores(ScoredFamilies):
             If it cannot be read.
         """
         names, families = read_jkl(path)
-        return cls(list(names), families)
+        return cls(names, families)
 
     @property
     def columns(self) -> list[str | int]:
         """The columns' names."""
-        return list(self._columns)
+        return [*self._columns]
 
     @property
     def n_families(self) -> int:
@@ -120,7 +130,7 @@ class ParentSetScores(ScoredFamilies):
         TypeError
             If a column is given as anything else, or the parents are no list.
         """
-        x, others = family_numbers(self._columns, child, parents)
+        x, others = family_numbers(self.columns, child, parents)
         listed, scores = self._families[x]
         width = listed.shape[1]
         if len(others) > width:
@@ -128,6 +138,10 @@ class ParentSetScores(ScoredFamilies):
         row = np.array(sorted(others) + [-1] * (width - len(others)), dtype=listed.dtype)
         found = np.flatnonzero((listed == row).all(axis=1))
         return float(scores[found[0]]) if len(found) else -np.inf
+
+    def magnitude(self, child: int, parents: list[int]) -> float:
+        """Return the magnitude of a listed local score."""
+        return abs(self.local_score(child, parents))
 
     def listed(
         self, child: int, required: list[int], candidates: list[int], max_parents: int
@@ -148,10 +162,40 @@ class ParentSetScores(ScoredFamilies):
         """Return the families of a child that score higher than all with fewer of their parents."""
         parents, scores = self._families[child]
         members = [frozenset(row[row >= 0].tolist()) for row in parents]
-        order = sorted(range(len(scores)), key=lambda i: (-scores[i], len(members[i])))
-        kept: list[int] = []
-        for i in order:  # better ones, and of equals the smaller ones, come first
-            if not any(members[j] <= members[i] for j in kept):
-                kept.append(i)
-        kept.sort()
-        return parents[kept], scores[kept]
+        kept: dict[frozenset[int], int] = {}
+        # Better ones, and of equals the smaller ones, come first.
+        for i in sorted(range(len(scores)), key=lambda i: (-scores[i], len(members[i]))):
+            if not _has_subset(members[i], kept):
+                kept[members[i]] = i
+        rows = sorted(kept.values())
+        return parents[rows], scores[rows]
+
+
+def _has_subset(members: frozenset[int], sets: dict[frozenset[int], int]) -> bool:
+    """Whether one of some sets is a subset of another set: the shorter way to see."""
+    if len(sets) < 1 << len(members):
+        return any(each <= members for each in sets)
+    sizes = range(len(members) + 1)
+    return any(frozenset(some) in sets for size in sizes for some in combinations(members, size))
+
+
+def _checked(
+    columns: list[str], child: int, parents: npt.ArrayLike, scores: npt.ArrayLike
+) -> Listed:
+    """Return the families of a child as arrays of their own."""
+    rows = np.array(parents, dtype=np.int16)
+    values = np.array(scores, dtype=np.float64)
+    is_parent = rows >= 0
+    is_fine = rows.ndim == 2 and values.shape == (len(rows),) and np.isfinite(values).all()
+    if is_fine:
+        ascends = (np.diff(rows, axis=1) > 0) | ~is_parent[:, 1:]
+        in_front = is_parent[:, :-1] | ~is_parent[:, 1:]
+        others = (rows >= -1) & (rows < len(columns)) & (rows != child)
+        once = len(np.unique(rows, axis=0)) == len(rows)
+        is_fine = ascends.all() and in_front.all() and others.all() and once
+    if not is_fine:
+        raise ValueError(
+            f"The families of column {columns[child]!r} must be rows of other columns' numbers, "
+            "ascending and padded with -1, each once, and a finite score for each."
+        )
+    return rows, values

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
-from skbn._columns import column_number, parents_in
+from skbn._columns import column_number, column_numbers, parents_in
+from skbn._regressions._swaps import as_integer
 from skbn._scores._families import Listed, Scored
 from skbn._scores._jkl import write_jkl
 
@@ -76,7 +77,8 @@ class ScoredFamilies(ABC):
         Raises
         ------
         ValueError
-            If there is no such column, or the child is among the candidates.
+            If there is no such column, the child is among the candidates, or no family has
+            a finite score.
         TypeError
             If a column is given as anything else.
 
@@ -91,7 +93,12 @@ class ScoredFamilies(ABC):
         >>> scores.best_parents("proline", candidates=["hue", "ash"])
         ['hue', 'ash']
         """
-        return self.top_parents(child, 1, candidates)[0].parents
+        top = self.top_parents(child, 1, candidates)
+        if not top:
+            raise ValueError(
+                f"Column {child!r} has no family of a finite score with parents among these."
+            )
+        return top[0].parents
 
     def top_parents(
         self, child: str | int, k: int = 10, candidates: Iterable[str | int] | None = None
@@ -133,15 +140,14 @@ class ScoredFamilies(ABC):
         ['alcohol', 'proline', 'ash'] -1.45
         ['proline'] -5.86
         """
-        if isinstance(k, bool) or not isinstance(k, int):
-            raise TypeError(f"k must be an integer; got {k!r}.")
+        k = as_integer(k, "k")
         if k < 1:
             raise ValueError(f"k must be at least 1; got {k}.")
         x = column_number(self.columns, child)
         if candidates is None:
             among = [v for v in range(len(self.columns)) if v != x]
         else:
-            among = sorted({column_number(self.columns, each) for each in candidates})
+            among = sorted(set(column_numbers(self.columns, candidates, "candidates")))
         if x in among:
             raise ValueError(f"Column {child!r} cannot be a candidate for its own parents.")
         top: list[tuple[float, int, list[int]]] = []
@@ -201,7 +207,9 @@ class ScoredFamilies(ABC):
         ------
         ValueError
             If a column's name is empty or has a space in it, as the format separates by
-            spaces.
+            spaces; and as the log-determinants of LocalScores.
+        OSError
+            If the file cannot be written.
 
         Examples
         --------

@@ -11,7 +11,13 @@ import numpy.typing as npt
 from skbn._memory import require_memory
 from skbn._parallel import one_blas_thread
 from skbn._progress import Progress
-from skbn._scores._criterion import Criterion, criterion_tables, is_scale_free
+from skbn._scores._criterion import (
+    Criterion,
+    criterion_tables,
+    is_scale_free,
+    noise_divisors,
+    prior_of,
+)
 from skbn._scores._families import AllFamilies, Families, Listed, Scored, SmallFamilies
 from skbn._scores._statistics import SampleStatistics, column_means, sample_statistics
 
@@ -62,13 +68,17 @@ class FamilyScorer:
     @cached_property
     def statistics(self) -> SampleStatistics:
         """What the regressions depend on: number of rows, means, triangular factor."""
-        prior = self._criterion.prior(len(self._rows), column_means(self._rows))
+        n_samples = len(self._rows)
+        if n_samples == 0:
+            raise ValueError("There are no rows to compute scores from; give some.")
+        prior = prior_of(self._criterion, n_samples, column_means(self._rows))
         with one_blas_thread():
             return sample_statistics(
                 self._rows,
                 self._names,
                 prior=prior,
                 largest_family=self.families.max_parents + 1,
+                weight=float(2 * np.abs(self.tables[1:]).max()),
             )
 
     @cached_property
@@ -93,6 +103,11 @@ class FamilyScorer:
         if not is_scale_free(self.tables):
             return np.zeros(self._rows.shape[1])
         return 2 * self.tables[2, 0] * np.log(self.statistics.scale)
+
+    @property
+    def noise_divisors(self) -> npt.NDArray[np.float64]:
+        """By what residual sums of squares are divided, by the number of parents."""
+        return noise_divisors(self._criterion, *self._rows.shape)
 
     @property
     def n_bytes(self) -> int:
@@ -132,6 +147,12 @@ class FamilyScorer:
         constant, without, within = self.tables[:, len(parents)]
         score = constant + without * log_det + within * log_det_with_child
         return float(score + self.score_offsets[child])
+
+    def largest_term(self, child: int, parents: list[int]) -> float:
+        """Return the largest magnitude of a number that enters this local score."""
+        log_det, log_det_with_child = self.statistics.log_determinants(child, parents)
+        constant, without, within = self.tables[:, len(parents)]
+        return max(abs(constant), abs(without * log_det), abs(within * log_det_with_child))
 
     def scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
         """Yield the scores of the families with parents among the candidates, in pieces."""

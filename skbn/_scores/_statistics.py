@@ -108,6 +108,7 @@ def sample_statistics(
     *,
     prior: Prior | None = None,
     largest_family: int | None = None,
+    weight: float | None = None,
 ) -> SampleStatistics:
     """Compute the statistics of a table, if its columns determine all regressions.
 
@@ -122,6 +123,8 @@ def sample_statistics(
         constant and dependent columns.
     largest_family : int, optional
         How many columns take part in a regression, the child included; by default all.
+    weight : float, optional
+        By how much a relative error of a residual changes a score; by default n.
 
     Raises
     ------
@@ -169,8 +172,9 @@ def sample_statistics(
     factor[: len(triangle)] = triangle
     # Of the data, twice the rounding of each entry. Of the factor, what reflections and
     # rotations add to columns of unit norm, about eps * sqrt(m); a residual r that is off by
-    # so much changes the score by n / r times it.
-    rounding = _EPS * (2 * magnification + n * np.sqrt(m) / SCORE_ACCURACY)
+    # so much changes the score by the weight / r times it.
+    weight = n if weight is None else weight
+    rounding = _EPS * (2 * magnification + weight * np.sqrt(m) / SCORE_ACCURACY)
     independence = IndependenceCheck(names, scale, rounding, has_prior=prior is not None)
     is_checked = True
     try:

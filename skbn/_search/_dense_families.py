@@ -31,8 +31,6 @@ _MOST_PARTS = 8
 # than the columns in which neighbouring sets differ.
 _FEWEST_TO_SHARE = 19
 _SHARED_COLUMNS = 3
-# So many numbers are gone over in some tenths of a second.
-_PIECE = 1 << 24
 
 
 class DenseFamilies:
@@ -50,6 +48,8 @@ class DenseFamilies:
     allowed, required : sequence of int, optional
         Masks of the columns that may, and that must, be among each child's parents. By
         default all others may and none must.
+    numbers : sequence of int, optional
+        The columns' numbers in the table, by which ties are broken; by default their own.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class DenseFamilies:
         plan: SearchPlan,
         allowed: Sequence[int] | None = None,
         required: Sequence[int] | None = None,
+        numbers: Sequence[int] | None = None,
     ) -> None:
         n_children = plan.n_columns
         every = len(log_det) - 1
@@ -72,6 +73,8 @@ class DenseFamilies:
         self._forbidden = np.array(
             [every & ~(mask | 1 << x) for x, mask in enumerate(self._allowed)]
         )
+        m = len(log_det).bit_length() - 1
+        self._numbers = np.arange(m) if numbers is None else np.array(numbers)
         self._scratch: SimpleQueue[npt.NDArray[np.float64]] | None = None
 
     def fill(
@@ -132,25 +135,30 @@ class DenseFamilies:
             shared = mask_of(members_of(among)[-_SHARED_COLUMNS:])
         tables = self._log_det, self._spread
         required = int(self._required[child])
+        numbers = self._numbers
         arguments = [
-            (*tables, child, among ^ shared, required, fixed, threshold)
+            (*tables, numbers, child, among ^ shared, required, fixed, threshold)
             for fixed in subsets_of(shared)
         ]
         reached = threads.map(first_parents_that_reach, arguments)
         found = [int(mask) for mask in reached if mask >= 0]
-        return min(found, key=lambda mask: (mask.bit_count(), members_of(mask)), default=None)
+        return min(found, key=self._place, default=None)
 
-    def largest_term(self, threads: Threads) -> float:
-        """Return the largest magnitude of a number that enters a local score."""
+    def _place(self, mask: int) -> tuple[int, list[int]]:
+        """Return what sets of columns are compared by: their size, then their columns."""
+        return mask.bit_count(), sorted(self._numbers[members_of(mask)].tolist())
+
+    def largest_term(self, child: int, parents: int) -> float:
+        """Return the largest magnitude of a number that enters this local score."""
+        constant, without, within = self._tables[:, parents.bit_count()]
         log_det = self._log_det
-        pieces = [(log_det[i : i + _PIECE],) for i in range(0, len(log_det), _PIECE)]
-        largest_log_det = max(threads.map(_largest_magnitude, pieces))
-        constants = self._tables[0][np.isfinite(self._tables[0])]
-        return float(np.abs(constants).max() + np.abs(self._tables[1:]).max() * largest_log_det)
-
-
-def _largest_magnitude(values: npt.NDArray[np.float64]) -> float:
-    return max(values.max(), -values.min())  # without a copy of them
+        return float(
+            max(
+                abs(constant),
+                abs(without * log_det[parents]),
+                abs(within * log_det[parents | 1 << child]),
+            )
+        )
 
 
 def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
@@ -175,13 +183,31 @@ def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np
 
 
 @kernel
-def first_parents_that_reach(log_det, tables, child, candidates, required, fixed, threshold):
+def first_parents_that_reach(
+    log_det, tables, numbers, child, candidates, required, fixed, threshold
+):
     """Return the first parent set whose local score reaches a threshold, or -1.
 
-    The parents are `fixed` and any of the `candidates`, the `required` ones among them
-    all. What is fixed is later than the
-    candidates, and than the columns in which `width` neighbouring sets differ. Fewer
-    parents come first, then the order of the sorted columns.
+    Fewer parents come first, then the order of the sorted columns.
+
+    Parameters
+    ----------
+    log_det : ndarray of shape (2**m,), float64
+    tables : ndarray of shape (3, m + 1, width), float64
+        The criterion's tables, spread over `width` neighbouring sets.
+    numbers : ndarray of shape (m,), int64
+        The columns' numbers, by which they are ordered.
+    child : int
+    candidates, required, fixed : int
+        Masks: the parents are `fixed` and any of the `candidates`, and the `required` ones
+        are among them. What is fixed is later than the candidates, and than the columns in
+        which `width` neighbouring sets differ.
+    threshold : float
+
+    Returns
+    -------
+    parents : int
+        Their mask.
     """
     width = tables.shape[2]
     in_row = child if 1 << child < width else -1
@@ -211,11 +237,26 @@ def first_parents_that_reach(log_det, tables, child, candidates, required, fixed
                 is_allowed = parents & ~(fixed | candidates) == 0 and required & ~parents == 0
                 if scores[i] >= threshold and is_allowed:
                     size = popcount(parents)
-                    difference = parents ^ chosen
-                    is_first = chosen < 0 or size < chosen_size
-                    if is_first or (size == chosen_size and parents & difference & -difference):
+                    if (
+                        chosen < 0
+                        or size < chosen_size
+                        or (size == chosen_size and _precedes(parents, chosen, numbers))
+                    ):
                         chosen = parents
                         chosen_size = size
         above = (above - high) & high  # the next larger subset, in the order of memory
         if above == 0:
             return chosen
+
+
+@kernel
+def _precedes(parents, others, numbers):
+    """Whether the first column that only one of two sets has is of the first one."""
+    first = -1
+    is_parent = False
+    for column in range(numbers.size):
+        is_in_one = (parents ^ others) >> column & 1 == 1
+        if is_in_one and (first < 0 or numbers[column] < first):
+            first = numbers[column]
+            is_parent = parents >> column & 1 == 1
+    return is_parent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from skbn._memory import allocate
 from skbn._parallel import Threads
 from skbn._progress import Progress
-from skbn._search._families import Families
+from skbn._search._family_source import FamilySource
 from skbn._search._plan import SearchPlan
 from skbn._search._slab import Slab
 from skbn._search._walk_back import walk_back
@@ -32,7 +33,7 @@ class SearchResult(NamedTuple):
 
 
 def exact_search(
-    families: Families,
+    families: FamilySource,
     plan: SearchPlan,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -41,7 +42,7 @@ def exact_search(
 
     Parameters
     ----------
-    families : Families
+    families : FamilySource
         Of the columns of the plan.
     plan : SearchPlan
     n_jobs : int or None
@@ -60,13 +61,16 @@ def exact_search(
         best, best_local = best_scores(families, plan, threads, progress or Progress())
         if best[-1] == -np.inf:
             return SearchResult([], -math.inf)
-        tolerance = _ROUNDING * plan.n_columns * families.largest_term(threads)
-        parents = walk_back(best, best_local, families, tolerance, threads)
+        walk = partial(walk_back, best, best_local, families, plan.n_roots, threads)
+        parents = walk(0.0)
+        largest_term = max(families.largest_term(x, mask) for x, mask in enumerate(parents))
+        # Among the networks that tie with this one, find the one that ties are broken to.
+        parents = walk(_ROUNDING * plan.n_columns * largest_term)
     return SearchResult(parents, float(best[-1]))
 
 
 def best_scores(
-    families: Families,
+    families: FamilySource,
     plan: SearchPlan,
     threads: Threads,
     progress: Progress,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ class ListedFamilies:
         For each of these, the parents' numbers, ascending, rows padded with -1.
     scores : list of ndarray of shape (n_families,), float64
     plan : SearchPlan
+    term_of : callable
+        The largest magnitude of a number that enters a local score, by the column and
+        the list of its parents: its rounding is that of this number.
     """
 
     def __init__(
@@ -34,7 +37,10 @@ class ListedFamilies:
         parents: list[npt.NDArray[np.int16]],
         scores: list[npt.NDArray[np.float64]],
         plan: SearchPlan,
+        term_of: Callable[[int, list[int]], float],
     ) -> None:
+        self._columns = columns
+        self._term_of = term_of
         self._parents = parents
         self._scores = scores
         self._plan = plan
@@ -81,9 +87,9 @@ class ListedFamilies:
         found = [mask_of(int(p) for p in row if p >= 0) for row in rows]
         return min(found, key=lambda mask: (mask.bit_count(), members_of(mask)), default=None)
 
-    def largest_term(self, threads: Threads) -> float:
-        """Return the largest magnitude of a local score."""
-        return max(float(np.abs(scores).max(initial=0.0)) for scores in self._scores)
+    def largest_term(self, child: int, parents: int) -> float:
+        """Return the largest magnitude of a number that enters this local score."""
+        return self._term_of(self._columns[child], members_of(parents))
 
 
 def _masks_within(columns: Sequence[int], parents: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:

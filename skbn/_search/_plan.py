@@ -43,12 +43,15 @@ class SearchPlan:
     n_log_determinants : int or None, default=None
         How many there are in memory; None is those of all subsets of the columns and
         the others.
+    n_roots : int, default=0
+        How many of the last columns have no parents.
     """
 
     n_columns: int
     n_outer: int
     n_others: int = 0
     n_log_determinants: int | None = None
+    n_roots: int = 0
 
     @property
     def n_inner(self) -> int:
@@ -120,6 +123,7 @@ def plan_search(
     limit: str = "are available",
     n_others: int = 0,
     n_log_determinants: int | None = None,
+    n_roots: int = 0,
 ) -> SearchPlan:
     """Choose the fastest plan that fits the memory.
 
@@ -133,6 +137,7 @@ def plan_search(
         What to say of this number in the error.
     n_others : int
     n_log_determinants : int or None
+    n_roots : int
 
     Raises
     ------
@@ -142,7 +147,7 @@ def plan_search(
     fewest = min(max(0, (n_columns - _FIRST_TO_SPLIT) // 2 + 1), _OUTER_COLUMNS)
     most = max(fewest, min(_MOST_OUTER_COLUMNS, n_columns - 2))
     for n_outer in range(fewest, most + 1):
-        plan = SearchPlan(n_columns, n_outer, n_others, n_log_determinants)
+        plan = SearchPlan(n_columns, n_outer, n_others, n_log_determinants, n_roots)
         if plan.n_bytes <= n_bytes:
             return plan
     raise ValueError(_too_large(plan, n_bytes, limit))

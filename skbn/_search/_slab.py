@@ -9,7 +9,7 @@ from skbn._memory import allocate
 from skbn._parallel import Threads
 from skbn._progress import Progress
 from skbn._search._best_sinks import extend_blocks
-from skbn._search._families import Families
+from skbn._search._family_source import FamilySource
 from skbn._search._plan import SearchPlan
 from skbn._search._zeta import max_zeta
 from skbn._subsets import submasks_by_size
@@ -26,7 +26,7 @@ class Slab:
 
     Parameters
     ----------
-    families : Families
+    families : FamilySource
     plan : SearchPlan
     threads : Threads
     progress : Progress
@@ -39,7 +39,7 @@ class Slab:
 
     def __init__(
         self,
-        families: Families,
+        families: FamilySource,
         plan: SearchPlan,
         threads: Threads,
         progress: Progress,

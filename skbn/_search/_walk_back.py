@@ -12,18 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._parallel import Threads
-from skbn._search._families import Families
+from skbn._search._family_source import FamilySource
 from skbn._subsets import members_of
 
 __all__ = ["walk_back"]
 
 
+# Of a sum and of a difference of scores, in units of the scores.
+_ROUNDING = 4 * np.finfo(np.float64).eps
+
+
 def walk_back(
     best: npt.NDArray[np.float64],
     best_local: npt.NDArray[np.float64],
-    families: Families,
-    tolerance: float,
+    families: FamilySource,
+    n_roots: int,
     threads: Threads,
+    tolerance: float,
 ) -> list[int]:
     """Return the parents' mask of each column in a best network.
 
@@ -33,18 +38,25 @@ def walk_back(
         The score of the best network on each set of columns.
     best_local : ndarray of shape (m,), float64
         Each child's best local score with any parents.
-    families : Families
-    tolerance : float
-        Scores that differ by no more than this are tied. Of tied sinks the last in
-        column order is taken; of tied parent sets one of the fewest columns, and of
-        these the one that comes first when their columns are compared in order.
+    families : FamilySource
+    n_roots : int
+        How many of the last columns have no parents. They are sinks after all others, so
+        that they may be parents of these.
     threads : Threads
+    tolerance : float
+        Scores that differ by no more than this, or than their sums are rounded, are tied.
+        Of tied sinks the last in column order is taken; of tied parent sets one of the
+        fewest columns, and of these the one that comes first when their columns are
+        compared in order.
     """
     m = len(best).bit_length() - 1
     parents = [0] * m
     columns = (1 << m) - 1
+    not_roots = columns >> n_roots
     while columns:
-        sink, parents[sink] = _last_sink(best, best_local, families, tolerance, threads, columns)
+        sink, parents[sink] = _last_sink(
+            best, best_local, families, threads, tolerance, columns, columns & not_roots or columns
+        )
         columns ^= 1 << sink
     return parents
 
@@ -52,15 +64,19 @@ def walk_back(
 def _last_sink(
     best: npt.NDArray[np.float64],
     best_local: npt.NDArray[np.float64],
-    families: Families,
-    tolerance: float,
+    families: FamilySource,
     threads: Threads,
+    tolerance: float,
     columns: int,
+    sinks: int,
 ) -> tuple[int, int]:
-    """Return the last column that is a sink of a best network on some columns, and its parents."""
-    for sink in reversed(members_of(columns)):
+    """Return the last of some sinks of a best network on some columns, and its parents."""
+    for sink in reversed(members_of(sinks)):
         candidates = columns ^ 1 << sink
-        threshold = best[columns] - best[candidates] - tolerance
+        if best[candidates] == -np.inf:
+            continue
+        rounding = _ROUNDING * (abs(best[columns]) + abs(best[candidates]))
+        threshold = best[columns] - best[candidates] - rounding - tolerance
         if best_local[sink] >= threshold:  # else no parents at all suffice
             parents = families.first_parents(sink, candidates, threshold, threads)
             if parents is not None:

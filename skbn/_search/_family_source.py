@@ -1,4 +1,4 @@
-"""What the exact search asks of the families of some columns."""
+"""What the exact search asks of whatever scores the families of its columns."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from skbn._parallel import Threads
 
-__all__ = ["Families"]
+__all__ = ["FamilySource"]
 
 
-class Families(Protocol):
+class FamilySource(Protocol):
     """The local scores of children with sets of parents, from wherever they come.
 
     The children are the columns of the search, numbered from 0. Candidates are masks of
@@ -50,9 +50,9 @@ class Families(Protocol):
     ) -> int | None:
         """Return the first parents among the candidates whose local score reaches a threshold.
 
-        Fewer parents come first, then the order of the sorted columns. The mask is over
-        whatever columns the families are of; None if no parents suffice.
+        Fewer parents come first, then the order of the table's columns, sorted. The mask
+        is over whatever columns the families are of; None if no parents suffice.
         """
 
-    def largest_term(self, threads: Threads) -> float:
-        """Return the largest magnitude of a number that enters a local score."""
+    def largest_term(self, child: int, parents: int) -> float:
+        """Return the largest magnitude of a number that enters this local score."""
