@@ -264,3 +264,35 @@ def test_scores_of_fewer_parents_than_asked_for():
     assert one.network_score_ == GaussianBNLearner(max_parents=1).fit(rows).network_score_
     assert max(degree for _, degree in one.dag_.in_degree) <= 1
     assert GaussianBNLearner("bic").fit(scores).criterion_.get_params() == BIC().get_params()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"required_edges": [{"a", "b"}]}, r"must hold pairs \(parent, child\)"),
+        ({"required_edges": (edge for edge in [("a", "b")])}, "must be a list of pairs"),
+        ({"tiers": (tier for tier in [["a"], list("bcde")])}, "must be a list of lists"),
+    ],
+)
+def test_what_has_no_order_or_comes_only_once(settings, message):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=COLUMNS)
+    with pytest.raises(TypeError, match=message):
+        GaussianBNLearner(**settings).fit(frame)
+
+
+def test_a_graph_with_other_nodes():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=COLUMNS)
+    graph = nx.DiGraph([("a", "b")])
+    graph.add_node("z")
+    with pytest.raises(ValueError, match="There is no column 'z'"):
+        GaussianBNLearner(required_edges=graph).fit(frame)
+
+
+def test_many_columns_with_many_parents_say_what_they_need():
+    rows = np.random.default_rng(0).normal(size=(60, 300))
+    scores = LocalScoreTransformer(max_parents=30).fit_transform(rows)
+    assert "max_parents=30" in repr(scores)
+    with pytest.raises(ValueError, match=r"log-determinants needs .* set max_parents to fewer"):
+        scores.top_parents(0)
+    with pytest.raises(ValueError, match="over 300 columns needs"):
+        GaussianBNLearner().fit(scores)

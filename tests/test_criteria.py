@@ -22,6 +22,7 @@ from skbn import (
     LogLikelihood,
 )
 from skbn._scores._criteria import CRITERIA, same_criterion
+from skbn._scores._criterion import Prior, is_score_equivalent
 
 M = 5
 OBJECTS = [
@@ -290,7 +291,7 @@ def test_bge_has_no_penalty(rows):
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        (np.zeros((3, 4)), r"tables\(40, 5\) must return an array of shape \(3, 5\)"),
+        (np.zeros((3, 4)), r"tables\(40, 5\) must be an array of numbers of shape \(3, 5\)"),
         (np.full((3, M), np.nan), "must be finite, except for -inf in its first row"),
         (np.full((3, M), np.inf), "must be finite, except for -inf in its first row"),
     ],
@@ -320,3 +321,170 @@ def test_a_criterion_without_tables_cannot_be_made():
         Criterion()
     with pytest.raises(TypeError, match=r"abstract class InformationCriterion .*complexity"):
         InformationCriterion()
+
+
+def test_a_users_criterion_may_have_parameters(rows):
+    class AtSomePrice(InformationCriterion):
+        def __init__(self, price=2.0):
+            self.price = price
+
+        def complexity(self, n_samples, m):
+            return self.price * np.arange(m)
+
+    scores = scores_of(rows, AtSomePrice(3.0))
+    expected = reference.local_score(rows, 1, (0, 3), "loglik") - 3.0 * 2
+    assert scores.local_score(1, [0, 3]) == pytest.approx(expected, abs=1e-9)
+    learner = GaussianBNLearner(AtSomePrice()).set_params(criterion__price=0.0).fit(rows)
+    assert learner.dag_.number_of_edges() == M * (M - 1) // 2
+
+
+# What a search must not take for a tie, nor for a network
+
+
+class RulesOut(Criterion):
+    """The likelihood, some numbers of parents being ruled out."""
+
+    def __init__(self, numbers, cost=-np.inf):
+        self.numbers = numbers
+        self.cost = cost
+
+    def tables(self, n_samples, m):
+        constant = np.zeros(m)
+        constant[list(self.numbers)] = self.cost
+        half_n = np.full(m, n_samples / 2)
+        return np.array([constant, half_n, -half_n])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "settings"),
+    [
+        ([1], {"required_edges": [(0, 1)], "forbidden_edges": [(2, 1)]}),
+        ([1], {"required_edges": [(0, 1)], "max_parents": 1}),
+        ([0], {}),
+        ([0], {"tiers": [[0], [1, 2]]}),
+        ([0], {"tiers": [[0], [1], [2]], "max_parents": 1}),
+    ],
+)
+def test_a_search_without_a_network_is_an_error(numbers, settings):
+    rows = np.random.default_rng(0).normal(size=(50, 3))
+    with pytest.raises(ValueError, match=r"No acyclic network of the columns \["):
+        GaussianBNLearner(RulesOut(numbers), **settings).fit(rows)
+
+
+@pytest.mark.parametrize("cost", [-1e13, -1e99])
+@pytest.mark.parametrize("max_parents", [None, 4])
+def test_a_huge_cost_hides_no_difference(rows, cost, max_parents, monkeypatch):
+    monkeypatch.setattr("skbn._optimum._WORK_OF_LISTING", 0)  # lists, where there are such
+    criterion = RulesOut([2, 3, 4], cost)
+    local = {
+        (x, p): reference.local_score(rows, x, p, "loglik") if len(p) < 2 else -np.inf
+        for x, p in reference.families(M)
+    }
+    offset = M * len(rows) / 2 * (1 + np.log(2 * np.pi / len(rows)))
+    best = reference.best_score_by_dynamic_program(local, M)
+    learner = GaussianBNLearner(criterion, max_parents=max_parents).fit(rows)
+    assert learner.network_score_ == pytest.approx(best + offset, abs=1e-8)
+
+
+@pytest.mark.parametrize("work", [0, 1e12])
+@pytest.mark.parametrize("fewest", [2, 6, 8])
+def test_ties_are_broken_alike_however_the_search_goes(work, fewest, monkeypatch):
+    """Equal columns tie exactly; the first of them in the table is the parent."""
+    monkeypatch.setattr("skbn._optimum._WORK_OF_LISTING", work)
+    monkeypatch.setattr("skbn._optimum._FEWEST_COLUMNS", fewest)
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 8))
+    rows[:, 3] = rows[:, 0]
+    rows[:, 7] = rows[:, 0] + 0.3 * rows[:, 7]
+    settings = {"tiers": [[0, 1], [2, 3, 4, 5, 6, 7]], "max_parents": 2}
+    dag = GaussianBNLearner("bge", forbidden_edges=[(0, 3)], **settings).fit(rows).dag_
+    assert 0 in dag.predecessors(7)
+    assert 3 not in dag.predecessors(7)
+
+
+def test_bge_of_strong_priors():
+    rows = reference.random_network_rows(np.random.default_rng(0), 3, 20)
+    for alpha_w in (14.1, 1e4, 1e8):
+        criterion = BGe(alpha_w=alpha_w)
+        assert is_score_equivalent(criterion.tables(20, 3))
+        scores = scores_of(rows, criterion)
+        for x, parents in reference.families(3):
+            expected = reference.bge_local_score(rows, x, parents, alpha_w=alpha_w)
+            assert scores.local_score(x, parents) == pytest.approx(expected, abs=1e-6)
+
+
+class Weights(Criterion):
+    def __init__(self, weight):
+        self.weight = weight
+
+    def tables(self, n_samples, m):
+        return np.array([np.zeros(m), np.full(m, self.weight), np.full(m, -self.weight)])
+
+
+class BadParts(BIC):
+    def __init__(self, parts):
+        self.parts = parts
+
+    def complexity(self, n_samples, m):
+        return self.parts.get("complexity", np.zeros(m))
+
+    def prior(self, n_samples, mean):
+        return self.parts.get("prior")
+
+    def noise_divisors(self, n_samples, m):
+        return self.parts.get("noise_divisors", np.full(m, 40.0))
+
+
+@pytest.mark.parametrize(
+    ("criterion", "message"),
+    [
+        (Weights(1e10), r"Weights weighs log-determinants by up to 1e\+10"),
+        (BadParts({"complexity": np.zeros(6)}), r"complexity\(40, 5\) must be an array of numbers"),
+        (BadParts({"complexity": ["a"] * 5}), r"complexity\(40, 5\) must be an array of numbers"),
+        (BadParts({"complexity": [[1], [1, 2]]}), r"complexity\(40, 5\) must be an array"),
+        (BadParts({"noise_divisors": np.full(5, np.nan)}), "noise_divisors.* must not be NaN"),
+        (BadParts({"noise_divisors": np.ones(3)}), r"noise_divisors.* of shape \(5,\)"),
+        (BadParts({"prior": Prior(np.ones((1, 4)), np.zeros(5))}), r"prior: the rows must be"),
+        (BadParts({"prior": Prior(np.full((1, 5), np.nan), np.zeros(5))}), "prior must be finite"),
+        (BGe(nu=["a"] * 5), "nu must hold a finite prior mean"),
+        (BGe(nu={"a": 1}), "nu must hold a finite prior mean"),
+        (BGe(alpha_mu=5e-324), "'alpha_mu' parameter of BGe"),
+        (BGe(alpha_w=1e16), "'alpha_w' parameter of BGe"),
+    ],
+)
+def test_parts_of_criteria_that_are_no_good(rows, criterion, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner(criterion).fit(rows)
+
+
+def test_a_noise_that_cannot_be_estimated(rows):
+    class NoDivisor(RulesOut):
+        def noise_divisors(self, n_samples, m):
+            return np.zeros(m)
+
+    with pytest.raises(ValueError, match=r"noise of column \d with \d parents cannot be estimated"):
+        GaussianBNLearner(NoDivisor([])).fit(rows)
+    with pytest.raises(TypeError, match="prior must return a Prior or None; got 3"):
+        GaussianBNLearner(BadParts({"prior": 3})).fit(rows)
+
+
+def test_nested_criteria_are_compared_by_their_parameters(rows):
+    class Twice(Criterion):
+        def __init__(self, base):
+            self.base = base
+
+        def tables(self, n_samples, m):
+            return 2 * self.base.tables(n_samples, m)
+
+    scores = scores_of(rows, Twice(BIC()))
+    assert GaussianBNLearner(Twice(BIC())).fit(scores).network_score_ == pytest.approx(
+        2 * GaussianBNLearner("bic").fit(rows).network_score_
+    )
+    with pytest.raises(ValueError, match="was asked for, but the LocalScores were made with"):
+        GaussianBNLearner(Twice(AIC())).fit(scores)
+
+
+def test_scores_of_no_rows(rows):
+    for criterion in ("bic", "bge"):
+        with pytest.raises(ValueError, match="There are no rows"):
+            scores_of(rows, criterion)[:0].local_score(0)

@@ -249,3 +249,11 @@ def test_bad_questions_about_parents(scores):
         scores.best_parents("a", ["a", "b"])
     with pytest.raises(ValueError, match="There is no column 'z'"):
         scores.best_parents("a", ["z"])
+
+
+def test_candidates_are_a_list(scores):
+    with pytest.raises(TypeError, match="candidates must be a list of columns; got 'bc'"):
+        scores.top_parents("a", 3, "bc")
+    with pytest.raises(TypeError, match="candidates must be a list of columns; got 5"):
+        scores.best_parents("a", 5)
+    assert len(scores.top_parents("a", np.int64(2))) == 2

@@ -110,10 +110,14 @@ def test_a_learner_of_listed_families(tmp_path):
 def test_constraints_that_no_listed_family_satisfies(tmp_path):
     scores = ParentSetScores.from_jkl(written(tmp_path, "2\na 1\n-1 0\nb 1\n-1 0\n"))
     assert not GaussianBNLearner().fit(scores).dag_.edges
-    with pytest.raises(ValueError, match=r"No acyclic network .* Column"):
+    with pytest.raises(
+        ValueError, match=r"Column 'b' has no listed family that has the required parents \['a'\]"
+    ):
         GaussianBNLearner(required_edges=[("a", "b")]).fit(scores)
     only_cycles = written(tmp_path, "2\na 1\n-1 1 b\nb 1\n-1 1 a\n")
-    with pytest.raises(ValueError, match=r"No acyclic network .* \['a', 'b'\] have none"):
+    with pytest.raises(
+        ValueError, match=r"No acyclic network of the columns \['a', 'b'\] has a finite"
+    ):
         GaussianBNLearner().fit(ParentSetScores.from_jkl(only_cycles))
 
 
@@ -170,3 +174,78 @@ def test_a_failed_writing_leaves_the_old_file(tmp_path, monkeypatch):
         scores.to_jkl(path)
     assert [each.name for each in tmp_path.iterdir()] == ["scores.jkl"]
     assert path.read_text() == BBMARKOV
+
+
+def test_a_huge_score_hides_no_difference(tmp_path):
+    for bad, better in (("-1e11", "-9.9991"), ("-1e300", "-5.0")):
+        text = f"3\na 3\n-10 0\n{better} 1 b\n{bad} 1 c\nb 2\n-10 0\n-10 1 a\nc 1\n-5 0\n"
+        learner = GaussianBNLearner().fit(ParentSetScores.from_jkl(written(tmp_path, text)))
+        assert list(learner.dag_.edges) == [("b", "a")]
+        assert learner.network_score_ == pytest.approx(float(better) - 15)
+
+
+def test_names_and_marks_that_look_like_something_else(tmp_path):
+    frame = pd.DataFrame(np.eye(5)[:, :3], columns=["METHANE", "META", "3"])
+    scores = LocalScoreTransformer().fit_transform(frame)
+    path = tmp_path / "scores.jkl"
+    scores.to_jkl(path)
+    assert ParentSetScores.from_jkl(path).columns == ["METHANE", "META", "3"]
+    path.write_text("\ufeffMETA pss_version = 0.1\n" + path.read_text())
+    assert ParentSetScores.from_jkl(path).columns == ["METHANE", "META", "3"]
+    assert path.stat().st_mode & 0o044
+
+
+def test_a_child_without_families(tmp_path):
+    scores = ParentSetScores.from_jkl(written(tmp_path, "2\na 0\nb 1\n-1 0\n"))
+    with pytest.raises(ValueError, match="Column 'a' has no listed family that satisfies"):
+        GaussianBNLearner().fit(scores)
+    with pytest.raises(ValueError, match="Column 'a' has no family of a finite score"):
+        scores.best_parents("a")
+    assert scores.top_parents("a") == []
+
+
+def test_many_families_of_a_list():
+    rng = np.random.default_rng(0)
+    rows = [[v, w] if v < w else [min(v, w), -1] for v in range(1, 60) for w in range(60)]
+    parents = np.unique(np.array([[-1, -1], *rows])[:, :2], axis=0)
+    parents = parents[(parents != 0).all(axis=1)]
+    values = rng.normal(size=len(parents))
+    alone = np.array([[-1]]), np.array([0.0])
+    names = [f"x{j}" for j in range(60)]
+    scores = ParentSetScores(names, [(parents, values), *[alone] * 59])
+    kept, _ = scores._undominated(0)
+    sets = {frozenset(row[row >= 0].tolist()): v for row, v in zip(parents, values, strict=True)}
+    expected = {
+        some
+        for some, score in sets.items()
+        if all(sets[other] < score for other in sets if other < some)
+    }
+    assert {frozenset(row[row >= 0].tolist()) for row in kept} == expected
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        ([[0]], [1.0]),
+        ([[2, 1]], [1.0]),
+        ([[-1, 1]], [1.0]),
+        ([[3]], [1.0]),
+        ([[1], [1]], [1.0, 2.0]),
+        ([[1]], [np.nan]),
+        ([[1]], [1.0, 2.0]),
+    ],
+)
+def test_families_that_are_no_families(listed):
+    alone = [[-1]], [0.0]
+    with pytest.raises(ValueError, match="families of column 'a' must be rows of other columns'"):
+        ParentSetScores(["a", "b", "c"], [listed, alone, alone])
+    with pytest.raises(ValueError, match="no column twice"):
+        ParentSetScores(["a", "a"], [alone, alone])
+
+
+def test_a_learner_of_scores_without_rows(tmp_path):
+    scores = ParentSetScores.from_jkl(written(tmp_path, BBMARKOV))
+    learner = GaussianBNLearner().fit(scores)
+    assert set(learner.predict(scores)) == {"0", "1", "2"}
+    with pytest.raises(TypeError, match="ParentSetScores have no rows"):
+        learner.score(scores)

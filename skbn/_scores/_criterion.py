@@ -134,6 +134,9 @@ class Criterion(BaseEstimator, ABC):
 class InformationCriterion(Criterion):
     """The maximised log-likelihood less a cost for each parameter; derive to make your own.
 
+    A derived class may have parameters of its own, as keyword arguments of its
+    ``__init__`` that are kept under their names.
+
     With n rows, the residual sum of squares RSS of the child's regression on its l
     parents, and ``complexity(n, m)[l]`` of the derived class, in nats::
 
@@ -166,6 +169,8 @@ class InformationCriterion(Criterion):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"unbiased_variance": ["boolean"]}
 
+    unbiased_variance = False  # of a derived class without this parameter
+
     def __init__(self, *, unbiased_variance: bool = False) -> None:
         self.unbiased_variance = unbiased_variance
 
@@ -189,7 +194,7 @@ class InformationCriterion(Criterion):
         """
         self._validate_params()
         half_n = n_samples / 2
-        divisors = self.noise_divisors(n_samples, m)
+        divisors = noise_divisors(self, n_samples, m)
         # With as many coefficients as rows there is no noise, whose variance could be estimated.
         log_divisors = np.log(divisors, where=divisors > 0, out=np.full(m, -np.inf))
         constant = half_n * (log_divisors - math.log(2 * math.pi)) - divisors / 2

@@ -60,8 +60,8 @@ class ParentSetScores(ScoredFamilies):
     def __init__(self, columns: list[str], families: list[Listed]) -> None:
         if len(set(columns)) < len(columns) or len(columns) != len(families):
             raise ValueError(
-                f"There must be families of each of the columns, and no column twice; got {columns} "
-                f"and {len(families)} lists of families."
+                f"There must be families of each of the columns, and no column twice; got "
+                f"{columns} and {len(families)} lists of families."
             )
         self._columns = list(columns)
         self._families = [_checked(columns, x, *listed) for x, listed in enumerate(families)]
@@ -183,16 +183,16 @@ def _checked(
     columns: list[str], child: int, parents: npt.ArrayLike, scores: npt.ArrayLike
 ) -> Listed:
     """Return the families of a child as arrays of their own."""
-    rows = np.array(parents, dtype=np.int16)
+    rows = np.array(parents, dtype=np.int16, ndmin=2)
     values = np.array(scores, dtype=np.float64)
     is_parent = rows >= 0
-    is_fine = rows.ndim == 2 and values.shape == (len(rows),) and np.isfinite(values).all()
+    is_fine = bool(rows.ndim == 2 and values.shape == (len(rows),) and np.isfinite(values).all())
     if is_fine:
         ascends = (np.diff(rows, axis=1) > 0) | ~is_parent[:, 1:]
         in_front = is_parent[:, :-1] | ~is_parent[:, 1:]
         others = (rows >= -1) & (rows < len(columns)) & (rows != child)
         once = len(np.unique(rows, axis=0)) == len(rows)
-        is_fine = ascends.all() and in_front.all() and others.all() and once
+        is_fine = bool(ascends.all() and in_front.all() and others.all() and once)
     if not is_fine:
         raise ValueError(
             f"The families of column {columns[child]!r} must be rows of other columns' numbers, "
