@@ -22,13 +22,19 @@ from skbn._networks._parameters import estimate_parameters
 from skbn._optimum import MemoryLimit, Optimum, best_network, plan_groups, work_of
 from skbn._parallel import one_blas_thread
 from skbn._progress import Progress, callback_listener, printing_listener
-from skbn._scores._criteria import as_criterion, same_criterion
+from skbn._scores._criteria import as_criterion
 from skbn._scores._criterion import Criterion, is_score_equivalent
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._statistics import SCORE_ACCURACY
 from skbn._subsets import members_of
-from skbn._validation import PARAMETER_CONSTRAINTS, check_columns, read_rows
+from skbn._validation import (
+    PARAMETER_CONSTRAINTS,
+    check_columns,
+    check_settings,
+    most_parents,
+    read_rows,
+)
 
 __all__ = ["GaussianBNLearner"]
 
@@ -191,7 +197,7 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         scores = self._scores(X)
         constraints = read_constraints(
             scores.columns,
-            max_parents=self._max_parents(scores),
+            max_parents=most_parents(self, scores),
             required_edges=self.required_edges,
             forbidden_edges=self.forbidden_edges,
             tiers=self.tiers,
@@ -340,7 +346,7 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
     def _scores(self, X: Any) -> LocalScores | ParentSetScores:
         if isinstance(X, LocalScores | ParentSetScores):
             check_columns(self, X, reset=True)
-            self._check_settings(X)
+            check_settings(self, X)
             return X
         rows = read_rows(self, X, reset=True, min_samples=2)
         return LocalScores(
@@ -351,36 +357,6 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
             max_parents=self.max_parents,
             n_jobs=self.n_jobs,
         )
-
-    def _check_settings(self, scores: LocalScores | ParentSetScores) -> None:
-        """Refuse what was asked for and is not what the scores were made with."""
-        made = getattr(scores, "criterion", None)
-        penalty = getattr(scores, "penalty", None)
-        same_penalty = self.penalty in (None, penalty)
-        same = self.criterion is None or (
-            made is not None and same_criterion(as_criterion(self.criterion), made)
-        )
-        if same and same_penalty:
-            return
-        parameter = "penalty" if same else "criterion"
-        raise ValueError(
-            f"{parameter}={getattr(self, parameter)!r} was asked for, but the "
-            f"{type(scores).__name__} were made with {parameter}={penalty if same else made!r}. "
-            f"Set it where they are made, and leave the learner's {parameter} at None."
-        )
-
-    def _max_parents(self, scores: LocalScores | ParentSetScores) -> int:
-        made_with = getattr(scores, "max_parents", None)
-        most = len(scores.columns) - 1
-        if self.max_parents is None:
-            return most if made_with is None else min(made_with, most)
-        if made_with is not None and self.max_parents > made_with:
-            raise ValueError(
-                f"max_parents={self.max_parents} was asked for, but the LocalScores were made with "
-                f"max_parents={made_with}. Make them with more, or leave the learner's max_parents "
-                "at None."
-            )
-        return min(self.max_parents, most)
 
 
 def _network(

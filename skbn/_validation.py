@@ -1,4 +1,4 @@
-"""What the estimators accept: parameters, tables of finite numbers, LocalScores of one."""
+"""What the estimators accept: parameters, tables of finite numbers, scores of families."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from skbn._scores._criteria import CRITERIA
+from skbn._scores._criteria import CRITERIA, as_criterion, same_criterion
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
@@ -23,7 +23,13 @@ from skbn._table_checks import (
     reject_repeated_names,
 )
 
-__all__ = ["PARAMETER_CONSTRAINTS", "check_columns", "read_rows"]
+__all__ = [
+    "PARAMETER_CONSTRAINTS",
+    "check_columns",
+    "check_settings",
+    "most_parents",
+    "read_rows",
+]
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "criterion": [StrOptions(set(CRITERIA)), Criterion],
@@ -115,3 +121,48 @@ def check_columns(
         raise ValueError(
             f"The columns must be those of fit, in their order: {list(fitted)}; got {list(names)}."
         )
+
+
+def check_settings(learner: BaseEstimator, scores: LocalScores | ParentSetScores) -> None:
+    """Hold the criterion and the penalty that a learner asks for against those of scores.
+
+    Raises
+    ------
+    ValueError
+        If they were made with others.
+    """
+    made = getattr(scores, "criterion", None)
+    penalty = getattr(scores, "penalty", None)
+    same_penalty = learner.penalty in (None, penalty)
+    same = learner.criterion is None or (
+        made is not None and same_criterion(as_criterion(learner.criterion), made)
+    )
+    if same and same_penalty:
+        return
+    parameter = "penalty" if same else "criterion"
+    raise ValueError(
+        f"{parameter}={getattr(learner, parameter)!r} was asked for, but the "
+        f"{type(scores).__name__} were made with {parameter}={penalty if same else made!r}. "
+        f"Set it where they are made, and leave the learner's {parameter} at None."
+    )
+
+
+def most_parents(learner: BaseEstimator, scores: LocalScores | ParentSetScores) -> int:
+    """Return the largest number of parents that a learner and its scores allow.
+
+    Raises
+    ------
+    ValueError
+        If the learner asks for more than the scores were made with.
+    """
+    made_with = getattr(scores, "max_parents", None)
+    most = len(scores.columns) - 1
+    if learner.max_parents is None:
+        return most if made_with is None else min(made_with, most)
+    if made_with is not None and learner.max_parents > made_with:
+        raise ValueError(
+            f"max_parents={learner.max_parents} was asked for, but the LocalScores were made with "
+            f"max_parents={made_with}. Make them with more, or leave the learner's max_parents "
+            "at None."
+        )
+    return min(learner.max_parents, most)
