@@ -14,7 +14,7 @@ from typing import Any
 
 import numba
 
-__all__ = ["kernel"]
+__all__ = ["inner_kernel", "kernel"]
 
 # The GIL is released, so that kernels run side by side in threads. There is no
 # `fastmath`: scores may be infinite, and two runs must agree in every bit.
@@ -24,10 +24,17 @@ _njit = partial(numba.njit, nogil=True, error_model="numpy")
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function of arrays and numbers, cached on disk where possible.
 
-    One whose name begins with an underscore can be called from other kernels only,
-    which saves compiling the way into it from Python.
+    One whose name begins with an underscore is an `inner_kernel`.
     """
-    within = function.__name__.startswith("_")
+    return _compiled(function, within=function.__name__.startswith("_"))
+
+
+def inner_kernel(function: Callable[..., Any]) -> Any:
+    """Compile what other kernels call and Python does not: the way into it is left out."""
+    return _compiled(function, within=True)
+
+
+def _compiled(function: Callable[..., Any], *, within: bool) -> Any:
     options = {"no_cpython_wrapper": within, "no_cfunc_wrapper": True}
     try:
         dispatcher = _njit(function, cache=True, **options)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba import types
 from numba.extending import intrinsic
 
-from skbn._compile import kernel
+from skbn._compile import inner_kernel
 
 __all__ = [
     "bit_length",
@@ -76,7 +76,7 @@ def submasks_by_size(n_bits: int) -> list[npt.NDArray[np.int64]]:
     return [masks[sizes == size] for size in range(n_bits + 1)]
 
 
-@kernel
+@inner_kernel
 def bit_length(mask):
     """Return the number of bits up to the highest one that is set."""
     length = 0
@@ -85,7 +85,7 @@ def bit_length(mask):
     return length
 
 
-@kernel
+@inner_kernel
 def popcount(mask):
     """Return the number of members of a mask."""
     return _count_ones(mask)
@@ -101,7 +101,7 @@ def _count_ones(typing_context, mask):
     return types.int64(types.int64), codegen
 
 
-@kernel
+@inner_kernel
 def insert_zero_bit(index, bit):
     """Turn an index over the masks without `bit` into such a mask.
 
@@ -110,7 +110,7 @@ def insert_zero_bit(index, bit):
     return ((index >> bit) << (bit + 1)) | (index & ((1 << bit) - 1))
 
 
-@kernel
+@inner_kernel
 def remove_bit(mask, bit):
     """Return the number of a mask among those that lack `bit`: the higher bits move down."""
     return ((mask >> (bit + 1)) << bit) | (mask & ((1 << bit) - 1))

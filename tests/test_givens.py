@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from kernels import callable_from_python
 
 from skbn import givens_column_swap, greedy_swaps
 from skbn._regressions._givens import swap_columns, swap_columns_in_lanes
@@ -54,8 +55,9 @@ def test_lanes_do_what_single_swaps_do(columns):
     lanes = np.ascontiguousarray(np.stack(singles, axis=-1))
     order = np.arange(5)
     cos, sin, squared = np.empty((3, 8))
+    swap = callable_from_python(swap_columns_in_lanes)
     for i in greedy_swaps(5):
-        swap_columns_in_lanes(lanes, order, i, cos, sin, squared)
+        swap(lanes, order, i, cos, sin, squared)
         singles = [givens_column_swap(single, i) for single in singles]
         np.testing.assert_allclose(squared, [single[i, i] ** 2 for single in singles], rtol=1e-12)
         for lane, single in enumerate(singles):

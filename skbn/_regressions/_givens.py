@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from skbn._compile import kernel
+from skbn._compile import inner_kernel, kernel
 from skbn._regressions._swaps import as_integer
 from skbn._vectors import load, minus, negative, over, plus, square_root, store, times
 
@@ -100,7 +100,7 @@ def swap_columns(factor, i, n):
         factor[i + 1, column] = cos * lower - sin * upper
 
 
-@kernel
+@inner_kernel
 def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
     """Apply GRC at position `i`, in place, to many factors that share their column order.
 
@@ -153,7 +153,7 @@ def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
             store(factors, lower + column + lane, minus(times(c, y), times(s, x)))
 
 
-@kernel
+@inner_kernel
 def copy_block(source, target, n):
     """Copy the leading n x n block."""
     for row in range(n):
@@ -161,7 +161,7 @@ def copy_block(source, target, n):
             target[row, column] = source[row, column]
 
 
-@kernel
+@inner_kernel
 def move_last_in_front(factor, size):
     """Project the last of `size` columns out of the others; return the log of its square."""
     for i in range(size - 2, -1, -1):

@@ -214,7 +214,7 @@ def first_parents_that_reach(
     parent_sets = np.empty(width)
     families = np.empty(width)
     scores = np.empty(width // 2 if in_row >= 0 else width)
-    chosen = -1
+    chosen = np.int64(-1)
     chosen_size = tables.shape[1]
     high = candidates & -width
     above = 0

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from skbn._compile import kernel
+from skbn._compile import inner_kernel, kernel
 from skbn._search._zeta import max_zeta
 from skbn._subsets import bit_length, insert_zero_bit, popcount, remove_bit
 from skbn._vectors import (
@@ -70,8 +70,6 @@ def fill_blocks(
         number a power of two and at least `width`.
     """
     block_bits = bit_length(scratch.shape[2] - 1)
-    parent_sets = scratch[0]
-    families = scratch[1]
     for block in blocks:
         first = block << block_bits
         part = fixed
@@ -83,8 +81,8 @@ def fill_blocks(
             first_part = part
             for i in range(n_parts):
                 base = part << n_inner | first
-                weigh_parent_sets(log_det, tables, base, parent_sets[i])
-                weigh_families(log_det, tables, base, families[i])
+                weigh_parent_sets(log_det, tables, base, scratch[0, i])
+                weigh_families(log_det, tables, base, scratch[1, i])
                 part = (part - 1) & fixed
             for child in range(starts.size - 1):
                 if (fixed << n_inner | first) >> child & 1:
@@ -94,10 +92,10 @@ def fill_blocks(
                 if is_first:
                     for i in range(values.size):
                         values[i] = -math.inf
-                layout = block_bits, n_inner, first, fixed
-                limits = forbidden[child], required[child]
-                weighed = parent_sets[:n_parts], families[:n_parts]
-                _raise_to_parts(values, log_det, tables, child, first_part, layout, limits, weighed)
+                masks = n_inner, first, fixed, forbidden[child], required[child]
+                _raise_to_parts(
+                    values, log_det, tables, child, first_part, n_parts, block_bits, masks, scratch
+                )
                 if n_left == 0:
                     _rule_out(values, child, block_bits, forbidden[child], required[child])
                     max_zeta(values, np.int64(0), bit_length(values.size - 1))
@@ -105,19 +103,17 @@ def fill_blocks(
 
 
 @kernel
-def _raise_to_parts(values, log_det, tables, child, part, layout, limits, weighed):
+def _raise_to_parts(values, log_det, tables, child, part, n_parts, block_bits, masks, scratch):
     """Raise a child's part of a block to the local scores with some subsets of `fixed`."""
-    block_bits, n_inner, first, fixed = layout
-    forbidden, required = limits
-    parent_sets, families = weighed
-    for i in range(parent_sets.shape[0]):
+    n_inner, first, fixed, forbidden, required = masks
+    for i in range(n_parts):
         base = part << n_inner | first
         broken = base & forbidden | ~base & required
         if broken >> block_bits == 0:
             if child < block_bits:
-                raise_to_pairs(values, parent_sets[i], families[i], child)
+                raise_to_pairs(values, scratch[0, i], scratch[1, i], child)
             else:
-                raise_to_families(values, parent_sets[i], log_det, tables, base | 1 << child)
+                raise_to_families(values, scratch[0, i], log_det, tables, base | 1 << child)
         part = (part - 1) & fixed
 
 
@@ -133,7 +129,7 @@ def _rule_out(values, child, block_bits, forbidden, required):
             values[i] = -math.inf
 
 
-@kernel
+@inner_kernel
 def weigh_parent_sets(log_det, tables, base, weighted):
     """Set `weighted` to what parent sets from `base` on contribute to local scores."""
     width = tables.shape[2]
@@ -145,7 +141,7 @@ def weigh_parent_sets(log_det, tables, base, weighted):
             store(weighted, start + i, plus(load(tables, constants + i), weighted_log))
 
 
-@kernel
+@inner_kernel
 def weigh_families(log_det, tables, base, weighted):
     """Set `weighted` to what families from `base` on, child included, contribute."""
     width = tables.shape[2]
@@ -156,7 +152,7 @@ def weigh_families(log_det, tables, base, weighted):
             store(weighted, start + i, within)
 
 
-@kernel
+@inner_kernel
 def raise_to_families(values, parent_sets, log_det, tables, base):
     """Raise `values` to the local scores of a child that is not among the block's bits."""
     width = tables.shape[2]
@@ -174,7 +170,7 @@ def _weights(tables, which, subset):
     return (which * tables.shape[1] + popcount(subset)) * tables.shape[2]
 
 
-@kernel
+@inner_kernel
 def raise_to_pairs(values, parent_sets, families, child):
     """Raise `values` to the local scores of a child that is among the block's bits.
 
