@@ -206,3 +206,17 @@ def test_other_networks_must_have_the_same_nodes(other, error, message):
     for use in (network.is_equivalent, network.structural_hamming_distance):
         with pytest.raises(error, match=message):
             use(other)
+
+
+def test_cpdags_are_not_taken_for_networks():
+    """Their undirected edges point one way only for lack of another form."""
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+    pattern = network.cpdag()
+    message = r"{} must have directed edges alone; \('a', 'b'\) is undirected.* network itself"
+    for use in (network.is_equivalent, network.structural_hamming_distance):
+        with pytest.raises(ValueError, match=message.format("other")):
+            use(pattern)
+    with pytest.raises(ValueError, match=message.format("dag")):
+        GaussianBayesianNetwork(pattern).fit(np.eye(3))
+    collider = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("c", "b")]))
+    assert collider.is_equivalent(collider.cpdag())  # all of whose edges are directed

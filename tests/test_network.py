@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import reference
+from scipy.sparse import csr_array
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.datasets import load_wine
@@ -17,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
-from skbn import GaussianBayesianNetwork, LocalScoreTransformer
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
 from skbn._scores._statistics import sample_statistics
 
@@ -129,6 +130,50 @@ def test_out_of_range_distributions_are_refused():
     assert np.isfinite(network.sample()).all()
     with pytest.raises(ValueError, match="node 3 is out of float64's range"):
         network.covariance_  # noqa: B018
+
+
+def uniform(edges, weight=1.0, noise_variance=1.0, intercept=0.0):
+    """A network with the same parameters everywhere."""
+    dag = nx.DiGraph(edges)
+    nx.set_node_attributes(dag, intercept, "intercept")
+    nx.set_node_attributes(dag, noise_variance, "noise_variance")
+    nx.set_edge_attributes(dag, weight, "weight")
+    return GaussianBayesianNetwork(dag)
+
+
+def test_conditional_distributions_of_hard_units():
+    """Whose factor's entries have squares out of float64's range, but not the results."""
+    steep = uniform([(0, 1)], weight=1e160)
+    _, mean, covariance = steep.condition({0: 1.0})
+    assert mean == [1e160]
+    assert covariance == [[1.0]]
+    _, mean, covariance = steep.condition({1: 1e160})
+    assert mean == pytest.approx([1.0])
+    assert covariance == pytest.approx(0, abs=1e-300)
+    assert steep.predict([[1e160]], given=1) == pytest.approx(1.0)
+    tiny = uniform([(0, 1)], noise_variance=1e-322)
+    assert tiny.condition({0: 1.0}).mean == pytest.approx([1.0])
+    assert tiny.condition({1: 1.0}).mean == pytest.approx([0.5])
+    apart = uniform([(0, 1)], weight=0.0)
+    apart.dag.nodes[0]["noise_variance"] = 1e-40  # and beside it a node of variance 1
+    apart.dag.add_node(2, intercept=0.0, noise_variance=1.0)
+    apart.dag.add_edge(0, 2, weight=1e20)
+    assert apart.condition({1: 1.0, 0: 1e-20}).mean == pytest.approx([1.0])
+
+
+def test_out_of_range_conditions_are_refused():
+    network = uniform([("a", "b")], weight=10.0)
+    with pytest.raises(ValueError, match="node 'b' is out of float64's range"):
+        network.condition({"a": 1e308})
+    with pytest.raises(ValueError, match="node 'b' is out of float64's range"):
+        network.predict([[1.0], [1e308]], given="a")
+    network = uniform([("a", "b")], intercept=-1e308, weight=0.0)
+    with pytest.raises(ValueError, match="node 'b' is out of float64's range"):
+        network.condition({"a": 1e308})  # whose difference from the mean overflows
+    vast = uniform([("a", "b"), ("a", "c"), ("d", "a")], weight=1e200)
+    vast.dag.edges["d", "a"]["weight"] = 1.0
+    with pytest.raises(ValueError, match="node 'b' is out of float64's range"):
+        vast.condition({"d": 1.0})  # the variance
 
 
 @pytest.mark.parametrize(
@@ -316,33 +361,57 @@ def test_columns_with_names_are_matched_to_the_nodes(wine, wine_dag):
     np.testing.assert_array_equal(by_position.logpdf(wine[nodes].to_numpy().tolist()), expected)
 
 
-def test_columns_with_numbers_for_names_are_matched_to_the_nodes():
+@pytest.mark.parametrize("names", [[2, 0, 1], [True, False, 7], [("b", 1), ("a", 0), ("c", 2)]])
+def test_columns_whose_names_are_no_strings_count_by_position(names):
+    """As scikit-learn takes them, whatever the nodes are."""
     rows = np.random.default_rng(0).normal(size=(20, 3))
     network = GaussianBayesianNetwork(nx.DiGraph([(2, 0), (0, 1)])).fit(rows)
     assert network.nodes == [2, 0, 1]
-    frame = pd.DataFrame(rows[:, [1, 2, 0]])  # column v of the frame is node v
+    frame = pd.DataFrame(dict(zip(names, rows.T, strict=True)))
     np.testing.assert_array_equal(network.logpdf(frame), network.logpdf(rows))
+    fitted = GaussianBayesianNetwork(network.dag).fit(frame)
+    np.testing.assert_array_equal(fitted.coef_, network.coef_)
+    predicted = network.predict(frame, target=0)
+    np.testing.assert_array_equal(predicted, network.predict(rows, target=0))
+    predicted = network.predict(frame.iloc[:, [2]], given=1)
+    np.testing.assert_array_equal(predicted, network.predict(rows[:, [2]], given=1))
+
+
+@pytest.mark.parametrize("names", [[2, 0, 1, 3], [2.5, "0", "1", "3"], ["3", "2", "0", "1"]])
+def test_a_learner_and_its_network_read_the_same_columns(names):
+    rows = np.random.default_rng(0).normal(size=(30, 4))
+    rows[:, 1] += 3 * rows[:, 0]
+    frame = pd.DataFrame(rows)[[2, 0, 1, 3]].set_axis(names, axis=1)
+    if names[0] == 2.5:  # scikit-learn takes names of both kinds for an error
+        with pytest.raises(TypeError, match=r"must be strings, .*; 2\.5 is one"):
+            chain().logpdf(frame)
+        return
+    learner = GaussianBNLearner().fit(pd.DataFrame(rows) if names[0] == 2 else frame)
+    np.testing.assert_array_equal(learner.network_.logpdf(frame), learner.score_samples(frame))
 
 
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
         (pd.DataFrame({"a": [1.0], "d": [1.0]}), ValueError, r"X has no columns \['b', 'c'\]"),
-        (pd.DataFrame(np.zeros((2, 3))), ValueError, r"its columns are \[0, 1, 2\]\. Rename"),
+        (pd.DataFrame(np.zeros((2, 2))), ValueError, r"shape \(n, 3\), .*must be strings"),
         (pd.DataFrame(np.zeros((2, 4)), columns=list("abca")), ValueError, r"\['a'\] are given"),
         (pd.DataFrame({"a": [1.0], "b": ["x"], "c": [1.0]}), ValueError, "'b' holds 'x' in row 0"),
         (pd.DataFrame({"a": [1.0], "b": [np.nan], "c": 1}), ValueError, "'b' contains NaN"),
         (pl.LazyFrame({"a": [1.0]}), TypeError, "call X.collect"),
         (np.zeros((2, 2)), ValueError, r"shape \(n, 3\), .*\['a', 'b', 'c'\]; .*\(2, 2\)"),
-        (np.zeros(3), ValueError, r"got the shape \(3,\)"),
-        ([[1, 2, 3], [1]], ValueError, r"got the shape \(2,\)"),
+        (np.zeros(3), ValueError, r"got ndarray of shape \(3,\)"),
+        ([[1, 2, 3], [1]], ValueError, r"got list of shape \(2,\)"),
         ([np.zeros((2, 3)), np.zeros((2, 2))], ValueError, "different lengths"),
         ([[1, 2, "x"]], ValueError, "'c' holds 'x'"),
         ([[1, np.inf, 2]], ValueError, "'b' contains inf in row 0"),
         (np.zeros((0, 3)), ValueError, "0 sample"),
         (np.zeros((2, 3), complex), ValueError, "Complex"),
         (np.ma.masked_array(np.zeros((2, 3))), TypeError, "masked"),
-        (None, ValueError, "shape"),
+        (pd.Series(np.zeros(3)), ValueError, r"got Series of shape \(3,\)"),
+        (None, TypeError, "a data frame or an array .*; got NoneType"),
+        ({"a": [1.0]}, TypeError, "got dict"),
+        (csr_array(np.zeros((2, 3))), TypeError, "got csr_array"),
     ],
 )
 def test_bad_tables_are_named(X, error, message):

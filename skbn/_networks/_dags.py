@@ -12,23 +12,43 @@ from skbn._subsets import mask_of, members_of
 __all__ = ["check_dag", "check_same_nodes", "dag_of", "parent_masks"]
 
 
-def check_dag(dag: Any, name: str = "dag") -> None:
+def check_dag(
+    dag: Any,
+    name: str = "dag",
+    *,
+    expected: str = "a networkx.DiGraph",
+    may_be_undirected: bool = False,
+) -> None:
     """Raise unless this is an acyclic graph with nodes.
+
+    Parameters
+    ----------
+    dag : object
+    name, expected : str
+        What to call it in errors, and what it may be.
+    may_be_undirected : bool
+        Whether edges may be undirected, as in a CPDAG.
 
     Raises
     ------
     TypeError
         If it is no networkx.DiGraph, or a multigraph.
     ValueError
-        If it has a cycle, or no node.
+        If it has a cycle, no node, or undirected edges.
     """
     if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
-        raise TypeError(f"{name} must be a networkx.DiGraph; got {type(dag).__name__}.")
+        raise TypeError(f"{name} must be {expected}; got {type(dag).__name__}.")
     if not dag:
         raise ValueError(f"{name} must have at least one node.")
     if not nx.is_directed_acyclic_graph(dag):
         cycle = [edge[0] for edge in nx.find_cycle(dag)]
         raise ValueError(f"{name} must be acyclic; it has the cycle {cycle}.")
+    undirected = [(a, b) for a, b, mark in dag.edges(data="undirected") if mark]
+    if undirected and not may_be_undirected:
+        raise ValueError(
+            f"{name} must have directed edges alone; {undirected[0]} is undirected, as in a CPDAG. "
+            "Give the network itself, whose graph states all directions."
+        )
 
 
 def check_same_nodes(dag: nx.DiGraph, other: nx.DiGraph) -> None:

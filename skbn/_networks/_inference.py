@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state, check_scalar
 
 from skbn._networks._arguments import named_nodes, named_values
-from skbn._networks._conditionals import GaussianDistribution, regress_on
+from skbn._networks._conditionals import GaussianDistribution
 from skbn._networks._model import LinearGaussianModel
 from skbn._networks._tables import like_pandas, read_given_columns
 
@@ -86,7 +86,8 @@ class InferenceMixin:
             If `evidence` is no dict.
         ValueError
             If there is no such node; if a value is no finite number; if a node cannot be
-            given, as the network or the other evidence fixes its value.
+            given, as the network or the other evidence fixes its value; if a mean or a
+            variance is out of float64's range.
 
         Examples
         --------
@@ -102,10 +103,8 @@ class InferenceMixin:
         model = self._model()
         values = named_values(evidence, model.nodes, "evidence")
         given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
-        coefficients, factor = regress_on(given, others, model.factor(), model.nodes)
-        deviation = np.array(list(values.values())) - model.mean[given]
-        mean = model.mean[others] + deviation @ coefficients
-        return GaussianDistribution([model.nodes[v] for v in others], mean, factor.T @ factor)
+        mean, covariance = model.condition(given, np.array(list(values.values())), others)
+        return GaussianDistribution([model.nodes[v] for v in others], mean, covariance)
 
     def predict(self, X: Any, target: Any = None, given: Any = None) -> Any:
         """Predict nodes from others, row by row: their conditional means.
@@ -117,10 +116,10 @@ class InferenceMixin:
         target : node or list of nodes, optional
             What to predict; by default all nodes that are not given.
         given : node or list of nodes, optional
-            From which columns. By default, of columns with names all that are nodes and
-            no target; of m columns without names, which are the nodes in their order,
-            all but the target. Of any other number of columns without names, one node
-            for each.
+            From which columns. By default, if their names are strings, all that are
+            nodes and no target; else X must have m columns, which are the nodes in their
+            order, and all but the target are given. If other columns than these m have no
+            such names, name a node for each.
 
         Returns
         -------
@@ -135,7 +134,7 @@ class InferenceMixin:
         ValueError, TypeError
             If X is no such table; if there is no such node, one is named twice or is both
             given and predicted, or none is; if a node cannot be given, as the network or
-            the other given nodes fix its value.
+            the other given nodes fix its value; if a mean is out of float64's range.
 
         Examples
         --------
@@ -164,8 +163,7 @@ class InferenceMixin:
         if not targets:
             raise ValueError("All nodes are given, and none is left to predict; name a target.")
         inputs, outputs = ([model.nodes.index(v) for v in some] for some in (given, targets))
-        coefficients, _ = regress_on(inputs, outputs, model.factor(), model.nodes)
-        mean = model.mean[outputs] + (rows - model.mean[inputs]) @ coefficients
+        mean, _ = model.condition(inputs, rows, outputs)
         return like_pandas(mean, X, targets, is_single)
 
     def do(self, interventions: Mapping[Hashable, float]) -> Self:

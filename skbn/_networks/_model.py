@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from skbn._networks._dags import dag_of, parent_masks
 from skbn._networks._parameters import NetworkParameters, attribute
+from skbn._regressions._qr import solve_triangular, triangular_factor
 
 __all__ = ["LinearGaussianModel", "is_parametrised"]
 
@@ -110,6 +111,50 @@ class LinearGaussianModel:
         _require_finite(covariance, self.nodes)
         return np.asarray(covariance)
 
+    def condition(
+        self, given: list[int], values: npt.NDArray[np.float64], others: list[int]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the distribution of nodes given others, by a QR decomposition of the factor.
+
+        Parameters
+        ----------
+        given, others : list of g and of k int
+            Numbers of nodes.
+        values : ndarray of shape (g,) or (n, g)
+
+        Returns
+        -------
+        mean : ndarray of shape (k,) or (n, k)
+        covariance : ndarray of shape (k, k)
+
+        Raises
+        ------
+        ValueError
+            If a given node has no variance of its own beside those given before it; if
+            the result is out of float64's range.
+        """
+        g = len(given)
+        scaled, unit = _equilibrated(self.factor()[:, [*given, *others]])
+        _require_finite(unit, [self.nodes[v] for v in [*given, *others]])
+        triangle = triangular_factor(scaled)
+        own = np.abs(np.diag(triangle)[:g])
+        for v, deviation in zip(given, own, strict=True):
+            if deviation <= len(self.nodes) * np.finfo(np.float64).eps:
+                raise ValueError(
+                    f"Node {self.nodes[v]!r} cannot be given: the network, or the other nodes that "
+                    "are given, fix its value up to rounding. Leave it out."
+                )
+        coefficients = solve_triangular(triangle[:g, :g], triangle[:g, g:])
+        with np.errstate(over="ignore", invalid="ignore"):
+            deviations = (values - self.mean[given]) / unit[:g]
+            mean = self.mean[others] + deviations @ coefficients * unit[g:]
+            factor = triangle[g:, g:] * unit[g:]
+            covariance = factor.T @ factor
+        left = [self.nodes[v] for v in others]
+        _require_finite(mean, left)
+        _require_finite(covariance, left)
+        return np.asarray(mean), np.asarray(covariance)
+
     def log_density(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the log density of each row, shape (n,), in nats.
 
@@ -169,6 +214,20 @@ def _propagate(
         for v in order:
             x[..., v] += x @ coef[:, v]
     return x
+
+
+def _equilibrated(
+    columns: npt.NDArray[np.float64],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return columns of norm 1, and the norms; columns of 0 remain as they are."""
+    # First by the largest entry, as the squares of the entries may over- or underflow.
+    largest = np.abs(columns).max(axis=0)
+    largest[largest == 0] = 1
+    columns = columns / largest
+    norm = np.linalg.norm(columns, axis=0)
+    norm[norm == 0] = 1
+    with np.errstate(over="ignore"):
+        return columns / norm, largest * norm
 
 
 def _require_finite(x: npt.NDArray[np.float64], nodes: list[Hashable]) -> None:

@@ -134,8 +134,9 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
-            Finite numbers. Columns with names are matched to the nodes, in any order,
-            and others are left out; else they are the nodes in their order.
+            Finite numbers. Columns whose names are strings are matched to the nodes, in
+            any order, and others are left out. Without such names they are the nodes in
+            their order, as a learner takes them too.
         y : ignored
 
         Returns

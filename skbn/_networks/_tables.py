@@ -1,4 +1,4 @@
-"""Tables whose columns are a network's nodes: by name in a data frame, else by position."""
+"""Tables whose columns are a network's nodes: by names that are strings, else by position."""
 
 from __future__ import annotations
 
@@ -47,22 +47,29 @@ def read_columns(
     Raises
     ------
     ValueError, TypeError
-        Naming the columns: if some are missing, or hold what is not a finite number.
+        Naming the columns: if some are missing, or hold what is not a finite number; if
+        some names are strings and others are not; if X is no table.
     """
     names = _column_names(X)
-    if names is not None:
-        missing = [node for node in wanted if node not in names]
-        if missing:
+    table = _table_of(X)
+    if names is None:
+        names = list(columns)
+        if len(table.shape) != 2 or table.shape[1] != len(names):
+            hint = " Names of columns must be strings to be matched to the nodes."
             raise ValueError(
-                f"X has no columns {missing}; its columns are {names}. Rename them to the nodes, "
-                "or give an array with the columns in the nodes' order."
+                f"X must be of shape (n, {len(names)}), its columns standing for {names}; got "
+                f"{type(X).__name__} of shape {table.shape}. {remedy}"
+                f"{hint if hasattr(X, 'columns') else ''}"
             )
-    if names is None or isinstance(X, LocalScores):
-        names = list(columns) if names is None else names
-        values = np.asarray(X) if isinstance(X, LocalScores) else X
-        table = _numbers_of(values, names, remedy)[:, [names.index(node) for node in wanted]]
-    else:
-        table = X[list(wanted)]
+    missing = [node for node in wanted if node not in names]
+    if missing:
+        raise ValueError(
+            f"X has no columns {missing}; its columns are {names}. Rename them to the nodes, or "
+            "give an array with the columns in the nodes' order."
+        )
+    # By number, as a frame takes a list of booleans for a mask of its rows.
+    numbers = [names.index(node) for node in wanted]
+    table = table.iloc[:, numbers] if hasattr(table, "iloc") else table[:, numbers]
     for column, values in columns_of_other_types(table):
         reject_non_numbers(column if hasattr(table, "columns") else wanted[column], values)
     rows = check_array(table, dtype=np.float64, ensure_all_finite=False, input_name="X")
@@ -124,23 +131,36 @@ def like_pandas(
 
 
 def _column_names(X: Any) -> list[Hashable] | None:
-    """Return the names of a table's columns; None if they have none."""
+    """Return the names of a table's columns; None if they count by their position.
+
+    As in scikit-learn, and so for a learner, names are strings: all of them, or none.
+    """
     if isinstance(X, LocalScores):
         return X.columns if hasattr(X, "feature_names_in_") else None  # type: ignore[return-value]
     reject_other_containers(X)
     reject_repeated_names(X)
-    return list(X.columns) if hasattr(X, "columns") else None
+    names: list[Hashable] = list(getattr(X, "columns", []))
+    others = [name for name in names if not isinstance(name, str)]
+    if others and len(others) < len(names):
+        raise TypeError(
+            f"The names of X's columns must be strings, to be matched to the nodes, or none of "
+            f"them a string, to count by position; {others[0]!r} is one of both kinds. Rename them."
+        )
+    return None if others or not hasattr(X, "columns") else names
 
 
-def _numbers_of(X: Any, columns: Sequence[Hashable], remedy: str) -> npt.NDArray[Any]:
-    """Return an array of one column for each of these."""
+def _table_of(X: Any) -> Any:
+    """Return a data frame as it is, and anything else as an array."""
+    if isinstance(X, LocalScores):
+        return np.asarray(X)
+    if hasattr(X, "columns"):
+        return X
     try:
         table = np.asarray(X, dtype=None if isinstance(X, np.ndarray) else object)
     except ValueError:
         raise ValueError("X must be a table; its rows are of different lengths.") from None
-    if table.ndim != 2 or table.shape[1] != len(columns):
-        raise ValueError(
-            f"X must be of shape (n, {len(columns)}), its columns standing for {list(columns)}; "
-            f"got the shape {table.shape}. {remedy}"
+    if table.ndim == 0:  # what numpy takes for a single object
+        raise TypeError(
+            f"X must be a data frame or an array of shape (n, m); got {type(X).__name__}."
         )
     return table
