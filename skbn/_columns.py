@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Iterable
+from typing import Any
 
 import networkx as nx
 
@@ -80,8 +81,8 @@ def family_numbers(
     return x, others
 
 
-def parents_in(dag: nx.DiGraph, columns: list[str | int]) -> list[list[int]]:
-    """Return the parents' numbers of each column in a graph.
+def parents_in(dag: Any, columns: list[str | int]) -> list[list[int]]:
+    """Return the parents' numbers of each column in a graph, or in a network's graph.
 
     Raises
     ------
@@ -90,8 +91,12 @@ def parents_in(dag: nx.DiGraph, columns: list[str | int]) -> list[list[int]]:
     TypeError
         If it is not a directed graph.
     """
+    dag = getattr(dag, "dag", dag)  # of a network
     if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
-        raise TypeError(f"dag must be a networkx.DiGraph; got {type(dag).__name__}.")
+        raise TypeError(
+            "dag must be a networkx.DiGraph or a GaussianBayesianNetwork; got "
+            f"{type(dag).__name__}."
+        )
     nodes = {column_number(columns, node): node for node in dag}
     if len(nodes) < len(dag):
         raise ValueError("dag names a column twice, by its name and by its number.")

@@ -124,6 +124,7 @@ def read_constraints(
 
 def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
     """Return edges as pairs of column numbers."""
+    edges = getattr(edges, "dag", edges)  # of a network
     if edges is None:
         return []
     if isinstance(edges, nx.Graph):

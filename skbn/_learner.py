@@ -60,8 +60,9 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         given, and any number for a table. There may then be many columns, if constraints
         put them in order.
     required_edges, forbidden_edges : list of (parent, child), networkx.DiGraph or None
-        Edges that the network must, or must not, have. Columns are given by name or by
-        number. Required edges count as parents of `max_parents`.
+        Edges that the network must, or must not, have; those of a GaussianBayesianNetwork
+        too. Columns are given by name or by number. Required edges count as parents of
+        `max_parents`.
     tiers : list of lists of columns, or None, default=None
         Groups in their order, of all columns: no edge points from a later group to an
         earlier one. The search then takes ``2**t`` states for a group of t columns, and

@@ -66,7 +66,7 @@ def test_weights_are_standardised_by_the_implied_deviations():
 
 def test_edges_show_the_sign_and_the_strength():
     dag = nx.DiGraph()
-    dag.add_nodes_from("abc", noise_variance=1.0)
+    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
     dag.add_edge("a", "b", weight=3.0)
     dag.add_edge("a", "c", weight=-0.1)
     display = NetworkDisplay(dag).plot()
@@ -98,7 +98,35 @@ def test_networks_are_drawn_also_after_an_intervention(learner, tmp_path):
     for (parent, child), weight in weights.items():
         raw = network.dag_.edges[parent, child]["weight"]
         assert weight == pytest.approx(raw * deviation[parent] / deviation[child])
-    assert {parent for (parent, _), weight in weights.items() if weight == 0} <= {"proline", "hue"}
+    held = {edge for edge, weight in weights.items() if weight == 0}
+    assert {parent for parent, _ in held} == {"proline"}  # hue has no children
+
+
+def test_edges_out_of_held_nodes_keep_the_colour_of_their_sign():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abcd", intercept=0.0, noise_variance=1.0)
+    dag.add_weighted_edges_from([("a", "b", 3.0), ("a", "c", -3.0), ("a", "d", 0.0)])
+    network = GaussianBayesianNetwork(dag).do({"a": 1.0})
+    arrows = NetworkDisplay.from_estimator(network).ax_.patches
+    (red, _, blue, _), (other_red, _, other_blue, _), grey = (a.get_edgecolor() for a in arrows)
+    assert blue > red
+    assert other_red > other_blue
+    assert len(set(grey[:3])) == 1
+    assert {arrow.get_linewidth() for arrow in arrows} == {0.8}
+
+
+def test_weights_alone_are_drawn_as_no_parameters():
+    dag = nx.from_numpy_array(np.array([[0, 2.0], [0, 0]]), create_using=nx.DiGraph)
+    (arrow,) = NetworkDisplay(dag).plot().ax_.patches
+    assert len(set(arrow.get_edgecolor()[:3])) == 1
+
+
+def test_weights_of_variances_out_of_range():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
+    dag.add_weighted_edges_from([("a", "b", -1e200), ("b", "c", 1e100)])
+    weights = _standardised_weights(dag)
+    assert weights == pytest.approx({("a", "b"): -1.0, ("b", "c"): 1.0})
 
 
 def test_given_axes_are_used(learner):
@@ -131,18 +159,28 @@ def test_names_are_drawn_as_they_are(tmp_path):
     assert drawn[2] == "a_name_that_is\nmuch_longer\nthan_the\nothers"
 
 
+def with_parameters(noise_variance=1.0, **edge):
+    dag = nx.DiGraph()
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=noise_variance)
+    dag.add_edge("a", "b", **edge)
+    return dag
+
+
 @pytest.mark.parametrize(
-    ("dag", "message"),
+    ("dag", "error", "message"),
     [
-        (nx.DiGraph(), "with nodes"),
-        (nx.Graph([(0, 1)]), "acyclic networkx.DiGraph"),
-        (nx.DiGraph([(0, 1), (1, 0)]), "acyclic"),
-        (nx.DiGraph([(0, 1, {"weight": 1.0})]), "noise_variance of nodes .* 0 has not"),
-        (nx.DiGraph([(0, 1, {"weight": 1.0}), (1, 2)]), "weight of edges, or no weights"),
+        (nx.DiGraph(), ValueError, "at least one node"),
+        (nx.Graph([(0, 1)]), TypeError, "must be a networkx.DiGraph .*; got Graph"),
+        (nx.MultiDiGraph([(0, 1)]), TypeError, "got MultiDiGraph"),
+        (nx.DiGraph([(0, 1), (1, 0)]), ValueError, "acyclic"),
+        (with_parameters(), ValueError, "edge 'a' -> 'b' has no attribute weight"),
+        (with_parameters(weight=np.nan), ValueError, "weight of edge 'a' -> 'b' .* got nan"),
+        (with_parameters(weight=1, noise_variance=-1), ValueError, "'a' must not be negative"),
+        (GaussianBayesianNetwork(with_parameters()), TypeError, "is NetworkDisplay.from_estimator"),
     ],
 )
-def test_bad_graphs_are_named(dag, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_graphs_are_named(dag, error, message):
+    with pytest.raises(error, match=message):
         NetworkDisplay(dag)
 
 
@@ -158,5 +196,8 @@ def test_other_estimators_are_named():
     "estimator", [GaussianBNLearner(), GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))]
 )
 def test_estimators_must_be_fitted(estimator):
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match=r"[Cc]all ['`]?fit"):
         NetworkDisplay.from_estimator(estimator)
+    if isinstance(estimator, GaussianBayesianNetwork):
+        with pytest.raises(NotFittedError, match=r"NetworkDisplay\(network.dag\)"):
+            NetworkDisplay.from_estimator(estimator)

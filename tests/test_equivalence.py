@@ -197,8 +197,14 @@ def test_distance_counts_pairs(triple):
         (nx.DiGraph([("a", "c")]), ValueError, r"it lacks \['b'\] and \['c'\] are none"),
         (nx.DiGraph([("a", "b"), ("b", "c")]), ValueError, r"nodes; \['c'\] are none"),
         (nx.DiGraph([("a", "b"), ("b", "a")]), ValueError, "other must be acyclic"),
-        (nx.Graph([("a", "b")]), TypeError, "other must be a networkx.DiGraph; got Graph"),
+        (
+            nx.Graph([("a", "b")]),
+            TypeError,
+            "other must be .* or a networkx.DiGraph; got Graph",
+        ),
         (None, TypeError, "got NoneType"),
+        (GaussianBayesianNetwork(None), TypeError, "other must be .* got NoneType"),
+        (GaussianBayesianNetwork(nx.DiGraph()), ValueError, "other must have at least one node"),
     ],
 )
 def test_other_networks_must_have_the_same_nodes(other, error, message):

@@ -183,6 +183,28 @@ def test_nodes_of_the_same_text_are_named():
         GaussianBayesianNetwork(dag).to_dot()
 
 
+def test_control_characters_are_written_as_their_codes():
+    names = {"a": "bell\a\r", "b": "\ud800\u0085\u00e9"}
+    lines = GaussianBayesianNetwork(nx.relabel_nodes(pair().dag, names)).to_dot().splitlines()
+    assert lines[1] == r'  "bell\\u0007\\u000d";'
+    assert lines[2] == '  "\\\\ud800\\\\u0085\u00e9";'
+    dag = nx.relabel_nodes(pair().dag, {"a": "\a", "b": r"\u0007"})
+    with pytest.raises(ValueError, match="have the same text"):
+        GaussianBayesianNetwork(dag).to_dot()
+
+
+def test_dot_of_graphs_without_parameters():
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c"), ("b", "d")]))
+    edges = ['  "a" -> "c";', '  "b" -> "c";', '  "b" -> "d";']
+    assert network.to_dot().splitlines()[5:] == [*edges, "}"]
+    edges[2] = '  "b" -> "d" [dir=none];'
+    assert network.to_dot(cpdag=True).splitlines()[5:] == [*edges, "}"]
+    dag = pair().dag
+    del dag.nodes["a"]["intercept"]
+    with pytest.raises(ValueError, match="node 'a' has no attribute intercept"):
+        GaussianBayesianNetwork(dag).to_dot()
+
+
 # pgmpy
 
 

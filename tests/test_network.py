@@ -1,6 +1,8 @@
 """A network as a distribution: against closed forms of the joint normal, with plain inverses."""
 
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import hypothesis
 import hypothesis.strategies as st
@@ -449,6 +451,9 @@ def test_samples_follow_the_random_state():
     first = network.sample(3, random_state=0)
     np.testing.assert_array_equal(first, network.sample(3, random_state=0))
     assert (first != network.sample(3, random_state=1)).all()
+    generators = (np.random.default_rng(0) for _ in range(2))
+    rows = network.sample(3, random_state=next(generators))
+    np.testing.assert_array_equal(rows, network.sample(3, random_state=next(generators)))
     state = np.random.RandomState(0)
     np.testing.assert_array_equal(first, network.sample(3, random_state=state))
     assert (first != network.sample(3, random_state=state)).all()
@@ -513,7 +518,13 @@ def test_conditioning_on_columns_that_nearly_agree_keeps_digits():
         ({"a": "1"}, ValueError, "got '1'"),
         ({"a": None}, ValueError, "got None"),
         ({"a": [1.0]}, ValueError, r"got \[1.0\]"),
-        ([("a", 1.0)], TypeError, "evidence must be a dict"),
+        ({"a": Decimal("sNaN")}, ValueError, "got Decimal"),
+        ({"a": np.array("1")}, ValueError, "must be a finite number"),
+        ({"a": np.ma.masked}, ValueError, "must be a finite number"),
+        ([("a", 1.0)], TypeError, "evidence must be a dict or a pandas.Series"),
+        (pd.DataFrame({"a": [1.0]}), TypeError, "evidence must be a dict or a pandas.Series"),
+        (pd.Series({"a": np.nan}), ValueError, "value of node 'a' in evidence .* got nan"),
+        (pd.Series([1, 2], list("aa")), ValueError, "each node once; got 2 values of the 1 nodes"),
     ],
 )
 def test_bad_evidence_is_named(evidence, error, message):
@@ -521,6 +532,20 @@ def test_bad_evidence_is_named(evidence, error, message):
         chain().condition(evidence)
     with pytest.raises(error, match=message.replace("evidence", "interventions")):
         chain().do(evidence)
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        pd.Series({"c": 2, "a": 1}),
+        {"a": Decimal(1), "c": Fraction(2)},
+        {"a": np.array(1), "c": np.float32(2)},
+    ],
+)
+def test_evidence_in_other_forms(evidence):
+    network, plain = chain(), {"a": 1.0, "c": 2.0}
+    assert network.condition(evidence).mean == network.condition(plain).mean
+    np.testing.assert_array_equal(network.do(evidence).mean_, network.do(plain).mean_)
 
 
 def test_nodes_that_others_fix_cannot_be_given():
@@ -663,7 +688,96 @@ def test_networks_after_an_intervention_can_be_used():
     assert np.isfinite(after.fit(rows).logpdf(rows)).all()
 
 
+def test_held_nodes_are_no_predictors_by_default():
+    after = chain().do({"a": 5.0})
+    frame = pd.DataFrame([[5.0, 2.0, 4.0]], columns=list("abc"))
+    expected = after.condition({"c": 4.0}).mean[1]
+    assert after.predict(frame, target="b").iloc[0] == pytest.approx(expected)
+    assert after.predict(frame.to_numpy(), target="b") == pytest.approx(expected)
+    predicted = after.predict(frame[["a", "c"]])
+    assert list(predicted.columns) == ["a", "b"]
+    np.testing.assert_allclose(predicted, [[5.0, expected]])
+    after = after.do({"b": 1.0})
+    after.dag.nodes["c"]["noise_variance"] = 0.0  # and so has no variance either
+    with pytest.raises(ValueError, match=r"nodes with a variance are \[\]"):
+        after.predict(frame, target="b")
+
+
 # scikit-learn's conventions
+
+
+@pytest.mark.parametrize("dag", [None, nx.DiGraph(), nx.DiGraph([(0, 1), (1, 0)])])
+def test_broken_networks_can_be_shown(dag):
+    network = GaussianBayesianNetwork(dag)
+    assert "GaussianBayesianNetwork" in network._repr_html_()
+    with pytest.raises(NotFittedError):
+        check_is_fitted(network)
+
+
+def test_networks_are_fitted_once_all_parameters_are_there():
+    network = chain()
+    check_is_fitted(network)
+    del network.dag.nodes["c"]["intercept"]
+    with pytest.raises(NotFittedError):
+        check_is_fitted(network)
+    with pytest.raises(ValueError, match="node 'c' has no attribute intercept"):
+        network.mean_  # noqa: B018
+
+
+def test_weights_alone_are_no_parameters():
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    dag = nx.from_numpy_array(np.array([[0, 1.0], [0, 0]]), create_using=nx.DiGraph)
+    network = GaussianBayesianNetwork(dag)
+    for use in (lambda: network.mean_, lambda: check_is_fitted(network)):
+        with pytest.raises(NotFittedError):
+            use()
+    expected = GaussianBayesianNetwork(nx.DiGraph([(0, 1)])).fit(rows).coef_
+    np.testing.assert_array_equal(network.fit(rows).coef_, expected)
+
+
+def test_estimates_are_those_of_the_graph(wine, wine_dag):
+    """Of a graph that is changed or replaced later there are none."""
+    network = GaussianBayesianNetwork(wine_dag).fit(wine)
+    mean = network.mean_
+    network.dag.graph["name"] = network.dag.nodes["ash"]["colour"] = "grey"  # no parameters
+    np.testing.assert_array_equal(network.set_params(dag=wine_dag.copy()).mean_, mean)
+    for change in (
+        lambda dag: dag.add_edge("hue", "ash"),
+        lambda dag: dag.remove_edge("proline", "ash"),
+        lambda dag: dag.add_node("magnesium"),
+    ):
+        network = GaussianBayesianNetwork(wine_dag.copy()).fit(wine)
+        change(network.dag)
+        assert list(network.cpdag()) == network.nodes == list(network.dag)
+        with pytest.raises(NotFittedError):
+            network.logpdf(wine)
+        assert network.fit(wine).dag_.edges == network.dag.edges
+    network.set_params(dag=chain().dag)
+    np.testing.assert_array_equal(network.covariance_, chain().covariance_)
+    with pytest.raises(TypeError, match="got NoneType"):
+        network.set_params(dag=None).sample()
+
+
+def test_a_learned_network_follows_its_graph(wine):
+    network = GaussianBNLearner().fit(wine.iloc[:, :4]).network_
+    coef, (a, b) = network.coef_, next(iter(network.dag.edges))
+    network.dag.edges[a, b]["weight"] = 0.5
+    i, j = map(network.nodes.index, (a, b))
+    coef[i, j] = 0.5
+    np.testing.assert_array_equal(network.coef_, coef)
+    assert network.dag_.edges[a, b]["weight"] == 0.5
+    network.dag.remove_edge(a, b)
+    assert network.coef_[i, j] == 0
+    assert not network.dag_.has_edge(a, b)
+
+
+def test_networks_stand_for_their_graphs(wine, wine_dag):
+    columns = wine[list(wine_dag)]
+    network = GaussianBayesianNetwork(wine_dag)
+    scores = LocalScoreTransformer().fit_transform(columns)
+    assert scores.network_score(network) == scores.network_score(wine_dag)
+    learner = GaussianBNLearner(required_edges=network).fit(scores)
+    assert set(wine_dag.edges) <= set(learner.dag_.edges)
 
 
 def test_estimator_conventions(wine, wine_dag):

@@ -37,25 +37,32 @@ def named_nodes(
     return chosen, False
 
 
-def named_values(
-    values: Mapping[Hashable, float], nodes: Sequence[Hashable], parameter: str
-) -> dict[int, float]:
+def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict[int, float]:
     """Return the values of some nodes, by the nodes' numbers, in their order.
 
     Raises
     ------
     TypeError
-        If they are given as anything but a dict.
+        If they are given as anything but a dict or a series.
     ValueError
-        If there is no such node, or a value is no finite number.
+        If there is no such node, one is named twice, or a value is no finite number.
 
     Examples
     --------
     >>> named_values({"b": 2, "a": 1}, ["a", "b"], "evidence")
     {0: 1.0, 1: 2.0}
     """
+    if hasattr(values, "to_dict") and getattr(values, "ndim", None) == 1:
+        n_values, values = len(values), values.to_dict()
+        if len(values) < n_values:
+            raise ValueError(
+                f"{parameter} must name each node once; got {n_values} values of the "
+                f"{len(values)} nodes {list(values)}."
+            )
     if not isinstance(values, Mapping):
-        raise TypeError(f"{parameter} must be a dict of nodes and values; got {values!r}.")
+        raise TypeError(
+            f"{parameter} must be a dict or a pandas.Series of nodes and values; got {values!r}."
+        )
     unknown = [node for node in values if not _is_among(node, nodes)]
     if unknown:
         raise ValueError(f"{parameter} must name nodes; {unknown[0]!r} is none of {list(nodes)}.")

@@ -9,7 +9,7 @@ import networkx as nx
 
 from skbn._subsets import mask_of, members_of
 
-__all__ = ["check_dag", "check_same_nodes", "dag_of", "parent_masks"]
+__all__ = ["check_dag", "check_same_nodes", "contents_of", "dag_of", "parent_masks"]
 
 
 def check_dag(
@@ -59,6 +59,22 @@ def check_same_nodes(dag: nx.DiGraph, other: nx.DiGraph) -> None:
         lacks = [f"it lacks {missing}"] if missing else []
         adds = [f"{extra} are none of the network's"] if extra else []
         raise ValueError(f"other must have the network's nodes; {' and '.join(lacks + adds)}.")
+
+
+def contents_of(dag: nx.DiGraph) -> tuple[list[Any], dict[Any, Any]]:
+    """Return what a network takes from a graph: nodes in order, edges, their parameters.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> contents_of(nx.DiGraph([("a", "b", {"weight": 2})]))
+    ([('a', None, None), ('b', None, None)], {('a', 'b'): 2})
+    """
+    nodes = [
+        (node, data.get("intercept"), data.get("noise_variance"))
+        for node, data in dag.nodes(data=True)
+    ]
+    return nodes, {(a, b): weight for a, b, weight in dag.edges(data="weight")}
 
 
 def parent_masks(dag: nx.DiGraph, nodes: Sequence[Hashable] | None = None) -> list[int]:

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import networkx as nx
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._networks._dags import check_dag
 from skbn._networks._layout import Layout, Point, layered_layout
+from skbn._networks._model import LinearGaussianModel, is_parametrised
 
 if TYPE_CHECKING:
     from skbn._learner import GaussianBNLearner
@@ -20,6 +23,7 @@ __all__ = ["NetworkDisplay"]
 # Okabe & Ito (2008): told apart by colour-blind readers, and in grey by width alone.
 _POSITIVE, _NEGATIVE, _NEUTRAL = "#0072B2", "#D55E00", "#777777"
 _LINE_LENGTH = 14  # of a node's name
+_EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
 
 
 class NetworkDisplay:
@@ -28,8 +32,8 @@ class NetworkDisplay:
     Parents stand above their children. An edge is blue if its weight is positive
     and orange if it is negative, and the wider, the larger the standardised weight:
     by how many of its own standard deviations the child changes with one of the
-    parent's, up to 1. Edges without weights are grey, and those that a CPDAG leaves
-    undirected have no arrowhead.
+    parent's, up to 1. Edges of a graph without parameters, and those of weight 0, are
+    grey; those that a CPDAG leaves undirected have no arrowhead.
 
     Use `from_estimator` to make one. Needs matplotlib (``pip install skbn[plot]``).
 
@@ -37,12 +41,15 @@ class NetworkDisplay:
     ----------
     dag : networkx.DiGraph
         Acyclic, with the attributes that `GaussianBNLearner` gives its `dag_`; or with
-        no weights, as `GaussianBayesianNetwork.cpdag` gives it.
+        no parameters, as `GaussianBayesianNetwork.cpdag` gives it.
 
     Raises
     ------
+    TypeError
+        If it is no networkx.DiGraph.
     ValueError
-        If it is not such a graph.
+        If it has a cycle or no nodes; if a parameter is missing, no finite number or a
+        negative variance, or if a mean or a variance is out of float64's range.
 
     Attributes
     ----------
@@ -59,16 +66,8 @@ class NetworkDisplay:
     """
 
     def __init__(self, dag: nx.DiGraph) -> None:
-        if not isinstance(dag, nx.DiGraph) or not dag or not nx.is_directed_acyclic_graph(dag):
-            raise ValueError(f"dag must be an acyclic networkx.DiGraph with nodes; got {dag}.")
-        if _is_weighted(dag):
-            bare = [node for node, data in dag.nodes(data=True) if "noise_variance" not in data]
-            bare += [(a, b) for a, b, data in dag.edges(data=True) if "weight" not in data]
-            if bare:
-                raise ValueError(
-                    "dag must have the attributes noise_variance of nodes and weight of edges, or "
-                    f"no weights; {bare[0]!r} has not."
-                )
+        check_dag(dag, expected=_EXPECTED, may_be_undirected=True)
+        _standardised_weights(dag)
         self.dag = dag
 
     @classmethod
@@ -93,14 +92,23 @@ class NetworkDisplay:
             If the estimator is not fitted.
         TypeError
             If it is another estimator.
+        ValueError
+            As for the graph itself.
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "dag_"):
-            raise TypeError(
-                "estimator must be a GaussianBNLearner or a GaussianBayesianNetwork; got "
-                f"{type(estimator).__name__}. Of a pipeline, give its last step."
-            )
-        return cls(estimator.dag_).plot(ax=ax)
+        if not hasattr(type(estimator), "dag_"):  # else it says itself what it lacks
+            check_is_fitted(estimator)
+            if not hasattr(estimator, "dag_"):
+                raise TypeError(
+                    "estimator must be a GaussianBNLearner or a GaussianBayesianNetwork; got "
+                    f"{type(estimator).__name__}. Of a pipeline, give its last step."
+                )
+        try:
+            dag = estimator.dag_
+        except NotFittedError as error:
+            raise NotFittedError(
+                f"{error} NetworkDisplay(network.dag).plot() draws the graph alone."
+            ) from None
+        return cls(dag).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the network.
@@ -138,10 +146,16 @@ class NetworkDisplay:
             )
             for node, position in layout.positions.items()
         }
-        weights = _standardised_weights(self.dag) if _is_weighted(self.dag) else {}
+        weights = _standardised_weights(self.dag)
         for (parent, child), route in layout.routes.items():
-            arrow = "-" if self.dag.edges[parent, child].get("undirected") else "-|>"
-            _draw_edge(ax, route, labels[child], weights.get((parent, child)), arrow)
+            edge = self.dag.edges[parent, child]
+            style: dict[str, Any] = {"linewidth": 1.5, "color": _NEUTRAL}
+            if (parent, child) in weights:
+                # The sign is the weight's own: held parents have a standardised weight of 0.
+                sign = np.sign(edge["weight"])
+                style["color"] = {1: _POSITIVE, -1: _NEGATIVE}.get(sign, _NEUTRAL)
+                style["linewidth"] = 0.8 + 3 * min(abs(weights[parent, child]), 1)
+            _draw_edge(ax, route, labels[child], "-" if edge.get("undirected") else "-|>", style)
         left, right, bottom, top = _extent(layout)
         ax.set_xlim(left, right)
         ax.set_ylim(bottom, top)
@@ -165,20 +179,13 @@ def _new_axes(layout: Layout) -> Any:
     return Figure(figsize=size, layout="constrained").subplots()
 
 
-def _is_weighted(dag: nx.DiGraph) -> bool:
-    return any("weight" in data for _, _, data in dag.edges(data=True))
-
-
 def _draw_edge(
-    ax: Any, route: list[Point], child_label: Any, weight: float | None, arrow: str
+    ax: Any, route: list[Point], child_label: Any, arrow: str, style: dict[str, Any]
 ) -> None:
     from matplotlib.patches import FancyArrowPatch, PathPatch
     from matplotlib.path import Path
 
-    style: dict[str, Any] = {"linewidth": 1.5, "color": _NEUTRAL, "capstyle": "butt"}
-    if weight is not None:
-        style["linewidth"] = 0.8 + 3 * min(abs(weight), 1)
-        style["color"] = _POSITIVE if weight > 0 else _NEGATIVE if weight < 0 else _NEUTRAL
+    style = style | {"capstyle": "butt"}
     # Quadratic curves between the middles of the route's segments, and an arrow at its end.
     vertices, codes = [route[0]], [Path.MOVETO]
     for before, at, after in zip(route, route[1:], route[2:], strict=False):
@@ -221,14 +228,17 @@ def _label(node: Any) -> str:
 
 
 def _standardised_weights(dag: nx.DiGraph) -> dict[tuple[Any, Any], float]:
-    """Return each edge's weight in units of the standard deviations that the network implies."""
-    # In units of each node's noise, or of 1 without any: no variance over- or underflows.
-    noise = np.sqrt([dag.nodes[node]["noise_variance"] for node in dag])
-    unit = np.where(noise == 0, 1.0, noise)
-    weights = nx.to_numpy_array(dag) * unit[:, np.newaxis] / unit
-    effects = np.linalg.inv(np.eye(len(dag)) - weights)
-    deviation = np.linalg.norm(effects * (noise > 0)[:, np.newaxis], axis=0)
-    # What an intervention holds fixed has no deviation, and explains nothing.
-    weights *= deviation[:, np.newaxis] / np.where(deviation == 0, 1.0, deviation)
+    """Return each edge's weight in units of the standard deviations that the network implies.
+
+    None without parameters; 0 where a node has no variance.
+    """
+    if not is_parametrised(dag):
+        return {}
+    model = LinearGaussianModel.from_dag(dag)
+    deviation = model.standard_deviations()
+    with np.errstate(over="ignore"):
+        weights = (
+            model.coef * deviation[:, np.newaxis] / np.where(deviation == 0, np.inf, deviation)
+        )
     index = {node: i for i, node in enumerate(dag)}
     return {(a, b): float(weights[index[a], index[b]]) for a, b in dag.edges}

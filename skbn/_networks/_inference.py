@@ -36,8 +36,8 @@ class InferenceMixin:
         Parameters
         ----------
         n_samples : int, default=1
-        random_state : int, numpy.random.RandomState or None, default=None
-            With a number, each call draws the same rows.
+        random_state : int, RandomState, Generator or None, default=None
+            Of numpy.random. With a number, each call draws the same rows.
 
         Returns
         -------
@@ -49,7 +49,8 @@ class InferenceMixin:
         sklearn.exceptions.NotFittedError
             If there are no parameters.
         TypeError, ValueError
-            If `n_samples` is no positive integer.
+            If `n_samples` is no positive integer; if `random_state` is none of these; if a
+            mean or a variance is out of float64's range.
 
         Examples
         --------
@@ -62,7 +63,9 @@ class InferenceMixin:
         """
         model = self._model()
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        noise = check_random_state(random_state).standard_normal((n_samples, len(model.nodes)))
+        if not isinstance(random_state, np.random.Generator):
+            random_state = check_random_state(random_state)
+        noise = random_state.standard_normal((n_samples, len(model.nodes)))
         return np.asarray(model.mean + noise @ model.factor())
 
     def condition(self, evidence: Mapping[Hashable, float]) -> GaussianDistribution:
@@ -70,7 +73,7 @@ class InferenceMixin:
 
         Parameters
         ----------
-        evidence : dict of node to float
+        evidence : dict of node to float, or pandas.Series
             May be empty, or name all nodes; then no node is left in the result.
 
         Returns
@@ -83,7 +86,7 @@ class InferenceMixin:
         sklearn.exceptions.NotFittedError
             If there are no parameters.
         TypeError
-            If `evidence` is no dict.
+            If `evidence` is no dict and no series.
         ValueError
             If there is no such node; if a value is no finite number; if a node cannot be
             given, as the network or the other evidence fixes its value; if a mean or a
@@ -119,7 +122,8 @@ class InferenceMixin:
             From which columns. By default, if their names are strings, all that are
             nodes and no target; else X must have m columns, which are the nodes in their
             order, and all but the target are given. If other columns than these m have no
-            such names, name a node for each.
+            such names, name a node for each. Nodes without variance, as `do` leaves them,
+            tell nothing and are left out.
 
         Returns
         -------
@@ -157,7 +161,9 @@ class InferenceMixin:
             targets, is_single = named_nodes(target, model.nodes, "target")
         if given is not None:
             given, _ = named_nodes(given, model.nodes, "given")
-        rows, given = read_given_columns(X, given, targets, model.nodes)
+        deviations = model.standard_deviations()
+        varying = [node for node, s in zip(model.nodes, deviations, strict=True) if s > 0]
+        rows, given = read_given_columns(X, given, targets, model.nodes, varying)
         if target is None:
             targets = [node for node in model.nodes if node not in given]
         if not targets:
@@ -173,7 +179,7 @@ class InferenceMixin:
 
         Parameters
         ----------
-        interventions : dict of node to float
+        interventions : dict of node to float, or pandas.Series
 
         Returns
         -------
@@ -185,9 +191,10 @@ class InferenceMixin:
         sklearn.exceptions.NotFittedError
             If there are no parameters.
         TypeError
-            If `interventions` is no dict.
+            If `interventions` is no dict and no series.
         ValueError
-            If there is no such node, or a value is no finite number.
+            If there is no such node, or a value is no finite number; if a mean is out of
+            float64's range then.
 
         Notes
         -----

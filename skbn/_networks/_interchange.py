@@ -12,6 +12,7 @@ from collections.abc import Hashable, Mapping
 from importlib import import_module
 from numbers import Integral
 from typing import Any
+from unicodedata import category
 
 import networkx as nx
 
@@ -98,7 +99,9 @@ def _name_in(data: Any, key: str, owner: str) -> str | int:
 
 
 def to_dot(dag: nx.DiGraph) -> str:
-    """Return a network in Graphviz's DOT language, the weights as the edges' labels.
+    """Return a graph in Graphviz's DOT language, weights as the edges' labels.
+
+    Edges with the attribute `undirected`, as in a CPDAG, have no heads.
 
     Raises
     ------
@@ -107,17 +110,20 @@ def to_dot(dag: nx.DiGraph) -> str:
     """
     texts: dict[str, Hashable] = {}
     for node in dag:
-        if str(node) in texts:
+        text = _quoted(node)
+        if text in texts:
             raise ValueError(
-                f"The nodes {texts[str(node)]!r} and {node!r} have the same text. Rename one with "
+                f"The nodes {texts[text]!r} and {node!r} have the same text. Rename one with "
                 "networkx.relabel_nodes."
             )
-        texts[str(node)] = node
-    lines = [f"  {_quoted(node)};" for node in dag]
-    lines += [
-        f'  {_quoted(a)} -> {_quoted(b)} [label="{weight:.3g}"];'
-        for a, b, weight in dag.edges(data="weight")
-    ]
+        texts[text] = node
+    lines = [f"  {text};" for text in texts]
+    for a, b, data in dag.edges(data=True):
+        attributes = ["dir=none"] if data.get("undirected") else []
+        if "weight" in data:
+            attributes.append(f'label="{data["weight"]:.3g}"')
+        suffix = f" [{', '.join(attributes)}]" if attributes else ""
+        lines.append(f"  {_quoted(a)} -> {_quoted(b)}{suffix};")
     return "\n".join(["digraph {", *lines, "}"])
 
 
@@ -125,6 +131,8 @@ def _quoted(node: Hashable) -> str:
     text = str(node)
     for character, escaped in (("\\", r"\\"), ('"', r"\""), ("\n", r"\n")):
         text = text.replace(character, escaped)
+    # DOT has no escapes for other control characters and lone surrogates: their codes stand.
+    text = "".join(rf"\\u{ord(c):04x}" if category(c) in ("Cc", "Cs") else c for c in text)
     return f'"{text}"'
 
 

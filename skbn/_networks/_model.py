@@ -155,6 +155,14 @@ class LinearGaussianModel:
         _require_finite(covariance, left)
         return np.asarray(mean), np.asarray(covariance)
 
+    def standard_deviations(self) -> npt.NDArray[np.float64]:
+        """Return the nodes' standard deviations, shape (m,), where variances may be out of range.
+
+        They are 0 just where neither the node nor an ancestor has noise.
+        """
+        factor = self.factor()
+        return np.where(factor.any(axis=0), _equilibrated(factor)[1], 0.0)
+
     def log_density(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the log density of each row, shape (n,), in nats.
 
@@ -195,10 +203,11 @@ class LinearGaussianModel:
 
 
 def is_parametrised(dag: nx.DiGraph) -> bool:
-    """Whether a graph carries any parameter, be they complete or not."""
-    return any(
-        "intercept" in data or "noise_variance" in data for _, data in dag.nodes(data=True)
-    ) or any("weight" in data for _, _, data in dag.edges(data=True))
+    """Whether a graph is meant to carry parameters, be they complete or not.
+
+    Weights alone are none: other programs' graphs have them for other reasons.
+    """
+    return any("intercept" in data or "noise_variance" in data for _, data in dag.nodes(data=True))
 
 
 def _causal_order(nodes: list[Hashable], parents: list[int]) -> list[int]:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 
 from skbn._networks import _interchange
-from skbn._networks._dags import check_dag, dag_of, parent_masks
+from skbn._networks._dags import check_dag, contents_of, dag_of, parent_masks
 from skbn._networks._inference import InferenceMixin
 from skbn._networks._model import LinearGaussianModel, is_parametrised
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
@@ -36,7 +36,9 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
     dag : networkx.DiGraph
         Acyclic; its nodes are the columns, in their order. The parameters are the
         attributes `intercept` and `noise_variance` of its nodes, not negative, and
-        `weight` of its edges: of all, or of none.
+        `weight` of its edges. Weights without attributes of nodes are no parameters.
+        Estimates are of the graph as it was in `fit`: once it is changed or replaced, the
+        network has the parameters that its graph carries, or none.
 
     Attributes
     ----------
@@ -88,8 +90,13 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
     @classmethod
     def _of(cls, model: LinearGaussianModel) -> Self:
         network = cls(model.to_dag())
-        network._estimated = model
+        network._keep(model)
         return network
+
+    def _keep(self, model: LinearGaussianModel) -> None:
+        """Keep estimates, and of which graph they are."""
+        self._estimated = model
+        self._estimated_of = contents_of(self.dag)
 
     # The parameters
 
@@ -177,7 +184,7 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
             )
         statistics = sample_statistics(rows, nodes, largest_family=max(sizes) + 1)
         parameters = estimate_parameters(statistics, parents, nodes)
-        self._estimated = LinearGaussianModel.from_estimates(nodes, parents, parameters)
+        self._keep(LinearGaussianModel.from_estimates(nodes, parents, parameters))
         return self
 
     # The distribution
@@ -296,19 +303,25 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
         """
         return cls(_interchange.from_json(text))
 
-    def to_dot(self) -> str:
+    def to_dot(self, *, cpdag: bool = False) -> str:
         """Return the network in Graphviz's DOT language, the weights as the edges' labels.
+
+        Parameters
+        ----------
+        cpdag : bool, default=False
+            Whether to return the graph of the equivalence class instead, as `cpdag` gives
+            it, without weights and its undirected edges without heads.
 
         Returns
         -------
         text : str
+            Without labels if the network has no parameters.
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        ValueError
-            If two nodes have the same text.
+        TypeError, ValueError
+            If `dag` is no acyclic graph; if two nodes have the same text; if the network
+            lacks some of its parameters.
 
         Examples
         --------
@@ -324,7 +337,12 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
           "a" -> "b" [label="0.667"];
         }
         """
-        return _interchange.to_dot(self.dag_)
+        if cpdag:
+            return _interchange.to_dot(self.cpdag())
+        try:
+            return _interchange.to_dot(self.dag_)
+        except NotFittedError:
+            return _interchange.to_dot(self._structure())
 
     def to_pgmpy(self) -> Any:
         """Return the network as a model of pgmpy.
@@ -380,22 +398,23 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
         return cls(_interchange.from_pgmpy(model))
 
     def __sklearn_is_fitted__(self) -> bool:
-        check_dag(self.dag)
-        return hasattr(self, "_estimated") or is_parametrised(self.dag)
+        try:
+            self._model()
+        except (TypeError, ValueError):  # no graph, or parameters missing or wrong
+            return False
+        return True
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(dag=<{self.dag}>)"
 
     def _structure(self) -> nx.DiGraph:
-        if hasattr(self, "_estimated"):
-            return dag_of(self._estimated.nodes, self._estimated.parents)
         check_dag(self.dag)
         return dag_of(list(self.dag), parent_masks(self.dag))
 
     def _model(self) -> LinearGaussianModel:
-        if hasattr(self, "_estimated"):
-            return self._estimated
         check_dag(self.dag)
+        if hasattr(self, "_estimated") and self._estimated_of == contents_of(self.dag):
+            return self._estimated
         if not is_parametrised(self.dag):
             raise NotFittedError(
                 "This GaussianBayesianNetwork has no parameters yet. Call fit, or give the nodes "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -95,17 +96,19 @@ def attribute(data: Mapping[str, Any], key: str, owner: str) -> float:
 
 
 def finite_number(value: Any, name: str) -> float:
-    """Return a number as a float.
+    """Return a number, maybe in an array of no dimensions, as a float.
 
     Raises
     ------
     ValueError
         If it is no number, or not a finite one.
     """
+    if type(value) is np.ndarray and value.ndim == 0:
+        value = value[()]
     try:
-        number = float(value) if isinstance(value, Real) else math.nan
-    except OverflowError:
-        number = math.inf
+        number = float(value) if isinstance(value, Real | Decimal) else math.nan
+    except (OverflowError, ValueError):  # a huge integer, a decimal's signalling NaN
+        number = math.nan
     if not math.isfinite(number):
         raise ValueError(f"{name} must be a finite number; got {value!r}.")
     return number

@@ -14,7 +14,9 @@ __all__ = ["StructureMixin"]
 
 
 class StructureMixin:
-    """Equivalence, distances and neighbourhoods, for a network that has `_structure`."""
+    """Equivalence, distances and neighbourhoods, for a network that has a `dag`."""
+
+    dag: nx.DiGraph
 
     def _structure(self) -> nx.DiGraph:
         """Return the graph, checked and without attributes."""
@@ -178,8 +180,7 @@ class StructureMixin:
 
 def _structure_of(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
     """Return another network's graph, checked to have the nodes of this one."""
-    if isinstance(other, StructureMixin):
-        other = other._structure()
-    check_dag(other, "other")
+    other = other.dag if isinstance(other, StructureMixin) else other
+    check_dag(other, "other", expected="a GaussianBayesianNetwork or a networkx.DiGraph")
     check_same_nodes(dag, other)
     return other

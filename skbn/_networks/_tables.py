@@ -83,6 +83,7 @@ def read_given_columns(
     given: list[Hashable] | None,
     target: list[Hashable],
     nodes: list[Hashable],
+    varying: list[Hashable],
 ) -> tuple[npt.NDArray[np.float64], list[Hashable]]:
     """Return a table's columns to predict from, and which nodes they are.
 
@@ -90,8 +91,10 @@ def read_given_columns(
     ----------
     X : array-like, data frame or LocalScores
     given : list of nodes, or None
-        By default the named columns that are nodes, or all nodes; but no target.
-    target, nodes : list of nodes
+        By default the named columns that are nodes, or all nodes; of these the varying
+        ones, and no target.
+    target, nodes, varying : list of nodes
+        The last are those with a variance.
 
     Raises
     ------
@@ -104,11 +107,11 @@ def read_given_columns(
             raise ValueError(f"The nodes {both} are both in given and in target.")
         return read_columns(X, given, given), given
     names = _column_names(X)
-    given = [node for node in nodes if node not in target and (names is None or node in names)]
+    given = [node for node in varying if node not in target and (names is None or node in names)]
     if not given:
         raise ValueError(
-            f"No node is left to predict from: the nodes are {nodes}, the target {target}, and the "
-            f"columns of X {nodes if names is None else names}."
+            f"No node is left to predict from: the nodes with a variance are {varying}, the target "
+            f"{target}, and the columns of X {nodes if names is None else names}."
         )
     remedy = "Give these columns, or name those that X has in given."
     return read_columns(X, given, nodes, remedy), given

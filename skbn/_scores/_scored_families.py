@@ -169,7 +169,7 @@ class ScoredFamilies(ABC):
 
         Parameters
         ----------
-        dag : networkx.DiGraph
+        dag : networkx.DiGraph or GaussianBayesianNetwork
             Acyclic, its nodes the columns, by name or number.
 
         Raises
