@@ -9,13 +9,8 @@ import pytest
 import reference
 
 from skbn import GaussianBayesianNetwork
-from skbn._networks._equivalence import (
-    canonical_member,
-    compelled_parents,
-    cpdag,
-    is_equivalent,
-    structural_hamming_distance,
-)
+from skbn._networks._equivalence import canonical_member, compelled_parents
+from skbn._networks._structure import cpdag, is_equivalent, structural_hamming_distance
 from skbn._subsets import mask_of, members_of
 
 

@@ -1,13 +1,16 @@
-"""Nodes, and values of nodes, as users name them."""
+"""Nodes and numbers as users give them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
-from skbn._networks._parameters import finite_number
+import numpy as np
 
-__all__ = ["named_nodes", "named_values"]
+__all__ = ["attribute", "finite_number", "named_nodes", "named_values"]
 
 
 def named_nodes(
@@ -71,6 +74,41 @@ def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict
         for v, node in enumerate(nodes)
         if node in values
     }
+
+
+def attribute(data: Mapping[str, Any], key: str, owner: str) -> float:
+    """Return a finite number among the attributes of a node or an edge.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if key not in data:
+        raise ValueError(
+            f"{owner} has no attribute {key}. Give each node an intercept and a noise_variance and "
+            "each edge a weight."
+        )
+    return finite_number(data[key], f"{key} of {owner}")
+
+
+def finite_number(value: Any, name: str) -> float:
+    """Return a number, maybe in an array of no dimensions, as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, or not a finite one.
+    """
+    if type(value) is np.ndarray and value.ndim == 0:
+        value = value[()]
+    try:
+        number = float(value) if isinstance(value, Real | Decimal) else math.nan
+    except (OverflowError, ValueError):  # a huge integer, a decimal's signalling NaN
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be a finite number; got {value!r}.")
+    return number
 
 
 def _is_among(value: Any, nodes: Sequence[Hashable]) -> bool:

@@ -10,9 +10,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._networks._dags import check_dag
+from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
+from skbn._networks._graphs import check_dag
 from skbn._networks._layout import Layout, Point, layered_layout
-from skbn._networks._model import LinearGaussianModel, is_parametrised
 
 if TYPE_CHECKING:
     from skbn._learner import GaussianBNLearner

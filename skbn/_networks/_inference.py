@@ -11,8 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state, check_scalar
 
 from skbn._networks._arguments import named_nodes, named_values
-from skbn._networks._conditionals import GaussianDistribution
-from skbn._networks._model import LinearGaussianModel
+from skbn._networks._gaussian import GaussianDistribution, LinearGaussianModel
 from skbn._networks._tables import like_pandas, read_given_columns
 
 __all__ = ["InferenceMixin"]

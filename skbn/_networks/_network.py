@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 
 from skbn._networks import _interchange
-from skbn._networks._dags import check_dag, contents_of, dag_of, parent_masks
+from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
+from skbn._networks._graphs import check_dag, contents_of, dag_of, parent_masks
 from skbn._networks._inference import InferenceMixin
-from skbn._networks._model import LinearGaussianModel, is_parametrised
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
 from skbn._networks._structure import StructureMixin
 from skbn._networks._tables import read_columns

@@ -1,11 +1,8 @@
-"""A network's parameters: estimates from a table's statistics, numbers from a graph."""
+"""A network's parameters, estimated from a table's statistics."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from numbers import Real
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +11,7 @@ import numpy.typing as npt
 from skbn._scores._statistics import SampleStatistics
 from skbn._subsets import members_of
 
-__all__ = ["NetworkParameters", "attribute", "estimate_parameters", "finite_number"]
+__all__ = ["NetworkParameters", "estimate_parameters"]
 
 
 class NetworkParameters(NamedTuple):
@@ -77,38 +74,3 @@ def estimate_parameters(
                 "it in smaller units."
             )
     return NetworkParameters(coef, statistics.mean.copy(), noise_variance)
-
-
-def attribute(data: Mapping[str, Any], key: str, owner: str) -> float:
-    """Return a finite number among the attributes of a node or an edge.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
-    if key not in data:
-        raise ValueError(
-            f"{owner} has no attribute {key}. Give each node an intercept and a noise_variance and "
-            "each edge a weight."
-        )
-    return finite_number(data[key], f"{key} of {owner}")
-
-
-def finite_number(value: Any, name: str) -> float:
-    """Return a number, maybe in an array of no dimensions, as a float.
-
-    Raises
-    ------
-    ValueError
-        If it is no number, or not a finite one.
-    """
-    if type(value) is np.ndarray and value.ndim == 0:
-        value = value[()]
-    try:
-        number = float(value) if isinstance(value, Real | Decimal) else math.nan
-    except (OverflowError, ValueError):  # a huge integer, a decimal's signalling NaN
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be a finite number; got {value!r}.")
-    return number

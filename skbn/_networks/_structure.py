@@ -7,10 +7,47 @@ from typing import Any
 
 import networkx as nx
 
-from skbn._networks import _equivalence
-from skbn._networks._dags import check_dag, check_same_nodes
+from skbn._networks._equivalence import canonical_member, compelled_parents
+from skbn._networks._graphs import check_dag, check_same_nodes, dag_of, parent_masks
+from skbn._subsets import members_of
 
-__all__ = ["StructureMixin"]
+__all__ = ["StructureMixin", "cpdag", "is_equivalent", "structural_hamming_distance"]
+
+
+def cpdag(dag: nx.DiGraph) -> nx.DiGraph:
+    """Return the completed partially directed graph of an acyclic graph.
+
+    It is the canonical member of the graph's equivalence class, with the attribute
+    `undirected` of edges.
+    """
+    nodes, parents = list(dag), parent_masks(dag)
+    member, compelled = canonical_member(parents), compelled_parents(parents)
+    pattern = dag_of(nodes, member)
+    for child, mask in enumerate(member):
+        for parent in members_of(mask):
+            is_undirected = not compelled[child] >> parent & 1
+            pattern.edges[nodes[parent], nodes[child]]["undirected"] = is_undirected
+    return pattern
+
+
+def is_equivalent(dag: nx.DiGraph, other: nx.DiGraph) -> bool:
+    """Whether two acyclic graphs on the same nodes state the same independences."""
+    return canonical_member(parent_masks(dag)) == canonical_member(parent_masks(other, list(dag)))
+
+
+def structural_hamming_distance(dag: nx.DiGraph, other: nx.DiGraph, *, cpdag: bool = False) -> int:
+    """Return how many pairs of nodes two acyclic graphs, or their CPDAGs, join differently."""
+    own, others = _marks(dag, cpdag), _marks(other, cpdag)
+    return sum(own.get(pair) != others.get(pair) for pair in own.keys() | others.keys())
+
+
+def _marks(dag: nx.DiGraph, of_class: bool) -> dict[frozenset[Any], Any]:
+    """Return each joined pair's edge, or the pair itself where it is undirected."""
+    pattern = cpdag(dag) if of_class else dag
+    return {
+        frozenset((a, b)): frozenset((a, b)) if is_undirected else (a, b)
+        for a, b, is_undirected in pattern.edges(data="undirected")
+    }
 
 
 class StructureMixin:
@@ -46,7 +83,7 @@ class StructureMixin:
         >>> list(network.cpdag().edges(data="undirected"))
         [('b', 'a', True), ('b', 'c', True)]
         """
-        return _equivalence.cpdag(self._structure())
+        return cpdag(self._structure())
 
     def is_equivalent(self, other: StructureMixin | nx.DiGraph) -> bool:
         """Whether another network states the same independences.
@@ -76,7 +113,7 @@ class StructureMixin:
         False
         """
         dag = self._structure()
-        return _equivalence.is_equivalent(dag, _structure_of(other, dag))
+        return is_equivalent(dag, _structure_of(other, dag))
 
     def structural_hamming_distance(
         self, other: StructureMixin | nx.DiGraph, *, cpdag: bool = False
@@ -119,7 +156,7 @@ class StructureMixin:
         1
         """
         dag = self._structure()
-        return _equivalence.structural_hamming_distance(dag, _structure_of(other, dag), cpdag=cpdag)
+        return structural_hamming_distance(dag, _structure_of(other, dag), cpdag=cpdag)
 
     def moral_graph(self) -> nx.Graph:
         """Return the undirected graph that joins each node to its Markov blanket.

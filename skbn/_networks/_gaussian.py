@@ -1,4 +1,4 @@
-"""The joint Gaussian of a network, in arrays: its factor, density, interventions.
+"""The joint Gaussian of a network, in arrays: factor, density, conditioning, interventions.
 
 Each node is a linear function of its parents plus independent Gaussian noise:
 ``x_j = intercept_j + sum_i x_i coef_ij + noise_j``.
@@ -8,17 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._networks._dags import dag_of, parent_masks
-from skbn._networks._parameters import NetworkParameters, attribute
+from skbn._networks._arguments import attribute
+from skbn._networks._graphs import dag_of, parent_masks
+from skbn._networks._parameters import NetworkParameters
 from skbn._regressions._qr import solve_triangular, triangular_factor
 
-__all__ = ["LinearGaussianModel", "is_parametrised"]
+__all__ = ["GaussianDistribution", "LinearGaussianModel", "is_parametrised"]
+
+
+class GaussianDistribution(NamedTuple):
+    """A joint Gaussian distribution of k nodes.
+
+    Parameters
+    ----------
+    nodes : list of k hashables
+    mean : ndarray of shape (k,)
+    covariance : ndarray of shape (k, k)
+    """
+
+    nodes: list[Hashable]
+    mean: npt.NDArray[np.float64]
+    covariance: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
