@@ -104,6 +104,14 @@ def test_parameters_are_those_of_the_graph(network):
     assert network.nodes == list(network.dag_) == list(dag)
 
 
+def test_parameters_are_copies(wine, wine_dag):
+    network = GaussianBayesianNetwork(wine_dag).fit(wine)
+    for name in ("coef_", "intercept_", "noise_variance_", "mean_", "covariance_"):
+        before = getattr(network, name).copy()
+        getattr(network, name)[...] = 0
+        np.testing.assert_array_equal(getattr(network, name), before)
+
+
 def test_hard_units_overflow_nothing():
     dag = nx.DiGraph()
     for v, unit in enumerate([1e-150, 1e150, 1e-150, 1.0]):
@@ -213,8 +221,10 @@ def test_bad_attributes_are_named(change, message):
 )
 def test_bad_graphs_are_named(dag, error, message):
     network = GaussianBayesianNetwork(dag)
-    assert "GaussianBayesianNetwork" in repr(network)
-    for use in (lambda: network.fit(np.zeros((9, 2))), lambda: network.mean_, network.cpdag):
+    assert repr(network) == f"GaussianBayesianNetwork(dag=<{dag}>)"
+    rows = np.random.default_rng(0).normal(size=(9, 3))
+    uses = [lambda: network.fit(rows), lambda: network.mean_, lambda: network.nodes]
+    for use in (*uses, network.cpdag, network.moral_graph, network.sample, network.to_dot):
         with pytest.raises(error, match=message):
             use()
 
@@ -534,6 +544,27 @@ def test_bad_evidence_is_named(evidence, error, message):
         chain().do(evidence)
 
 
+def test_nodes_that_others_fix_up_to_rounding_cannot_be_given():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
+    dag.add_node("d", intercept=0.0, noise_variance=0.0)
+    dag.add_weighted_edges_from(zip("abc", "ddd", [0.1, 0.7, 1.3], strict=True))
+    dag.add_weighted_edges_from([("a", "b", 1 / 3), ("b", "c", 0.3)])
+    network = GaussianBayesianNetwork(dag)
+    network.condition(dict.fromkeys("abd", 1.0))
+    with pytest.raises(ValueError, match="Node 'd' cannot be given"):
+        network.condition(dict.fromkeys("abcd", 1.0))
+
+
+def test_nodes_that_others_fix_but_for_a_little_can_be_given():
+    dag = nx.DiGraph()
+    dag.add_node("x", intercept=0, noise_variance=1)
+    dag.add_nodes_from(["first", "second"], intercept=0, noise_variance=2.0**-80)
+    dag.add_weighted_edges_from([("x", "first", 1), ("x", "second", 1)])
+    mean = GaussianBayesianNetwork(dag).condition({"first": 1.0, "second": 1.0}).mean
+    assert mean == pytest.approx([1.0], abs=1e-3)
+
+
 @pytest.mark.parametrize(
     "evidence",
     [
@@ -635,12 +666,22 @@ def test_bad_predictions_are_named(X, target, given, message):
         chain().predict(X, target=target, given=given)
 
 
+def test_names_of_several_letters_are_single_nodes():
+    dag = nx.relabel_nodes(chain().dag, {"c": "ab"})
+    network, row = GaussianBayesianNetwork(dag), [[1.0]]
+    assert network.predict(row, given="a", target="ab").shape == (1,)
+    assert network.predict(row, given="ab").shape == (1, 2)
+    with pytest.raises(ValueError, match="target must name nodes; 'bc' is none"):
+        chain().predict(row, given="a", target="bc")
+
+
 def test_tuples_can_be_nodes():
     dag = nx.relabel_nodes(chain().dag, {"a": ("a", 1), "b": ("b", 2)})
     network = GaussianBayesianNetwork(dag)
     frame = pd.DataFrame({"c": [4.0]})
     predicted = network.predict(frame)
     assert list(predicted.columns) == [("a", 1), ("b", 2)]
+    assert not isinstance(predicted.columns, pd.MultiIndex)
     assert network.predict(frame, target=("b", 2)).shape == (1,)
     assert network.predict(frame, target=(("b", 2),)).shape == (1, 1)
 
@@ -669,6 +710,12 @@ def test_interventions_are_the_truncated_factorisation(network, data):
     again = GaussianBayesianNetwork(after.dag_)
     assert nx.utils.graphs_equal(again.dag_, after.dag_)
     np.testing.assert_allclose(again.mean_, after.mean_, rtol=1e-9, atol=1e-9)
+
+
+def test_held_nodes_have_their_values_to_the_last_bit():
+    network = uniform([("a", "b")], intercept=1e20)
+    assert network.do({"a": 0.3}).mean_[0] == 0.3
+    assert network.do({"b": 0.3}).mean_[1] == 0.3
 
 
 def test_networks_after_an_intervention_can_be_used():

@@ -102,37 +102,97 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
 
     @property
     def nodes(self) -> list[Hashable]:
-        """The nodes, in the order of the graph."""
+        """The nodes, in the order of the graph.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is no acyclic graph.
+        """
         return list(self._structure())
 
     @property
     def dag_(self) -> nx.DiGraph:
-        """The graph with all parameters as attributes."""
+        """The graph with all parameters as attributes.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        TypeError, ValueError
+            If `dag` is no acyclic graph; if a parameter is missing or wrong; if a mean is
+            out of float64's range.
+        """
         return self._model().to_dag()
 
     @property
     def coef_(self) -> npt.NDArray[np.float64]:
-        """The edges' weights, shape (m, m)."""
+        """The edges' weights, shape (m, m).
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        TypeError, ValueError
+            If `dag` is no acyclic graph; if a parameter is missing or wrong; if a mean is
+            out of float64's range.
+        """
         return self._model().coef.copy()
 
     @property
     def intercept_(self) -> npt.NDArray[np.float64]:
-        """The nodes' intercepts, shape (m,)."""
+        """The nodes' intercepts, shape (m,).
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        TypeError, ValueError
+            If `dag` is no acyclic graph; if a parameter is missing or wrong; if a mean is
+            out of float64's range.
+        """
         return self._model().intercept.copy()
 
     @property
     def noise_variance_(self) -> npt.NDArray[np.float64]:
-        """The variances of the nodes' noise, shape (m,)."""
+        """The variances of the nodes' noise, shape (m,).
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        TypeError, ValueError
+            If `dag` is no acyclic graph; if a parameter is missing or wrong; if a mean is
+            out of float64's range.
+        """
         return self._model().noise_variance.copy()
 
     @property
     def mean_(self) -> npt.NDArray[np.float64]:
-        """The nodes' joint mean, shape (m,)."""
+        """The nodes' joint mean, shape (m,).
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        TypeError, ValueError
+            If `dag` is no acyclic graph; if a parameter is missing or wrong; if a mean is
+            out of float64's range.
+        """
         return self._model().mean.copy()
 
     @property
     def covariance_(self) -> npt.NDArray[np.float64]:
-        """The nodes' joint covariance, shape (m, m)."""
+        """The nodes' joint covariance, shape (m, m).
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        TypeError, ValueError
+            If `dag` is no acyclic graph; if a parameter is missing or wrong; if a variance is
+            out of float64's range.
+        """
         return self._model().covariance()
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -223,11 +283,22 @@ class GaussianBayesianNetwork(StructureMixin, InferenceMixin, DensityMixin, Base
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log density of a row, in nats; the larger, the better.
 
-        Parameters and errors are those of `logpdf`.
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, m), or LocalScores
+            As in `fit`.
+        y : ignored
 
         Returns
         -------
-        score : float
+        score : float, nats
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If X is no such table; if a node has no noise, as after `do`.
 
         Examples
         --------

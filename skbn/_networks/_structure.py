@@ -70,6 +70,11 @@ class StructureMixin:
             canonical member of the class, so that the graph is acyclic. Equivalent
             networks with the same nodes in the same order have equal graphs.
 
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is no acyclic graph.
+
         Notes
         -----
         The completed partially directed acyclic graph of Chickering (2002), "Learning
@@ -165,6 +170,11 @@ class StructureMixin:
         -------
         moral_graph : networkx.Graph
 
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is no acyclic graph.
+
         Notes
         -----
         Lauritzen & Spiegelhalter (1988), "Local computations with probabilities on
@@ -194,8 +204,8 @@ class StructureMixin:
 
         Raises
         ------
-        ValueError
-            If there is no such node.
+        TypeError, ValueError
+            If there is no such node, or `dag` is no acyclic graph.
 
         Notes
         -----
