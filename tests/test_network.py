@@ -545,15 +545,16 @@ def test_bad_evidence_is_named(evidence, error, message):
 
 
 def test_nodes_that_others_fix_up_to_rounding_cannot_be_given():
+    """Three mixtures of two nodes, of which a QR decomposition leaves a little of the third."""
     dag = nx.DiGraph()
-    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
-    dag.add_node("d", intercept=0.0, noise_variance=0.0)
-    dag.add_weighted_edges_from(zip("abc", "ddd", [0.1, 0.7, 1.3], strict=True))
-    dag.add_weighted_edges_from([("a", "b", 1 / 3), ("b", "c", 0.3)])
+    dag.add_nodes_from("cde", intercept=0.0, noise_variance=0.0)
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
+    dag.add_weighted_edges_from(zip("aaa", "cde", [0.1, 0.3, 0.7], strict=True))
+    dag.add_weighted_edges_from(zip("bbb", "cde", [0.7, 0.9, 0.3], strict=True))
     network = GaussianBayesianNetwork(dag)
-    network.condition(dict.fromkeys("abd", 1.0))
-    with pytest.raises(ValueError, match="Node 'd' cannot be given"):
-        network.condition(dict.fromkeys("abcd", 1.0))
+    np.testing.assert_allclose(network.condition({"c": 0.8, "d": 1.2}).mean, [1, 1, 1])
+    with pytest.raises(ValueError, match="Node 'e' cannot be given"):
+        network.condition({"c": 0.8, "d": 1.2, "e": 1.0})
 
 
 def test_nodes_that_others_fix_but_for_a_little_can_be_given():

@@ -3,7 +3,8 @@
 Dependencies point one way: ``_graphs`` (graphs that users give), ``_arguments`` and
 ``_tables`` (nodes, numbers and rows that users give), ``_parameters`` (estimates);
 ``_gaussian`` (the joint distribution, in arrays), ``_equivalence`` (which edges could as
-well be reversed, in masks); ``_interchange`` (JSON, DOT, pgmpy); ``_structure`` and
-``_inference`` (methods on the graph, and on the distribution), and ``_network``, the class
-that has them; ``_layout`` (where to draw it), ``_display`` (its picture).
+well be reversed, in masks); ``_interchange`` (JSON, DOT, pgmpy); ``_structure``,
+``_inference`` and ``_forms`` (methods on the graph, on the distribution, and to read and
+write), and ``_network``, the class that has them; ``_layout`` (where to draw it),
+``_display`` (its picture).
 """

@@ -154,8 +154,11 @@ class LinearGaussianModel:
         _require_finite(unit, [self.nodes[v] for v in [*given, *others]])
         triangle = triangular_factor(scaled)
         own = np.abs(np.diag(triangle)[:g])
+        # Rounding leaves some m eps of a node that others fix, the more, the nearer these are to
+        # fixing each other.
+        rounding = 10 * len(self.nodes) * np.finfo(np.float64).eps
         for v, deviation in zip(given, own, strict=True):
-            if deviation <= len(self.nodes) * np.finfo(np.float64).eps:
+            if deviation <= rounding:
                 raise ValueError(
                     f"Node {self.nodes[v]!r} cannot be given: the network, or the other nodes that "
                     "are given, fix its value up to rounding. Leave it out."

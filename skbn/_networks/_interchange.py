@@ -41,7 +41,7 @@ def to_json(dag: nx.DiGraph) -> str:
     return json.dumps(nx.node_link_data(dag, edges="edges"), default=int, allow_nan=False)
 
 
-def from_json(text: str) -> nx.DiGraph:
+def from_json(text: str) -> LinearGaussianModel:
     """Read a network from `to_json`'s text.
 
     Raises
@@ -75,7 +75,7 @@ def from_json(text: str) -> nx.DiGraph:
             raise ValueError(f"text has the edge {ends[0]!r} -> {ends[1]!r} twice.")
         dag.add_edge(*ends, **_chosen(edge, "weight"))
     check_dag(dag, "the graph in text")
-    return LinearGaussianModel.from_dag(dag).to_dag()
+    return LinearGaussianModel.from_dag(dag)
 
 
 def _chosen(data: dict[str, Any], *keys: str) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def to_pgmpy(dag: nx.DiGraph) -> Any:
     return model
 
 
-def from_pgmpy(model: Any) -> nx.DiGraph:
+def from_pgmpy(model: Any) -> LinearGaussianModel:
     """Read a network from pgmpy's LinearGaussianBayesianNetwork.
 
     Raises
@@ -191,7 +191,7 @@ def from_pgmpy(model: Any) -> nx.DiGraph:
         dag.add_node(node, intercept=beta[0], noise_variance=deviation * deviation)
         dag.add_weighted_edges_from((p, node, w) for p, w in zip(parents, beta[1:], strict=True))
     check_dag(dag, "model")
-    return LinearGaussianModel.from_dag(dag).to_dag()
+    return LinearGaussianModel.from_dag(dag)
 
 
 def _pgmpy(module: str) -> Any:

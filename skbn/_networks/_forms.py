@@ -1,0 +1,170 @@
+"""A network's methods to write it in other forms, and to read it from there."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.exceptions import NotFittedError
+
+from skbn._networks import _interchange
+from skbn._networks._inference import InferenceMixin
+from skbn._networks._structure import StructureMixin
+
+__all__ = ["InterchangeMixin"]
+
+
+class InterchangeMixin(StructureMixin, InferenceMixin):
+    """JSON, DOT and pgmpy's models."""
+
+    def to_json(self) -> str:
+        """Return the network as JSON, in networkx's node-link format.
+
+        Returns
+        -------
+        text : str
+            `from_json` reads the same parameters from it, to the last bit.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError
+            If a node is neither a string nor an integer.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_node("a", intercept=0.1, noise_variance=1)
+        >>> text = GaussianBayesianNetwork(dag).to_json()
+        >>> GaussianBayesianNetwork.from_json(text).intercept_
+        array([0.1])
+        """
+        return _interchange.to_json(self._model().to_dag())
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read a network from the text that `to_json` writes.
+
+        Parameters
+        ----------
+        text : str
+            From anyone: it is checked, and nothing in it is evaluated.
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+
+        Raises
+        ------
+        TypeError
+            If the text is no string.
+        ValueError
+            If it is not JSON or lacks something; if a node or an edge is repeated, an
+            edge has an unknown end, or the edges have a cycle; if a parameter is no finite
+            number, or a variance negative.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBayesianNetwork
+        >>> text = '''{"directed": true, "multigraph": false, "edges": [],
+        ...           "nodes": [{"id": "a", "intercept": 0, "noise_variance": 1}]}'''
+        >>> GaussianBayesianNetwork.from_json(text).nodes
+        ['a']
+        """
+        return cls._of(_interchange.from_json(text))
+
+    def to_dot(self, *, cpdag: bool = False) -> str:
+        """Return the network in Graphviz's DOT language, the weights as the edges' labels.
+
+        Parameters
+        ----------
+        cpdag : bool, default=False
+            Whether to return the graph of the equivalence class instead, as `cpdag` gives
+            it, without weights and its undirected edges without heads.
+
+        Returns
+        -------
+        text : str
+            Without labels if the network has no parameters.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is no acyclic graph; if two nodes have the same text; if the network
+            lacks some of its parameters.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
+        >>> dag.add_edge("a", "b", weight=2 / 3)
+        >>> print(GaussianBayesianNetwork(dag).to_dot())
+        digraph {
+          "a";
+          "b";
+          "a" -> "b" [label="0.667"];
+        }
+        """
+        if cpdag:
+            return _interchange.to_dot(self.cpdag())
+        try:
+            return _interchange.to_dot(self._model().to_dag())
+        except NotFittedError:
+            return _interchange.to_dot(self._structure())
+
+    def to_pgmpy(self) -> Any:
+        """Return the network as a model of pgmpy.
+
+        Returns
+        -------
+        model : pgmpy.models.LinearGaussianBayesianNetwork
+            pgmpy keeps standard deviations, whose squares may differ from the variances
+            in the last bit.
+
+        Raises
+        ------
+        ImportError
+            If pgmpy is not installed.
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+
+        Examples
+        --------
+        >>> network.to_pgmpy().get_cpds("b")  # doctest: +SKIP
+        <LinearGaussianCPD: P(b | a) = N(2.0*a + 1.0; 0.5) at 0x7f5ff6c1e110>
+        """
+        return _interchange.to_pgmpy(self._model().to_dag())
+
+    @classmethod
+    def from_pgmpy(cls, model: Any) -> Self:
+        """Read a network from a model of pgmpy.
+
+        Parameters
+        ----------
+        model : pgmpy.models.LinearGaussianBayesianNetwork
+            With the conditional distributions of all its nodes.
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+
+        Raises
+        ------
+        ImportError
+            If pgmpy is not installed.
+        TypeError
+            If it is another model.
+        ValueError
+            If a node's conditional distribution is missing or does not fit its parents.
+
+        Examples
+        --------
+        >>> from pgmpy.models import LinearGaussianBayesianNetwork  # doctest: +SKIP
+        >>> model = LinearGaussianBayesianNetwork([("a", "b")]).fit(table)  # doctest: +SKIP
+        >>> network = GaussianBayesianNetwork.from_pgmpy(model)  # doctest: +SKIP
+        """
+        return cls._of(_interchange.from_pgmpy(model))
