@@ -6,7 +6,7 @@ import operator
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-import networkx as nx
+from skbn._graphs import check_dag
 
 __all__ = ["column_number", "column_numbers", "family_numbers", "parents_in"]
 
@@ -87,24 +87,17 @@ def parents_in(dag: Any, columns: list[str | int]) -> list[list[int]]:
     Raises
     ------
     ValueError
-        If the graph has a cycle, or its nodes are not the columns.
+        If the graph has a cycle or undirected edges, or its nodes are not the columns.
     TypeError
         If it is not a directed graph.
     """
     dag = getattr(dag, "dag", dag)  # of a network
-    if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
-        raise TypeError(
-            "dag must be a networkx.DiGraph or a GaussianBayesianNetwork; got "
-            f"{type(dag).__name__}."
-        )
+    check_dag(dag, expected="a networkx.DiGraph or a GaussianBayesianNetwork")
     nodes = {column_number(columns, node): node for node in dag}
     if len(nodes) < len(dag):
         raise ValueError("dag names a column twice, by its name and by its number.")
     missing = [name for j, name in enumerate(columns) if j not in nodes]
     if missing:
         raise ValueError(f"dag has no node for the columns {missing}; add one for each.")
-    if not nx.is_directed_acyclic_graph(dag):
-        cycle = [edge[0] for edge in nx.find_cycle(dag)]
-        raise ValueError(f"dag must be acyclic; it has the cycle {cycle}.")
     numbers = {node: number for number, node in nodes.items()}
     return [[numbers[p] for p in dag.predecessors(nodes[x])] for x in range(len(columns))]

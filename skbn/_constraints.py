@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 
 from skbn._columns import column_number
+from skbn._graphs import reject_undirected
 from skbn._subsets import mask_of, members_of
 
 __all__ = ["Constraints", "Group", "read_constraints"]
@@ -130,6 +131,7 @@ def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
     if isinstance(edges, nx.Graph):
         if not edges.is_directed():
             raise TypeError(f"{name} must be directed; give a networkx.DiGraph or a list of pairs.")
+        reject_undirected(edges, name)
         for node in edges:
             column_number(columns, node)
         edges = list(edges.edges())

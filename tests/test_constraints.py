@@ -296,3 +296,16 @@ def test_many_columns_with_many_parents_say_what_they_need():
         scores.top_parents(0)
     with pytest.raises(ValueError, match="over 300 columns needs"):
         GaussianBNLearner().fit(scores)
+
+
+def test_a_network_states_edges_and_its_class_does_not():
+    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    network = GaussianBNLearner().fit(rows).network_
+    required = GaussianBNLearner(required_edges=network, max_parents=4).fit(rows)
+    assert set(network.dag.edges) <= set(required.dag_.edges)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    assert scores.network_score(network) == pytest.approx(required.network_score_)
+    chain = GaussianBNLearner(required_edges=[(0, 1), (1, 2)], max_parents=1).fit(rows).network_
+    for call in (scores.network_score, lambda g: GaussianBNLearner(required_edges=g).fit(rows)):
+        with pytest.raises(ValueError, match="must have directed edges alone"):
+            call(chain.cpdag())

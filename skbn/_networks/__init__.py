@@ -1,7 +1,7 @@
 """Networks: what there is to do with one, however it was found.
 
-Dependencies point one way: ``_graphs`` (graphs that users give), ``_arguments`` and
-``_tables`` (nodes, numbers and rows that users give), ``_parameters`` (estimates);
+Dependencies point one way: ``_arguments`` and ``_tables`` (nodes, numbers and rows that
+users give), ``_parameters`` (estimates);
 ``_gaussian`` (the joint distribution, in arrays), ``_equivalence`` (which edges could as
 well be reversed, in masks); ``_interchange`` (JSON, DOT, pgmpy); ``_structure``,
 ``_inference`` and ``_forms`` (methods on the graph, on the distribution, and to read and

@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._graphs import check_dag
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
-from skbn._networks._graphs import check_dag
 from skbn._networks._layout import Layout, Point, layered_layout
 
 if TYPE_CHECKING:

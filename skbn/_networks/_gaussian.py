@@ -14,8 +14,8 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from skbn._graphs import dag_of, parent_masks
 from skbn._networks._arguments import attribute
-from skbn._networks._graphs import dag_of, parent_masks
 from skbn._networks._parameters import NetworkParameters
 from skbn._regressions._qr import solve_triangular, triangular_factor
 

@@ -16,9 +16,9 @@ from unicodedata import category
 
 import networkx as nx
 
+from skbn._graphs import check_dag
 from skbn._networks._arguments import finite_number
 from skbn._networks._gaussian import LinearGaussianModel
-from skbn._networks._graphs import check_dag
 
 __all__ = ["from_json", "from_pgmpy", "to_dot", "to_json", "to_pgmpy"]
 

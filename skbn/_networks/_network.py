@@ -11,9 +11,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 
+from skbn._graphs import check_dag, contents_of, dag_of, parent_masks
 from skbn._networks._forms import InterchangeMixin
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
-from skbn._networks._graphs import check_dag, contents_of, dag_of, parent_masks
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
 from skbn._networks._tables import read_columns
 from skbn._scores._statistics import sample_statistics

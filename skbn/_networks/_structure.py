@@ -7,8 +7,8 @@ from typing import Any
 
 import networkx as nx
 
+from skbn._graphs import check_dag, check_same_nodes, dag_of, parent_masks
 from skbn._networks._equivalence import canonical_member, compelled_parents
-from skbn._networks._graphs import check_dag, check_same_nodes, dag_of, parent_masks
 from skbn._subsets import members_of
 
 __all__ = ["StructureMixin", "cpdag", "is_equivalent", "structural_hamming_distance"]

@@ -43,8 +43,14 @@ def check_dag(
     if not nx.is_directed_acyclic_graph(dag):
         cycle = [edge[0] for edge in nx.find_cycle(dag)]
         raise ValueError(f"{name} must be acyclic; it has the cycle {cycle}.")
-    undirected = [(a, b) for a, b, mark in dag.edges(data="undirected") if mark]
-    if undirected and not may_be_undirected:
+    if not may_be_undirected:
+        reject_undirected(dag, name)
+
+
+def reject_undirected(graph: nx.DiGraph, name: str) -> None:
+    """Raise if a graph has edges without a direction, marked as in a CPDAG."""
+    undirected = [(a, b) for a, b, mark in graph.edges(data="undirected") if mark]
+    if undirected:
         raise ValueError(
             f"{name} must have directed edges alone; {undirected[0]} is undirected, as in a CPDAG. "
             "Give the network itself, whose graph states all directions."
