@@ -63,6 +63,8 @@ class Constraints(NamedTuple):
         through both: each is a search of its own, with the columns of the others among
         the parents.
         """
+        if self.is_free:
+            return [Group(list(range(len(self.allowed))), [])]
         graph: nx.DiGraph = nx.DiGraph()
         graph.add_nodes_from(range(len(self.allowed)))
         graph.add_edges_from(
