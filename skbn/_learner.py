@@ -26,6 +26,7 @@ from skbn._scores._criteria import as_criterion
 from skbn._scores._criterion import Criterion, is_score_equivalent
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
+from skbn._scores._sample import Sample
 from skbn._scores._statistics import SCORE_ACCURACY
 from skbn._subsets import members_of
 from skbn._validation import (
@@ -351,7 +352,7 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
             return X
         rows = read_rows(self, X, reset=True, min_samples=2)
         return LocalScores(
-            rows,
+            Sample(rows),
             as_criterion("bic" if self.criterion is None else self.criterion),
             getattr(self, "feature_names_in_", None),
             penalty=1.0 if self.penalty is None else float(self.penalty),

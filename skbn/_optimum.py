@@ -265,7 +265,7 @@ def _log_determinants_of(
     if isinstance(scorer.families, AllFamilies) and columns == list(range(scorer.families.m)):
         return scorer.log_determinants(progress)
     factor = triangular_factor(scorer.statistics.factor[:, columns])
-    offsets = scorer.log_determinant_offsets
+    offsets = scorer.determinants.offsets
     return log_determinants(factor, n_jobs, progress, None if offsets is None else offsets[columns])
 
 

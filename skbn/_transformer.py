@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbn._scores._criteria import as_criterion
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
+from skbn._scores._sample import Sample
 from skbn._validation import PARAMETER_CONSTRAINTS, read_rows
 
 __all__ = ["LocalScoreTransformer"]
@@ -144,7 +145,7 @@ class LocalScoreTransformer(
         self._validate_params()
         rows = read_rows(self, X, reset=False)
         return LocalScores(
-            rows,
+            Sample(rows),
             as_criterion(self.criterion),
             getattr(self, "feature_names_in_", None),
             penalty=float(self.penalty),

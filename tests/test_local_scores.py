@@ -131,7 +131,7 @@ def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
     def refuse(*_):
         raise AssertionError("computed too early")
 
-    monkeypatch.setattr("skbn._scores._scorer.sample_statistics", refuse)
+    monkeypatch.setattr("skbn._scores._subset_determinants.sample_statistics", refuse)
     monkeypatch.setattr("skbn._scores._families.log_determinants", refuse)
     scores = LocalScoreTransformer().fit_transform(rows)
     np.testing.assert_array_equal(np.asarray(scores), rows)
@@ -149,7 +149,8 @@ def test_2_to_the_m_numbers_are_stored(scores):
     scores.to_array()
     assert scores.log_determinants.shape == (2**6,)
     assert scores.log_determinants is scores.log_determinants
-    kept = [v for v in vars(scores.scorer).values() if isinstance(v, np.ndarray)]
+    holders = (scores.scorer, scores.scorer.determinants, scores.sample)
+    kept = [v for holder in holders for v in vars(holder).values() if isinstance(v, np.ndarray)]
     small = 3 * 6 + 6  # the criterion's tables and the columns' units
     assert sum(v.size for v in kept) == 40 * 6 + 2**6 + small
 

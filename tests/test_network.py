@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
+from skbn._scores._row_summary import summarise
 from skbn._scores._statistics import sample_statistics
 
 
@@ -288,7 +289,7 @@ def test_one_node():
 
 def test_divisors_depend_on_the_number_of_parents(wine):
     rows = wine.to_numpy()[:, :3]
-    statistics = sample_statistics(rows, ["a", "b", "c"])
+    statistics = sample_statistics(summarise(rows), ["a", "b", "c"])
     parents = [0b000, 0b001, 0b011]
     plain = estimate_parameters(statistics, parents, ["a", "b", "c"])
     unbiased = len(rows) - 1.0 - np.arange(3)

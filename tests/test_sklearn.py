@@ -85,7 +85,7 @@ def test_names_reach_the_nodes_by_global_configuration(wine, pipeline):
 
 def test_scoring_held_out_rows_needs_no_search(wine, pipeline, monkeypatch):
     piped = clone(pipeline).fit(wine)
-    monkeypatch.setattr("skbn._scores._scorer.sample_statistics", None)
+    monkeypatch.setattr("skbn._scores._subset_determinants.sample_statistics", None)
     monkeypatch.setattr("skbn._scores._families.log_determinants", None)
     assert np.isfinite(piped.score(wine[:1]))
     assert len(piped[:-1].transform(wine[:5])) == 5

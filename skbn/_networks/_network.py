@@ -16,6 +16,7 @@ from skbn._networks._forms import InterchangeMixin
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
 from skbn._networks._tables import read_columns
+from skbn._scores._row_summary import summarise
 from skbn._scores._statistics import sample_statistics
 
 __all__ = ["GaussianBayesianNetwork"]
@@ -240,7 +241,7 @@ class GaussianBayesianNetwork(InterchangeMixin, DensityMixin, BaseEstimator):
                 f"{max(sizes) + 1} columns: with no more rows than that, the likelihood is "
                 "unbounded. Give more rows, or the node fewer parents."
             )
-        statistics = sample_statistics(rows, nodes, largest_family=max(sizes) + 1)
+        statistics = sample_statistics(summarise(rows), nodes, largest_family=max(sizes) + 1)
         parameters = estimate_parameters(statistics, parents, nodes)
         self._keep(LinearGaussianModel.from_estimates(nodes, parents, parameters))
         return self

@@ -43,7 +43,7 @@ class LogLikelihood(InformationCriterion):
     [[88.36, 88.36], [50.0, 50.0], [-50.0, -50.0]]
     """
 
-    def complexity(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+    def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return zeros."""
         return np.zeros(m)
 
@@ -66,7 +66,7 @@ class AIC(InformationCriterion):
     [86.36, 85.36, 84.36]
     """
 
-    def complexity(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+    def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return l + 2 for l = 0, ..., m - 1 parents."""
         return np.arange(2.0, m + 2)
 
@@ -89,7 +89,7 @@ class BIC(InformationCriterion):
     [83.76, 81.46, 79.15]
     """
 
-    def complexity(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+    def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return (l + 2) * log(n) / 2 for l = 0, ..., m - 1 parents."""
         return np.arange(2.0, m + 2) * (math.log(n_samples) / 2)
 
@@ -138,7 +138,7 @@ class EBIC(BIC):
         self.gamma = gamma
         self.form = form
 
-    def complexity(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+    def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return the BIC's complexity and gamma * e(l) for l = 0, ..., m - 1 parents."""
         n_parents = np.arange(float(m))
         if self.form == "chen-chen":
@@ -213,7 +213,7 @@ class BGe(Criterion):
         self.alpha_w = alpha_w
         self.nu = nu
 
-    def tables(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+    def tables(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return c, a0 and a1 as the rows of an array of shape (3, m).
 
         Raises
@@ -235,7 +235,7 @@ class BGe(Criterion):
         weights = (n + a + np.arange(m + 1)) / 2
         return np.array([constant, weights[:-1], -weights[1:]])
 
-    def prior(self, n_samples: int, mean: npt.NDArray[np.float64]) -> Prior:
+    def prior(self, n_samples: float, mean: npt.NDArray[np.float64]) -> Prior:
         """Return the rows whose cross-products add up to R - S, and the posterior mean."""
         m = len(mean)
         _, t = self._freedom_and_scale(m)
@@ -245,7 +245,7 @@ class BGe(Criterion):
         rows = np.vstack([math.sqrt(t) * np.eye(m), shift])
         return Prior(rows, mean + weight * (nu - mean))
 
-    def noise_divisors(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+    def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return the posterior's degrees of freedom for a family, by the number of parents."""
         a, _ = self._freedom_and_scale(m)
         return np.arange(1.0, m + 1) + (n_samples + a)

@@ -82,13 +82,13 @@ class Criterion(BaseEstimator, ABC):
     """
 
     @abstractmethod
-    def tables(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+    def tables(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return c, a0 and a1 as the rows of an array of shape (3, m).
 
         Parameters
         ----------
-        n_samples : int
-            Number of rows of the table.
+        n_samples : int or float
+            Number of rows of the table, or the sum of their weights.
         m : int
             Number of its columns. A child has from 0 to m - 1 parents.
 
@@ -100,7 +100,7 @@ class Criterion(BaseEstimator, ABC):
 
     def prior(
         self,
-        n_samples: int,
+        n_samples: float,
         mean: npt.NDArray[np.float64],
     ) -> Prior | None:
         """Return rows to be stacked under the centred table; by default none.
@@ -109,19 +109,21 @@ class Criterion(BaseEstimator, ABC):
 
         Parameters
         ----------
-        n_samples : int
+        n_samples : int or float
         mean : ndarray of shape (m,)
             The means of the table's columns.
         """
         return None
 
-    def noise_divisors(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+    def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return by what a child's residual sum of squares is divided to estimate its noise.
 
         Parameters
         ----------
-        n_samples, m : int
-            Numbers of rows and of columns.
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
 
         Returns
         -------
@@ -175,20 +177,22 @@ class InformationCriterion(Criterion):
         self.unbiased_variance = unbiased_variance
 
     @abstractmethod
-    def complexity(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+    def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return the cost of a child with 0, ..., m - 1 parents, shape (m,), in nats.
 
         The parameters of a child with l parents are l coefficients, the intercept and
         the noise's variance: l + 2.
         """
 
-    def tables(self, n_samples: int, m: int, penalty: float = 1.0) -> npt.NDArray[np.float64]:
+    def tables(self, n_samples: float, m: int, penalty: float = 1.0) -> npt.NDArray[np.float64]:
         """Return c, a0 and a1 as the rows of an array of shape (3, m).
 
         Parameters
         ----------
-        n_samples, m : int
-            Numbers of rows and of columns.
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
         penalty : float, default=1.0
             Multiplies the complexity.
         """
@@ -203,14 +207,14 @@ class InformationCriterion(Criterion):
             constant = constant - penalty * _numbers(self.complexity(n_samples, m), (m,), what)
         return np.array([constant, np.full(m, half_n), np.full(m, -half_n)])
 
-    def noise_divisors(self, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+    def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return n, or n - l - 1 for the unbiased estimate, by the number l of parents."""
         n_coefficients = np.arange(1, m + 1) if self.unbiased_variance else np.zeros(m)
         return n_samples - n_coefficients.astype(np.float64)
 
 
 def criterion_tables(
-    criterion: Criterion, penalty: float, n_samples: int, m: int, max_parents: int
+    criterion: Criterion, penalty: float, n_samples: float, m: int, max_parents: int
 ) -> npt.NDArray[np.float64]:
     """Return a criterion's tables, checked, with -inf in c beyond `max_parents`.
 
@@ -247,7 +251,7 @@ def criterion_tables(
     return tables
 
 
-def noise_divisors(criterion: Criterion, n_samples: int, m: int) -> npt.NDArray[np.float64]:
+def noise_divisors(criterion: Criterion, n_samples: float, m: int) -> npt.NDArray[np.float64]:
     """Return a criterion's `noise_divisors`, checked.
 
     Raises
@@ -262,7 +266,7 @@ def noise_divisors(criterion: Criterion, n_samples: int, m: int) -> npt.NDArray[
     return divisors
 
 
-def prior_of(criterion: Criterion, n_samples: int, mean: npt.NDArray[np.float64]) -> Prior | None:
+def prior_of(criterion: Criterion, n_samples: float, mean: npt.NDArray[np.float64]) -> Prior | None:
     """Return a criterion's prior, checked.
 
     Raises

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy.typing as npt
 from skbn._columns import family_numbers
 from skbn._scores._criterion import Criterion, InformationCriterion
 from skbn._scores._families import Listed, Scored
+from skbn._scores._sample import Sample
 from skbn._scores._scored_families import ScoredFamilies
 from skbn._scores._scorer import FamilyScorer
 from skbn._scores._statistics import Regression, SampleStatistics
+from skbn._scores._subset_determinants import SubsetDeterminants
 
 __all__ = ["LocalScores"]
 
@@ -34,8 +37,8 @@ class LocalScores(ScoredFamilies):
 
     Parameters
     ----------
-    rows : ndarray of shape (n, m), float64
-        Finite values.
+    sample : Sample
+        The rows and their weights.
     criterion : Criterion
     feature_names : ndarray of shape (m,) of str, or None
     penalty : float, default=1.0
@@ -51,6 +54,8 @@ class LocalScores(ScoredFamilies):
     criterion : Criterion
     penalty : float
     max_parents, n_jobs : int or None
+    sample : Sample
+        The rows and their weights.
     feature_names_in_ : ndarray of shape (m,) of str
         Only if the columns have names.
     scorer : FamilyScorer
@@ -70,7 +75,7 @@ class LocalScores(ScoredFamilies):
 
     def __init__(
         self,
-        rows: npt.NDArray[np.float64],
+        sample: Sample,
         criterion: Criterion,
         feature_names: npt.NDArray[np.object_] | None = None,
         *,
@@ -78,25 +83,48 @@ class LocalScores(ScoredFamilies):
         max_parents: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self._rows = rows.view()
-        self._rows.setflags(write=False)
+        self.sample = sample
         self.criterion = criterion
         self.penalty = penalty
         self.max_parents = max_parents
         self.n_jobs = n_jobs
         if feature_names is not None:
             self.feature_names_in_ = feature_names
-        self.scorer = FamilyScorer(
-            self._rows, self.columns, criterion, penalty, max_parents, n_jobs
-        )
+        determinants = SubsetDeterminants(sample, self.columns, criterion, max_parents, n_jobs)
+        self.scorer = FamilyScorer(determinants, penalty)
+
+    def with_penalty(self, penalty: float) -> Self:
+        """Return the local scores with another penalty; the log-determinants are shared.
+
+        Parameters
+        ----------
+        penalty : float
+            Multiplies the complexity term of an information criterion; not negative.
+
+        Returns
+        -------
+        scores : LocalScores
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import LocalScoreTransformer
+        >>> wine = load_wine(as_frame=True).data
+        >>> scores = LocalScoreTransformer().fit_transform(wine)
+        >>> [len(scores.with_penalty(p).best_parents("hue")) for p in (1, 4, 16)]
+        [4, 3, 0]
+        """
+        other = copy(self)
+        other.penalty = penalty
+        other.scorer = self.scorer.with_penalty(penalty)
+        return other
 
     # The table
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of rows and of columns."""
-        n, m = self._rows.shape
-        return n, m
+        return self.sample.shape
 
     @property
     def columns(self) -> list[str | int]:
@@ -107,24 +135,53 @@ class LocalScores(ScoredFamilies):
     @property
     def dtype(self) -> np.dtype[np.float64]:
         """The rows' dtype, float64."""
-        return self._rows.dtype
+        return np.dtype(np.float64)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self.shape[0]
 
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
-        return np.array(self._rows, dtype=dtype, copy=copy)
+        return np.array(self.sample.rows, dtype=dtype, copy=copy)
 
     def __getitem__(self, rows: Any) -> Self | npt.NDArray[np.float64]:
         """Return the LocalScores of several rows; one row or a choice of columns as an array."""
-        chosen = self._rows[rows]
+        chosen = self.sample.rows[rows]
         if chosen.ndim != 2 or isinstance(rows, tuple):
             return chosen
+        return self._of(self.sample[rows])
+
+    def with_sample_weight(self, sample_weight: npt.NDArray[np.float64]) -> Self:
+        """Return the local scores of the rows with weights, which count as repeats of them.
+
+        Parameters
+        ----------
+        sample_weight : ndarray of shape (n,), float64
+            Finite and not negative.
+
+        Raises
+        ------
+        ValueError
+            If the rows have other weights already.
+        TypeError
+            If the rows were not kept.
+        """
+        present = self.sample.weight
+        if present is None:
+            return self._of(Sample(self.sample.rows, sample_weight))
+        if not np.array_equal(present, sample_weight):
+            raise ValueError(
+                "The LocalScores were made with another sample_weight than is given now. Give it "
+                "in one place only."
+            )
+        return self
+
+    def _of(self, sample: Sample) -> Self:
+        """Return the local scores of other rows."""
         names = getattr(self, "feature_names_in_", None)
         return type(self)(
-            chosen,
+            sample,
             self.criterion,
             names,
             penalty=self.penalty,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,9 @@ import numpy.typing as npt
 from skbn._regressions._qr import solve_triangular, triangular_factor
 from skbn._scores._criterion import Prior
 from skbn._scores._independence import IndependenceCheck
+from skbn._scores._row_summary import RowSummary
 
-__all__ = ["SCORE_ACCURACY", "Regression", "SampleStatistics", "column_means", "sample_statistics"]
+__all__ = ["SCORE_ACCURACY", "Regression", "SampleStatistics", "sample_statistics"]
 
 _EPS = np.finfo(np.float64).eps
 # How far a score may be from the exact one, in nats; else the columns are refused.
@@ -44,7 +45,8 @@ class SampleStatistics:
 
     Parameters
     ----------
-    n_samples : int
+    n_samples : int or float
+        Number of rows, or the sum of their weights.
     mean : ndarray of shape (m,)
     scale : ndarray of shape (m,)
         The Euclidean norm of each centred column.
@@ -57,7 +59,7 @@ class SampleStatistics:
         regression are checked when it is asked for.
     """
 
-    n_samples: int
+    n_samples: float
     mean: npt.NDArray[np.float64]
     scale: npt.NDArray[np.float64]
     factor: npt.NDArray[np.float64]
@@ -96,26 +98,20 @@ class SampleStatistics:
         return factor
 
 
-def column_means(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the means of a table's columns, whose sums may be too large for a number."""
-    _, exponent = np.frexp(np.abs(rows).max(axis=0))
-    return np.ldexp(np.ldexp(rows, -exponent).mean(axis=0), exponent)
-
-
 def sample_statistics(
-    rows: npt.NDArray[np.float64],
-    names: Sequence[str | int],
+    summary: RowSummary,
+    names: Sequence[Any],
     *,
     prior: Prior | None = None,
     largest_family: int | None = None,
     weight: float | None = None,
 ) -> SampleStatistics:
-    """Compute the statistics of a table, if its columns determine all regressions.
+    """Compute the statistics of some rows, if their columns determine all regressions.
 
     Parameters
     ----------
-    rows : ndarray of shape (n, m), float64
-        Finite. Not modified.
+    summary : RowSummary
+        Of the rows.
     names : sequence of m str or int
         What to call the columns in errors.
     prior : Prior, optional
@@ -134,42 +130,34 @@ def sample_statistics(
         nearly that a score may be off by more than `SCORE_ACCURACY`. Each leaves
         some family's likelihood unbounded or unknown.
     """
-    n, m = rows.shape
+    n, m = summary.n_samples, summary.n_columns
     largest_family = m if largest_family is None else min(largest_family, m)
-    if prior is None and n <= largest_family:
-        raise _too_few_rows(n, m, largest_family)
-    # Powers of two change no digit, and keep sums and squares from overflowing.
-    largest = np.abs(rows).max(axis=0)
+    if prior is None and min(n, summary.n_rows) <= largest_family:
+        raise _too_few_rows(summary, largest_family)
+    triangle = summary.factor
     if prior is not None:
-        largest = np.maximum(largest, np.abs(prior.rows).max(axis=0))
-    _, exponent = np.frexp(largest)
-    centred = np.ldexp(rows, -exponent)
-    mean = centred.mean(axis=0)
-    centred -= mean
-    # The rounding error of a large mean is itself the mean of what remains.
-    correction = centred.mean(axis=0)
-    centred -= correction
-    if prior is not None:
-        centred = np.vstack([centred, np.ldexp(prior.rows, -exponent)])
-    norm = np.linalg.norm(centred, axis=0)
+        largest = np.abs(prior.rows).max(axis=0, initial=0.0)
+        summary = summary.in_units(np.maximum(summary.exponent, np.frexp(largest)[1]))
+        prior_rows = np.ldexp(prior.rows, -summary.exponent)
+        triangle = triangular_factor(np.vstack([summary.factor, prior_rows]))
+    factor = np.zeros((m, m))
+    factor[: len(triangle)] = triangle
+    norm = np.linalg.norm(factor, axis=0)
     magnification = np.zeros(m)
     if prior is None:
         # How much larger a column's entries are than their spread: by so much more than
         # eps do its entries' rounding errors count, relative to its spread.
         with np.errstate(divide="ignore", invalid="ignore"):
-            magnification = np.sqrt(n) * np.ldexp(largest, -exponent) / norm
-        _refuse_constants(rows, norm, magnification, names)
-    scale = np.ldexp(norm, exponent)
+            magnification = np.sqrt(n) * np.ldexp(summary.largest, -summary.exponent) / norm
+        _refuse_constants(summary, norm, magnification, names)
+    scale = np.ldexp(norm, summary.exponent)
     for j in range(m):
         if not _SMALLEST_SCALE <= scale[j] <= _LARGEST_SCALE:
             raise ValueError(
-                f"Column {names[j]!r} has values up to {largest[j]:g} in magnitude, and the square "
-                "of its spread is out of float64's range. Measure it in other units."
+                f"Column {names[j]!r} has values up to {summary.largest[j]:g} in magnitude, and "
+                "the square of its spread is out of float64's range. Measure it in other units."
             )
-    centred /= norm
-    factor = np.zeros((m, m))
-    triangle = triangular_factor(centred)
-    factor[: len(triangle)] = triangle
+    factor /= norm
     # Of the data, twice the rounding of each entry. Of the factor, what reflections and
     # rotations add to columns of unit norm, about eps * sqrt(m); a residual r that is off by
     # so much changes the score by the weight / r times it.
@@ -183,18 +171,25 @@ def sample_statistics(
         if largest_family == m:
             raise
         is_checked = False  # columns that no regression brings together may depend
-    mean = np.ldexp(mean + correction, exponent) if prior is None else prior.mean
+    mean = summary.column_means if prior is None else prior.mean
     return SampleStatistics(n, mean, scale, factor, independence, is_checked)
 
 
-def _too_few_rows(n: int, m: int, largest_family: int) -> ValueError:
-    most = n - 2
-    fewer = f", set max_parents to {most} or less" if most >= 0 else ""
+def _too_few_rows(summary: RowSummary, largest_family: int) -> ValueError:
+    m, n = summary.n_columns, summary.n_rows
     families = (
         f"{m} columns: with no more rows than columns"
         if largest_family == m
         else f"children with up to {largest_family - 1} parents: with so few rows"
     )
+    if n > largest_family:
+        return ValueError(
+            f"The sample weights of X's {n} rows add up to {summary.n_samples:g} rows for "
+            f"{families} a score means nothing, as a weight says how often its row counts. "
+            f"Multiply them, to a sum of n_samples = {n} if they are to be relative."
+        )
+    most = n - 2
+    fewer = f", set max_parents to {most} or less" if most >= 0 else ""
     return ValueError(
         f"X has n_samples = {n} rows for {families} some "
         "regressions leave no residual, and the likelihood is unbounded. Give more rows or "
@@ -203,14 +198,15 @@ def _too_few_rows(n: int, m: int, largest_family: int) -> ValueError:
 
 
 def _refuse_constants(
-    rows: npt.NDArray[np.float64],
+    summary: RowSummary,
     norm: npt.NDArray[np.float64],
     magnification: npt.NDArray[np.float64],
-    names: Sequence[str | int],
+    names: Sequence[Any],
 ) -> None:
+    is_constant = summary.minimum == summary.maximum
     for j, name in enumerate(names):
-        if norm[j] == 0 or 4 * _EPS * magnification[j] > 1 or np.ptp(rows[:, j]) == 0:
+        if norm[j] == 0 or 4 * _EPS * magnification[j] > 1 or is_constant[j]:
             raise ValueError(
                 f"Column {name!r} has zero variance: all its values equal "
-                f"{rows[0, j]:g} up to rounding. Leave it out."
+                f"{summary.minimum[j]:g} up to rounding. Leave it out."
             )

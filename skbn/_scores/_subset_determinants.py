@@ -1,0 +1,108 @@
+"""SubsetDeterminants: a sample's regressions, as the log-determinants of its columns' subsets."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._memory import require_memory
+from skbn._parallel import one_blas_thread
+from skbn._progress import Progress
+from skbn._scores._criterion import Criterion, criterion_tables, is_scale_free, prior_of
+from skbn._scores._families import AllFamilies, Families, SmallFamilies
+from skbn._scores._sample import Sample
+from skbn._scores._statistics import SampleStatistics, sample_statistics
+
+__all__ = ["SubsetDeterminants"]
+
+_BYTES = 8  # of a float64
+
+
+class SubsetDeterminants:
+    """What scores of all penalties have in common; what it has computed, it keeps.
+
+    Parameters
+    ----------
+    sample : Sample
+    names : list of str or int
+        What to call the columns in errors.
+    criterion : Criterion
+    max_parents : int or None
+    n_jobs : int or None
+
+    Attributes
+    ----------
+    families : AllFamilies or SmallFamilies
+        How the families are numbered, and in what order the log-determinants are.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        names: list[str | int],
+        criterion: Criterion,
+        max_parents: int | None,
+        n_jobs: int | None,
+    ) -> None:
+        m = sample.shape[1]
+        self.families: Families = (
+            AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
+        )
+        self.criterion = criterion
+        self._sample = sample
+        self._names = names
+        self._n_jobs = n_jobs
+        self._log_determinants: npt.NDArray[np.float64] | None = None
+
+    @cached_property
+    def statistics(self) -> SampleStatistics:
+        """What the regressions depend on: number of rows, means, triangular factor."""
+        summary = self._sample.summary
+        prior = prior_of(self.criterion, summary.n_samples, summary.column_means)
+        with one_blas_thread():
+            return sample_statistics(
+                summary,
+                self._names,
+                prior=prior,
+                largest_family=self.families.max_parents + 1,
+                weight=float(2 * np.abs(self.tables(1.0)[1:]).max()),
+            )
+
+    def tables(self, penalty: float) -> npt.NDArray[np.float64]:
+        """Return the criterion's tables over the number of parents, shape (3, m)."""
+        n, m = self._sample.summary.n_samples, self.families.m
+        return criterion_tables(self.criterion, penalty, n, m, self.families.max_parents)
+
+    @cached_property
+    def offsets(self) -> npt.NDArray[np.float64] | None:
+        """What each column's unit adds to the log-determinants, shape (m,); None for nothing."""
+        return None if is_scale_free(self.tables(1.0)) else 2 * np.log(self.statistics.scale)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the log-determinants take already."""
+        return 0 if self._log_determinants is None else self._log_determinants.nbytes
+
+    def values(self, progress: Progress | None = None) -> npt.NDArray[np.float64]:
+        """Return what the families need, and advance the progress by ``families.work``."""
+        families = self.families
+        if self._log_determinants is None:
+            statistics, offsets = self.statistics, self.offsets
+            require_memory(
+                _BYTES * families.n_subsets,
+                f"The table of {families.n_subsets:,} log-determinants",
+                "leave out columns, or set max_parents to fewer",
+            )
+            log_det = families.log_determinants(statistics.factor, offsets, self._n_jobs, progress)
+            if not statistics.is_checked:
+                # Were a combination of k columns too nearly 0, one of them would leave no
+                # more than k times the largest rounding on the others.
+                threshold = (families.max_parents + 1) * statistics.independence.rounding.max()
+                for columns in families.suspects(log_det, offsets, threshold):
+                    statistics.check(columns)
+            self._log_determinants = log_det
+        elif progress is not None:
+            progress.advance(families.work)
+        return self._log_determinants
