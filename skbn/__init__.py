@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skbn._learner import GaussianBNLearner
+    from skbn._learner_cv import GaussianBNLearnerCV
     from skbn._networks._display import NetworkDisplay
     from skbn._networks._network import GaussianBayesianNetwork
     from skbn._regressions._givens import givens_column_swap
@@ -22,6 +23,7 @@ __all__ = [
     "BGe",
     "Criterion",
     "GaussianBNLearner",
+    "GaussianBNLearnerCV",
     "GaussianBayesianNetwork",
     "InformationCriterion",
     "LocalScoreTransformer",
@@ -46,6 +48,7 @@ _MODULES = {
     "BIC": "skbn._scores._criteria",
     "AIC": "skbn._scores._criteria",
     "GaussianBNLearner": "skbn._learner",
+    "GaussianBNLearnerCV": "skbn._learner_cv",
     "GaussianBayesianNetwork": "skbn._networks._network",
     "LocalScoreTransformer": "skbn._transformer",
     "LocalScores": "skbn._scores._local_scores",

@@ -3,44 +3,26 @@
 from __future__ import annotations
 
 import traceback
-from numbers import Real
 from typing import Any, ClassVar, Self
 
-import networkx as nx
-import numpy as np
-import numpy.typing as npt
-from sklearn.base import BaseEstimator, DensityMixin, _fit_context
-from sklearn.callback import CallbackContext, CallbackSupportMixin, with_callbacks
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import _fit_context
+from sklearn.callback import CallbackContext, with_callbacks
 
-from skbn._constraints import Constraints, read_constraints
-from skbn._memory import available_memory
-from skbn._networks._equivalence import canonical_member
-from skbn._networks._network import GaussianBayesianNetwork
-from skbn._networks._parameters import estimate_parameters
-from skbn._optimum import MemoryLimit, Optimum, best_network, plan_groups, work_of
-from skbn._parallel import one_blas_thread
-from skbn._progress import Progress, callback_listener, printing_listener
-from skbn._scores._criteria import as_criterion
-from skbn._scores._criterion import Criterion, is_score_equivalent
+from skbn._found_network import FoundNetwork, found_network
+from skbn._network_learner import NetworkLearner
+from skbn._optimum import best_networks, plan_groups, work_of
+from skbn._progress import Progress, listeners_of
+from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
+from skbn._scores._row_summary import RowSummary
 from skbn._scores._sample import Sample
-from skbn._scores._statistics import SCORE_ACCURACY
-from skbn._subsets import members_of
-from skbn._validation import (
-    PARAMETER_CONSTRAINTS,
-    check_columns,
-    check_settings,
-    most_parents,
-    read_rows,
-)
+from skbn._validation import PARAMETER_CONSTRAINTS, add_rows, check_settings
 
 __all__ = ["GaussianBNLearner"]
 
 
-class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
+class GaussianBNLearner(NetworkLearner):
     """Find the Gaussian Bayesian network of the highest score, among all there are.
 
     Each column is a linear function of its parents plus Gaussian noise. The search
@@ -132,14 +114,8 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **PARAMETER_CONSTRAINTS,
-        "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
+        **NetworkLearner._parameter_constraints,
         "penalty": [*PARAMETER_CONSTRAINTS["penalty"], None],
-        "required_edges": "no_validation",
-        "forbidden_edges": "no_validation",
-        "tiers": "no_validation",
-        "max_memory": [Interval(Real, 0, None, closed="neither"), None],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -167,7 +143,7 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the best network and estimate its parameters.
 
         Parameters
@@ -177,6 +153,9 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
             ``max_parents=K`` at least K + 2 rows, with `BGe` any number. Or
             ParentSetScores, which have no rows.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, not negative: 2 as if it came twice, 0 as if it did
+            not come. The sum takes the place of the number of rows.
 
         Returns
         -------
@@ -189,200 +168,97 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
             on others, as the likelihood is unbounded then (with `BGe` it is not); if no
             network satisfies the constraints; if the search needs more memory than there
             is or than `max_memory`; if a parameter is not one of those above, or differs
-            from that of the LocalScores.
+            from that of the LocalScores; if the weights are not those of the rows.
         RuntimeError
             If a callback asks to stop before the search is finished.
         """
         self._forget()  # a search that fails leaves nothing of an earlier one
         context = self._init_callback_context(max_subtasks=100)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        scores = self._scores(X)
-        constraints = read_constraints(
-            scores.columns,
-            max_parents=most_parents(self, scores),
-            required_edges=self.required_edges,
-            forbidden_edges=self.forbidden_edges,
-            tiers=self.tiers,
-        )
+        scores = self._read_scores(X, sample_weight, self._table_penalty)
+        if isinstance(X, LocalScores | ParentSetScores):
+            check_settings(X, criterion=self.criterion, penalty=self.penalty)
         try:
-            optimum = self._search(scores, constraints, context)
+            self._found = self._search(scores, context)
+            # Scores have settings of their own, which rows of `partial_fit` have not.
+            if isinstance(scores, LocalScores) and scores is not X:
+                self._summary = scores.sample.summary
         except BaseException as error:
             # A traceback that outlives the error would hold on to the search's tables.
             traceback.clear_frames(error.__traceback__)
             del scores
             raise
-        with one_blas_thread():
-            network = _network(scores, constraints, optimum.parents)
-            network_score = scores.network_score(network.dag)
-        _check_agreement(network_score, optimum.score)
-
-        self.criterion_ = getattr(scores, "criterion", None)
-        self.network_ = network
-        self.dag_ = network.dag
-        self.network_score_ = network_score
         context.call_on_fit_task_end(estimator=self, X=X, y=y)
         return self
 
-    def predict(self, X: Any = None) -> nx.DiGraph:
-        """Return the network.
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take more rows; the search begins when its result is first asked for.
+
+        Of the rows only their number, means and triangular factor are kept, so that there
+        may be more of them than the memory holds. The result is that of one table of all
+        rows, up to rounding. Rows come in addition to those of an earlier `fit` of a table.
 
         Parameters
         ----------
-        X : array-like, data frame or LocalScores, optional
-            Its columns must be those of `fit`; it is not used otherwise.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Finite numbers; at least 2 columns, and one row.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
 
         Returns
         -------
-        dag : networkx.DiGraph
-            A copy of `dag_`.
+        self : GaussianBNLearner
 
         Raises
         ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
         ValueError, TypeError
-            If X is not a table of these columns.
+            If X is not such a table, its columns are not those of the rows before, or an
+            earlier `fit` was given scores. The rows before are kept then. What `fit` raises
+            of all rows together is raised where the result is asked for.
 
         Examples
         --------
+        >>> import numpy as np
         >>> from skbn import GaussianBNLearner
-        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
-        >>> list(learner.predict().edges)
-        [(0, 1)]
+        >>> rng = np.random.default_rng(0)
+        >>> learner = GaussianBNLearner()
+        >>> for _ in range(10):
+        ...     cause = rng.normal(size=1000)
+        ...     _ = learner.partial_fit(np.c_[cause, 2 * cause + rng.normal(size=1000)])
+        >>> round(learner.dag_.edges[0, 1]["weight"], 1)
+        2.0
         """
-        check_is_fitted(self)
-        if isinstance(X, ParentSetScores):
-            check_columns(self, X, reset=False)
-        elif X is not None:
-            self._rows(X)
-        return self.dag_.copy()
+        self._summary = add_rows(self, X, sample_weight)
+        self._found = None
+        return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> nx.DiGraph:
-        """Find the best network and return it.
+    _summary: RowSummary
 
-        Parameters and errors are those of `fit`.
+    @property
+    def _table_penalty(self) -> float:
+        return 1.0 if self.penalty is None else float(self.penalty)
 
-        Returns
-        -------
-        dag : networkx.DiGraph
-            A copy of `dag_`.
-        """
-        return self.fit(X).predict()
-
-    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the log-likelihood of each row under the fitted network.
-
-        Parameters
-        ----------
-        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
-            The columns of `fit`.
-
-        Returns
-        -------
-        log_likelihood : ndarray of shape (n_samples,), float64, nats
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError, TypeError
-            If X is not a table of these columns.
-        """
-        check_is_fitted(self)
-        return self.network_.logpdf(self._rows(X))
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-likelihood of a row under the fitted network, in nats.
-
-        Larger is better, so that a grid search picks what predicts held-out rows best.
-        Parameters and errors are those of `score_samples`.
-
-        Returns
-        -------
-        score : float
-
-        Examples
-        --------
-        >>> from skbn import GaussianBNLearner
-        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
-        >>> round(learner.score([[1, 2], [2, 4]]), 6)
-        -1.661306
-        """
-        return float(self.score_samples(X).mean())
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "dag_")
-
-    def _forget(self) -> None:
-        for attribute in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, attribute)
+    def _find(self) -> FoundNetwork:
+        """Search for the best network of the rows that came in chunks."""
+        self._validate_params()
+        sample = Sample.of_summary(self._summary)
+        try:
+            return self._search(self._scores_of(sample, self._table_penalty))
+        except BaseException as error:
+            traceback.clear_frames(error.__traceback__)
+            raise
 
     def _search(
-        self,
-        scores: LocalScores | ParentSetScores,
-        constraints: Constraints,
-        context: CallbackContext,
-    ) -> Optimum:
-        allowed = None if self.max_memory is None else int(self.max_memory)
-        memory = MemoryLimit(available_memory(), allowed)
-        searches = plan_groups(scores, constraints, memory)
-        listeners = []
+        self, scores: LocalScores | ParentSetScores, context: CallbackContext | None = None
+    ) -> FoundNetwork:
+        constraints = self._constraints(scores)
+        searches = plan_groups(scores, constraints, self._memory())
         if self.verbose:
             largest = max((search.plan for search in searches), key=lambda plan: plan.n_bytes)
             several = f"{len(searches)} searches, the largest: " if len(searches) > 1 else ""
             print(f"[{type(self).__name__}] {several}{largest}", flush=True)
-            listeners.append(printing_listener(type(self).__name__))
-        if getattr(self, "_skl_callbacks", None):
-            listeners.append(callback_listener(self, context))
-        progress = Progress(work_of(scores, searches), tuple(listeners))
-        return best_network(scores, constraints, searches, self.n_jobs, progress)
-
-    def _rows(self, X: Any) -> npt.NDArray[np.float64]:
-        if isinstance(X, LocalScores):
-            check_columns(self, X, reset=False)
-            return np.asarray(X)
-        if isinstance(X, ParentSetScores):
-            raise TypeError("ParentSetScores have no rows; give a table.")
-        return read_rows(self, X, reset=False)
-
-    def _scores(self, X: Any) -> LocalScores | ParentSetScores:
-        if isinstance(X, LocalScores | ParentSetScores):
-            check_columns(self, X, reset=True)
-            check_settings(self, X)
-            return X
-        rows = read_rows(self, X, reset=True, min_samples=2)
-        return LocalScores(
-            Sample(rows),
-            as_criterion("bic" if self.criterion is None else self.criterion),
-            getattr(self, "feature_names_in_", None),
-            penalty=1.0 if self.penalty is None else float(self.penalty),
-            max_parents=self.max_parents,
-            n_jobs=self.n_jobs,
-        )
-
-
-def _network(
-    scores: LocalScores | ParentSetScores, constraints: Constraints, parents: list[int]
-) -> GaussianBayesianNetwork:
-    """Return the network, with parameters if there are rows to estimate them from."""
-    columns = scores.columns
-    if isinstance(scores, ParentSetScores):
-        dag = nx.DiGraph()
-        dag.add_nodes_from(columns)
-        for child, mask in enumerate(parents):
-            dag.add_edges_from((columns[p], columns[child]) for p in members_of(mask))
-        return GaussianBayesianNetwork(dag)
-    if constraints.is_free and is_score_equivalent(scores.scorer.tables):
-        parents = canonical_member(parents)
-    scorer = scores.scorer
-    parameters = estimate_parameters(scorer.statistics, parents, columns, scorer.noise_divisors)
-    return GaussianBayesianNetwork._from_estimates(columns, parents, parameters)
-
-
-def _check_agreement(own: float, searched: float) -> None:
-    """Hold the network's score, from its own regressions, against what the search found."""
-    if not np.isfinite(own) or not abs(own - searched) <= SCORE_ACCURACY + 1e-10 * abs(searched):
-        raise RuntimeError(
-            f"the best network's score is {searched!r} from the search and {own!r} from its own "
-            "regressions; this is a defect of the search, please report it"
-        )
+        progress = Progress(work_of([scores], searches), listeners_of(self, context))
+        (optimum,) = best_networks([scores], constraints, searches, self.n_jobs, progress)
+        return found_network(scores, constraints, optimum)

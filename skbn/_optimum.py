@@ -9,8 +9,9 @@ lists.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,7 @@ from skbn._search._plan import SearchPlan, plan_search
 from skbn._small_subsets import SmallSubsets
 from skbn._subsets import mask_of, members_of
 
-__all__ = ["GroupSearch", "MemoryLimit", "Optimum", "best_network", "plan_groups", "work_of"]
+__all__ = ["GroupSearch", "MemoryLimit", "Optimum", "best_networks", "plan_groups", "work_of"]
 
 # A search through all families has at least so many columns, or all there are: with fewer
 # in a block its parts, the subsets of the others, would take longer to begin than to do.
@@ -39,6 +40,8 @@ _FEWEST_COLUMNS = 6
 # To score a family of k columns and to compare it with its subsets takes about so many
 # times k**2 as long as a local score of a search through all families.
 _WORK_OF_LISTING = 6
+
+Scores = LocalScores | ParentSetScores
 
 
 class Optimum(NamedTuple):
@@ -87,6 +90,11 @@ class MemoryLimit(NamedTuple):
     available: int
     allowed: int | None
 
+    def share(self, n: int) -> Self:
+        """Return the limit of each of n searches at a time."""
+        allowed = None if self.allowed is None else self.allowed // n
+        return type(self)(self.available // n, allowed)
+
     def beside(self, n_bytes: int) -> tuple[int, str]:
         """Return the bytes for a search of whose tables so many are in memory, and why."""
         if self.allowed is not None and self.allowed < self.available + n_bytes:
@@ -94,9 +102,7 @@ class MemoryLimit(NamedTuple):
         return self.available + n_bytes, "are available"
 
 
-def plan_groups(
-    scores: LocalScores | ParentSetScores, constraints: Constraints, memory: MemoryLimit
-) -> list[GroupSearch]:
+def plan_groups(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> list[GroupSearch]:
     """Plan the search of each group.
 
     Parameters
@@ -114,7 +120,7 @@ def plan_groups(
 
 
 def _plan_group(
-    scores: LocalScores | ParentSetScores,
+    scores: Scores,
     constraints: Constraints,
     group: Group,
     memory: MemoryLimit,
@@ -136,7 +142,7 @@ def _plan_group(
         work = _WORK_OF_LISTING * (constraints.max_parents + 1) ** 2 * n_families
         with suppress(ValueError):  # it does not fit
             search = _plan_all(group, memory.beside(0))
-            if _group_work(search) < work:
+            if _determinants_work(search) + search.plan.work < work:
                 return search
     return _plan_listed(group, scorer.families.n_subsets, listed_memory)
 
@@ -156,11 +162,12 @@ def _plan_all(group: Group, memory: tuple[int, str]) -> GroupSearch:
     return GroupSearch(columns, others, False, plan)
 
 
-def work_of(scores: LocalScores | ParentSetScores, searches: list[GroupSearch]) -> int:
+def work_of(path: Sequence[Scores], searches: list[GroupSearch]) -> int:
     """Return about how long the searches take, in units of one local score of a search."""
-    work = sum(_group_work(search) for search in searches)
-    if isinstance(scores, LocalScores) and _needs_small_families(scores, searches):
-        work += scores.scorer.families.work
+    work = sum(_determinants_work(search) + len(path) * search.plan.work for search in searches)
+    first = path[0]
+    if isinstance(first, LocalScores) and _needs_small_families(first, searches):
+        work += first.scorer.families.work
     return work
 
 
@@ -171,27 +178,29 @@ def _needs_small_families(scores: LocalScores, searches: list[GroupSearch]) -> b
     )
 
 
-def _group_work(search: GroupSearch) -> int:
+def _determinants_work(search: GroupSearch) -> int:
+    """Return the work of the log-determinants that a search makes for itself."""
     if search.is_listed:
-        return search.plan.work
-    return search.plan.work + log_determinants_work(len(search.columns) + len(search.others))
+        return 0
+    return log_determinants_work(len(search.columns) + len(search.others))
 
 
-def best_network(
-    scores: LocalScores | ParentSetScores,
+def best_networks(
+    path: Sequence[Scores],
     constraints: Constraints,
     searches: list[GroupSearch],
     n_jobs: int | None,
     progress: Progress,
-) -> Optimum:
-    """Return the best network.
+) -> list[Optimum]:
+    """Return the best network of each of some scores.
 
     Parameters
     ----------
-    scores : LocalScores or ParentSetScores
+    path : sequence of LocalScores, or of one ParentSetScores
+        Those of one table with several penalties, which share their log-determinants.
     constraints : Constraints
     searches : list of GroupSearch
-        Those that were planned for them.
+        Those that were planned for one of them.
     n_jobs : int or None
         Number of threads, by joblib's rules. It does not change a bit of the result.
     progress : Progress
@@ -203,29 +212,48 @@ def best_network(
         If all networks that satisfy the constraints have a score of -inf, or families
         that are not listed.
     """
-    if isinstance(scores, LocalScores) and _needs_small_families(scores, searches):
-        scores.scorer.log_determinants(progress)
-    parents = [0] * len(constraints.allowed)
-    total = 0.0
+    first = path[0]
+    if isinstance(first, LocalScores) and _needs_small_families(first, searches):
+        first.scorer.log_determinants(progress)
+    parents = [[0] * len(constraints.allowed) for _ in path]
+    totals = [0.0] * len(path)
     for search in searches:
+        for i, optimum in enumerate(_optima(path, constraints, search, n_jobs, progress)):
+            if optimum.score == -np.inf:
+                names = [first.columns[x] for x in search.group]
+                raise ValueError(
+                    f"No acyclic network of the columns {names} has a finite score: the "
+                    "constraints, the criterion or the lack of listed families rule all out. "
+                    "Relax these."
+                )
+            for x, mask in zip(search.group, optimum.parents, strict=True):
+                parents[i][x] = mask
+            totals[i] += optimum.score
+    return [Optimum(*each) for each in zip(parents, totals, strict=True)]
+
+
+def _optima(
+    path: Sequence[Scores],
+    constraints: Constraints,
+    search: GroupSearch,
+    n_jobs: int | None,
+    progress: Progress,
+) -> Iterator[Optimum]:
+    """Yield the best parents of a group's columns, for each scores of a path."""
+    log_det = None
+    for scores in path:
         if isinstance(scores, ParentSetScores) or search.is_listed:
-            optimum = _best_of_listed(scores, constraints, search, n_jobs, progress)
-        else:
-            optimum = _best_of_all(scores.scorer, constraints, search, n_jobs, progress)
-        if optimum.score == -np.inf:
-            names = [scores.columns[x] for x in search.group]
-            raise ValueError(
-                f"No acyclic network of the columns {names} has a finite score: the constraints, "
-                "the criterion or the lack of listed families rule all out. Relax these."
-            )
-        for x, mask in zip(search.group, optimum.parents, strict=True):
-            parents[x] = mask
-        total += optimum.score
-    return Optimum(parents, total)
+            yield _best_of_listed(scores, constraints, search, n_jobs, progress)
+            continue
+        if log_det is None:
+            columns = search.columns + search.others
+            log_det = _log_determinants_of(scores.scorer, columns, n_jobs, progress)
+        yield _best_of_all(scores.scorer, log_det, constraints, search, n_jobs, progress)
 
 
 def _best_of_all(
     scorer: FamilyScorer,
+    log_det: npt.NDArray[np.float64],
     constraints: Constraints,
     search: GroupSearch,
     n_jobs: int | None,
@@ -239,7 +267,6 @@ def _best_of_all(
         of_group = (mask_of(position[x] for x in members_of(masks[x])) for x in search.group)
         return [*of_group, *[0] * search.plan.n_roots]
 
-    log_det = _log_determinants_of(scorer, columns, n_jobs, progress)
     tables = scorer.tables[:, : len(columns)].copy()
     tables[0, constraints.max_parents + 1 :] = -np.inf
     families = DenseFamilies(
@@ -270,7 +297,7 @@ def _log_determinants_of(
 
 
 def _best_of_listed(
-    scores: LocalScores | ParentSetScores,
+    scores: Scores,
     constraints: Constraints,
     search: GroupSearch,
     n_jobs: int | None,
@@ -290,7 +317,7 @@ def _best_of_listed(
     return Optimum(*exact_search(families, search.plan, n_jobs, progress))
 
 
-def _listed(scores: LocalScores | ParentSetScores, constraints: Constraints, child: int) -> Listed:
+def _listed(scores: Scores, constraints: Constraints, child: int) -> Listed:
     """Return the families of a child that may be part of the best network."""
     required = members_of(constraints.required[child])
     candidates = members_of(constraints.allowed[child] & ~constraints.required[child])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from threading import Lock
 
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackContext
 
-__all__ = ["Progress", "callback_listener", "printing_listener"]
+__all__ = ["Progress", "listeners_of"]
 
 Listener = Callable[[int, float], None]
 _SECONDS_BETWEEN_LINES = 2.0
@@ -32,16 +33,49 @@ class Progress:
         self._done = 0.0
         self._percent = 0
         self._start = time.perf_counter()
+        self._lock = Lock()
+        self._is_stopped = False
 
     def advance(self, work: float) -> None:
-        """Add work that is done."""
-        self._done += work
-        percent = min(100, int(100 * self._done / self._work + 1e-9))
-        if percent > self._percent:
-            self._percent = percent
-            elapsed = time.perf_counter() - self._start
-            for listener in self._listeners:
-                listener(percent, elapsed * (100 / percent - 1))
+        """Add work that is done, in any thread.
+
+        Raises
+        ------
+        RuntimeError
+            After `stop`.
+        """
+        with self._lock:
+            if self._is_stopped:
+                raise RuntimeError("The computation was stopped.")
+            self._done += work
+            percent = min(100, int(100 * self._done / self._work + 1e-9))
+            if percent > self._percent:
+                self._percent = percent
+                elapsed = time.perf_counter() - self._start
+                for listener in self._listeners:
+                    listener(percent, elapsed * (100 / percent - 1))
+
+    def stop(self) -> None:
+        """Let whoever advances next, in another thread, end there."""
+        self._is_stopped = True
+
+
+def listeners_of(estimator: BaseEstimator, context: CallbackContext | None) -> tuple[Listener, ...]:
+    """Return who hears of an estimator's progress: those who asked for it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With the parameter `verbose`.
+    context : CallbackContext or None
+        Of its callbacks, if it is within its `fit`.
+    """
+    listeners = []
+    if estimator.verbose:
+        listeners.append(printing_listener(type(estimator).__name__))
+    if context is not None and getattr(estimator, "_skl_callbacks", None):
+        listeners.append(callback_listener(estimator, context))
+    return tuple(listeners)
 
 
 def printing_listener(name: str) -> Listener:

@@ -7,11 +7,13 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._sample_weight import read_sample_weight
 from skbn._scores._criteria import as_criterion
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
+from skbn._scores._row_summary import RowSummary
 from skbn._scores._sample import Sample
-from skbn._validation import PARAMETER_CONSTRAINTS, read_rows
+from skbn._validation import PARAMETER_CONSTRAINTS, add_rows, read_rows
 
 __all__ = ["LocalScoreTransformer"]
 
@@ -58,6 +60,9 @@ class LocalScoreTransformer(
     ----------
     n_features_in_ : int
         Number of columns.
+    local_scores_ : LocalScores
+        Those of all rows that `fit` and `partial_fit` were given, made with the parameters
+        as they are when it is first asked for. The rows are not kept.
     feature_names_in_ : ndarray of shape (n_features_in_,) of str
         Only if `fit` was given a table whose columns all have strings for names.
 
@@ -101,7 +106,7 @@ class LocalScoreTransformer(
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Take note of the columns; there is nothing else to learn.
+        """Take note of the columns, and of what the scores of these rows follow from.
 
         Parameters
         ----------
@@ -119,10 +124,70 @@ class LocalScoreTransformer(
             If X is not such a table, naming the column and the value; if a
             parameter is not one of those above.
         """
-        read_rows(self, X, reset=True, min_samples=2)
+        self._forget()
+        sample = Sample(read_rows(self, X, reset=True, min_samples=2))
+        self._summary = sample.summary
         return self
 
-    def transform(self, X: Any) -> LocalScores:
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to those whose scores `local_scores_` holds.
+
+        Of the rows only their number, means and triangular factor are kept, so that there
+        may be more of them than the memory holds. The scores are those of one table of all
+        rows, up to rounding. Rows come in addition to those of an earlier `fit`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Finite numbers; at least 2 columns, and one row.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `transform`.
+
+        Returns
+        -------
+        self : LocalScoreTransformer
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X is not such a table, or its columns are not those of the rows before, which
+            are kept then.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skbn import GaussianBNLearner, LocalScoreTransformer
+        >>> rng = np.random.default_rng(0)
+        >>> transformer = LocalScoreTransformer()
+        >>> for _ in range(10):
+        ...     transformer = transformer.partial_fit(rng.normal(size=(1000, 5)))
+        >>> transformer.local_scores_
+        <LocalScores of 80 families, 10000 rows x 5 columns, criterion=BIC(), penalty=1>
+        >>> GaussianBNLearner().fit_predict(transformer.local_scores_).number_of_edges()
+        0
+        """
+        self._summary = add_rows(self, X, sample_weight)
+        self._local_scores = None
+        return self
+
+    @property
+    def local_scores_(self) -> LocalScores:
+        """The local scores of all rows that `fit` and `partial_fit` were given.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before the first rows.
+        """
+        check_is_fitted(self)
+        if self._local_scores is None:
+            self._validate_params()
+            self._local_scores = self._scores_of(Sample.of_summary(self._summary))
+        return self._local_scores
+
+    def transform(self, X: Any, sample_weight: Any = None) -> LocalScores:
         """Return the local scores of a table.
 
         They are those of the rows given here, whatever `fit` was given.
@@ -131,6 +196,9 @@ class LocalScoreTransformer(
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             The columns that `fit` was given. Not modified, and copied.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, not negative: 2 as if it came twice, 0 as if it did
+            not come. The sum takes the place of the number of rows.
 
         Returns
         -------
@@ -139,19 +207,51 @@ class LocalScoreTransformer(
         Raises
         ------
         ValueError, TypeError
-            If X is not such a table, naming the column and the value.
+            If X is not such a table, naming the column and the value; if the weights are
+            not those of the rows.
         """
         check_is_fitted(self)
         self._validate_params()
         rows = read_rows(self, X, reset=False)
+        return self._scores_of(Sample(rows, read_sample_weight(sample_weight, len(rows))))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalScores:
+        """Take note of the columns, and return the local scores of the table.
+
+        Parameters and errors are those of `fit` and `transform`; `local_scores_` are those
+        of the rows with their weights.
+
+        Returns
+        -------
+        scores : LocalScores
+        """
+        self._forget()
+        rows = read_rows(self, X, reset=True, min_samples=2)
+        scores = self._scores_of(Sample(rows, read_sample_weight(sample_weight, len(rows))))
+        self._summary = scores.sample.summary
+        return scores
+
+    def _scores_of(self, sample: Sample) -> LocalScores:
         return LocalScores(
-            Sample(rows),
+            sample,
             as_criterion(self.criterion),
             getattr(self, "feature_names_in_", None),
             penalty=float(self.penalty),
             max_parents=self.max_parents,
             n_jobs=self.n_jobs,
         )
+
+    _summary: RowSummary
+    _local_scores: LocalScores | None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_summary")
+
+    def _forget(self) -> None:
+        self._local_scores = None
+        if hasattr(self, "_summary"):
+            del self._summary
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Do nothing: LocalScores keep the columns' names whatever the output's container.

@@ -11,10 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from skbn._sample_weight import read_sample_weight
 from skbn._scores._criteria import CRITERIA, as_criterion, same_criterion
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
+from skbn._scores._row_summary import RowSummary
+from skbn._scores._sample import Sample
 from skbn._table_checks import (
     columns_of_other_types,
     reject_non_finite,
@@ -24,16 +27,20 @@ from skbn._table_checks import (
 )
 
 __all__ = [
+    "LARGEST_PENALTY",
     "PARAMETER_CONSTRAINTS",
+    "add_rows",
     "check_columns",
     "check_settings",
     "most_parents",
     "read_rows",
 ]
 
+LARGEST_PENALTY = 1e100
+
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "criterion": [StrOptions(set(CRITERIA)), Criterion],
-    "penalty": [Interval(Real, 0, 1e100, closed="left")],
+    "penalty": [Interval(Real, 0, LARGEST_PENALTY, closed="left")],
     "max_parents": [Interval(Integral, 0, None, closed="left"), None],
     "n_jobs": [
         Interval(Integral, 1, None, closed="left"),
@@ -123,7 +130,44 @@ def check_columns(
         )
 
 
-def check_settings(learner: BaseEstimator, scores: LocalScores | ParentSetScores) -> None:
+def add_rows(estimator: BaseEstimator, X: Any, sample_weight: Any) -> RowSummary:
+    """Return the summary of an estimator's rows and those of another chunk.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Has the rows before in ``_summary``, if there were any.
+    X : array-like or data frame of shape (n, m)
+    sample_weight : array-like of shape (n,), number or None
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `read_rows`, and if `fit` was given scores.
+    """
+    name = type(estimator).__name__
+    if isinstance(X, LocalScores | ParentSetScores):
+        raise TypeError(f"partial_fit of {name} takes tables, and X are {type(X).__name__}.")
+    before: RowSummary | None = getattr(estimator, "_summary", None)
+    if before is None and getattr(estimator, "_found", None) is not None:
+        raise ValueError(
+            f"This {name} was fitted to scores, to which no rows can be added; fit or partial_fit "
+            f"a table with another {name}."
+        )
+    rows = read_rows(estimator, X, reset=before is None)
+    weight = read_sample_weight(sample_weight, len(rows), allow_all_zero=before is not None)
+    if before is not None and weight is not None and not weight.any():
+        return before
+    summary = Sample(rows, weight).summary
+    return summary if before is None else before.merge(summary)
+
+
+def check_settings(
+    scores: LocalScores | ParentSetScores,
+    *,
+    criterion: str | Criterion | None,
+    penalty: float | None,
+) -> None:
     """Hold the criterion and the penalty that a learner asks for against those of scores.
 
     Raises
@@ -132,18 +176,18 @@ def check_settings(learner: BaseEstimator, scores: LocalScores | ParentSetScores
         If they were made with others.
     """
     made = getattr(scores, "criterion", None)
-    penalty = getattr(scores, "penalty", None)
-    same_penalty = learner.penalty in (None, penalty)
-    same = learner.criterion is None or (
-        made is not None and same_criterion(as_criterion(learner.criterion), made)
-    )
+    made_penalty = getattr(scores, "penalty", None)
+    same_penalty = penalty in (None, made_penalty)
+    same = criterion is None or (made is not None and same_criterion(as_criterion(criterion), made))
     if same and same_penalty:
         return
-    parameter = "penalty" if same else "criterion"
+    parameter, asked, has = (
+        ("penalty", penalty, made_penalty) if same else ("criterion", criterion, made)
+    )
     raise ValueError(
-        f"{parameter}={getattr(learner, parameter)!r} was asked for, but the "
-        f"{type(scores).__name__} were made with {parameter}={penalty if same else made!r}. "
-        f"Set it where they are made, and leave the learner's {parameter} at None."
+        f"{parameter}={asked!r} was asked for, but the {type(scores).__name__} were made with "
+        f"{parameter}={has!r}. Set it where they are made, and leave the learner's {parameter} "
+        "at None."
     )
 
 

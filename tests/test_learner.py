@@ -288,7 +288,7 @@ def test_penalties_beyond_any_score():
 
 def test_a_defect_of_the_search_is_an_error(monkeypatch):
     rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
-    monkeypatch.setattr(learner_module, "best_network", lambda *_: Optimum([0, 0, 0, 0], -1.0))
+    monkeypatch.setattr(learner_module, "best_networks", lambda *_: [Optimum([0, 0, 0, 0], -1.0)])
     with pytest.raises(RuntimeError, match="report"):
         GaussianBNLearner().fit(rows)
 

@@ -16,6 +16,7 @@ from skbn._networks._forms import InterchangeMixin
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
 from skbn._networks._tables import read_columns
+from skbn._sample_weight import weighted_mean, weights_of
 from skbn._scores._row_summary import summarise
 from skbn._scores._statistics import sample_statistics
 
@@ -194,7 +195,7 @@ class GaussianBayesianNetwork(InterchangeMixin, DensityMixin, BaseEstimator):
         """
         return self._model().covariance()
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate the parameters of the graph by maximum likelihood.
 
         Parameters
@@ -204,6 +205,8 @@ class GaussianBayesianNetwork(InterchangeMixin, DensityMixin, BaseEstimator):
             any order, and others are left out. Without such names they are the nodes in
             their order, as a learner takes them too.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts; LocalScores may have weights of their own.
 
         Returns
         -------
@@ -233,15 +236,16 @@ class GaussianBayesianNetwork(InterchangeMixin, DensityMixin, BaseEstimator):
         check_dag(self.dag)
         nodes, parents = list(self.dag), parent_masks(self.dag)
         rows = read_columns(X, nodes, nodes)
+        summary = summarise(rows, weights_of(X, len(rows), sample_weight))
         sizes = [mask.bit_count() for mask in parents]
-        if len(rows) < max(sizes) + 2:
+        if summary.n_rows < max(sizes) + 2:
             node = nodes[int(np.argmax(sizes))]
             raise ValueError(
-                f"X has n_samples = {len(rows)} rows, and node {node!r} with its parents makes "
-                f"{max(sizes) + 1} columns: with no more rows than that, the likelihood is "
+                f"X has n_samples = {summary.n_rows} rows, and node {node!r} with its parents "
+                f"makes {max(sizes) + 1} columns: with no more rows than that, the likelihood is "
                 "unbounded. Give more rows, or the node fewer parents."
             )
-        statistics = sample_statistics(summarise(rows), nodes, largest_family=max(sizes) + 1)
+        statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
         parameters = estimate_parameters(statistics, parents, nodes)
         self._keep(LinearGaussianModel.from_estimates(nodes, parents, parameters))
         return self
@@ -279,7 +283,7 @@ class GaussianBayesianNetwork(InterchangeMixin, DensityMixin, BaseEstimator):
         model = self._model()
         return model.log_density(read_columns(X, model.nodes, model.nodes))
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log density of a row, in nats; the larger, the better.
 
         Parameters
@@ -287,6 +291,8 @@ class GaussianBayesianNetwork(InterchangeMixin, DensityMixin, BaseEstimator):
         X : array-like or data frame of shape (n_samples, m), or LocalScores
             As in `fit`.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
 
         Returns
         -------
@@ -310,7 +316,7 @@ class GaussianBayesianNetwork(InterchangeMixin, DensityMixin, BaseEstimator):
         >>> cross_val_score(GaussianBayesianNetwork(dag), wine).mean().round(2)
         np.float64(-8.58)
         """
-        return float(self.logpdf(X).mean())
+        return weighted_mean(self.logpdf(X), X, sample_weight)
 
     def __sklearn_is_fitted__(self) -> bool:
         try:

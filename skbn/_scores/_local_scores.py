@@ -150,7 +150,7 @@ class LocalScores(ScoredFamilies):
         chosen = self.sample.rows[rows]
         if chosen.ndim != 2 or isinstance(rows, tuple):
             return chosen
-        return self._of(self.sample[rows])
+        return self.of_sample(self.sample[rows])
 
     def with_sample_weight(self, sample_weight: npt.NDArray[np.float64]) -> Self:
         """Return the local scores of the rows with weights, which count as repeats of them.
@@ -169,7 +169,7 @@ class LocalScores(ScoredFamilies):
         """
         present = self.sample.weight
         if present is None:
-            return self._of(Sample(self.sample.rows, sample_weight))
+            return self.of_sample(Sample(self.sample.rows, sample_weight))
         if not np.array_equal(present, sample_weight):
             raise ValueError(
                 "The LocalScores were made with another sample_weight than is given now. Give it "
@@ -177,8 +177,16 @@ class LocalScores(ScoredFamilies):
             )
         return self
 
-    def _of(self, sample: Sample) -> Self:
-        """Return the local scores of other rows."""
+    def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
+        """Return the local scores of other rows, with the same settings but for `n_jobs`.
+
+        Parameters
+        ----------
+        sample : Sample
+            Rows of the same columns.
+        n_jobs : int or None
+            None is that of these scores.
+        """
         names = getattr(self, "feature_names_in_", None)
         return type(self)(
             sample,
@@ -186,7 +194,7 @@ class LocalScores(ScoredFamilies):
             names,
             penalty=self.penalty,
             max_parents=self.max_parents,
-            n_jobs=self.n_jobs,
+            n_jobs=self.n_jobs if n_jobs is None else n_jobs,
         )
 
     def __repr__(self) -> str:

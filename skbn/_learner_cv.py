@@ -1,0 +1,348 @@
+"""GaussianBNLearnerCV: the best network, its penalty chosen by cross-validation."""
+
+from __future__ import annotations
+
+import traceback
+from contextlib import suppress
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.base import _fit_context
+from sklearn.callback import CallbackContext, with_callbacks
+from sklearn.model_selection import check_cv
+from sklearn.utils._metadata_requests import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.parallel import Parallel, delayed
+
+from skbn._constraints import Constraints
+from skbn._found_network import found_network
+from skbn._network_learner import NetworkLearner
+from skbn._optimum import MemoryLimit, best_networks, plan_groups, work_of
+from skbn._progress import Progress, listeners_of
+from skbn._scores._criterion import Criterion
+from skbn._scores._local_scores import LocalScores
+from skbn._scores._parent_set_scores import ParentSetScores
+from skbn._validation import LARGEST_PENALTY, check_settings
+
+__all__ = ["GaussianBNLearnerCV"]
+
+Floats = npt.NDArray[np.float64]
+Split = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # the rows to learn from, and those held out
+
+
+class GaussianBNLearnerCV(NetworkLearner):
+    """Find the best Gaussian Bayesian network, its penalty chosen by cross-validation.
+
+    For each penalty the best network of some of the rows is held against the others: the
+    better the mean log-likelihood of rows that it has not seen, the better the penalty. The
+    network is then that of all rows. One set of log-determinants serves all penalties of a
+    fold, and the folds are searched in parallel.
+
+    Parameters
+    ----------
+    penalties : array-like of shape (n_penalties,), default=(0.25, 0.5, 1, 2, 4, 8)
+        Each multiplies the criterion's complexity term; not negative.
+    cv : int, cross-validation generator or iterable, default=None
+        How the rows are split: a number of folds, one of scikit-learn's splitters, or
+        pairs of arrays of row numbers, to learn from and to be held against. None is 5
+        folds. Rows are not shuffled, unless by the splitter.
+    rule : {"best", "one-standard-error"}, default="best"
+        Which penalty is chosen: the first with the best mean score, or the largest whose
+        mean score is no more than a standard error of the best below it, which gives
+        fewer edges.
+    criterion : {"bic", "aic", "loglik", "ebic"}, InformationCriterion or None, default=None
+        The score whose complexity term is penalised, as in `LocalScoreTransformer`. None
+        takes that of the LocalScores that `fit` is given, and "bic" for a table.
+    max_parents, required_edges, forbidden_edges, tiers
+        As in `GaussianBNLearner`.
+    n_jobs : int or None, default=None
+        Number of threads, by joblib's rules. As many folds are searched at a time as the
+        memory has room for. It does not change a bit of the result.
+    max_memory : float or None, default=None
+        How many bytes the tables of all searches that run at a time may take.
+    verbose : bool or int, default=False
+        Whether to print every few seconds how far the searches have come.
+        `set_callbacks` shows the same in scikit-learn's progress bars.
+
+    Attributes
+    ----------
+    penalty_ : float
+        The penalty that was chosen.
+    cv_results_ : dict of ndarrays of shape (n_penalties,)
+        - "penalties": the penalties, as they were given;
+        - "split0_test_score", "split1_test_score", ...: the mean log-likelihood of each
+          fold's held-out rows, in nats;
+        - "mean_test_score", "std_test_score": mean and standard deviation over the folds;
+        - "se_test_score": the standard error of the mean, from the unbiased variance;
+        - "mean_n_edges": the mean number of the folds' networks' edges.
+    dag_, network_, network_score_, criterion_
+        Of the best network of all rows, as in `GaussianBNLearner`.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,) of str
+        Only if `fit` was given columns that all have strings for names.
+
+    See Also
+    --------
+    GaussianBNLearner : Takes a penalty as given; a grid search chooses its other
+        parameters.
+
+    Notes
+    -----
+    The choice is that of `sklearn.model_selection.GridSearchCV` over the penalties of a
+    GaussianBNLearner. The rule of one standard error is that of Breiman, Friedman, Olshen &
+    Stone (1984), "Classification and regression trees".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import KFold
+    >>> from skbn import GaussianBNLearnerCV
+    >>> wine = load_wine(as_frame=True).data
+    >>> folds = KFold(5, shuffle=True, random_state=0)
+    >>> learner = GaussianBNLearnerCV(cv=folds).fit(wine)
+    >>> learner.penalty_
+    1.0
+    >>> learner.cv_results_["mean_test_score"].round(2)
+    array([-19.3 , -19.23, -19.19, -19.2 , -19.29, -19.62])
+    >>> learner.set_params(rule="one-standard-error").fit(wine).penalty_
+    4.0
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **NetworkLearner._parameter_constraints,
+        "penalties": ["array-like"],
+        "cv": ["cv_object"],
+        "rule": [StrOptions({"best", "one-standard-error"})],
+    }
+
+    def __init__(
+        self,
+        penalties: Any = (0.25, 0.5, 1, 2, 4, 8),
+        *,
+        cv: Any = None,
+        rule: str = "best",
+        criterion: str | Criterion | None = None,
+        max_parents: int | None = None,
+        required_edges: Any = None,
+        forbidden_edges: Any = None,
+        tiers: Any = None,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.penalties = penalties
+        self.cv = cv
+        self.rule = rule
+        self.criterion = criterion
+        self.max_parents = max_parents
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.tiers = tiers
+        self.n_jobs = n_jobs
+        self.max_memory = max_memory
+        self.verbose = verbose
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Choose the penalty, and find the best network of all rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), or LocalScores
+            As in `GaussianBNLearner`; in each fold there must be enough rows. The penalty of
+            LocalScores is not used.
+        y : array-like of shape (n_samples,), optional
+            Handed to the splitter, for which some stratify; not used otherwise.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, both where it is learned from and where it is held
+            out.
+        **params
+            Handed to the splitter, `groups` for one; only with scikit-learn's metadata
+            routing enabled.
+
+        Returns
+        -------
+        self : GaussianBNLearnerCV
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `GaussianBNLearner.fit`, of all rows or of the rows of a fold; if the criterion
+            has no complexity term, as `BGe`.
+        RuntimeError
+            If a callback asks to stop before the searches are finished.
+        """
+        _raise_for_params(params, self, "fit")
+        self._forget()
+        penalties = _read_penalties(self.penalties)
+        context = self._init_callback_context(max_subtasks=100)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        scores = self._read_scores(X, sample_weight, 1.0)
+        if isinstance(scores, ParentSetScores):
+            raise TypeError("ParentSetScores have no rows to cross-validate with; give a table.")
+        check_settings(scores, criterion=self.criterion, penalty=None)
+        routed = process_routing(self, "fit", **params).splitter.split if _routing_enabled() else {}
+        splits = list(check_cv(self.cv, y, classifier=False).split(np.asarray(scores), y, **routed))
+        try:
+            self._choose(scores, penalties, splits, context)
+        except BaseException as error:
+            # A traceback that outlives the error would hold on to the searches' tables.
+            traceback.clear_frames(error.__traceback__)
+            del scores
+            raise
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return what is asked for in `fit` and `score`, and by the splitter.
+
+        Returns
+        -------
+        routing : sklearn.utils.metadata_routing.MetadataRouter
+        """
+        mapping = MethodMapping().add(callee="split", caller="fit")
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(splitter=check_cv(self.cv), method_mapping=mapping)
+        )
+
+    def _choose(
+        self,
+        scores: LocalScores,
+        penalties: list[float],
+        splits: list[Split],
+        context: CallbackContext,
+    ) -> None:
+        constraints = self._constraints(scores)
+        memory, n_threads = self._memory(), effective_n_jobs(self.n_jobs)
+        last = plan_groups(scores, constraints, memory)
+        n_at_a_time = _folds_at_a_time(scores, constraints, memory, min(n_threads, len(splits)))
+        share = memory.share(n_at_a_time)
+        path = [scores.with_penalty(penalty) for penalty in penalties]
+        work = len(splits) * work_of(path, plan_groups(scores, constraints, share))
+        progress = Progress(work + work_of([scores], last), listeners_of(self, context))
+        if self.verbose:
+            print(
+                f"[{type(self).__name__}] {len(splits)} folds, {n_at_a_time} at a time, of "
+                f"{len(penalties)} searches each",
+                flush=True,
+            )
+        fold = _Fold(scores, constraints, penalties, share, n_threads // n_at_a_time, progress)
+        try:
+            results = Parallel(n_jobs=n_at_a_time, require="sharedmem")(
+                delayed(fold.evaluate)(*split) for split in splits
+            )
+        except BaseException:
+            progress.stop()  # the other threads
+            raise
+        self.cv_results_ = _cv_results(penalties, results)
+        self.penalty_ = penalties[_chosen(self.cv_results_, self.rule)]
+        best = scores.with_penalty(self.penalty_)
+        (optimum,) = best_networks([best], constraints, last, self.n_jobs, progress)
+        self._found = found_network(best, constraints, optimum)
+
+
+class _Fold(NamedTuple):
+    """How the networks of a fold are found and held against its held-out rows."""
+
+    scores: LocalScores
+    constraints: Constraints
+    penalties: list[float]
+    memory: MemoryLimit
+    n_jobs: int
+    progress: Progress
+
+    def evaluate(self, train: npt.NDArray[Any], test: npt.NDArray[Any]) -> list[tuple[float, int]]:
+        """Return the held-out score and the number of edges for each penalty."""
+        sample, held_out = self.scores.sample[train], self.scores.sample[test]
+        try:
+            scores = self.scores.of_sample(sample, n_jobs=self.n_jobs)
+            path = [scores.with_penalty(penalty) for penalty in self.penalties]
+            searches = plan_groups(scores, self.constraints, self.memory)
+            optima = best_networks(path, self.constraints, searches, self.n_jobs, self.progress)
+            found = [
+                found_network(each, self.constraints, optimum).network
+                for each, optimum in zip(path, optima, strict=True)
+            ]
+            return [
+                (
+                    network.score(held_out.rows, sample_weight=held_out.weight),
+                    network.dag.number_of_edges(),
+                )
+                for network in found
+            ]
+        except ValueError as error:
+            raise ValueError(
+                f"In a fold that learns from {sample.shape[0]} rows and holds out "
+                f"{held_out.shape[0]}: {error}"
+            ) from error
+
+
+def _folds_at_a_time(
+    scores: LocalScores, constraints: Constraints, memory: MemoryLimit, most: int
+) -> int:
+    """Return how many searches the memory has room for at a time, at least one."""
+    for n in range(most, 1, -1):
+        with suppress(ValueError):  # they do not fit
+            plan_groups(scores, constraints, memory.share(n))
+            return n
+    return 1
+
+
+def _cv_results(
+    penalties: list[float], results: list[list[tuple[float, int]]]
+) -> dict[str, Floats]:
+    """Return means and errors over the folds."""
+    scores, n_edges = np.moveaxis(np.array(results, dtype=np.float64), 2, 0)
+    n_folds = len(scores)
+    cv_results = {"penalties": np.array(penalties)}
+    cv_results |= {f"split{i}_test_score": each for i, each in enumerate(scores)}
+    with np.errstate(invalid="ignore"):  # -inf, of rows out of all proportion
+        cv_results["mean_test_score"] = scores.mean(axis=0)
+        cv_results["std_test_score"] = scores.std(axis=0)
+        unbiased = scores.std(axis=0, ddof=1) if n_folds > 1 else np.zeros(len(penalties))
+    cv_results["se_test_score"] = unbiased / np.sqrt(n_folds)
+    cv_results["mean_n_edges"] = n_edges.mean(axis=0)
+    return cv_results
+
+
+def _chosen(cv_results: dict[str, Floats], rule: str) -> int:
+    """Return the number of the penalty that a rule chooses."""
+    means = cv_results["mean_test_score"]
+    best = int(np.argmax(means))
+    if rule == "best":
+        return best
+    is_near = means >= means[best] - cv_results["se_test_score"][best]
+    return int(np.argmax(np.where(is_near, cv_results["penalties"], -np.inf)))
+
+
+def _read_penalties(penalties: Any) -> list[float]:
+    """Return the penalties as numbers.
+
+    Raises
+    ------
+    ValueError
+        Naming the one that is no finite number, or negative.
+    """
+    values = np.asarray(penalties)
+    if values.ndim != 1 or len(values) == 0:
+        raise ValueError(f"penalties must be a list of one or more numbers; got {penalties!r}.")
+    for value in values.tolist():
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not (is_number and 0 <= value <= LARGEST_PENALTY):
+            raise ValueError(
+                f"The parameter 'penalties' must hold numbers from 0 to {LARGEST_PENALTY:g}; got "
+                f"{value!r}."
+            )
+    return [float(value) for value in values]

@@ -1,0 +1,255 @@
+"""NetworkLearner: what learners of networks have in common."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from skbn._constraints import Constraints, read_constraints
+from skbn._found_network import FoundNetwork
+from skbn._memory import available_memory
+from skbn._networks._network import GaussianBayesianNetwork
+from skbn._optimum import MemoryLimit
+from skbn._sample_weight import read_sample_weight, weighted_mean
+from skbn._scores._criteria import as_criterion
+from skbn._scores._criterion import Criterion
+from skbn._scores._local_scores import LocalScores
+from skbn._scores._parent_set_scores import ParentSetScores
+from skbn._scores._sample import Sample
+from skbn._validation import PARAMETER_CONSTRAINTS, check_columns, most_parents, read_rows
+
+__all__ = ["NetworkLearner"]
+
+
+class NetworkLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
+    """A learner that, once fitted, has a network.
+
+    A derived class has the parameters that are named below, and keeps what it found as
+    ``_found``, None where the search is still to be done by ``_find``.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
+        "max_parents": PARAMETER_CONSTRAINTS["max_parents"],
+        "required_edges": "no_validation",
+        "forbidden_edges": "no_validation",
+        "tiers": "no_validation",
+        "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
+        "max_memory": [Interval(Real, 0, None, closed="neither"), None],
+        "verbose": ["verbose"],
+    }
+    criterion: str | Criterion | None
+    max_parents: int | None
+    required_edges: Any
+    forbidden_edges: Any
+    tiers: Any
+    n_jobs: int | None
+    max_memory: float | None
+    verbose: bool | int
+    _found: FoundNetwork | None
+
+    # What it found
+
+    @property
+    def network_(self) -> GaussianBayesianNetwork:
+        """The best network."""
+        return self._result.network
+
+    @property
+    def dag_(self) -> nx.DiGraph:
+        """The graph of the best network."""
+        return self._result.network.dag
+
+    @property
+    def network_score_(self) -> float:
+        """The best network's score, in nats."""
+        return self._result.score
+
+    @property
+    def criterion_(self) -> Criterion | None:
+        """The criterion that was maximised."""
+        return self._result.criterion
+
+    @property
+    def _result(self) -> FoundNetwork:
+        check_is_fitted(self)
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+    def _find(self) -> FoundNetwork:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the best network and estimate its parameters."""
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_found")
+
+    def _forget(self) -> None:
+        """Leave nothing of an earlier fit to one that fails."""
+        learned = [name for name in vars(self) if name.endswith("_") and name[0] != "_"]
+        for attribute in {*learned, "_found", "_summary"} & {*vars(self)}:
+            delattr(self, attribute)
+
+    # What it is good for
+
+    def predict(self, X: Any = None) -> nx.DiGraph:
+        """Return the network.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores, optional
+            Its columns must be those of `fit`; it is not used otherwise.
+
+        Returns
+        -------
+        dag : networkx.DiGraph
+            A copy of `dag_`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> list(learner.predict().edges)
+        [(0, 1)]
+        """
+        check_is_fitted(self)
+        if isinstance(X, LocalScores | ParentSetScores):
+            check_columns(self, X, reset=False)
+        elif X is not None:
+            self._rows(X)
+        return self.dag_.copy()
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> nx.DiGraph:
+        """Find the best network and return it.
+
+        Parameters and errors are those of `fit`.
+
+        Returns
+        -------
+        dag : networkx.DiGraph
+            A copy of `dag_`.
+        """
+        return self.fit(X, y, sample_weight=sample_weight).predict()
+
+    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log-likelihood of each row under the fitted network.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
+            The columns of `fit`.
+
+        Returns
+        -------
+        log_likelihood : ndarray of shape (n_samples,), float64, nats
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns.
+        """
+        check_is_fitted(self)
+        return self.network_.logpdf(self._rows(X))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log-likelihood of a row under the fitted network, in nats.
+
+        Larger is better, so that a grid search picks what predicts held-out rows best.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
+            The columns of `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts. LocalScores may have weights of their own.
+
+        Returns
+        -------
+        score : float
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns, or the weights are not those of its rows.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> round(learner.score([[1, 2], [2, 4]]), 6)
+        -1.661306
+        """
+        return weighted_mean(self.score_samples(X), X, sample_weight)
+
+    # What derived classes share
+
+    def _rows(self, X: Any) -> npt.NDArray[np.float64]:
+        if isinstance(X, LocalScores):
+            check_columns(self, X, reset=False)
+            return np.asarray(X)
+        if isinstance(X, ParentSetScores):
+            raise TypeError("ParentSetScores have no rows; give a table.")
+        return read_rows(self, X, reset=False)
+
+    def _read_scores(
+        self, X: Any, sample_weight: Any, penalty: float
+    ) -> LocalScores | ParentSetScores:
+        """Return the scores that X is, or those of a table."""
+        if not isinstance(X, LocalScores | ParentSetScores):
+            rows = read_rows(self, X, reset=True, min_samples=2)
+            return self._scores_of(
+                Sample(rows, read_sample_weight(sample_weight, len(rows))), penalty
+            )
+        check_columns(self, X, reset=True)
+        if sample_weight is None:
+            return X
+        if isinstance(X, ParentSetScores):
+            raise TypeError("ParentSetScores have no rows that a sample_weight could weigh.")
+        weight = read_sample_weight(sample_weight, len(X))
+        return X if weight is None else X.with_sample_weight(weight)
+
+    def _scores_of(self, sample: Sample, penalty: float) -> LocalScores:
+        return LocalScores(
+            sample,
+            as_criterion("bic" if self.criterion is None else self.criterion),
+            getattr(self, "feature_names_in_", None),
+            penalty=penalty,
+            max_parents=self.max_parents,
+            n_jobs=self.n_jobs,
+        )
+
+    def _constraints(self, scores: LocalScores | ParentSetScores) -> Constraints:
+        return read_constraints(
+            scores.columns,
+            max_parents=most_parents(self, scores),
+            required_edges=self.required_edges,
+            forbidden_edges=self.forbidden_edges,
+            tiers=self.tiers,
+        )
+
+    def _memory(self) -> MemoryLimit:
+        allowed = None if self.max_memory is None else int(self.max_memory)
+        return MemoryLimit(available_memory(), allowed)
