@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._constraints import Constraints, read_constraints
+from skbn._doc_links import DocLinkMixin
 from skbn._memory import available_memory
 from skbn._networks._equivalence import canonical_member
 from skbn._networks._network import GaussianBayesianNetwork
@@ -39,7 +40,7 @@ from skbn._validation import (
 __all__ = ["GaussianBNLearner"]
 
 
-class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
+class GaussianBNLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstimator):
     """Find the Gaussian Bayesian network of the highest score, among all there are.
 
     Each column is a linear function of its parents plus Gaussian noise. The search
@@ -59,10 +60,11 @@ class GaussianBNLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
         The largest number of parents. None takes that of the LocalScores that `fit` is
         given, and any number for a table. There may then be many columns, if constraints
         put them in order.
-    required_edges, forbidden_edges : list of (parent, child), networkx.DiGraph or None
-        Edges that the network must, or must not, have; those of a GaussianBayesianNetwork
-        too. Columns are given by name or by number. Required edges count as parents of
-        `max_parents`.
+    required_edges : list of (parent, child), networkx.DiGraph or None, default=None
+        Edges that the network must have; those of a GaussianBayesianNetwork too. Columns
+        are given by name or by number. These edges count as parents of `max_parents`.
+    forbidden_edges : list of (parent, child), networkx.DiGraph or None, default=None
+        Edges that it must not have, given in the same ways.
     tiers : list of lists of columns, or None, default=None
         Groups in their order, of all columns: no edge points from a later group to an
         earlier one. The search then takes ``2**t`` states for a group of t columns, and

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._doc_links import DocLinkMixin
 from skbn._scores._criteria import as_criterion
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
@@ -16,6 +17,7 @@ __all__ = ["LocalScoreTransformer"]
 
 
 class LocalScoreTransformer(
+    DocLinkMixin,
     OneToOneFeatureMixin,
     TransformerMixin,
     BaseEstimator,
