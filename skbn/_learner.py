@@ -42,10 +42,11 @@ class GaussianBNLearner(NetworkLearner):
         The largest number of parents. None takes that of the LocalScores that `fit` is
         given, and any number for a table. There may then be many columns, if constraints
         put them in order.
-    required_edges, forbidden_edges : list of (parent, child), networkx.DiGraph or None
-        Edges that the network must, or must not, have; those of a GaussianBayesianNetwork
-        too. Columns are given by name or by number. Required edges count as parents of
-        `max_parents`.
+    required_edges : list of (parent, child), networkx.DiGraph or None, default=None
+        Edges that the network must have; those of a GaussianBayesianNetwork too. Columns
+        are given by name or by number. These edges count as parents of `max_parents`.
+    forbidden_edges : list of (parent, child), networkx.DiGraph or None, default=None
+        Edges that it must not have, given in the same ways.
     tiers : list of lists of columns, or None, default=None
         Groups in their order, of all columns: no edge points from a later group to an
         earlier one. The search then takes ``2**t`` states for a group of t columns, and
@@ -230,7 +231,13 @@ class GaussianBNLearner(NetworkLearner):
         >>> round(learner.dag_.edges[0, 1]["weight"], 1)
         2.0
         """
-        self._summary = add_rows(self, X, sample_weight)
+        before = getattr(self, "_summary", None)
+        if before is None and hasattr(self, "_found"):
+            raise ValueError(
+                "This GaussianBNLearner was fitted to scores, to which no rows can be added; give "
+                "rows to another one."
+            )
+        self._summary = add_rows(self, before, X, sample_weight)
         self._found = None
         return self
 

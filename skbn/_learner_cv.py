@@ -62,7 +62,13 @@ class GaussianBNLearnerCV(NetworkLearner):
     criterion : {"bic", "aic", "loglik", "ebic"}, InformationCriterion or None, default=None
         The score whose complexity term is penalised, as in `LocalScoreTransformer`. None
         takes that of the LocalScores that `fit` is given, and "bic" for a table.
-    max_parents, required_edges, forbidden_edges, tiers
+    max_parents : int or None, default=None
+        As in `GaussianBNLearner`.
+    required_edges : list of (parent, child), networkx.DiGraph or None, default=None
+        As in `GaussianBNLearner`.
+    forbidden_edges : list of (parent, child), networkx.DiGraph or None, default=None
+        As in `GaussianBNLearner`.
+    tiers : list of lists of columns, or None, default=None
         As in `GaussianBNLearner`.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. As many folds are searched at a time as the
@@ -84,8 +90,14 @@ class GaussianBNLearnerCV(NetworkLearner):
         - "mean_test_score", "std_test_score": mean and standard deviation over the folds;
         - "se_test_score": the standard error of the mean, from the unbiased variance;
         - "mean_n_edges": the mean number of the folds' networks' edges.
-    dag_, network_, network_score_, criterion_
-        Of the best network of all rows, as in `GaussianBNLearner`.
+    dag_ : networkx.DiGraph
+        The best network of all rows; as in `GaussianBNLearner`.
+    network_ : GaussianBayesianNetwork
+        As in `GaussianBNLearner`.
+    network_score_ : float
+        The score with this penalty, in nats.
+    criterion_ : Criterion
+        The criterion that was maximised.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,) of str
         Only if `fit` was given columns that all have strings for names.
@@ -110,11 +122,11 @@ class GaussianBNLearnerCV(NetworkLearner):
     >>> folds = KFold(5, shuffle=True, random_state=0)
     >>> learner = GaussianBNLearnerCV(cv=folds).fit(wine)
     >>> learner.penalty_
-    1.0
+    2.0
     >>> learner.cv_results_["mean_test_score"].round(2)
-    array([-19.3 , -19.23, -19.19, -19.2 , -19.29, -19.62])
+    array([-19.65, -19.66, -19.71, -19.58, -19.75, -19.91])
     >>> learner.set_params(rule="one-standard-error").fit(wine).penalty_
-    4.0
+    8.0
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._constraints import Constraints, read_constraints
+from skbn._doc_links import DocLinkMixin
 from skbn._found_network import FoundNetwork
 from skbn._memory import available_memory
 from skbn._networks._network import GaussianBayesianNetwork
@@ -29,7 +30,7 @@ from skbn._validation import PARAMETER_CONSTRAINTS, check_columns, most_parents,
 __all__ = ["NetworkLearner"]
 
 
-class NetworkLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
+class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstimator):
     """A learner that, once fitted, has a network.
 
     A derived class has the parameters that are named below, and keeps what it found as
@@ -94,6 +95,12 @@ class NetworkLearner(CallbackSupportMixin, DensityMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_found")
+
+    def __dir__(self) -> list[str]:
+        # Who looks at all attributes, as a notebook does, is not to begin a search.
+        is_pending = getattr(self, "_found", None) is None
+        results = {"network_", "dag_", "network_score_", "criterion_"} if is_pending else set()
+        return [name for name in super().__dir__() if name not in results]
 
     def _forget(self) -> None:
         """Leave nothing of an earlier fit to one that fails."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._doc_links import DocLinkMixin
 from skbn._sample_weight import read_sample_weight
 from skbn._scores._criteria import as_criterion
 from skbn._scores._criterion import Criterion
@@ -19,6 +20,7 @@ __all__ = ["LocalScoreTransformer"]
 
 
 class LocalScoreTransformer(
+    DocLinkMixin,
     OneToOneFeatureMixin,
     TransformerMixin,
     BaseEstimator,
@@ -61,8 +63,8 @@ class LocalScoreTransformer(
     n_features_in_ : int
         Number of columns.
     local_scores_ : LocalScores
-        Those of all rows that `fit` and `partial_fit` were given, made with the parameters
-        as they are when it is first asked for. The rows are not kept.
+        Those of all rows that `fit`, `fit_transform` and `partial_fit` were given. The rows
+        themselves are not kept.
     feature_names_in_ : ndarray of shape (n_features_in_,) of str
         Only if `fit` was given a table whose columns all have strings for names.
 
@@ -125,11 +127,10 @@ class LocalScoreTransformer(
             parameter is not one of those above.
         """
         self._forget()
-        sample = Sample(read_rows(self, X, reset=True, min_samples=2))
-        self._summary = sample.summary
+        rows = read_rows(self, X, reset=True, min_samples=2)
+        self._keep(Sample(rows).summary)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those whose scores `local_scores_` holds.
 
@@ -164,28 +165,14 @@ class LocalScoreTransformer(
         >>> for _ in range(10):
         ...     transformer = transformer.partial_fit(rng.normal(size=(1000, 5)))
         >>> transformer.local_scores_
-        <LocalScores of 80 families, 10000 rows x 5 columns, criterion=BIC(), penalty=1>
+        <LocalScores of 80 families, 10,000 rows x 5 columns, criterion=BIC(), penalty=1, 256 B>
         >>> GaussianBNLearner().fit_predict(transformer.local_scores_).number_of_edges()
         0
         """
-        self._summary = add_rows(self, X, sample_weight)
-        self._local_scores = None
+        self._validate_params()  # also of later chunks: their parameters are those of the result
+        before = self.local_scores_.sample.summary if hasattr(self, "local_scores_") else None
+        self._keep(add_rows(self, before, X, sample_weight))
         return self
-
-    @property
-    def local_scores_(self) -> LocalScores:
-        """The local scores of all rows that `fit` and `partial_fit` were given.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before the first rows.
-        """
-        check_is_fitted(self)
-        if self._local_scores is None:
-            self._validate_params()
-            self._local_scores = self._scores_of(Sample.of_summary(self._summary))
-        return self._local_scores
 
     def transform(self, X: Any, sample_weight: Any = None) -> LocalScores:
         """Return the local scores of a table.
@@ -229,7 +216,7 @@ class LocalScoreTransformer(
         self._forget()
         rows = read_rows(self, X, reset=True, min_samples=2)
         scores = self._scores_of(Sample(rows, read_sample_weight(sample_weight, len(rows))))
-        self._summary = scores.sample.summary
+        self._keep(scores.sample.summary)
         return scores
 
     def _scores_of(self, sample: Sample) -> LocalScores:
@@ -242,16 +229,16 @@ class LocalScoreTransformer(
             n_jobs=self.n_jobs,
         )
 
-    _summary: RowSummary
-    _local_scores: LocalScores | None
+    def _keep(self, summary: RowSummary) -> None:
+        self.local_scores_ = self._scores_of(Sample.of_summary(summary))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_summary")
+        return hasattr(self, "local_scores_")
 
     def _forget(self) -> None:
-        self._local_scores = None
-        if hasattr(self, "_summary"):
-            del self._summary
+        """Leave nothing of an earlier fit to one that fails."""
+        if hasattr(self, "local_scores_"):
+            del self.local_scores_
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Do nothing: LocalScores keep the columns' names whatever the output's container.

@@ -130,30 +130,27 @@ def check_columns(
         )
 
 
-def add_rows(estimator: BaseEstimator, X: Any, sample_weight: Any) -> RowSummary:
+def add_rows(
+    estimator: BaseEstimator, before: RowSummary | None, X: Any, sample_weight: Any
+) -> RowSummary:
     """Return the summary of an estimator's rows and those of another chunk.
 
     Parameters
     ----------
     estimator : estimator
-        Has the rows before in ``_summary``, if there were any.
+    before : RowSummary or None
+        Of the rows that it had; None if there were none.
     X : array-like or data frame of shape (n, m)
     sample_weight : array-like of shape (n,), number or None
 
     Raises
     ------
     ValueError, TypeError
-        As `read_rows`, and if `fit` was given scores.
+        As `read_rows` and `read_sample_weight`.
     """
-    name = type(estimator).__name__
     if isinstance(X, LocalScores | ParentSetScores):
+        name = type(estimator).__name__
         raise TypeError(f"partial_fit of {name} takes tables, and X are {type(X).__name__}.")
-    before: RowSummary | None = getattr(estimator, "_summary", None)
-    if before is None and getattr(estimator, "_found", None) is not None:
-        raise ValueError(
-            f"This {name} was fitted to scores, to which no rows can be added; fit or partial_fit "
-            f"a table with another {name}."
-        )
     rows = read_rows(estimator, X, reset=before is None)
     weight = read_sample_weight(sample_weight, len(rows), allow_all_zero=before is not None)
     if before is not None and weight is not None and not weight.any():

@@ -14,23 +14,31 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skbn import GaussianBNLearner, LocalScoreTransformer
+from skbn import BGe, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 
 CONFIGURATIONS = [
     LocalScoreTransformer(),
     LocalScoreTransformer("aic", penalty=2.0, n_jobs=2),
+    LocalScoreTransformer("bge", max_parents=2),
     GaussianBNLearner(),
     GaussianBNLearner("loglik", penalty=0.5, n_jobs=2),
+    GaussianBNLearner(BGe(alpha_mu=0.1), max_memory=1e9),
+    GaussianBNLearnerCV(),
+    GaussianBNLearnerCV([1, 3], cv=3, rule="one-standard-error", criterion="aic", n_jobs=2),
 ]
 RETURNS_A_GRAPH = "predict returns one graph, and not a value for each row"
+UNBOUNDED = "the check's table has 15 rows of 30 columns, on which the likelihood is unbounded"
+TOO_MANY = "the check's table has 30 columns, whose search takes more than 8 GB"
 
 
 def expected_failures(estimator):
     if isinstance(estimator, LocalScoreTransformer):
         return {}
+    is_bge = isinstance(estimator.criterion, BGe)
     return {
         "check_methods_sample_order_invariance": RETURNS_A_GRAPH,
         "check_methods_subset_invariance": RETURNS_A_GRAPH,
+        "check_sample_weight_equivalence_on_dense_data": TOO_MANY if is_bge else UNBOUNDED,
     }
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 
+from skbn._doc_links import DocLinkMixin
 from skbn._graphs import check_dag, contents_of, dag_of, parent_masks
 from skbn._networks._forms import InterchangeMixin
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
@@ -23,7 +24,7 @@ from skbn._scores._statistics import sample_statistics
 __all__ = ["GaussianBayesianNetwork"]
 
 
-class GaussianBayesianNetwork(InterchangeMixin, DensityMixin, BaseEstimator):
+class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, BaseEstimator):
     """A Gaussian Bayesian network: its graph, and the joint distribution of its nodes.
 
     Each node is a linear function of its parents plus independent Gaussian noise. The
@@ -48,7 +49,9 @@ class GaussianBayesianNetwork(InterchangeMixin, DensityMixin, BaseEstimator):
         that it estimated. A network of it has the same parameters.
     coef_ : ndarray of shape (m, m)
         ``coef_[i, j]`` is the weight of the edge i -> j, 0 where there is none.
-    intercept_, noise_variance_, mean_ : ndarray of shape (m,)
+    intercept_ : ndarray of shape (m,)
+    noise_variance_ : ndarray of shape (m,)
+    mean_ : ndarray of shape (m,)
     covariance_ : ndarray of shape (m, m)
 
     See Also
@@ -322,6 +325,17 @@ class GaussianBayesianNetwork(InterchangeMixin, DensityMixin, BaseEstimator):
         try:
             self._model()
         except (TypeError, ValueError):  # no graph, or parameters missing or wrong
+            return False
+        return True
+
+    def __dir__(self) -> list[str]:
+        # Without the attributes whose computation fails, or a network could not be shown.
+        return [name for name in object.__dir__(self) if self._has(name)]
+
+    def _has(self, name: str) -> bool:
+        try:
+            getattr(self, name)
+        except (AttributeError, TypeError, ValueError):
             return False
         return True
 

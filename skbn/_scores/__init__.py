@@ -5,5 +5,6 @@ that have names); ``_independence`` and ``_statistics`` (rows, to what every reg
 needs); ``_families`` (how families are numbered, with the kernels of ``_small_scores``);
 ``_scorer`` (a table's families, by number). ``_jkl`` reads and writes lists of families.
 ``_scored_families`` is what there is to ask of scores: of ``_local_scores``, which have a
-table's rows, and of ``_parent_set_scores``, which were listed.
+table's rows, and of ``_parent_set_scores``, which were listed; ``_summary`` and
+``_top_parents`` are how they and their best families are shown.
 """

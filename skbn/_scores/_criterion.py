@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from skbn._doc_links import DocLinkMixin
+
 __all__ = [
     "Criterion",
     "InformationCriterion",
@@ -49,7 +51,7 @@ class Prior(NamedTuple):
     mean: npt.NDArray[np.float64]
 
 
-class Criterion(BaseEstimator, ABC):
+class Criterion(DocLinkMixin, BaseEstimator, ABC):
     """What the families of a network are worth; derive from it to make your own.
 
     A network's score is the sum of its families' local scores. That of a child x

@@ -17,6 +17,7 @@ from skbn._scores._scored_families import ScoredFamilies
 from skbn._scores._scorer import FamilyScorer
 from skbn._scores._statistics import Regression, SampleStatistics
 from skbn._scores._subset_determinants import SubsetDeterminants
+from skbn._scores._summary import ScoresSummary
 
 __all__ = ["LocalScores"]
 
@@ -68,7 +69,7 @@ class LocalScores(ScoredFamilies):
     >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue"]]
     >>> scores = LocalScoreTransformer().fit_transform(wine)
     >>> scores
-    <LocalScores of 12 families, 178 rows x 3 columns, criterion=BIC(), penalty=1>
+    <LocalScores of 12 families, 178 rows x 3 columns, criterion=BIC(), penalty=1, 64 B>
     >>> round(scores.local_score("proline", ["alcohol"]), 2)
     -1236.13
     """
@@ -195,18 +196,6 @@ class LocalScores(ScoredFamilies):
             penalty=self.penalty,
             max_parents=self.max_parents,
             n_jobs=self.n_jobs if n_jobs is None else n_jobs,
-        )
-
-    def __repr__(self) -> str:
-        n, m = self.shape
-        settings = [f"criterion={self.criterion}"]
-        if isinstance(self.criterion, InformationCriterion):
-            settings.append(f"penalty={self.penalty:g}")
-        if self.max_parents is not None:
-            settings.append(f"max_parents={self.max_parents}")
-        return (
-            f"<LocalScores of {self.n_families} families, {n} rows x {m} columns, "
-            f"{', '.join(settings)}>"
         )
 
     # The families
@@ -389,6 +378,23 @@ class LocalScores(ScoredFamilies):
                 f"with max_parents={self.max_parents}; make them with more."
             )
         return x, others
+
+    def _summary(self) -> ScoresSummary:
+        settings = {"criterion": str(self.criterion)}
+        if isinstance(self.criterion, InformationCriterion):
+            settings["penalty"] = f"{self.penalty:g}"
+        if self.max_parents is not None:
+            settings["max_parents"] = str(self.max_parents)
+        state = "computed" if self.scorer.n_bytes else "not computed yet"
+        return ScoresSummary(
+            type(self).__name__,
+            self.n_families,
+            self.shape[0],
+            self.columns,
+            settings,
+            8 * self.scorer.families.n_subsets,
+            f" of log-determinants, {state}",
+        )
 
     def _scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
         return self.scorer.scored(child, candidates)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -14,26 +13,10 @@ from skbn._columns import column_number, column_numbers, parents_in
 from skbn._regressions._swaps import as_integer
 from skbn._scores._families import Listed, Scored
 from skbn._scores._jkl import write_jkl
+from skbn._scores._summary import ScoresSummary
+from skbn._scores._top_parents import ScoredParents, TopParents
 
-__all__ = ["ScoredFamilies", "ScoredParents"]
-
-
-class ScoredParents(NamedTuple):
-    """A set of parents and what it is worth to a child.
-
-    Parameters
-    ----------
-    parents : list of str or int
-        Columns, by name if they have names.
-    score : float
-        The family's local score, in nats.
-    difference : float
-        The score less that of the best parents; not positive.
-    """
-
-    parents: list[str | int]
-    score: float
-    difference: float
+__all__ = ["ScoredFamilies"]
 
 
 class ScoredFamilies(ABC):
@@ -55,6 +38,16 @@ class ScoredFamilies(ABC):
     @abstractmethod
     def _undominated(self, child: int) -> Listed:
         """Return the families of a child that score higher than all with fewer of their parents."""
+
+    @abstractmethod
+    def _summary(self) -> ScoresSummary:
+        """Return what to show of the scores; nothing is computed for it."""
+
+    def __repr__(self) -> str:
+        return self._summary().line()
+
+    def _repr_html_(self) -> str | None:
+        return self._summary().html()
 
     def best_parents(
         self, child: str | int, candidates: Iterable[str | int] | None = None
@@ -102,7 +95,7 @@ class ScoredFamilies(ABC):
 
     def top_parents(
         self, child: str | int, k: int = 10, candidates: Iterable[str | int] | None = None
-    ) -> list[ScoredParents]:
+    ) -> TopParents:
         """Return the k sets of parents with which a child has its highest local scores.
 
         Parameters
@@ -118,7 +111,8 @@ class ScoredFamilies(ABC):
         -------
         top : list of ScoredParents
             Named tuples of `parents`, `score` and `difference` to the best score, in
-            nats, the best one first; ``pandas.DataFrame(top)`` is a table of them.
+            nats, the best one first. The list is shown as a table, and
+            ``pandas.DataFrame(top)`` is one.
 
         Raises
         ------
@@ -134,11 +128,15 @@ class ScoredFamilies(ABC):
         >>> from skbn import LocalScoreTransformer
         >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
         >>> scores = LocalScoreTransformer().fit_transform(wine)
-        >>> for parents, _, difference in scores.top_parents("hue", 3):
-        ...     print(parents, round(difference, 2))
-        ['alcohol', 'proline'] 0.0
-        ['alcohol', 'proline', 'ash'] -1.45
-        ['proline'] -5.86
+        >>> top = scores.top_parents("hue", 3)
+        >>> top
+        Parents of 'hue', best first
+        rank  score  difference  parents
+           1  13.84        0.00  alcohol, proline
+           2  12.39       -1.45  alcohol, proline, ash
+           3   7.98       -5.86  proline
+        >>> top[0].parents
+        ['alcohol', 'proline']
         """
         k = as_integer(k, "k")
         if k < 1:
@@ -159,10 +157,11 @@ class ScoredFamilies(ABC):
                 parents = parents_at(int(i))
                 top.append((-float(scores[i]), len(parents), parents))
             top = sorted(top)[:k]
-        return [
+        ranked = [
             ScoredParents([self.columns[p] for p in parents], -minus, top[0][0] - minus)
             for minus, _, parents in top
         ]
+        return TopParents(self.columns[x], ranked)
 
     def network_score(self, dag: nx.DiGraph) -> float:
         """Return the score of a network, the sum of its families' local scores, in nats.

@@ -1,0 +1,66 @@
+"""Numbers and names as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from decimal import Decimal
+
+__all__ = ["readable_count", "readable_name", "readable_size", "shortened"]
+
+_MOST_DIGITS = 15
+
+
+def readable_count(n: int) -> str:
+    """Return a count with its thousands set apart, or two digits of what has too many.
+
+    Examples
+    --------
+    >>> readable_count(53248), readable_count(2**100)
+    ('53,248', '1.3e+30')
+    """
+    # Python refuses to write all digits of 2**m for many columns.
+    return f"{n:,}" if n < 10**_MOST_DIGITS else f"{Decimal(n):.1e}"
+
+
+def readable_size(n_bytes: int) -> str:
+    """Return a number of bytes in a unit that suits it, of powers of 1000.
+
+    Examples
+    --------
+    >>> readable_size(64), readable_size(8 * 2**13), readable_size(8 * 2**30)
+    ('64 B', '65.5 kB', '8.6 GB')
+    """
+    if n_bytes < 1000:
+        return f"{n_bytes} B"
+    size = Decimal(n_bytes)
+    for unit in ("kB", "MB", "GB", "TB", "PB"):
+        size /= 1000
+        if size < Decimal("999.95"):
+            return f"{size:.1f} {unit}"
+    return f"{size / 1000:.1e} EB"
+
+
+def readable_name(name: Hashable) -> str:
+    r"""Return a column's name, quoted if it has characters that would break a line.
+
+    Examples
+    --------
+    >>> readable_name("hue"), readable_name(3)
+    ('hue', '3')
+    >>> print(readable_name(chr(10).join(["a", "b"])))
+    'a\nb'
+    """
+    text = str(name)
+    return text if text.isprintable() else repr(text)
+
+
+def shortened(text: str, width: int) -> str:
+    """Return a text on one line, cut where it is longer than that.
+
+    Examples
+    --------
+    >>> shortened("one  line", 9), shortened("one line", 7)
+    ('one line', 'one ...')
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 3] + "..."
