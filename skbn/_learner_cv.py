@@ -21,16 +21,17 @@ from sklearn.utils._metadata_requests import (
     process_routing,
 )
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.parallel import Parallel, delayed
 
 from skbn._constraints import Constraints
 from skbn._found_network import found_network
 from skbn._network_learner import NetworkLearner
 from skbn._optimum import MemoryLimit, best_networks, plan_groups, work_of
-from skbn._progress import Progress, listeners_of
+from skbn._parallel import Threads
+from skbn._progress import Progress, StoppedError, listeners_of
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
+from skbn._scores._sample import Sample
 from skbn._validation import LARGEST_PENALTY, check_settings
 
 __all__ = ["GaussianBNLearnerCV"]
@@ -236,6 +237,7 @@ class GaussianBNLearnerCV(NetworkLearner):
         splits: list[Split],
         context: CallbackContext,
     ) -> None:
+        _ = scores.statistics  # what is wrong with all rows is said before the folds
         constraints = self._constraints(scores)
         memory, n_threads = self._memory(), effective_n_jobs(self.n_jobs)
         last = plan_groups(scores, constraints, memory)
@@ -251,13 +253,14 @@ class GaussianBNLearnerCV(NetworkLearner):
                 flush=True,
             )
         fold = _Fold(scores, constraints, penalties, share, n_threads // n_at_a_time, progress)
-        try:
-            results = Parallel(n_jobs=n_at_a_time, require="sharedmem")(
-                delayed(fold.evaluate)(*split) for split in splits
-            )
-        except BaseException:
-            progress.stop()  # the other threads
-            raise
+        with Threads(n_at_a_time) as threads:
+            try:
+                results = list(threads.map(fold.evaluate, splits))
+            except BaseException as error:
+                progress.stop(error)
+                if isinstance(error, StoppedError) and progress.error is not None:
+                    raise progress.error from None
+                raise
         self.cv_results_ = _cv_results(penalties, results)
         self.penalty_ = penalties[_chosen(self.cv_results_, self.rule)]
         best = scores.with_penalty(self.penalty_)
@@ -276,29 +279,35 @@ class _Fold(NamedTuple):
     progress: Progress
 
     def evaluate(self, train: npt.NDArray[Any], test: npt.NDArray[Any]) -> list[tuple[float, int]]:
-        """Return the held-out score and the number of edges for each penalty."""
-        sample, held_out = self.scores.sample[train], self.scores.sample[test]
+        """Return the held-out score and the number of edges for each penalty.
+
+        Raises
+        ------
+        BaseException
+            What a search raises, and then whoever searches another fold is stopped.
+        """
         try:
-            scores = self.scores.of_sample(sample, n_jobs=self.n_jobs)
-            path = [scores.with_penalty(penalty) for penalty in self.penalties]
-            searches = plan_groups(scores, self.constraints, self.memory)
-            optima = best_networks(path, self.constraints, searches, self.n_jobs, self.progress)
-            found = [
-                found_network(each, self.constraints, optimum).network
-                for each, optimum in zip(path, optima, strict=True)
-            ]
-            return [
-                (
-                    network.score(held_out.rows, sample_weight=held_out.weight),
-                    network.dag.number_of_edges(),
-                )
-                for network in found
-            ]
-        except ValueError as error:
-            raise ValueError(
-                f"In a fold that learns from {sample.shape[0]} rows and holds out "
-                f"{held_out.shape[0]}: {error}"
-            ) from error
+            return self._held_out_scores(self.scores.sample[train], self.scores.sample[test])
+        except StoppedError:
+            raise
+        except BaseException as error:
+            if isinstance(error, ValueError | IndexError):
+                sizes = f"{len(train)} rows and holds out {len(test)}"
+                error = ValueError(f"In a fold of cv that learns from {sizes}: {error}")
+            self.progress.stop(error)
+            raise error from None
+
+    def _held_out_scores(self, sample: Sample, held_out: Sample) -> list[tuple[float, int]]:
+        scores = self.scores.of_sample(sample, n_jobs=self.n_jobs)
+        path = [scores.with_penalty(penalty) for penalty in self.penalties]
+        searches = plan_groups(scores, self.constraints, self.memory)
+        optima = best_networks(path, self.constraints, searches, self.n_jobs, self.progress)
+        results = []
+        for each, optimum in zip(path, optima, strict=True):
+            network = found_network(each, self.constraints, optimum).network
+            score = network.score(held_out.rows, sample_weight=held_out.weight)
+            results.append((score, network.dag.number_of_edges()))
+        return results
 
 
 def _folds_at_a_time(

@@ -97,10 +97,12 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
         return hasattr(self, "_found")
 
     def __dir__(self) -> list[str]:
-        # Who looks at all attributes, as a notebook does, is not to begin a search.
+        # Who looks at all attributes, as a notebook does, is not to begin a search; and
+        # scikit-learn's own __dir__ looks at all of them.
         is_pending = getattr(self, "_found", None) is None
-        results = {"network_", "dag_", "network_score_", "criterion_"} if is_pending else set()
-        return [name for name in super().__dir__() if name not in results]
+        hidden = {"network_", "dag_", "network_score_", "criterion_"} if is_pending else set()
+        names = (name for name in object.__dir__(self) if name not in hidden | {"_result"})
+        return [name for name in names if hasattr(self, name)]
 
     def _forget(self) -> None:
         """Leave nothing of an earlier fit to one that fails."""

@@ -23,7 +23,7 @@ _FEWEST_COLUMNS = 18
 
 
 class Threads:
-    """A context in which work on the subsets of some columns is shared by threads.
+    """A context in which work, on the subsets of some columns for one, is shared by threads.
 
     The threads live as long as the context, since a search hands them work hundreds of
     times. An error, an interruption by the user among them, drops what has not begun and
@@ -33,11 +33,11 @@ class Threads:
     ----------
     n_jobs : int or None
         Number of threads, by joblib's rules.
-    n_columns : int
+    n_columns : int, optional
         With few columns all is done in the calling thread.
     """
 
-    def __init__(self, n_jobs: int | None, n_columns: int) -> None:
+    def __init__(self, n_jobs: int | None, n_columns: int = _FEWEST_COLUMNS) -> None:
         self.n_threads = 1 if n_columns < _FEWEST_COLUMNS else effective_n_jobs(n_jobs)
         self._tasks: deque[tuple[Callable[..., Any], tuple[Any, ...], int, dict[int, Any]]] = (
             deque()

@@ -9,10 +9,14 @@ from threading import Lock
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackContext
 
-__all__ = ["Progress", "listeners_of"]
+__all__ = ["Progress", "StoppedError", "listeners_of"]
 
 Listener = Callable[[int, float], None]
 _SECONDS_BETWEEN_LINES = 2.0
+
+
+class StoppedError(Exception):
+    """Another thread has met an error, which `Progress.error` is."""
 
 
 class Progress:
@@ -25,6 +29,11 @@ class Progress:
     listeners : sequence of callable
         Each is called as ``listener(percent, seconds_left)`` whenever another percent
         of the work is done. What it raises ends the computation.
+
+    Attributes
+    ----------
+    error : BaseException or None
+        The first that `stop` was given.
     """
 
     def __init__(self, work: float = 1.0, listeners: tuple[Listener, ...] = ()) -> None:
@@ -34,19 +43,19 @@ class Progress:
         self._percent = 0
         self._start = time.perf_counter()
         self._lock = Lock()
-        self._is_stopped = False
+        self.error: BaseException | None = None
 
     def advance(self, work: float) -> None:
         """Add work that is done, in any thread.
 
         Raises
         ------
-        RuntimeError
+        StoppedError
             After `stop`.
         """
         with self._lock:
-            if self._is_stopped:
-                raise RuntimeError("The computation was stopped.")
+            if self.error is not None:
+                raise StoppedError
             self._done += work
             percent = min(100, int(100 * self._done / self._work + 1e-9))
             if percent > self._percent:
@@ -55,9 +64,9 @@ class Progress:
                 for listener in self._listeners:
                     listener(percent, elapsed * (100 / percent - 1))
 
-    def stop(self) -> None:
+    def stop(self, error: BaseException) -> None:
         """Let whoever advances next, in another thread, end there."""
-        self._is_stopped = True
+        self.error = self.error or error
 
 
 def listeners_of(estimator: BaseEstimator, context: CallbackContext | None) -> tuple[Listener, ...]:

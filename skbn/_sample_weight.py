@@ -34,14 +34,14 @@ def read_sample_weight(
     """
     if sample_weight is None:
         return None
+    if np.isscalar(sample_weight):
+        sample_weight = [sample_weight] * n_rows
     try:
         weight = check_array(
             sample_weight, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, copy=True
         )
     except (TypeError, ValueError) as error:
         raise type(error)(f"sample_weight must hold a number for each row: {error}") from None
-    if weight.ndim == 0:
-        weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
         raise ValueError(
             f"sample_weight must have a weight for each of the {n_rows} rows; got an array of "
@@ -53,7 +53,9 @@ def read_sample_weight(
             f"sample_weight must be finite and not negative, as a weight says how often its row "
             f"counts; got {weight[wrong[0]]:g} for row {wrong[0]}."
         )
-    if not np.isfinite(weight.sum()):
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
         raise ValueError("The sum of sample_weight is out of float64's range; divide all of them.")
     if not (allow_all_zero or weight.any()):
         raise ValueError("sample_weight is zero for all rows; give some of them a positive one.")

@@ -1,0 +1,244 @@
+"""The penalty chosen by cross-validation: what a grid search chooses, at less work."""
+
+import signal
+import threading
+
+import joblib
+import numpy as np
+import pytest
+import reference
+from sklearn import config_context
+from sklearn.datasets import load_wine
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from test_progress import Interrupter, Recorder, Stopper
+
+from skbn import (
+    EBIC,
+    BGe,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
+from skbn._learner_cv import _chosen
+from skbn._optimum import MemoryLimit
+from skbn._search._plan import plan_search
+
+PENALTIES = [0.0, 0.5, 1.0, 2.0, 5.0]
+FOLDS = KFold(4, shuffle=True, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(as_frame=True).data.iloc[:, :9]
+
+
+def assert_same_as_grid_search(learner, grid):
+    for key in ("mean_test_score", "std_test_score", "split0_test_score", "split3_test_score"):
+        np.testing.assert_array_equal(learner.cv_results_[key], grid.cv_results_[key])
+    assert learner.penalty_ == grid.best_params_["penalty"]
+    best = grid.best_estimator_
+    assert list(learner.dag_.edges(data=True)) == list(best.dag_.edges(data=True))
+    assert learner.network_score_ == best.network_score_
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"criterion": "aic", "max_parents": 2},
+        {"criterion": EBIC(1.0), "tiers": [["ash", "hue"], None]},
+        {"max_parents": 1, "forbidden_edges": [("alcohol", "ash")]},
+        {"required_edges": [("ash", "alcohol")]},
+    ],
+)
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_it_is_a_grid_search(wine, settings, n_jobs):
+    wine = wine.rename(columns={"malic_acid": "hue"})
+    if "tiers" in settings:
+        rest = [name for name in wine.columns if name not in settings["tiers"][0]]
+        settings = {**settings, "tiers": [settings["tiers"][0], rest]}
+    grid = GridSearchCV(GaussianBNLearner(**settings), {"penalty": PENALTIES}, cv=FOLDS).fit(wine)
+    learner = GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=n_jobs, **settings).fit(wine)
+    assert_same_as_grid_search(learner, grid)
+    assert learner.score(wine) == grid.score(wine)
+
+
+@pytest.mark.parametrize("max_parents", [None, 2])
+def test_a_fold_computes_its_log_determinants_once(wine, max_parents, monkeypatch):
+    name = "log_determinants" if max_parents is None else "small_log_determinants"
+    module = __import__("skbn._scores._families", fromlist=[name])
+    compute, calls = getattr(module, name), []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return compute(*arguments)
+
+    monkeypatch.setattr(module, name, counted)
+    # In tiers, so that each search lists its families if there are few of them.
+    GaussianBNLearnerCV(PENALTIES, cv=FOLDS, max_parents=max_parents).fit(wine)
+    assert len(calls) <= 5
+    if max_parents is None:
+        assert len(calls) == 5
+
+
+def test_standard_errors_and_numbers_of_edges(wine):
+    learner = GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(wine)
+    results = learner.cv_results_
+    scores = np.array([results[f"split{i}_test_score"] for i in range(4)])
+    np.testing.assert_allclose(results["se_test_score"], scores.std(axis=0, ddof=1) / 2)
+    np.testing.assert_array_equal(results["penalties"], PENALTIES)
+    n_edges = [
+        [
+            GaussianBNLearner(penalty=p).fit(wine.iloc[train]).dag_.number_of_edges()
+            for p in PENALTIES
+        ]
+        for train, _ in FOLDS.split(wine)
+    ]
+    np.testing.assert_array_equal(results["mean_n_edges"], np.mean(n_edges, axis=0))
+
+
+def test_rules():
+    results = {
+        "penalties": np.array([8.0, 1.0, 2.0, 4.0]),
+        "mean_test_score": np.array([-3.0, -1.0, -1.0, -1.4]),
+        "se_test_score": np.array([9.0, 0.5, 0.1, 9.0]),
+    }
+    assert _chosen(results, "best") == 1  # the first of two equals
+    assert _chosen(results, "one-standard-error") == 3
+    results["se_test_score"][1] = 0.0
+    assert _chosen(results, "one-standard-error") == 2
+
+
+def test_the_rule_of_one_standard_error_gives_fewer_edges(wine):
+    best = GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(wine)
+    near = GaussianBNLearnerCV(PENALTIES, cv=FOLDS, rule="one-standard-error").fit(wine)
+    assert near.penalty_ > best.penalty_
+    assert near.dag_.number_of_edges() < best.dag_.number_of_edges()
+    expected = GaussianBNLearner(penalty=near.penalty_).fit(wine)
+    assert list(near.dag_.edges) == list(expected.dag_.edges)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "sequential"])
+def test_any_backend_gives_the_same(wine, backend):
+    alone = GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(wine)
+    with joblib.parallel_config(backend=backend):
+        learner = GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=2).fit(wine)
+    for key, values in alone.cv_results_.items():
+        np.testing.assert_array_equal(learner.cv_results_[key], values)
+
+
+def test_local_scores_have_their_own_criterion(wine):
+    scores = LocalScoreTransformer("aic", penalty=7.0).fit_transform(wine)
+    learner = GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(scores)
+    alone = GaussianBNLearnerCV(PENALTIES, cv=FOLDS, criterion="aic").fit(wine)
+    assert learner.penalty_ == alone.penalty_
+    assert learner.network_score_ == alone.network_score_
+    assert type(learner.criterion_).__name__ == "AIC"
+    piped = make_pipeline(
+        StandardScaler().set_output(transform="pandas"),
+        LocalScoreTransformer(),
+        GaussianBNLearnerCV(PENALTIES, cv=FOLDS),
+    ).fit(wine)
+    assert set(piped.predict(wine)) == set(wine.columns)
+    with pytest.raises(ValueError, match=r"criterion='bic' was asked for.*made with criterion=AIC"):
+        GaussianBNLearnerCV(criterion="bic").fit(scores)
+
+
+def test_groups_go_to_the_splitter(wine):
+    groups = np.arange(len(wine)) % 7
+    with config_context(enable_metadata_routing=True):
+        splitter = GroupKFold(4).set_split_request(groups=True)
+        learner = GaussianBNLearnerCV(PENALTIES, cv=splitter).fit(wine, groups=groups)
+    splits = list(GroupKFold(4).split(wine, groups=groups))
+    expected = GaussianBNLearnerCV(PENALTIES, cv=splits).fit(wine)
+    np.testing.assert_array_equal(
+        learner.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
+    with pytest.raises(ValueError, match="groups"):
+        GaussianBNLearnerCV(PENALTIES, cv=splitter).fit(wine, groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("penalties", "message"),
+    [
+        ([], "one or more numbers"),
+        ([[1.0]], "one or more numbers"),
+        ([1.0, -2.0], "'penalties' must hold numbers from 0 to .*; got -2.0"),
+        ([1.0, np.nan], "got nan"),
+        ([np.inf], "got inf"),
+        (["much"], "got 'much'"),
+        ([True], "got True"),
+        (3.0, "'penalties' parameter"),
+    ],
+)
+def test_penalties_that_are_refused(wine, penalties, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearnerCV(penalties).fit(wine)
+
+
+def test_what_else_is_refused(wine):
+    with pytest.raises(ValueError, match=r"penalty=0\.25.*BGe has no complexity term"):
+        GaussianBNLearnerCV(criterion=BGe()).fit(wine)
+    parents = np.empty((1, 0), dtype=np.int16)
+    with pytest.raises(TypeError, match="ParentSetScores have no rows"):
+        GaussianBNLearnerCV().fit(ParentSetScores(["a", "b"], [(parents, [0.0])] * 2))
+    with pytest.raises(ValueError, match=r"learns from 9 rows and holds out 169.*9 columns"):
+        GaussianBNLearnerCV(cv=ShuffleSplit(2, train_size=9)).fit(wine)
+    with pytest.raises(ValueError, match="collinear"):
+        GaussianBNLearnerCV().fit(wine.assign(again=wine["ash"]))
+
+
+def least_memory(m):
+    """The fewest bytes with which a search of m columns can be planned."""
+    too_few, enough = 0, 1 << 40
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        try:
+            plan_search(m, middle, "are there")
+            enough = middle
+        except ValueError:
+            too_few = middle
+    return enough
+
+
+def test_as_many_folds_at_a_time_as_the_memory_has_room_for(capsys):
+    rows = reference.random_network_rows(np.random.default_rng(0), 12, 60)
+    least = least_memory(12)
+    results = []
+    for limit, n_at_a_time in ((least, 1), (2 * least - 1, 1), (2 * least, 2)):
+        learner = GaussianBNLearnerCV(
+            PENALTIES, cv=FOLDS, n_jobs=2, verbose=True, max_memory=limit
+        ).fit(rows)
+        assert f"4 folds, {n_at_a_time} at a time, of 5 searches each" in capsys.readouterr().out
+        results.append(learner.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+    with pytest.raises(ValueError, match="are allowed by max_memory"):
+        GaussianBNLearnerCV(PENALTIES, cv=FOLDS, max_memory=1000).fit(rows)
+    assert MemoryLimit(90, 60).share(3) == MemoryLimit(30, 20)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_progress_is_that_of_all_searches(wine, n_jobs):
+    recorder = Recorder()
+    learner = GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=n_jobs)
+    learner.set_callbacks(recorder).fit(wine)
+    percents = [("GaussianBNLearnerCV", "percent of the search")] * 100
+    assert recorder.ended == [*percents, ("GaussianBNLearnerCV", "fit"), "teardown"]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("callback", [Stopper, Interrupter])
+def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback):
+    learner = GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=n_jobs).fit(wine)
+    before = threading.active_count()
+    with pytest.raises((RuntimeError, KeyboardInterrupt)):
+        learner.set_callbacks(callback()).fit(wine)
+    assert not hasattr(learner, "dag_")
+    assert not hasattr(learner, "penalty_")
+    assert threading.active_count() <= before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert learner.set_callbacks().fit(wine).penalty_ > 0
