@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import traceback
-from contextlib import suppress
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 from sklearn.base import _fit_context
 from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.model_selection import check_cv
@@ -22,22 +20,19 @@ from sklearn.utils._metadata_requests import (
 )
 from sklearn.utils._param_validation import StrOptions
 
-from skbn._constraints import Constraints
 from skbn._found_network import found_network
+from skbn._held_out import HeldOutScores, Split
 from skbn._network_learner import NetworkLearner
-from skbn._optimum import MemoryLimit, best_networks, plan_groups, work_of
-from skbn._parallel import Threads
-from skbn._progress import Progress, StoppedError, listeners_of
+from skbn._optimum import best_networks, plan_groups, work_of
+from skbn._progress import Progress, listeners_of
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
-from skbn._scores._sample import Sample
 from skbn._validation import LARGEST_PENALTY, check_settings
 
 __all__ = ["GaussianBNLearnerCV"]
 
 Floats = npt.NDArray[np.float64]
-Split = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # the rows to learn from, and those held out
 
 
 class GaussianBNLearnerCV(NetworkLearner):
@@ -238,94 +233,25 @@ class GaussianBNLearnerCV(NetworkLearner):
         context: CallbackContext,
     ) -> None:
         _ = scores.statistics  # what is wrong with all rows is said before the folds
-        constraints = self._constraints(scores)
-        memory, n_threads = self._memory(), effective_n_jobs(self.n_jobs)
-        last = plan_groups(scores, constraints, memory)
-        n_at_a_time = _folds_at_a_time(scores, constraints, memory, min(n_threads, len(splits)))
-        share = memory.share(n_at_a_time)
-        path = [scores.with_penalty(penalty) for penalty in penalties]
-        work = len(splits) * work_of(path, plan_groups(scores, constraints, share))
-        progress = Progress(work + work_of([scores], last), listeners_of(self, context))
+        constraints, memory = self._constraints(scores), self._memory()
+        searches = plan_groups(scores, constraints, memory)
+        folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs)
         if self.verbose:
             print(
-                f"[{type(self).__name__}] {len(splits)} folds, {n_at_a_time} at a time, of "
+                f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
                 f"{len(penalties)} searches each",
                 flush=True,
             )
-        fold = _Fold(scores, constraints, penalties, share, n_threads // n_at_a_time, progress)
-        with Threads(n_at_a_time) as threads:
-            try:
-                results = list(threads.map(fold.evaluate, splits))
-            except BaseException as error:
-                progress.stop(error)
-                if isinstance(error, StoppedError) and progress.error is not None:
-                    raise progress.error from None
-                raise
-        self.cv_results_ = _cv_results(penalties, results)
+        progress = Progress(folds.work + work_of([scores], searches), listeners_of(self, context))
+        self.cv_results_ = _cv_results(penalties, *folds.compute(progress))
         self.penalty_ = penalties[_chosen(self.cv_results_, self.rule)]
         best = scores.with_penalty(self.penalty_)
-        (optimum,) = best_networks([best], constraints, last, self.n_jobs, progress)
+        (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
         self._found = found_network(best, constraints, optimum)
 
 
-class _Fold(NamedTuple):
-    """How the networks of a fold are found and held against its held-out rows."""
-
-    scores: LocalScores
-    constraints: Constraints
-    penalties: list[float]
-    memory: MemoryLimit
-    n_jobs: int
-    progress: Progress
-
-    def evaluate(self, train: npt.NDArray[Any], test: npt.NDArray[Any]) -> list[tuple[float, int]]:
-        """Return the held-out score and the number of edges for each penalty.
-
-        Raises
-        ------
-        BaseException
-            What a search raises, and then whoever searches another fold is stopped.
-        """
-        try:
-            return self._held_out_scores(self.scores.sample[train], self.scores.sample[test])
-        except StoppedError:
-            raise
-        except BaseException as error:
-            if isinstance(error, ValueError | IndexError):
-                sizes = f"{len(train)} rows and holds out {len(test)}"
-                error = ValueError(f"In a fold of cv that learns from {sizes}: {error}")
-            self.progress.stop(error)
-            raise error from None
-
-    def _held_out_scores(self, sample: Sample, held_out: Sample) -> list[tuple[float, int]]:
-        scores = self.scores.of_sample(sample, n_jobs=self.n_jobs)
-        path = [scores.with_penalty(penalty) for penalty in self.penalties]
-        searches = plan_groups(scores, self.constraints, self.memory)
-        optima = best_networks(path, self.constraints, searches, self.n_jobs, self.progress)
-        results = []
-        for each, optimum in zip(path, optima, strict=True):
-            network = found_network(each, self.constraints, optimum).network
-            score = network.score(held_out.rows, sample_weight=held_out.weight)
-            results.append((score, network.dag.number_of_edges()))
-        return results
-
-
-def _folds_at_a_time(
-    scores: LocalScores, constraints: Constraints, memory: MemoryLimit, most: int
-) -> int:
-    """Return how many searches the memory has room for at a time, at least one."""
-    for n in range(most, 1, -1):
-        with suppress(ValueError):  # they do not fit
-            plan_groups(scores, constraints, memory.share(n))
-            return n
-    return 1
-
-
-def _cv_results(
-    penalties: list[float], results: list[list[tuple[float, int]]]
-) -> dict[str, Floats]:
-    """Return means and errors over the folds."""
-    scores, n_edges = np.moveaxis(np.array(results, dtype=np.float64), 2, 0)
+def _cv_results(penalties: list[float], scores: Floats, n_edges: Floats) -> dict[str, Floats]:
+    """Return means and errors over the folds, of shape (n_folds, n_penalties)."""
     n_folds = len(scores)
     cv_results = {"penalties": np.array(penalties)}
     cv_results |= {f"split{i}_test_score": each for i, each in enumerate(scores)}
