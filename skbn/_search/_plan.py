@@ -130,7 +130,7 @@ def plan_search(
     Parameters
     ----------
     n_columns : int
-        At least 2.
+        At least 1.
     n_bytes : int
         How much memory the plan may take.
     limit : str
