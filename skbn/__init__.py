@@ -4,8 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from skbn._learner import GaussianBNLearner
-    from skbn._learner_cv import GaussianBNLearnerCV
+    from skbn._estimators._learner import GaussianBNLearner
+    from skbn._estimators._learner_cv import GaussianBNLearnerCV
+    from skbn._estimators._transformer import LocalScoreTransformer
     from skbn._networks._display import NetworkDisplay
     from skbn._networks._network import GaussianBayesianNetwork
     from skbn._regressions._givens import givens_column_swap
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from skbn._scores._criterion import Criterion, InformationCriterion
     from skbn._scores._local_scores import LocalScores
     from skbn._scores._parent_set_scores import ParentSetScores
-    from skbn._transformer import LocalScoreTransformer
 
 __all__ = [
     "AIC",
@@ -47,10 +47,10 @@ _MODULES = {
     "EBIC": "skbn._scores._criteria",
     "BIC": "skbn._scores._criteria",
     "AIC": "skbn._scores._criteria",
-    "GaussianBNLearner": "skbn._learner",
-    "GaussianBNLearnerCV": "skbn._learner_cv",
+    "GaussianBNLearner": "skbn._estimators._learner",
+    "GaussianBNLearnerCV": "skbn._estimators._learner_cv",
     "GaussianBayesianNetwork": "skbn._networks._network",
-    "LocalScoreTransformer": "skbn._transformer",
+    "LocalScoreTransformer": "skbn._estimators._transformer",
     "LocalScores": "skbn._scores._local_scores",
     "NetworkDisplay": "skbn._networks._display",
     "givens_column_swap": "skbn._regressions._givens",

@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_wine
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
-from skbn import _learner as learner_module
+from skbn._estimators import _learner as learner_module
 from skbn._optimum import Optimum
 
 

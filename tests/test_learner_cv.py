@@ -9,7 +9,7 @@ import pytest
 import reference
 from sklearn import config_context
 from sklearn.datasets import load_wine
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from test_progress import Interrupter, Recorder, Stopper
@@ -19,10 +19,11 @@ from skbn import (
     BGe,
     GaussianBNLearner,
     GaussianBNLearnerCV,
+    LocalScores,
     LocalScoreTransformer,
     ParentSetScores,
 )
-from skbn._learner_cv import _chosen
+from skbn._estimators._learner_cv import _chosen
 from skbn._optimum import MemoryLimit
 from skbn._search._plan import plan_search
 
@@ -82,6 +83,13 @@ def test_a_fold_computes_its_log_determinants_once(wine, max_parents, monkeypatc
     assert len(calls) <= 5
     if max_parents is None:
         assert len(calls) == 5
+
+
+@pytest.mark.parametrize("cv", [KFold(11), RepeatedKFold(n_splits=4, n_repeats=3, random_state=0)])
+def test_means_over_many_folds_have_the_same_bits(wine, cv):
+    wine = wine.iloc[:, :4]
+    grid = GridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=cv).fit(wine)
+    assert_same_as_grid_search(GaussianBNLearnerCV(PENALTIES, cv=cv).fit(wine), grid)
 
 
 def test_standard_errors_and_numbers_of_edges(wine):
@@ -165,8 +173,8 @@ def test_groups_go_to_the_splitter(wine):
     ("penalties", "message"),
     [
         ([], "one or more numbers"),
-        ([[1.0]], "one or more numbers"),
-        ([1.0, -2.0], "'penalties' must hold numbers from 0 to .*; got -2.0"),
+        ([[1.0]], r"only; got \[1.0\]"),
+        ([1.0, -2.0], "penalties must hold numbers from 0 to .* only; got -2.0"),
         ([1.0, np.nan], "got nan"),
         ([np.inf], "got inf"),
         (["much"], "got 'much'"),
@@ -180,7 +188,7 @@ def test_penalties_that_are_refused(wine, penalties, message):
 
 
 def test_what_else_is_refused(wine):
-    with pytest.raises(ValueError, match=r"penalty=0\.25.*BGe has no complexity term"):
+    with pytest.raises(ValueError, match=r"BGe\(\) has no complexity term"):
         GaussianBNLearnerCV(criterion=BGe()).fit(wine)
     parents = np.empty((1, 0), dtype=np.int16)
     with pytest.raises(TypeError, match="ParentSetScores have no rows"):
@@ -202,6 +210,71 @@ def least_memory(m):
         except ValueError:
             too_few = middle
     return enough
+
+
+def masks(train, test, n=178):
+    return np.isin(np.arange(n), train), np.isin(np.arange(n), test)
+
+
+def test_kinds_of_splits(wine):
+    expected = GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(wine)
+    pairs = list(FOLDS.split(wine))
+    for splits in (
+        iter(pairs),
+        [masks(*pair) for pair in pairs],
+        [(tuple(train), list(test)) for train, test in pairs],
+        [(train - len(wine), test) for train, test in pairs],
+    ):
+        learner = GaussianBNLearnerCV(PENALTIES, cv=splits).fit(wine)
+        for key, values in expected.cv_results_.items():
+            np.testing.assert_array_equal(learner.cv_results_[key], values)
+
+
+class ByColumn(KFold):
+    """Splits by the rows of a column, for which it needs the frame."""
+
+    def split(self, X, y=None, groups=None):
+        order = np.argsort(X["ash"].to_numpy(), kind="stable")
+        for train, test in super().split(order):
+            yield order[train], order[test]
+
+
+def test_splitters_are_given_the_table_itself(wine):
+    grid = GridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=ByColumn(4)).fit(wine)
+    assert_same_as_grid_search(GaussianBNLearnerCV(PENALTIES, cv=ByColumn(4)).fit(wine), grid)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ([], "yields no splits"),
+        ([(np.arange(100), np.arange(100, 179))], "from 0 to 177"),
+        ([(np.arange(100), [-179])], "from 0 to 177"),
+        ([(np.arange(100), [0.5])], r"got \[0.5\]"),
+        ([(np.arange(100), [])], r"never no rows; got \[\]"),
+        ([(np.ones(100, dtype=bool), [0])], "masks of all rows"),
+        ([(None, [0])], "got None"),
+        ([(np.arange(100), 3)], "got 3"),
+        ([(np.arange(100), [0], [1])], "pairs"),
+        ([5], "pairs.*got 5"),
+    ],
+)
+def test_splits_that_are_refused(wine, cv, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearnerCV(cv=cv).fit(wine)
+
+
+def test_an_error_of_a_fold_holds_no_tables():
+    rows = reference.random_network_rows(np.random.default_rng(0), 14, 80)
+    rows[:, 13] = np.arange(80) < 20  # constant where the first fold learns
+    with pytest.raises(ValueError, match=r"learns from 60 rows.*Column 13 has zero") as caught:
+        GaussianBNLearnerCV(PENALTIES, cv=KFold(4)).fit(rows)
+    assert caught.value.__context__ is None
+    seen, left = caught.tb, []
+    while seen is not None:
+        left += [v for v in seen.tb_frame.f_locals.values() if isinstance(v, LocalScores)]
+        seen = seen.tb_next
+    assert not left
 
 
 def test_as_many_folds_at_a_time_as_the_memory_has_room_for(capsys):
@@ -230,8 +303,16 @@ def test_progress_is_that_of_all_searches(wine, n_jobs):
     assert recorder.ended == [*percents, ("GaussianBNLearnerCV", "fit"), "teardown"]
 
 
+class LateStopper(Recorder):
+    """Stops the last search, that of all rows."""
+
+    def on_fit_task_end(self, estimator, context):
+        super().on_fit_task_end(estimator, context)
+        return len(self.ended) == 99
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("callback", [Stopper, Interrupter])
+@pytest.mark.parametrize("callback", [Stopper, Interrupter, LateStopper])
 def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback):
     learner = GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=n_jobs).fit(wine)
     before = threading.active_count()
@@ -239,6 +320,7 @@ def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback):
         learner.set_callbacks(callback()).fit(wine)
     assert not hasattr(learner, "dag_")
     assert not hasattr(learner, "penalty_")
+    assert not hasattr(learner, "cv_results_")
     assert threading.active_count() <= before
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert learner.set_callbacks().fit(wine).penalty_ > 0

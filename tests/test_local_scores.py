@@ -3,6 +3,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
 
 from skbn import BIC, LocalScores, LocalScoreTransformer
 
@@ -258,3 +260,22 @@ def test_candidates_are_a_list(scores):
     with pytest.raises(TypeError, match="candidates must be a list of columns; got 5"):
         scores.best_parents("a", 5)
     assert len(scores.top_parents("a", np.int64(2))) == 2
+
+
+def test_scikit_learn_takes_rows_with_all_their_settings(rows):
+    """Folds of LocalScores are LocalScores: neither criterion nor weights get lost."""
+    weight = np.random.default_rng(0).integers(0, 4, len(rows))
+    scores = LocalScoreTransformer("ebic", penalty=2.0, max_parents=2, n_jobs=2).fit_transform(
+        rows, sample_weight=weight
+    )
+    part = np.arange(5, 30)
+    for taken in (_safe_indexing(scores, part), scores[part, :], train_test_split(scores)[0]):
+        assert isinstance(taken, LocalScores)
+        assert (taken.penalty, taken.max_parents, taken.n_jobs) == (2.0, 2, 2)
+        assert type(taken.criterion).__name__ == "EBIC"
+    taken = _safe_indexing(scores, part)
+    np.testing.assert_array_equal(taken, rows[part])
+    np.testing.assert_array_equal(taken.sample.weight, weight[part])
+    for choice in (np.ix_(part, [0, 1]), (part, 1), (3, ...), 3):
+        np.testing.assert_array_equal(scores[choice], rows[choice])
+        assert isinstance(scores[choice], np.ndarray)

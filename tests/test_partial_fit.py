@@ -67,6 +67,22 @@ def test_chunks_of_weighted_rows(wine):
     assert_same_result(learner, whole)
 
 
+def test_chunks_without_weight_may_come_first(wine):
+    weight = np.arange(len(wine)) % 3
+    whole = GaussianBNLearner().fit(wine, sample_weight=weight)
+    learner, transformer = GaussianBNLearner(), LocalScoreTransformer()
+    for i in range(len(wine)):
+        for estimator in (learner, transformer):
+            estimator.partial_fit(wine[i : i + 1], sample_weight=weight[i : i + 1])
+    assert_same_result(learner, whole)
+    assert_same_result(GaussianBNLearner().fit(transformer.local_scores_), whole)
+    nothing = fed(GaussianBNLearner(), wine, wine, sample_weight=np.zeros(len(wine)))
+    with pytest.raises(ValueError, match="no rows to compute scores from"):
+        nothing.predict()
+    with pytest.raises(ValueError, match="no rows to compute scores from"):
+        GaussianBNLearner("bge").partial_fit(wine, sample_weight=np.zeros(len(wine))).predict()
+
+
 def test_names_of_the_first_chunk_are_those_of_the_nodes(wine):
     learner = fed(GaussianBNLearner(), wine[:100], wine[100:])
     assert list(learner.predict(wine)) == list(wine.columns)
@@ -168,14 +184,18 @@ def test_scores_and_rows_do_not_mix(wine):
     for estimator in (GaussianBNLearner(), LocalScoreTransformer()):
         with pytest.raises(TypeError, match="takes tables"):
             estimator.partial_fit(scores)
+    weighted = LocalScoreTransformer("aic").fit_transform(wine)
+    learner = GaussianBNLearner().fit(weighted, sample_weight=np.ones(len(wine)))
+    with pytest.raises(ValueError, match="fitted to scores"):
+        learner.partial_fit(wine)  # whose criterion would be another
     learner = GaussianBNLearner().fit(scores)
     with pytest.raises(ValueError, match="fitted to scores"):
         learner.partial_fit(wine)
-    with pytest.raises(TypeError, match="not kept"):
+    with pytest.raises(TypeError, match="do not keep the rows"):
         learner.score(scores)
-    with pytest.raises(TypeError, match="not kept"):
+    with pytest.raises(TypeError, match="do not keep the rows"):
         np.asarray(scores)
-    with pytest.raises(TypeError, match="not kept"):
+    with pytest.raises(TypeError, match="do not keep the rows"):
         scores[:10]
     assert list(learner.predict(scores)) == list(wine.columns)
     assert "178 rows x 8 columns" in repr(scores)

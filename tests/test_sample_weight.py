@@ -1,5 +1,7 @@
 """Weights of rows: repeats, zeros, means, and what is refused."""
 
+from fractions import Fraction
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -150,7 +152,12 @@ def test_local_scores_carry_their_weights():
 
 @pytest.mark.parametrize(
     "weight",
-    [[3] * 30, pd.Series([3] * 30, index=range(7, 37)), np.full(30, 3, dtype=np.float32), 3],
+    [
+        [3] * 30,
+        pd.Series([3] * 30, index=range(7, 37)),
+        np.full(30, 3, dtype=np.float32),
+        np.array([Fraction(3)] * 30),
+    ],
 )
 def test_kinds_of_weights(weight):
     rows, _ = weighted_table(9)
@@ -169,8 +176,12 @@ def test_kinds_of_weights(weight):
         ([1.0, np.nan] + [1.0] * 28, "finite.*nan for row 1"),
         ([1.0] * 28 + [np.inf, 1], "finite.*inf for row 28"),
         (np.zeros(30), "zero for all rows"),
-        (np.full(30, 1e308), "sum of sample_weight is out of float64's range"),
-        (["heavy"] * 30, "sample_weight must hold a number for each row"),
+        (np.full(30, 1e308), "sum of sample_weight is inf; it must be from"),
+        (np.full(30, 1e-310), "sum of sample_weight is 3e-309; it must be from"),
+        ([10**400] * 30, "number that is out of float64's range"),
+        ([[1.0]] * 15 + [[1.0, 2.0]] * 15, r"an array of shape \(0, 0\)"),
+        (3.0, r"an array of shape \(\)"),
+        (np.full(30, 1e9), "lower its parameters or the sample weights"),
         (np.full(30, 1 / 30), r"add up to 1 rows.*Multiply them, to a sum of n_samples = 30"),
         ([1.0] * 4 + [0.0] * 26, "n_samples = 4 rows"),
     ],
@@ -180,6 +191,32 @@ def test_what_is_refused(estimator, weight, message):
     rows, _ = weighted_table(9)
     with pytest.raises(ValueError, match=message):
         estimator.fit(rows, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (["heavy"] * 30, "must hold numbers; got 'heavy' for row 0"),
+        (["1"] * 30, "must hold numbers; got '1' for row 0"),
+        ([1.0] * 29 + [None], "must hold numbers; got 'None' for row 29"),
+        (["2020-01-01"] * 30, "must hold numbers"),
+        (np.full(30, 1, dtype="timedelta64[D]"), "must hold numbers"),
+        (np.full(30, 1 + 2j), r"must hold numbers; got '\(1\+2j\)' for row 0"),
+        (np.ma.masked_array(np.ones(30), [0, 1] * 15), "mask would be lost"),
+    ],
+)
+def test_what_is_no_number_is_no_weight(weight, message):
+    rows, _ = weighted_table(9)
+    with pytest.raises(TypeError, match=message):
+        GaussianBNLearner().fit(rows, sample_weight=weight)
+
+
+@pytest.mark.parametrize("factor", [1e-290, 1e290])
+def test_means_by_weights_of_any_size(factor):
+    rows, weight = weighted_table(9)
+    network = GaussianBNLearner().fit(rows).network_
+    expected = network.score(rows * 1e3, sample_weight=weight)
+    assert network.score(rows * 1e3, sample_weight=weight * factor) == pytest.approx(expected)
 
 
 def test_scores_without_rows_have_no_weights():
@@ -193,7 +230,7 @@ def test_a_part_without_weight_is_refused():
     rows, weight = weighted_table(10)
     weight[:10] = 0
     scores = LocalScoreTransformer().fit_transform(rows, sample_weight=weight)
-    with pytest.raises(ValueError, match="sample_weight of zero"):
+    with pytest.raises(ValueError, match="sample_weight is zero for all rows"):
         GaussianBNLearner().fit(scores[:10])
-    with pytest.raises(ValueError, match="sample_weight of zero"):
+    with pytest.raises(ValueError, match="sample_weight is zero for all rows"):
         GaussianBNLearner().fit(scores).score(scores[:10])

@@ -126,9 +126,11 @@ def test_grid_search_over_the_penalty(wine, pipeline, n_jobs):
 
 
 def test_learner_in_a_cross_validation_of_local_scores(wine):
-    scores = LocalScoreTransformer().fit_transform(wine)
+    scores = LocalScoreTransformer("aic", penalty=3.0, max_parents=2).fit_transform(wine)
     folded = cross_val_score(GaussianBNLearner(), scores, cv=3)
-    np.testing.assert_array_equal(folded, cross_val_score(GaussianBNLearner(), wine, cv=3))
+    learner = GaussianBNLearner("aic", penalty=3.0, max_parents=2)
+    np.testing.assert_array_equal(folded, cross_val_score(learner, wine, cv=3))
+    assert (folded != cross_val_score(GaussianBNLearner(), wine, cv=3)).all()
 
 
 def test_pickles_and_clones(wine, tmp_path):

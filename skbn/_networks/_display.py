@@ -15,7 +15,7 @@ from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
 from skbn._networks._layout import Layout, Point, layered_layout
 
 if TYPE_CHECKING:
-    from skbn._learner import GaussianBNLearner
+    from skbn._estimators._learner import GaussianBNLearner
     from skbn._networks._network import GaussianBayesianNetwork
 
 __all__ = ["NetworkDisplay"]

@@ -17,8 +17,8 @@ from skbn._networks._forms import InterchangeMixin
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
 from skbn._networks._tables import read_columns
-from skbn._sample_weight import weighted_mean, weights_of
-from skbn._scores._row_summary import summarise
+from skbn._scores._local_scores import LocalScores
+from skbn._scores._sample import Sample
 from skbn._scores._statistics import sample_statistics
 
 __all__ = ["GaussianBayesianNetwork"]
@@ -239,7 +239,7 @@ class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, Base
         check_dag(self.dag)
         nodes, parents = list(self.dag), parent_masks(self.dag)
         rows = read_columns(X, nodes, nodes)
-        summary = summarise(rows, weights_of(X, len(rows), sample_weight))
+        summary = _sample(X, rows, sample_weight).summary
         sizes = [mask.bit_count() for mask in parents]
         if summary.n_rows < max(sizes) + 2:
             node = nodes[int(np.argmax(sizes))]
@@ -319,7 +319,9 @@ class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, Base
         >>> cross_val_score(GaussianBayesianNetwork(dag), wine).mean().round(2)
         np.float64(-8.58)
         """
-        return weighted_mean(self.logpdf(X), X, sample_weight)
+        model = self._model()
+        rows = read_columns(X, model.nodes, model.nodes)
+        return _sample(X, rows, sample_weight).mean(model.log_density(rows))
 
     def __sklearn_is_fitted__(self) -> bool:
         try:
@@ -356,3 +358,9 @@ class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, Base
                 "of dag the attributes intercept and noise_variance and its edges weight."
             )
         return LinearGaussianModel.from_dag(self.dag)
+
+
+def _sample(X: Any, rows: npt.NDArray[np.float64], sample_weight: Any) -> Sample:
+    """Return rows with their weights, or those that LocalScores have."""
+    own = X.sample.weight if isinstance(X, LocalScores) else None
+    return Sample(rows, own).with_weight(sample_weight)

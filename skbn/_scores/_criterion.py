@@ -205,7 +205,7 @@ class InformationCriterion(Criterion):
         log_divisors = np.log(divisors, where=divisors > 0, out=np.full(m, -np.inf))
         constant = half_n * (log_divisors - math.log(2 * math.pi)) - divisors / 2
         if penalty > 0:
-            what = f"{type(self).__name__}.complexity({n_samples}, {m})"
+            what = f"{type(self).__name__}.complexity({n_samples:.10g}, {m})"
             constant = constant - penalty * _numbers(self.complexity(n_samples, m), (m,), what)
         return np.array([constant, np.full(m, half_n), np.full(m, -half_n)])
 
@@ -236,19 +236,19 @@ def criterion_tables(
             f"penalty={penalty!r} was asked for, but {name} has no complexity term that it could "
             "multiply. Leave the penalty at 1."
         )
-    tables = _numbers(tables, (3, m), f"{name}.tables({n_samples}, {m})")
+    what = f"{name}.tables({n_samples:.10g}, {m})"
+    tables = _numbers(tables, (3, m), what)
     tables[0, max_parents + 1 :] = -np.inf
     if np.isnan(tables).any() or (tables[0] > _LARGEST).any() or np.isinf(tables[1:]).any():
         raise ValueError(
-            f"{name}.tables({n_samples}, {m}) must be finite, except for -inf in its first row; "
-            f"got {tables.tolist()}."
+            f"{what} must be finite, except for -inf in its first row; got {tables.tolist()}."
         )
     tables[0, tables[0] < -_LARGEST] = -np.inf
     if np.abs(tables[1:]).max() > _LARGEST_WEIGHT:
         raise ValueError(
             f"{name} weighs log-determinants by up to {np.abs(tables[1:]).max():g}, and with more "
             f"than {_LARGEST_WEIGHT:g} scores are known to too few digits; lower its parameters or "
-            "give fewer rows."
+            "the sample weights, or give fewer rows."
         )
     return tables
 
@@ -261,7 +261,7 @@ def noise_divisors(criterion: Criterion, n_samples: float, m: int) -> npt.NDArra
     ValueError
         If they are not m numbers, or NaN.
     """
-    what = f"{type(criterion).__name__}.noise_divisors({n_samples}, {m})"
+    what = f"{type(criterion).__name__}.noise_divisors({n_samples:.10g}, {m})"
     divisors = _numbers(criterion.noise_divisors(n_samples, m), (m,), what)
     if np.isnan(divisors).any():
         raise ValueError(f"{what} must not be NaN; got {divisors.tolist()}.")

@@ -148,35 +148,34 @@ class LocalScores(ScoredFamilies):
 
     def __getitem__(self, rows: Any) -> Self | npt.NDArray[np.float64]:
         """Return the LocalScores of several rows; one row or a choice of columns as an array."""
+        # scikit-learn takes rows out of whatever has a shape by X[rows, ...].
+        if isinstance(rows, tuple) and len(rows) == 2 and _is_all(rows[1]):
+            rows = rows[0]
         chosen = self.sample.rows[rows]
         if chosen.ndim != 2 or isinstance(rows, tuple):
             return chosen
         return self.of_sample(self.sample[rows])
 
-    def with_sample_weight(self, sample_weight: npt.NDArray[np.float64]) -> Self:
+    def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
         """Return the local scores of the rows with weights, which count as repeats of them.
 
         Parameters
         ----------
-        sample_weight : ndarray of shape (n,), float64
-            Finite and not negative.
+        sample_weight : array-like of shape (n,), or None
+            How often each row counts, not negative. None returns these scores.
+
+        Returns
+        -------
+        scores : LocalScores
 
         Raises
         ------
-        ValueError
-            If the rows have other weights already.
-        TypeError
-            If the rows were not kept.
+        ValueError, TypeError
+            If they are not weights of the rows, or these have other weights already; if
+            the rows were not kept.
         """
-        present = self.sample.weight
-        if present is None:
-            return self.of_sample(Sample(self.sample.rows, sample_weight))
-        if not np.array_equal(present, sample_weight):
-            raise ValueError(
-                "The LocalScores were made with another sample_weight than is given now. Give it "
-                "in one place only."
-            )
-        return self
+        sample = self.sample.with_weight(sample_weight)
+        return self if sample is self.sample else self.of_sample(sample)
 
     def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
         """Return the local scores of other rows, with the same settings but for `n_jobs`.
@@ -402,3 +401,8 @@ class LocalScores(ScoredFamilies):
     def _undominated(self, child: int) -> Listed:
         others = [v for v in range(self.shape[1]) if v != child]
         return self.scorer.undominated(child, [], others)
+
+
+def _is_all(chosen: Any) -> bool:
+    """Whether columns are chosen by ``...`` or ``:``."""
+    return chosen is Ellipsis or (isinstance(chosen, slice) and chosen == slice(None))

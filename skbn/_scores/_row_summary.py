@@ -44,6 +44,10 @@ class RowSummary:
         The sum of the two is the mean, to more digits than one number holds.
     factor : ndarray of shape (min(k, m), m)
         R of the QR decomposition of k rows: the centred ones, times their weights' roots.
+
+    Notes
+    -----
+    Of no rows, the extremes are infinite and the factor is empty.
     """
 
     n_rows: int
@@ -83,6 +87,10 @@ class RowSummary:
 
     def merge(self, other: Self) -> Self:
         """Return the summary of these rows and others of the same columns."""
+        if self.n_rows == 0:
+            return other
+        if other.n_rows == 0:
+            return self
         exponent = np.maximum(self.exponent, other.exponent)
         a, b = self.in_units(exponent), other.in_units(exponent)
         n_samples = a.n_samples + b.n_samples
@@ -108,16 +116,21 @@ def summarise(rows: Floats, weight: Floats | None = None) -> RowSummary:
     Parameters
     ----------
     rows : ndarray of shape (n, m), float64
-        Finite; at least one. Not modified, nor copied as a whole.
+        Finite. Not modified, nor copied as a whole.
     weight : ndarray of shape (n,), float64, optional
-        How often each row counts; finite, not negative, and not all 0. Rows of weight 0
-        are left out.
+        How often each row counts; finite and not negative. Rows of weight 0 are left out.
     """
     if weight is not None and not weight.all():
         rows, weight = rows[weight > 0], weight[weight > 0]
     parts = (slice(i, i + _ROWS_A_BLOCK) for i in range(0, len(rows), _ROWS_A_BLOCK))
     blocks = (_summarise_block(rows[i], None if weight is None else weight[i]) for i in parts)
-    return reduce(RowSummary.merge, blocks)
+    return reduce(RowSummary.merge, blocks, _summary_of_nothing(rows.shape[1]))
+
+
+def _summary_of_nothing(m: int) -> RowSummary:
+    infinite, zeros = np.full(m, np.inf), np.zeros(m)
+    exponent = np.full(m, -_LARGEST_EXPONENT, dtype=np.int32)
+    return RowSummary(0, 0, infinite, -infinite, exponent, zeros, zeros, np.empty((0, m)))
 
 
 def _summarise_block(rows: Floats, weight: Floats | None) -> RowSummary:
@@ -145,4 +158,4 @@ def _sum(rows: Floats, weight: Floats | None) -> Floats:
 
 def _as_integer_if_whole(total: float) -> float:
     """Return whole weights' sum as the number of rows that they stand for."""
-    return int(total) if total.is_integer() else total
+    return int(total) if total.is_integer() and total < 2**53 else total

@@ -10,8 +10,11 @@ import numpy.typing as npt
 
 from skbn._parallel import one_blas_thread
 from skbn._scores._row_summary import RowSummary, summarise
+from skbn._scores._sample_weight import read_sample_weight
 
 __all__ = ["Sample"]
+
+Floats = npt.NDArray[np.float64]
 
 
 class Sample:
@@ -31,10 +34,8 @@ class Sample:
         Number of rows and of columns.
     """
 
-    def __init__(
-        self, rows: npt.NDArray[np.float64], weight: npt.NDArray[np.float64] | None = None
-    ) -> None:
-        self._rows: npt.NDArray[np.float64] | None = rows.view()
+    def __init__(self, rows: Floats, weight: Floats | None = None) -> None:
+        self._rows: Floats | None = rows.view()
         self._rows.setflags(write=False)
         self.weight = weight
         self.shape: tuple[int, int] = rows.shape
@@ -42,14 +43,35 @@ class Sample:
     @classmethod
     def of_summary(cls, summary: RowSummary) -> Self:
         """Return a sample that is known by its summary alone."""
-        sample = cls(np.empty((0, summary.n_columns)))
-        sample._rows = None
+        sample = cls.__new__(cls)
+        sample._rows = sample.weight = None
         sample.shape = (summary.n_rows, summary.n_columns)
         sample.summary = summary
         return sample
 
+    def with_weight(self, sample_weight: Any) -> Self:
+        """Return the sample with weights as users give them; None leaves it as it is.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If they are not weights of these rows, or these have others; if the rows were
+            not kept.
+        """
+        if sample_weight is None:
+            return self
+        weight = read_sample_weight(sample_weight, len(self.rows))
+        if self.weight is None:
+            return type(self)(self.rows, weight)
+        if not np.array_equal(self.weight, weight):
+            raise ValueError(
+                "The LocalScores were made with another sample_weight than is given now. Give it "
+                "in one place only."
+            )
+        return self
+
     @property
-    def rows(self) -> npt.NDArray[np.float64]:
+    def rows(self) -> Floats:
         """The rows, read-only.
 
         Raises
@@ -58,20 +80,41 @@ class Sample:
             If they were not kept.
         """
         if self._rows is None:
-            raise TypeError(
-                "These LocalScores are of rows that came in chunks and were not kept; give a table."
-            )
+            raise TypeError("These LocalScores do not keep the rows they were made of; give these.")
         return self._rows
 
     @cached_property
     def summary(self) -> RowSummary:
-        """What regressions need of the rows."""
-        if self.shape[0] == 0:
-            raise ValueError("There are no rows to compute scores from; give some.")
-        if self.weight is not None and not self.weight.any():
-            raise ValueError("All rows have a sample_weight of zero; give some a positive one.")
+        """What regressions need of the rows.
+
+        Raises
+        ------
+        ValueError
+            If there are none of a positive weight.
+        """
+        self._require_weight()
         with one_blas_thread():
             return summarise(self.rows, self.weight)
+
+    def mean(self, values: Floats) -> float:
+        """Return the mean of a value for each row.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows of a positive weight.
+        """
+        if self.weight is None:
+            return float(values.mean())
+        self._require_weight()
+        # Rows of no weight may have a log-likelihood of -inf.
+        counts = self.weight > 0
+        shares = self.weight[counts] / self.weight.max()
+        return float(np.average(values[counts], weights=shares))
+
+    def _require_weight(self) -> None:
+        if self.weight is not None and not self.weight.any():
+            raise ValueError("sample_weight is zero for all rows; give some a positive one.")
 
     def __getitem__(self, chosen: Any) -> Self:
         """Return the sample of several of the rows."""

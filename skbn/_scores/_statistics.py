@@ -104,7 +104,7 @@ def sample_statistics(
     *,
     prior: Prior | None = None,
     largest_family: int | None = None,
-    weight: float | None = None,
+    sensitivity: float | None = None,
 ) -> SampleStatistics:
     """Compute the statistics of some rows, if their columns determine all regressions.
 
@@ -119,7 +119,7 @@ def sample_statistics(
         constant and dependent columns.
     largest_family : int, optional
         How many columns take part in a regression, the child included; by default all.
-    weight : float, optional
+    sensitivity : float, optional
         By how much a relative error of a residual changes a score; by default n.
 
     Raises
@@ -150,7 +150,8 @@ def sample_statistics(
         with np.errstate(divide="ignore", invalid="ignore"):
             magnification = np.sqrt(n) * np.ldexp(summary.largest, -summary.exponent) / norm
         _refuse_constants(summary, norm, magnification, names)
-    scale = np.ldexp(norm, summary.exponent)
+    with np.errstate(over="ignore"):
+        scale = np.ldexp(norm, summary.exponent)
     for j in range(m):
         if not _SMALLEST_SCALE <= scale[j] <= _LARGEST_SCALE:
             raise ValueError(
@@ -160,9 +161,9 @@ def sample_statistics(
     factor /= norm
     # Of the data, twice the rounding of each entry. Of the factor, what reflections and
     # rotations add to columns of unit norm, about eps * sqrt(m); a residual r that is off by
-    # so much changes the score by the weight / r times it.
-    weight = n if weight is None else weight
-    rounding = _EPS * (2 * magnification + weight * np.sqrt(m) / SCORE_ACCURACY)
+    # so much changes the score by the sensitivity / r times it.
+    sensitivity = n if sensitivity is None else sensitivity
+    rounding = _EPS * (2 * magnification + sensitivity * np.sqrt(m) / SCORE_ACCURACY)
     independence = IndependenceCheck(names, scale, rounding, has_prior=prior is not None)
     is_checked = True
     try:
@@ -189,7 +190,7 @@ def _too_few_rows(summary: RowSummary, largest_family: int) -> ValueError:
             f"Multiply them, to a sum of n_samples = {n} if they are to be relative."
         )
     most = n - 2
-    fewer = f", set max_parents to {most} or less" if most >= 0 else ""
+    fewer = f", set max_parents to {most}{' or less' if most else ''}" if most >= 0 else ""
     return ValueError(
         f"X has n_samples = {n} rows for {families} some "
         "regressions leave no residual, and the likelihood is unbounded. Give more rows or "

@@ -67,12 +67,14 @@ class SubsetDeterminants:
                 self._names,
                 prior=prior,
                 largest_family=self.families.max_parents + 1,
-                weight=float(2 * np.abs(self.tables(1.0)[1:]).max()),
+                sensitivity=float(2 * np.abs(self.tables(1.0)[1:]).max()),
             )
 
     def tables(self, penalty: float) -> npt.NDArray[np.float64]:
         """Return the criterion's tables over the number of parents, shape (3, m)."""
         n, m = self._sample.summary.n_samples, self.families.m
+        if n == 0:
+            raise ValueError("There are no rows to compute scores from; give some.")
         return criterion_tables(self.criterion, penalty, n, m, self.families.max_parents)
 
     @cached_property

@@ -11,12 +11,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
-from skbn._sample_weight import read_sample_weight
 from skbn._scores._criteria import CRITERIA, as_criterion, same_criterion
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
-from skbn._scores._row_summary import RowSummary
 from skbn._scores._sample import Sample
 from skbn._table_checks import (
     columns_of_other_types,
@@ -29,9 +27,9 @@ from skbn._table_checks import (
 __all__ = [
     "LARGEST_PENALTY",
     "PARAMETER_CONSTRAINTS",
-    "add_rows",
     "check_columns",
     "check_settings",
+    "make_scores",
     "most_parents",
     "read_rows",
 ]
@@ -49,6 +47,20 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     ],
 }
 """What the estimators accept for the parameters that they share."""
+
+
+def make_scores(
+    estimator: BaseEstimator, sample: Sample, criterion: str | Criterion, penalty: float
+) -> LocalScores:
+    """Return the local scores of a sample of the columns that an estimator was fitted to."""
+    return LocalScores(
+        sample,
+        as_criterion(criterion),
+        getattr(estimator, "feature_names_in_", None),
+        penalty=float(penalty),
+        max_parents=estimator.max_parents,
+        n_jobs=estimator.n_jobs,
+    )
 
 
 def read_rows(
@@ -128,35 +140,6 @@ def check_columns(
         raise ValueError(
             f"The columns must be those of fit, in their order: {list(fitted)}; got {list(names)}."
         )
-
-
-def add_rows(
-    estimator: BaseEstimator, before: RowSummary | None, X: Any, sample_weight: Any
-) -> RowSummary:
-    """Return the summary of an estimator's rows and those of another chunk.
-
-    Parameters
-    ----------
-    estimator : estimator
-    before : RowSummary or None
-        Of the rows that it had; None if there were none.
-    X : array-like or data frame of shape (n, m)
-    sample_weight : array-like of shape (n,), number or None
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `read_rows` and `read_sample_weight`.
-    """
-    if isinstance(X, LocalScores | ParentSetScores):
-        name = type(estimator).__name__
-        raise TypeError(f"partial_fit of {name} takes tables, and X are {type(X).__name__}.")
-    rows = read_rows(estimator, X, reset=before is None)
-    weight = read_sample_weight(sample_weight, len(rows), allow_all_zero=before is not None)
-    if before is not None and weight is not None and not weight.any():
-        return before
-    summary = Sample(rows, weight).summary
-    return summary if before is None else before.merge(summary)
 
 
 def check_settings(

@@ -15,17 +15,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._constraints import Constraints, read_constraints
 from skbn._doc_links import DocLinkMixin
-from skbn._found_network import FoundNetwork
+from skbn._estimators._found_network import FoundNetwork
+from skbn._estimators._validation import (
+    PARAMETER_CONSTRAINTS,
+    check_columns,
+    make_scores,
+    most_parents,
+    read_rows,
+)
 from skbn._memory import available_memory
 from skbn._networks._network import GaussianBayesianNetwork
 from skbn._optimum import MemoryLimit
-from skbn._sample_weight import read_sample_weight, weighted_mean
-from skbn._scores._criteria import as_criterion
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._sample import Sample
-from skbn._validation import PARAMETER_CONSTRAINTS, check_columns, most_parents, read_rows
 
 __all__ = ["NetworkLearner"]
 
@@ -143,7 +147,7 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
         if isinstance(X, LocalScores | ParentSetScores):
             check_columns(self, X, reset=False)
         elif X is not None:
-            self._rows(X)
+            self._sample(X)
         return self.dag_.copy()
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> nx.DiGraph:
@@ -178,7 +182,7 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
             If X is not a table of these columns.
         """
         check_is_fitted(self)
-        return self.network_.logpdf(self._rows(X))
+        return self.network_.logpdf(self._sample(X).rows)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log-likelihood of a row under the fitted network, in nats.
@@ -211,17 +215,22 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
         >>> round(learner.score([[1, 2], [2, 4]]), 6)
         -1.661306
         """
-        return weighted_mean(self.score_samples(X), X, sample_weight)
+        check_is_fitted(self)
+        sample = self._sample(X, sample_weight)
+        return sample.mean(self.network_.logpdf(sample.rows))
 
     # What derived classes share
 
-    def _rows(self, X: Any) -> npt.NDArray[np.float64]:
-        if isinstance(X, LocalScores):
-            check_columns(self, X, reset=False)
-            return np.asarray(X)
+    def _sample(self, X: Any, sample_weight: Any = None) -> Sample:
+        """Return the rows of a table or of LocalScores, with their weights."""
         if isinstance(X, ParentSetScores):
             raise TypeError("ParentSetScores have no rows; give a table.")
-        return read_rows(self, X, reset=False)
+        if isinstance(X, LocalScores):
+            check_columns(self, X, reset=False)
+            sample = X.sample
+        else:
+            sample = Sample(read_rows(self, X, reset=False))
+        return sample.with_weight(sample_weight)
 
     def _read_scores(
         self, X: Any, sample_weight: Any, penalty: float
@@ -229,26 +238,17 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
         """Return the scores that X is, or those of a table."""
         if not isinstance(X, LocalScores | ParentSetScores):
             rows = read_rows(self, X, reset=True, min_samples=2)
-            return self._scores_of(
-                Sample(rows, read_sample_weight(sample_weight, len(rows))), penalty
-            )
+            return self._scores_of(Sample(rows).with_weight(sample_weight), penalty)
         check_columns(self, X, reset=True)
-        if sample_weight is None:
-            return X
-        if isinstance(X, ParentSetScores):
+        if isinstance(X, LocalScores):
+            return X.with_sample_weight(sample_weight)
+        if sample_weight is not None:
             raise TypeError("ParentSetScores have no rows that a sample_weight could weigh.")
-        weight = read_sample_weight(sample_weight, len(X))
-        return X if weight is None else X.with_sample_weight(weight)
+        return X
 
     def _scores_of(self, sample: Sample, penalty: float) -> LocalScores:
-        return LocalScores(
-            sample,
-            as_criterion("bic" if self.criterion is None else self.criterion),
-            getattr(self, "feature_names_in_", None),
-            penalty=penalty,
-            max_parents=self.max_parents,
-            n_jobs=self.n_jobs,
-        )
+        criterion = "bic" if self.criterion is None else self.criterion
+        return make_scores(self, sample, criterion, penalty)
 
     def _constraints(self, scores: LocalScores | ParentSetScores) -> Constraints:
         return read_constraints(

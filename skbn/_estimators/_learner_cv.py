@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -20,15 +21,15 @@ from sklearn.utils._metadata_requests import (
 )
 from sklearn.utils._param_validation import StrOptions
 
-from skbn._found_network import found_network
-from skbn._held_out import HeldOutScores, Split
-from skbn._network_learner import NetworkLearner
+from skbn._estimators._found_network import found_network
+from skbn._estimators._held_out import HeldOutScores, Split, read_splits
+from skbn._estimators._network_learner import NetworkLearner
+from skbn._estimators._validation import LARGEST_PENALTY, check_settings
 from skbn._optimum import best_networks, plan_groups, work_of
 from skbn._progress import Progress, listeners_of
-from skbn._scores._criterion import Criterion
+from skbn._scores._criterion import Criterion, InformationCriterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
-from skbn._validation import LARGEST_PENALTY, check_settings
 
 __all__ = ["GaussianBNLearnerCV"]
 
@@ -199,8 +200,13 @@ class GaussianBNLearnerCV(NetworkLearner):
         if isinstance(scores, ParentSetScores):
             raise TypeError("ParentSetScores have no rows to cross-validate with; give a table.")
         check_settings(scores, criterion=self.criterion, penalty=None)
+        if not isinstance(scores.criterion, InformationCriterion):
+            raise ValueError(
+                f"criterion={scores.criterion!r} has no complexity term that penalties could "
+                "multiply; choose its own parameters by a GridSearchCV of GaussianBNLearner."
+            )
         routed = process_routing(self, "fit", **params).splitter.split if _routing_enabled() else {}
-        splits = list(check_cv(self.cv, y, classifier=False).split(np.asarray(scores), y, **routed))
+        splits = read_splits(self._splits(X, y, routed), len(scores))
         try:
             self._choose(scores, penalties, splits, context)
         except BaseException as error:
@@ -225,6 +231,11 @@ class GaussianBNLearnerCV(NetworkLearner):
             .add(splitter=check_cv(self.cv), method_mapping=mapping)
         )
 
+    def _splits(self, X: Any, y: Any, routed: dict[str, Any]) -> Iterable[Any]:
+        if isinstance(self.cv, Iterable) and not hasattr(self.cv, "split"):
+            return self.cv
+        return check_cv(self.cv, y, classifier=False).split(X, y, **routed)
+
     def _choose(
         self,
         scores: LocalScores,
@@ -243,24 +254,27 @@ class GaussianBNLearnerCV(NetworkLearner):
                 flush=True,
             )
         progress = Progress(folds.work + work_of([scores], searches), listeners_of(self, context))
-        self.cv_results_ = _cv_results(penalties, *folds.compute(progress))
-        self.penalty_ = penalties[_chosen(self.cv_results_, self.rule)]
-        best = scores.with_penalty(self.penalty_)
+        cv_results = _cv_results(penalties, *folds.compute(progress))
+        penalty = penalties[_chosen(cv_results, self.rule)]
+        best = scores.with_penalty(penalty)
         (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
         self._found = found_network(best, constraints, optimum)
+        self.cv_results_, self.penalty_ = cv_results, penalty
 
 
 def _cv_results(penalties: list[float], scores: Floats, n_edges: Floats) -> dict[str, Floats]:
-    """Return means and errors over the folds, of shape (n_folds, n_penalties)."""
-    n_folds = len(scores)
+    """Return means and errors over the folds, of shape (n_penalties, n_folds)."""
+    n_folds = scores.shape[1]
     cv_results = {"penalties": np.array(penalties)}
-    cv_results |= {f"split{i}_test_score": each for i, each in enumerate(scores)}
+    cv_results |= {f"split{i}_test_score": each.copy() for i, each in enumerate(scores.T)}
     with np.errstate(invalid="ignore"):  # -inf, of rows out of all proportion
-        cv_results["mean_test_score"] = scores.mean(axis=0)
-        cv_results["std_test_score"] = scores.std(axis=0)
-        unbiased = scores.std(axis=0, ddof=1) if n_folds > 1 else np.zeros(len(penalties))
-    cv_results["se_test_score"] = unbiased / np.sqrt(n_folds)
-    cv_results["mean_n_edges"] = n_edges.mean(axis=0)
+        # In the order in which GridSearchCV adds: no bit of the means differs.
+        means = np.average(scores, axis=1)
+        squares = (scores - means[:, np.newaxis]) ** 2
+        cv_results["mean_test_score"] = means
+        cv_results["std_test_score"] = np.sqrt(np.average(squares, axis=1))
+        cv_results["se_test_score"] = np.sqrt(squares.sum(axis=1) / max(n_folds - 1, 1) / n_folds)
+    cv_results["mean_n_edges"] = n_edges.mean(axis=1)
     return cv_results
 
 
@@ -282,14 +296,13 @@ def _read_penalties(penalties: Any) -> list[float]:
     ValueError
         Naming the one that is no finite number, or negative.
     """
-    values = np.asarray(penalties)
-    if values.ndim != 1 or len(values) == 0:
+    values = penalties.tolist() if isinstance(penalties, np.ndarray) else list(penalties)
+    if not values or isinstance(penalties, str):
         raise ValueError(f"penalties must be a list of one or more numbers; got {penalties!r}.")
-    for value in values.tolist():
+    for value in values:
         is_number = isinstance(value, Real) and not isinstance(value, bool)
         if not (is_number and 0 <= value <= LARGEST_PENALTY):
             raise ValueError(
-                f"The parameter 'penalties' must hold numbers from 0 to {LARGEST_PENALTY:g}; got "
-                f"{value!r}."
+                f"penalties must hold numbers from 0 to {LARGEST_PENALTY:g} only; got {value!r}."
             )
     return [float(value) for value in values]

@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Self
 from sklearn.base import _fit_context
 from sklearn.callback import CallbackContext, with_callbacks
 
-from skbn._found_network import FoundNetwork, found_network
-from skbn._network_learner import NetworkLearner
+from skbn._estimators._chunks import add_rows
+from skbn._estimators._found_network import FoundNetwork, found_network
+from skbn._estimators._network_learner import NetworkLearner
+from skbn._estimators._validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._optimum import best_networks, plan_groups, work_of
 from skbn._progress import Progress, listeners_of
 from skbn._scores._criterion import Criterion
@@ -17,7 +19,6 @@ from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._row_summary import RowSummary
 from skbn._scores._sample import Sample
-from skbn._validation import PARAMETER_CONSTRAINTS, add_rows, check_settings
 
 __all__ = ["GaussianBNLearner"]
 
@@ -182,7 +183,7 @@ class GaussianBNLearner(NetworkLearner):
         try:
             self._found = self._search(scores, context)
             # Scores have settings of their own, which rows of `partial_fit` have not.
-            if isinstance(scores, LocalScores) and scores is not X:
+            if isinstance(scores, LocalScores) and not isinstance(X, LocalScores):
                 self._summary = scores.sample.summary
         except BaseException as error:
             # A traceback that outlives the error would hold on to the search's tables.
@@ -199,6 +200,9 @@ class GaussianBNLearner(NetworkLearner):
         Of the rows only their number, means and triangular factor are kept, so that there
         may be more of them than the memory holds. The result is that of one table of all
         rows, up to rounding. Rows come in addition to those of an earlier `fit` of a table.
+
+        The search prints what `verbose` asks for, and tells callbacks nothing, as they belong
+        to `fit`. To look at a learner, in a notebook for one, does not begin it.
 
         Parameters
         ----------
@@ -232,7 +236,7 @@ class GaussianBNLearner(NetworkLearner):
         2.0
         """
         before = getattr(self, "_summary", None)
-        if before is None and hasattr(self, "_found"):
+        if hasattr(self, "_found") and before is None:
             raise ValueError(
                 "This GaussianBNLearner was fitted to scores, to which no rows can be added; give "
                 "rows to another one."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -10,19 +11,60 @@ import numpy.typing as npt
 from joblib import effective_n_jobs
 
 from skbn._constraints import Constraints
-from skbn._found_network import found_network
+from skbn._estimators._found_network import found_network
 from skbn._optimum import MemoryLimit, best_networks, plan_groups, work_of
 from skbn._parallel import Threads
 from skbn._progress import Progress, StoppedError
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._sample import Sample
 
-__all__ = ["HeldOutScores", "Split"]
+__all__ = ["HeldOutScores", "Split", "read_splits"]
 
 # The numbers of the rows to learn from, and of those held out.
-Split = tuple[npt.NDArray[Any], npt.NDArray[Any]]
+Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 # Of a penalty: the mean log-likelihood of a held-out row, and the network's number of edges.
 Outcome = tuple[float, int]
+
+
+def read_splits(splits: Iterable[Any], n_rows: int) -> list[Split]:
+    """Return what a splitter yields as numbers of rows.
+
+    Raises
+    ------
+    ValueError
+        If it yields nothing, or anything but pairs of numbers of rows, or of masks.
+    """
+    pairs = []
+    for split in splits:
+        try:
+            train, test = split
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"cv must yield pairs, of rows to learn from and rows held out; got {split!r}."
+            ) from None
+        pairs.append((_row_numbers(train, n_rows), _row_numbers(test, n_rows)))
+    if not pairs:
+        raise ValueError("cv yields no splits; a generator does so the second time. Give a list.")
+    return pairs
+
+
+def _row_numbers(rows: Any, n_rows: int) -> npt.NDArray[np.intp]:
+    numbers = np.asarray(rows)
+    if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
+        numbers = np.flatnonzero(numbers)
+    is_fine = (
+        numbers.ndim == 1
+        and numbers.size > 0
+        and numbers.dtype.kind in "iu"
+        and -n_rows <= numbers.min()
+        and numbers.max() < n_rows
+    )
+    if not is_fine:
+        raise ValueError(
+            f"cv must yield numbers of rows, from 0 to {n_rows - 1}, or masks of all rows, and "
+            f"never no rows; got {rows!r}."
+        )
+    return numbers.astype(np.intp)
 
 
 class HeldOutScores:
@@ -75,7 +117,7 @@ class HeldOutScores:
     def compute(
         self, progress: Progress
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return the held-out scores and the numbers of edges, shape (n_splits, n_penalties).
+        """Return the held-out scores and the numbers of edges, shape (n_penalties, n_splits).
 
         Raises
         ------
@@ -91,7 +133,8 @@ class HeldOutScores:
                 if isinstance(error, StoppedError) and progress.error is not None:
                     raise progress.error from None
                 raise
-        return outcomes[..., 0], outcomes[..., 1]
+        held_out, n_edges = outcomes.transpose(2, 1, 0)
+        return np.ascontiguousarray(held_out), np.ascontiguousarray(n_edges)
 
     def _fold(
         self, progress: Progress, train: npt.NDArray[Any], test: npt.NDArray[Any]
@@ -101,12 +144,16 @@ class HeldOutScores:
             return self._outcomes(sample[train], sample[test], progress)
         except StoppedError:
             raise
+        except ValueError as error:
+            sizes = f"{len(train)} rows and holds out {len(test)}"
+            failure: BaseException = ValueError(
+                f"In a fold of cv that learns from {sizes}: {error}"
+            )
         except BaseException as error:
-            if isinstance(error, ValueError | IndexError):
-                sizes = f"{len(train)} rows and holds out {len(test)}"
-                error = ValueError(f"In a fold of cv that learns from {sizes}: {error}")
-            progress.stop(error)  # in the other threads too
-            raise error from None
+            failure = error
+        progress.stop(failure)  # the other threads
+        # Out of the reach of the first error, whose traceback would hold on to the tables.
+        raise failure
 
     def _outcomes(self, sample: Sample, held_out: Sample, progress: Progress) -> list[Outcome]:
         scores = self._scores.of_sample(sample, n_jobs=self._n_jobs)

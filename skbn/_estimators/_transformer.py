@@ -8,13 +8,12 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._doc_links import DocLinkMixin
-from skbn._sample_weight import read_sample_weight
-from skbn._scores._criteria import as_criterion
+from skbn._estimators._chunks import add_rows
+from skbn._estimators._validation import PARAMETER_CONSTRAINTS, make_scores, read_rows
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._row_summary import RowSummary
 from skbn._scores._sample import Sample
-from skbn._validation import PARAMETER_CONSTRAINTS, add_rows, read_rows
 
 __all__ = ["LocalScoreTransformer"]
 
@@ -113,7 +112,8 @@ class LocalScoreTransformer(
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Finite numbers; at least 2 columns and 2 rows.
+            Finite numbers; at least 2 columns and 2 rows. They have weights in
+            `fit_transform`, `transform` and `partial_fit`.
         y : ignored
 
         Returns
@@ -127,8 +127,7 @@ class LocalScoreTransformer(
             parameter is not one of those above.
         """
         self._forget()
-        rows = read_rows(self, X, reset=True, min_samples=2)
-        self._keep(Sample(rows).summary)
+        self._keep(Sample(read_rows(self, X, reset=True, min_samples=2)).summary)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -199,8 +198,8 @@ class LocalScoreTransformer(
         """
         check_is_fitted(self)
         self._validate_params()
-        rows = read_rows(self, X, reset=False)
-        return self._scores_of(Sample(rows, read_sample_weight(sample_weight, len(rows))))
+        sample = Sample(read_rows(self, X, reset=False))
+        return self._scores_of(sample.with_weight(sample_weight))
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalScores:
@@ -214,20 +213,13 @@ class LocalScoreTransformer(
         scores : LocalScores
         """
         self._forget()
-        rows = read_rows(self, X, reset=True, min_samples=2)
-        scores = self._scores_of(Sample(rows, read_sample_weight(sample_weight, len(rows))))
+        sample = Sample(read_rows(self, X, reset=True, min_samples=2))
+        scores = self._scores_of(sample.with_weight(sample_weight))
         self._keep(scores.sample.summary)
         return scores
 
     def _scores_of(self, sample: Sample) -> LocalScores:
-        return LocalScores(
-            sample,
-            as_criterion(self.criterion),
-            getattr(self, "feature_names_in_", None),
-            penalty=float(self.penalty),
-            max_parents=self.max_parents,
-            n_jobs=self.n_jobs,
-        )
+        return make_scores(self, sample, self.criterion, self.penalty)
 
     def _keep(self, summary: RowSummary) -> None:
         self.local_scores_ = self._scores_of(Sample.of_summary(summary))
