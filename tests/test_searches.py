@@ -1,0 +1,223 @@
+"""Grid searches and cross-validation: what a loop over the folds gives."""
+
+import joblib
+import numpy as np
+import pytest
+from scipy.stats import loguniform
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    KFold,
+    ParameterGrid,
+    RandomizedSearchCV,
+    cross_val_score,
+    cross_validate,
+    train_test_split,
+    validation_curve,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbn import AIC, BIC, EBIC, BGe, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
+
+FOLDS = KFold(3, shuffle=True, random_state=0)
+CRITERIA = ["bic", "aic", "bge", EBIC(gamma=1.0), BGe(alpha_mu=0.1), BIC(unbiased_variance=True)]
+GRIDS = {
+    "penalty": {"penalty": [0.0, 1.0, 3.0, 30.0]},
+    "criterion": {"criterion": CRITERIA},
+    "a criterion's parameter": {"criterion": [EBIC()], "criterion__gamma": [0, 0.5, 2]},
+    "max_parents": {"max_parents": [0, 1, 2, None]},
+}
+TABLES = {
+    "breast cancer": load_breast_cancer(as_frame=True).data.iloc[:, :8],
+    "diabetes": load_diabetes(as_frame=True).data,
+}
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(as_frame=True).data
+
+
+def held_out_means(learner, grid, rows):
+    """Return a mean held-out log-likelihood for each point of a grid, by a loop over the folds."""
+    means = []
+    for parameters in ParameterGrid(grid):
+        scores = []
+        for train, test in FOLDS.split(rows):
+            scaler = StandardScaler().fit(rows.iloc[train])
+            each = clone(learner).set_params(**clone(parameters, safe=False))
+            each.fit(scaler.transform(rows.iloc[train]))
+            scores.append(each.score_samples(scaler.transform(rows.iloc[test])).mean())
+        means.append(np.mean(scores))
+    return np.array(means)
+
+
+def prefixed(grid, step):
+    return {f"{step}__{name}": values for name, values in grid.items()}
+
+
+@pytest.mark.parametrize("step", ["gaussianbnlearner", "localscoretransformer"])
+@pytest.mark.parametrize("grid", GRIDS)
+def test_a_grid_search_is_a_loop_over_folds(wine, grid, step):
+    steps = [StandardScaler().set_output(transform="pandas"), GaussianBNLearner()]
+    if step == "localscoretransformer":
+        steps.insert(1, LocalScoreTransformer())
+    search = GridSearchCV(make_pipeline(*steps), prefixed(GRIDS[grid], step), cv=FOLDS).fit(wine)
+    means = held_out_means(GaussianBNLearner(), GRIDS[grid], wine)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-12)
+    assert len(set(means.round(9))) == len(means)  # each point is another one
+    assert search.best_index_ == means.argmax()
+    best = clone(GaussianBNLearner(), safe=False)
+    best.set_params(**ParameterGrid(GRIDS[grid])[search.best_index_])
+    best.fit(StandardScaler().set_output(transform="pandas").fit_transform(wine))
+    assert list(search.predict(wine).edges(data=True)) == list(best.dag_.edges(data=True))
+    assert search.score(wine) == search.best_estimator_.score(wine)
+    assert search.score_samples(wine).mean() == pytest.approx(search.score(wine))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_other_tables(table):
+    rows = TABLES[table]
+    grid = {"penalty": [0.5, 4.0], "criterion": ["bic", EBIC(gamma=1.0)]}
+    pipeline = make_pipeline(StandardScaler(), GaussianBNLearner())
+    search = GridSearchCV(pipeline, prefixed(grid, "gaussianbnlearner"), cv=FOLDS).fit(rows)
+    means = held_out_means(GaussianBNLearner(), grid, rows)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-12)
+    assert search.best_index_ == means.argmax()
+
+
+def test_the_penalty_is_that_of_the_learner_that_cross_validates(wine):
+    penalties = [0.25, 1.0, 4.0]
+    pipeline = make_pipeline(StandardScaler(), GaussianBNLearner())
+    search = GridSearchCV(pipeline, {"gaussianbnlearner__penalty": penalties}, cv=FOLDS).fit(wine)
+    rows = StandardScaler().fit_transform(wine)
+    learner = GaussianBNLearnerCV(penalties, cv=FOLDS).fit(rows)
+    assert learner.penalty_ == search.best_params_["gaussianbnlearner__penalty"]
+    # The search scales each fold by itself, which moves all its densities alike.
+    apart = learner.cv_results_["mean_test_score"] - search.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(apart, apart[0])
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing", "sequential"])
+def test_any_backend_gives_the_same(wine, backend):
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), LocalScoreTransformer(n_jobs=2), GaussianBNLearner()),
+        {"localscoretransformer__penalty": [1.0, 3.0], "gaussianbnlearner__max_parents": [2, None]},
+        cv=FOLDS,
+    )
+    alone = clone(search).fit(wine)
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        search.fit(wine)
+    np.testing.assert_array_equal(
+        search.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
+    )
+    assert list(search.predict(wine).edges(data=True)) == list(alone.predict(wine).edges(data=True))
+
+
+def test_randomized_search(wine):
+    distributions = {"penalty": loguniform(0.1, 30), "max_parents": [1, 2, None]}
+    search = RandomizedSearchCV(
+        GaussianBNLearner(), distributions, n_iter=6, cv=FOLDS, random_state=0
+    ).fit(wine)
+    for i, parameters in enumerate(search.cv_results_["params"]):
+        means = cross_val_score(GaussianBNLearner(**parameters), wine, cv=FOLDS)
+        np.testing.assert_array_equal(
+            [search.cv_results_[f"split{j}_test_score"][i] for j in range(3)], means
+        )
+    best = GaussianBNLearner(**search.best_params_).fit(wine)
+    assert search.score(wine) == best.score(wine)
+
+
+@pytest.mark.parametrize("is_table", [True, False])
+def test_halving_search(wine, is_table):
+    """Of a table, and of its local scores, whose settings hold in all parts of it."""
+    X = wine if is_table else LocalScoreTransformer("aic").fit_transform(wine)
+    learner = GaussianBNLearner("aic" if is_table else None)
+    search = HalvingGridSearchCV(
+        learner, {"max_parents": [0, 1, 2, 3]}, factor=2, cv=FOLDS, min_resources=40, random_state=0
+    ).fit(X)
+    assert search.n_resources_[0] == 40 < search.n_resources_[-1] <= len(wine)
+    assert search.n_candidates_ == [4, 2, 1][: len(search.n_candidates_)]
+    assert type(search.best_estimator_.criterion_) is AIC
+    best = GaussianBNLearner("aic", **search.best_params_).fit(wine)
+    assert list(search.predict(X).edges) == list(best.dag_.edges)
+    assert search.score(X) == best.score(wine)
+    assert search.best_params_["max_parents"] > 0
+
+
+def test_cross_validate_returns_fitted_learners(wine):
+    results = cross_validate(
+        make_pipeline(StandardScaler(), GaussianBNLearner()),
+        wine,
+        cv=FOLDS,
+        return_train_score=True,
+        return_estimator=True,
+        return_indices=True,
+    )
+    for i, pipeline in enumerate(results["estimator"]):
+        train, test = (wine.iloc[results["indices"][kind][i]] for kind in ("train", "test"))
+        assert results["test_score"][i] == pipeline.score(test)
+        assert results["train_score"][i] == pipeline.score(train)
+        alone = GaussianBNLearner().fit(StandardScaler().fit_transform(train))
+        assert pipeline[-1].network_score_ == alone.network_score_
+    assert results["train_score"].mean() > results["test_score"].mean()
+
+
+def test_a_scoring_of_ones_own(wine):
+    def n_edges(learner, X, y=None):
+        return learner.dag_.number_of_edges()
+
+    fewest = GridSearchCV(
+        GaussianBNLearner(), {"penalty": [1, 3]}, scoring={"edges": n_edges}, refit="edges"
+    ).fit(wine)
+    assert fewest.best_params_ == {"penalty": 1}
+    assert fewest.best_score_ > GaussianBNLearner(penalty=3).fit(wine).dag_.number_of_edges()
+
+
+def test_validation_curve(wine):
+    train, test = validation_curve(
+        GaussianBNLearner(), wine, None, param_name="penalty", param_range=[0, 1, 10], cv=FOLDS
+    )
+    assert (np.diff(train.mean(axis=1)) < 0).all()  # a penalty costs likelihood where it is fitted
+    np.testing.assert_array_equal(test[1], cross_val_score(GaussianBNLearner(), wine, cv=FOLDS))
+
+
+# Local scores in the place of the table
+
+
+@pytest.mark.parametrize(
+    "settings", [{"criterion": "aic"}, {"criterion": EBIC(gamma=2.0)}, {"max_parents": 1}]
+)
+def test_parts_of_local_scores_keep_their_settings(wine, settings):
+    scores = LocalScoreTransformer(**settings).fit_transform(wine)
+    expected = cross_val_score(GaussianBNLearner(**settings), wine, cv=FOLDS)
+    np.testing.assert_array_equal(cross_val_score(GaussianBNLearner(), scores, cv=FOLDS), expected)
+    assert (expected != cross_val_score(GaussianBNLearner(), wine, cv=FOLDS)).all()
+    search = GridSearchCV(GaussianBNLearner(), {"max_parents": [1, 0]}, cv=FOLDS).fit(scores)
+    assert search.cv_results_["mean_test_score"][0] == pytest.approx(
+        cross_val_score(GaussianBNLearner(**{**settings, "max_parents": 1}), wine, cv=FOLDS).mean()
+    )
+    assert list(search.predict(scores)) == list(wine.columns)
+
+
+def test_parts_of_local_scores_keep_their_names_and_weights(wine):
+    weight = np.arange(len(wine))
+    scores = LocalScoreTransformer().fit_transform(wine, sample_weight=weight)
+    train, test = train_test_split(scores, random_state=0)
+    rows, others = train_test_split(np.arange(len(wine)), random_state=0)
+    assert train.columns == list(wine.columns)
+    learner = GaussianBNLearner().fit(train)
+    alone = GaussianBNLearner().fit(wine.iloc[rows], sample_weight=weight[rows])
+    assert learner.network_score_ == alone.network_score_
+    assert learner.score(test) == alone.score(wine.iloc[others], sample_weight=weight[others])
+
+
+def test_a_penalty_other_than_that_of_local_scores_fails_each_fit(wine):
+    scores = LocalScoreTransformer().fit_transform(wine)
+    search = GridSearchCV(GaussianBNLearner(), {"penalty": [2, 3]})
+    with pytest.raises(ValueError, match=r"(?s)All the 10 fits failed.*LocalScores were made with"):
+        search.fit(scores)
