@@ -1,0 +1,195 @@
+"""Weights and groups: by every route through pipelines and searches that scikit-learn has."""
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.datasets import load_wine
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
+
+FOLDS = KFold(3, shuffle=True, random_state=0)
+PENALTIES = [0.5, 2.0, 8.0]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(as_frame=True).data
+
+
+@pytest.fixture(scope="module")
+def weight(wine):
+    return np.random.default_rng(0).integers(0, 4, len(wine))
+
+
+@pytest.fixture(scope="module")
+def repeated(wine, weight):
+    return wine.iloc[np.repeat(np.arange(len(wine)), weight)]
+
+
+@pytest.fixture
+def _routing():
+    with config_context(enable_metadata_routing=True):
+        yield
+
+
+def learner(*, weighted=True):
+    requests = GaussianBNLearner().set_fit_request(sample_weight=weighted)
+    return requests.set_score_request(sample_weight=weighted)
+
+
+def transformer(*, weighted=True):
+    return LocalScoreTransformer().set_transform_request(sample_weight=weighted)
+
+
+def scaler():
+    return StandardScaler().set_fit_request(sample_weight=True)
+
+
+def assert_same_network(found, expected):
+    assert list(found.dag_) == list(expected.dag_)
+    assert {*found.dag_.edges} == {*expected.dag_.edges}
+    for *edge, coefficient in expected.dag_.edges(data="weight"):
+        assert found.dag_.edges[edge]["weight"] == pytest.approx(coefficient, rel=1e-8)
+    assert found.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
+
+
+# Without routing: by the steps' names
+
+
+@pytest.mark.parametrize("steps", [["gaussianbnlearner"], ["localscoretransformer"], "both"])
+def test_weights_by_the_names_of_steps(wine, weight, repeated, steps):
+    expected = GaussianBNLearner().fit(repeated)
+    steps = ["gaussianbnlearner", "localscoretransformer"] if steps == "both" else steps
+    piped = make_pipeline(LocalScoreTransformer(), GaussianBNLearner())
+    piped.fit(wine, **{f"{step}__sample_weight": weight for step in steps})
+    assert_same_network(piped[-1], expected)
+    assert piped.score(wine, sample_weight=weight) == pytest.approx(expected.score(repeated))
+    assert piped.score(wine) != pytest.approx(expected.score(repeated))
+
+
+def test_weights_of_the_scaler_too(wine, weight, repeated):
+    piped = make_pipeline(StandardScaler(), GaussianBNLearner())
+    piped.fit(wine, standardscaler__sample_weight=weight, gaussianbnlearner__sample_weight=weight)
+    expected = make_pipeline(StandardScaler(), GaussianBNLearner()).fit(repeated)
+    assert_same_network(piped[-1], expected[-1])
+
+
+def test_weights_given_twice_must_agree(wine, weight):
+    piped = make_pipeline(LocalScoreTransformer(), GaussianBNLearner())
+    with pytest.raises(
+        ValueError, match=r"another sample_weight than is given now.*one place only"
+    ):
+        piped.fit(
+            wine,
+            localscoretransformer__sample_weight=weight,
+            gaussianbnlearner__sample_weight=weight + 1,
+        )
+
+
+def test_a_search_hands_weights_to_fit_and_score(wine, weight):
+    search = GridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=FOLDS)
+    search.fit(wine, sample_weight=weight)
+    assert_weighted_search(search, wine, weight)
+
+
+# With routing: by what each asks for
+
+
+def assert_weighted_search(search, wine, weight):
+    """Hold a search over penalties against the loop over the folds."""
+    for i, (train, test) in enumerate(FOLDS.split(wine)):
+        train, test = (np.repeat(rows, weight[rows]) for rows in (train, test))
+        for j, penalty in enumerate(PENALTIES):
+            alone = GaussianBNLearner(penalty=penalty).fit(wine.iloc[train])
+            assert search.cv_results_[f"split{i}_test_score"][j] == pytest.approx(
+                alone.score(wine.iloc[test]), rel=1e-12
+            )
+    (penalty,) = {*search.best_params_.values()}
+    best = search.best_estimator_
+    alone = GaussianBNLearner(penalty=penalty).fit(wine.iloc[np.repeat(range(len(wine)), weight)])
+    assert_same_network(best if hasattr(best, "dag_") else best[-1], alone)
+
+
+@pytest.mark.usefixtures("_routing")
+@pytest.mark.parametrize("asking", ["learner", "transformer", "both"])
+def test_weights_go_to_those_who_ask(wine, weight, repeated, asking):
+    steps = [
+        transformer(weighted=asking != "learner"),
+        learner(weighted=asking != "transformer"),
+    ]
+    expected = GaussianBNLearner().fit(repeated)
+    piped = make_pipeline(*steps).fit(wine, sample_weight=weight)
+    assert_same_network(piped[-1], expected)
+    assert piped.score(wine, sample_weight=weight) == pytest.approx(expected.score(repeated))
+    found = make_pipeline(*steps).fit_predict(wine, sample_weight=weight)
+    assert {*found.edges} == {*expected.dag_.edges}
+    search = GridSearchCV(
+        make_pipeline(*steps), {"localscoretransformer__penalty": PENALTIES}, cv=FOLDS
+    )
+    assert_weighted_search(search.fit(wine, sample_weight=weight), wine, weight)
+
+
+@pytest.mark.usefixtures("_routing")
+def test_weights_do_not_go_to_those_who_decline(wine, weight):
+    steps = [transformer(weighted=False), learner(weighted=False)]
+    piped = make_pipeline(scaler(), *steps).fit(wine, sample_weight=weight)
+    rows = piped[0].transform(wine)
+    assert_same_network(piped[-1], GaussianBNLearner().fit(rows))
+
+
+@pytest.mark.usefixtures("_routing")
+def test_scaler_transformer_and_learner(wine, weight, repeated):
+    piped = make_pipeline(scaler(), transformer(), learner()).fit(wine, sample_weight=weight)
+    rows = StandardScaler().fit_transform(repeated)
+    expected = GaussianBNLearner().fit(rows)
+    assert_same_network(piped[-1], expected)
+    assert piped.score(wine, sample_weight=weight) == pytest.approx(expected.score(rows))
+
+
+@pytest.mark.usefixtures("_routing")
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        make_pipeline(GaussianBNLearner()),
+        make_pipeline(LocalScoreTransformer(), GaussianBNLearnerCV()),
+        GridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}),
+    ],
+)
+def test_weights_that_nobody_spoke_of_are_refused(wine, weight, estimator):
+    with pytest.raises(UnsetMetadataPassedError, match=r"set_\w+_request"):
+        estimator.fit(wine, sample_weight=weight)
+
+
+@pytest.mark.usefixtures("_routing")
+def test_a_search_by_itself_and_within_a_cross_validation(wine, weight):
+    search = GridSearchCV(learner(), {"penalty": PENALTIES}, cv=FOLDS)
+    assert_weighted_search(search.fit(wine, sample_weight=weight), wine, weight)
+    requests = GaussianBNLearnerCV(PENALTIES, cv=FOLDS).set_fit_request(sample_weight=True)
+    own = requests.set_score_request(sample_weight=True)
+    params = {"sample_weight": weight}
+    outer, inner = (cross_validate(e, wine, cv=3, params=params) for e in (search, own))
+    np.testing.assert_allclose(outer["test_score"], inner["test_score"], rtol=1e-12)
+    unweighted = cross_validate(GaussianBNLearnerCV(PENALTIES, cv=FOLDS), wine, cv=3)
+    assert (abs(outer["test_score"] - unweighted["test_score"]) > 0.01).all()
+
+
+@pytest.mark.usefixtures("_routing")
+def test_groups_reach_the_splitter_of_the_penalty(wine, weight):
+    groups = np.arange(len(wine)) % 7
+    splitter = GroupKFold(3).set_split_request(groups=True)
+    last = GaussianBNLearnerCV(PENALTIES, cv=splitter).set_fit_request(sample_weight=True)
+    piped = make_pipeline(transformer(weighted=False), last)
+    piped.fit(wine, groups=groups, sample_weight=weight)
+    splits = list(GroupKFold(3).split(wine, groups=groups))
+    expected = GaussianBNLearnerCV(PENALTIES, cv=splits).fit(wine, sample_weight=weight)
+    np.testing.assert_array_equal(
+        piped[-1].cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
+    whole = GaussianBNLearnerCV(PENALTIES, cv=3).fit(wine, sample_weight=weight)
+    assert (piped[-1].cv_results_["mean_test_score"] != whole.cv_results_["mean_test_score"]).all()
+    with pytest.raises(TypeError, match="groups"):  # a splitter without groups
+        GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(wine, groups=groups)
