@@ -1,14 +1,17 @@
+import io
 import signal
 import tracemalloc
 
 import numpy as np
 import pytest
 import reference
+import rich
+from sklearn.callback import ProgressBar
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbn import GaussianBNLearner, LocalScoreTransformer
+from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 from skbn._progress import Progress
 
 
@@ -80,6 +83,102 @@ def test_callbacks_reach_a_learner_within_a_search():
     fits = recorder.ended.count(("GaussianBNLearner", "fit"))
     assert fits == 5
     assert recorder.ended.count(("GaussianBNLearner", "percent of the search")) == 100 * fits
+
+
+# scikit-learn's own progress bar
+
+
+@pytest.fixture
+def screen():
+    """What progress bars print."""
+    text = io.StringIO()
+    rich.reconfigure(file=text, width=200)
+    yield text
+    rich.reconfigure()
+
+
+def bars(screen):
+    """Return the lines of progress bars, as what they are of and what they have come to."""
+    lines = [line.split("━")[0].strip() for line in screen.getvalue().splitlines()]
+    assert all("100%" in line for line in screen.getvalue().splitlines())
+    return lines
+
+
+@pytest.mark.parametrize(
+    "learner", [GaussianBNLearner(), GaussianBNLearnerCV(cv=2), GaussianBNLearnerCV(cv=2, n_jobs=2)]
+)
+def test_progress_bar_of_a_learner(screen, learner):
+    learner.set_callbacks(ProgressBar()).fit(table(5))
+    assert bars(screen) == [f"{type(learner).__name__} - fit"]
+
+
+STEPS = ["standardscaler | StandardScaler", "localscoretransformer | LocalScoreTransformer"]
+
+
+def lines_of_steps(learner):
+    fitted = [f"Pipeline - fit-transform-{step} - fit #{i}" for i, step in enumerate(STEPS)]
+    return [*fitted, f"Pipeline - fit-final-estimator | {type(learner).__name__} - fit #2"]
+
+
+@pytest.mark.parametrize("learner", [GaussianBNLearner(), GaussianBNLearnerCV(cv=2)])
+def test_progress_bar_of_a_pipeline(screen, learner):
+    pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), learner)
+    pipeline.set_callbacks(ProgressBar()).fit(table(5))
+    assert bars(screen) == ["Pipeline - fit", *lines_of_steps(learner)]
+    recorder = Recorder()
+    pipeline.set_callbacks(recorder).fit_predict(table(5))
+    assert recorder.ended.count((type(learner).__name__, "percent of the search")) == 100
+    assert recorder.ended.count(("LocalScoreTransformer", "fit")) == 1
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_progress_bar_of_a_grid_search(screen, n_jobs):
+    pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner())
+    search = GridSearchCV(pipeline, {"localscoretransformer__penalty": [1, 2]}, cv=2, n_jobs=n_jobs)
+    search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(table(5))
+    lines = bars(screen)
+    assert lines[0] == "GridSearchCV - fit"
+    for step in lines_of_steps(GaussianBNLearner()):
+        assert lines.count(step) == 5
+
+
+def test_progress_bar_goes_to_the_pipeline_and_not_to_its_step():
+    pipeline = make_pipeline(GaussianBNLearner().set_callbacks(ProgressBar()))
+    with pytest.raises(TypeError, match="Register them directly on the meta-estimator"):
+        pipeline.fit(table(5))
+
+
+class Witness(Recorder):
+    """Keeps what the end of a fit was told."""
+
+    def on_fit_task_end(self, estimator, context, *, X, metadata, fitted_estimator):
+        if context.task_name == "fit":
+            self.ended.append((X, metadata["sample_weight"], fitted_estimator))
+        else:
+            assert fitted_estimator is None
+
+
+@pytest.mark.parametrize("estimator", [GaussianBNLearner(), GaussianBNLearnerCV(cv=2)])
+def test_the_end_of_a_fit_is_told_of_its_result(estimator):
+    witness, weight = Witness(), np.arange(200)
+    estimator.set_callbacks(witness).fit(table(5), sample_weight=weight)
+    (X, told, fitted), _ = witness.ended
+    assert told is weight
+    assert fitted.score(X, sample_weight=told) == estimator.score(table(5), sample_weight=weight)
+
+
+def test_the_end_of_a_transformers_fit_is_told_of_its_result():
+    witness, weight = Witness(), np.arange(200)
+    transformer = LocalScoreTransformer().set_callbacks(witness)
+    transformer.fit_transform(table(5), sample_weight=weight)
+    (X, told, fitted), _ = witness.ended
+    assert told is weight
+    assert fitted.transform(X).shape == X.shape
+    transformer.fit(table(5))
+    assert witness.ended[2][1] is None
+
+
+# What `verbose` prints
 
 
 def test_verbose_prints_the_plan(capsys):

@@ -176,7 +176,8 @@ class GaussianBNLearner(NetworkLearner):
         """
         self._forget()  # a search that fails leaves nothing of an earlier one
         context = self._init_callback_context(max_subtasks=100)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        metadata = {"sample_weight": sample_weight}
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
         scores = self._read_scores(X, sample_weight, self._table_penalty)
         if isinstance(X, LocalScores | ParentSetScores):
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
@@ -190,7 +191,9 @@ class GaussianBNLearner(NetworkLearner):
             traceback.clear_frames(error.__traceback__)
             del scores
             raise
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        context.call_on_fit_task_end(
+            estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
+        )
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)

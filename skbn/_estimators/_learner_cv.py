@@ -195,7 +195,8 @@ class GaussianBNLearnerCV(NetworkLearner):
         self._forget()
         penalties = _read_penalties(self.penalties)
         context = self._init_callback_context(max_subtasks=100)
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        metadata = {"sample_weight": sample_weight}
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
         scores = self._read_scores(X, sample_weight, 1.0)
         if isinstance(scores, ParentSetScores):
             raise TypeError("ParentSetScores have no rows to cross-validate with; give a table.")
@@ -214,7 +215,9 @@ class GaussianBNLearnerCV(NetworkLearner):
             traceback.clear_frames(error.__traceback__)
             del scores
             raise
-        context.call_on_fit_task_end(estimator=self, X=X, y=y)
+        context.call_on_fit_task_end(
+            estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
+        )
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:

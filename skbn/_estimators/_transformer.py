@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._doc_links import DocLinkMixin
@@ -20,6 +21,7 @@ __all__ = ["LocalScoreTransformer"]
 
 class LocalScoreTransformer(
     DocLinkMixin,
+    CallbackSupportMixin,  # else a pipeline warns that its progress bar has no line for this step
     OneToOneFeatureMixin,
     TransformerMixin,
     BaseEstimator,
@@ -105,6 +107,7 @@ class LocalScoreTransformer(
         self.max_parents = max_parents
         self.n_jobs = n_jobs
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> Self:
         """Take note of the columns, and of what the scores of these rows follow from.
@@ -126,8 +129,7 @@ class LocalScoreTransformer(
             If X is not such a table, naming the column and the value; if a
             parameter is not one of those above.
         """
-        self._forget()
-        self._keep(Sample(read_rows(self, X, reset=True, min_samples=2)).summary)
+        self._fit(X, y)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -201,6 +203,7 @@ class LocalScoreTransformer(
         sample = Sample(read_rows(self, X, reset=False))
         return self._scores_of(sample.with_weight(sample_weight))
 
+    @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalScores:
         """Take note of the columns, and return the local scores of the table.
@@ -212,11 +215,19 @@ class LocalScoreTransformer(
         -------
         scores : LocalScores
         """
+        return self._scores_of(self._fit(X, y, sample_weight))
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         self._forget()
-        sample = Sample(read_rows(self, X, reset=True, min_samples=2))
-        scores = self._scores_of(sample.with_weight(sample_weight))
-        self._keep(scores.sample.summary)
-        return scores
+        context = self._init_callback_context()
+        metadata = {"sample_weight": sample_weight}
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
+        sample = Sample(read_rows(self, X, reset=True, min_samples=2)).with_weight(sample_weight)
+        self._keep(sample.summary)
+        context.call_on_fit_task_end(
+            estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
+        )
+        return sample
 
     def _scores_of(self, sample: Sample) -> LocalScores:
         return make_scores(self, sample, self.criterion, self.penalty)
