@@ -5,9 +5,17 @@ import pytest
 import reference
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from skbn import GaussianBayesianNetwork, GaussianBNLearner, NetworkDisplay
+from skbn import (
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+    NetworkDisplay,
+)
 from skbn._networks._display import _standardised_weights
 from skbn._networks._layout import layered_layout
 
@@ -184,12 +192,27 @@ def test_bad_graphs_are_named(dag, error, message):
         NetworkDisplay(dag)
 
 
-def test_other_estimators_are_named():
-    pipeline = make_pipeline(GaussianBNLearner()).fit(np.random.default_rng(0).normal(size=(9, 2)))
-    with pytest.raises(
-        TypeError, match=r"or a GaussianBayesianNetwork; got Pipeline\..* last step"
+def test_networks_at_the_end_of_pipelines_and_searches(learner):
+    rows = load_wine(as_frame=True).data
+    penalty = {"penalty": [1.0]}
+    for estimator in (
+        GaussianBNLearnerCV([1.0], cv=2),
+        make_pipeline(LocalScoreTransformer(), GaussianBNLearner()),
+        GridSearchCV(GaussianBNLearner(), penalty, cv=2),
+        GridSearchCV(make_pipeline(GaussianBNLearner()), {"gaussianbnlearner__penalty": [1.0]}),
+        make_pipeline(StandardScaler(), GridSearchCV(GaussianBNLearner(), penalty, cv=2)),
     ):
-        NetworkDisplay.from_estimator(pipeline)
+        with pytest.raises(NotFittedError):
+            NetworkDisplay.from_estimator(estimator)
+        display = NetworkDisplay.from_estimator(estimator.fit(rows))
+        assert display.dag.number_of_edges() == learner.dag_.number_of_edges()
+
+
+def test_other_estimators_are_named():
+    rows = np.random.default_rng(0).normal(size=(9, 2))
+    for estimator in (StandardScaler(), make_pipeline(LocalScoreTransformer(), StandardScaler())):
+        with pytest.raises(TypeError, match="that ends with one; got StandardScaler"):
+            NetworkDisplay.from_estimator(estimator.fit(rows))
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._graphs import check_dag
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
 from skbn._networks._layout import Layout, Point, layered_layout
-
-if TYPE_CHECKING:
-    from skbn._estimators._learner import GaussianBNLearner
-    from skbn._networks._network import GaussianBayesianNetwork
 
 __all__ = ["NetworkDisplay"]
 
@@ -71,14 +68,13 @@ class NetworkDisplay:
         self.dag = dag
 
     @classmethod
-    def from_estimator(
-        cls, estimator: GaussianBNLearner | GaussianBayesianNetwork, *, ax: Any = None
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw the network of a fitted learner, or a network with parameters.
 
         Parameters
         ----------
-        estimator : GaussianBNLearner or GaussianBayesianNetwork
+        estimator : GaussianBNLearner, GaussianBNLearnerCV or GaussianBayesianNetwork
+            Or a pipeline that ends with one, or a search such as GridSearchCV over one.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
 
@@ -95,12 +91,16 @@ class NetworkDisplay:
         ValueError
             As for the graph itself.
         """
-        if not hasattr(type(estimator), "dag_"):  # else it says itself what it lacks
+        while not hasattr(type(estimator), "dag_"):  # else it says itself what it lacks
             check_is_fitted(estimator)
-            if not hasattr(estimator, "dag_"):
+            if isinstance(estimator, Pipeline):
+                estimator = estimator[-1]
+            elif hasattr(estimator, "best_estimator_"):
+                estimator = estimator.best_estimator_
+            else:
                 raise TypeError(
-                    "estimator must be a GaussianBNLearner or a GaussianBayesianNetwork; got "
-                    f"{type(estimator).__name__}. Of a pipeline, give its last step."
+                    "estimator must be a learner, a GaussianBayesianNetwork, or a pipeline or a "
+                    f"search that ends with one; got {type(estimator).__name__}."
                 )
         try:
             dag = estimator.dag_
