@@ -26,7 +26,7 @@ def test_readme():
     assert names["scores"].n_families == 53248
 
 
-@pytest.mark.parametrize("page", ["scores", "knowledge", "networks"])
+@pytest.mark.parametrize("page", ["scores", "knowledge", "networks", "scikit-learn"])
 def test_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = run_blocks(ROOT / "docs" / f"{page}.md")
@@ -35,5 +35,11 @@ def test_pages(page, tmp_path, monkeypatch):
         assert [t.difference for t in names["scores"].top_parents("proline", 2)] != [0, 0]
     if page == "knowledge":
         assert names["scores"].n_families == 1027
+    if page == "scikit-learn":
+        assert list(names["numbered"].predict(names["wine"])) == list(range(13))
+        assert (names["best"].penalty_, names["sparse"].penalty_) == (2.0, 8.0)
+        assert names["by_aic"].n_features_in_ == names["learner"].n_features_in_ == 13
+        whole = names["GaussianBNLearner"]("aic").fit(names["wine"])
+        assert names["by_aic"].network_score_ == pytest.approx(whole.network_score_)
     if page == "networks":
         assert not names["theirs"].is_equivalent(names["network"])
