@@ -265,6 +265,7 @@ def test_complete_network_has_the_sample_covariance(wine):
     np.testing.assert_allclose(network.covariance_, expected, rtol=1e-9)
     density = multivariate_normal(rows.mean(axis=0), expected)
     np.testing.assert_allclose(network.logpdf(rows), density.logpdf(rows), rtol=1e-9)
+    np.testing.assert_array_equal(network.score_samples(rows), network.logpdf(rows))
 
 
 def test_fewer_rows_than_columns_suffice_for_few_parents():

@@ -2,6 +2,7 @@ import io
 import signal
 import tracemalloc
 
+import networkx as nx
 import numpy as np
 import pytest
 import reference
@@ -11,7 +12,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
+from skbn import (
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+)
 from skbn._progress import Progress
 
 
@@ -146,6 +152,15 @@ def test_progress_bar_goes_to_the_pipeline_and_not_to_its_step():
     pipeline = make_pipeline(GaussianBNLearner().set_callbacks(ProgressBar()))
     with pytest.raises(TypeError, match="Register them directly on the meta-estimator"):
         pipeline.fit(table(5))
+
+
+def test_callbacks_hear_of_networks_that_are_fitted():
+    rows = table(3)
+    recorder = Recorder()
+    graphs = [nx.DiGraph([(0, 1), (1, 2)]), nx.DiGraph([(0, 1), (0, 2)])]
+    search = GridSearchCV(GaussianBayesianNetwork(graphs[0]), {"dag": graphs}, cv=3)
+    search.set_callbacks(recorder).fit(rows)
+    assert recorder.ended.count(("GaussianBayesianNetwork", "fit")) == 2 * 3 + 1
 
 
 class Witness(Recorder):

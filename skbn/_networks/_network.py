@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import NotFittedError
 
 from skbn._doc_links import DocLinkMixin
@@ -24,7 +25,9 @@ from skbn._scores._statistics import sample_statistics
 __all__ = ["GaussianBayesianNetwork"]
 
 
-class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, BaseEstimator):
+class GaussianBayesianNetwork(
+    DocLinkMixin, InterchangeMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
+):
     """A Gaussian Bayesian network: its graph, and the joint distribution of its nodes.
 
     Each node is a linear function of its parents plus independent Gaussian noise. The
@@ -132,13 +135,7 @@ class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, Base
     def coef_(self) -> npt.NDArray[np.float64]:
         """The edges' weights, shape (m, m).
 
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError, ValueError
-            If `dag` is no acyclic graph; if a parameter is missing or wrong; if a mean is
-            out of float64's range.
+        Errors are those of `dag_`.
         """
         return self._model().coef.copy()
 
@@ -146,13 +143,7 @@ class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, Base
     def intercept_(self) -> npt.NDArray[np.float64]:
         """The nodes' intercepts, shape (m,).
 
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError, ValueError
-            If `dag` is no acyclic graph; if a parameter is missing or wrong; if a mean is
-            out of float64's range.
+        Errors are those of `dag_`.
         """
         return self._model().intercept.copy()
 
@@ -160,13 +151,7 @@ class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, Base
     def noise_variance_(self) -> npt.NDArray[np.float64]:
         """The variances of the nodes' noise, shape (m,).
 
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError, ValueError
-            If `dag` is no acyclic graph; if a parameter is missing or wrong; if a mean is
-            out of float64's range.
+        Errors are those of `dag_`.
         """
         return self._model().noise_variance.copy()
 
@@ -174,13 +159,7 @@ class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, Base
     def mean_(self) -> npt.NDArray[np.float64]:
         """The nodes' joint mean, shape (m,).
 
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError, ValueError
-            If `dag` is no acyclic graph; if a parameter is missing or wrong; if a mean is
-            out of float64's range.
+        Errors are those of `dag_`.
         """
         return self._model().mean.copy()
 
@@ -188,16 +167,11 @@ class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, Base
     def covariance_(self) -> npt.NDArray[np.float64]:
         """The nodes' joint covariance, shape (m, m).
 
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError, ValueError
-            If `dag` is no acyclic graph; if a parameter is missing or wrong; if a variance is
-            out of float64's range.
+        Errors are those of `dag_`, and a ValueError if a variance is out of float64's range.
         """
         return self._model().covariance()
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate the parameters of the graph by maximum likelihood.
 
@@ -236,6 +210,9 @@ class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, Base
         array([[0.  , 2.15],
                [0.  , 0.  ]])
         """
+        context = self._init_callback_context()
+        metadata = {"sample_weight": sample_weight}
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
         check_dag(self.dag)
         nodes, parents = list(self.dag), parent_masks(self.dag)
         rows = read_columns(X, nodes, nodes)
@@ -251,6 +228,9 @@ class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, Base
         statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
         parameters = estimate_parameters(statistics, parents, nodes)
         self._keep(LinearGaussianModel.from_estimates(nodes, parents, parameters))
+        context.call_on_fit_task_end(
+            estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
+        )
         return self
 
     # The distribution
@@ -285,6 +265,20 @@ class GaussianBayesianNetwork(DocLinkMixin, InterchangeMixin, DensityMixin, Base
         """
         model = self._model()
         return model.log_density(read_columns(X, model.nodes, model.nodes))
+
+    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log density of each row: `logpdf`, by scikit-learn's name.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, m), or LocalScores
+            As in `fit`.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,), float64, nats
+        """
+        return self.logpdf(X)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log density of a row, in nats; the larger, the better.
