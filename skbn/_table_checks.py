@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,14 @@ from skbn._scores._parent_set_scores import ParentSetScores
 
 __all__ = [
     "columns_of_other_types",
+    "reject_lost_labels",
     "reject_non_finite",
     "reject_non_numbers",
     "reject_other_containers",
     "reject_repeated_names",
 ]
+
+_MOST_LABELS = 5
 
 
 def reject_other_containers(X: Any) -> None:
@@ -41,6 +44,24 @@ def reject_repeated_names(X: Any) -> None:
                 f"Each column must have a name of its own; {repeated} are given more than once. "
                 "Rename them."
             )
+
+
+def reject_lost_labels(X: Any, nodes: Sequence[Any] = ()) -> None:
+    """Raise if columns have labels that are not strings, nor their positions or the nodes.
+
+    Nodes and constraints would take such columns by position, whatever their labels say.
+    """
+    labels = list(getattr(X, "columns", []))
+    if any(isinstance(label, str) for label in labels):
+        return
+    if labels != list(range(len(labels))) and labels != list(nodes):
+        shown = ", ".join(repr(label) for label in labels[:_MOST_LABELS])
+        more = ", ..." if len(labels) > _MOST_LABELS else ""
+        raise ValueError(
+            f"The columns of X are labelled [{shown}{more}], which are not strings, and would be "
+            "taken by position. Name them, as by X.columns = [str(c) for c in X.columns], or give "
+            "an array."
+        )
 
 
 def columns_of_other_types(X: Any) -> Iterator[tuple[Any, npt.NDArray[Any]]]:

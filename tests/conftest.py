@@ -1,5 +1,6 @@
 import hashlib
 import os
+import signal
 from pathlib import Path
 
 # A cached kernel does not notice a change of a kernel that it calls from another file:
@@ -20,6 +21,12 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("repeatable")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interruptible():
+    """Ctrl-C, which some tests send, is ignored by what a shell runs in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")

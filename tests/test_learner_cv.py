@@ -160,6 +160,8 @@ def test_groups_go_to_the_splitter(wine):
     with config_context(enable_metadata_routing=True):
         splitter = GroupKFold(4).set_split_request(groups=True)
         learner = GaussianBNLearnerCV(PENALTIES, cv=splitter).fit(wine, groups=groups)
+        again = GaussianBNLearnerCV(PENALTIES, cv=splitter).fit_predict(wine, groups=groups)
+    assert list(again.edges) == list(learner.dag_.edges)
     splits = list(GroupKFold(4).split(wine, groups=groups))
     expected = GaussianBNLearnerCV(PENALTIES, cv=splits).fit(wine)
     np.testing.assert_array_equal(
@@ -188,8 +190,13 @@ def test_penalties_that_are_refused(wine, penalties, message):
 
 
 def test_what_else_is_refused(wine):
-    with pytest.raises(ValueError, match=r"BGe\(\) has no complexity term"):
-        GaussianBNLearnerCV(criterion=BGe()).fit(wine)
+    for criterion in (BGe(), "loglik"):
+        with pytest.raises(ValueError, match="has no complexity term"):
+            GaussianBNLearnerCV([1.0], criterion=criterion).fit(wine)
+    single = [next(FOLDS.split(wine))]
+    assert np.isnan(GaussianBNLearnerCV(cv=single).fit(wine).cv_results_["se_test_score"]).all()
+    with pytest.raises(ValueError, match="needs two folds or more"):
+        GaussianBNLearnerCV(cv=single, rule="one-standard-error").fit(wine)
     parents = np.empty((1, 0), dtype=np.int16)
     with pytest.raises(TypeError, match="ParentSetScores have no rows"):
         GaussianBNLearnerCV().fit(ParentSetScores(["a", "b"], [(parents, [0.0])] * 2))

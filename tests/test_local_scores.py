@@ -279,3 +279,8 @@ def test_scikit_learn_takes_rows_with_all_their_settings(rows):
     for choice in (np.ix_(part, [0, 1]), (part, 1), (3, ...), 3):
         np.testing.assert_array_equal(scores[choice], rows[choice])
         assert isinstance(scores[choice], np.ndarray)
+
+
+def test_rows_in_a_frame(rows):
+    scores = LocalScoreTransformer().fit_transform(rows)
+    np.testing.assert_array_equal(pd.DataFrame(scores), rows)

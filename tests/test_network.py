@@ -375,9 +375,8 @@ def test_columns_with_names_are_matched_to_the_nodes(wine, wine_dag):
     np.testing.assert_array_equal(by_position.logpdf(wine[nodes].to_numpy().tolist()), expected)
 
 
-@pytest.mark.parametrize("names", [[2, 0, 1], [True, False, 7], [("b", 1), ("a", 0), ("c", 2)]])
-def test_columns_whose_names_are_no_strings_count_by_position(names):
-    """As scikit-learn takes them, whatever the nodes are."""
+@pytest.mark.parametrize("names", [[2, 0, 1], [0, 1, 2]])
+def test_columns_labelled_by_nodes_or_positions_count_by_position(names):
     rows = np.random.default_rng(0).normal(size=(20, 3))
     network = GaussianBayesianNetwork(nx.DiGraph([(2, 0), (0, 1)])).fit(rows)
     assert network.nodes == [2, 0, 1]
@@ -387,7 +386,8 @@ def test_columns_whose_names_are_no_strings_count_by_position(names):
     np.testing.assert_array_equal(fitted.coef_, network.coef_)
     predicted = network.predict(frame, target=0)
     np.testing.assert_array_equal(predicted, network.predict(rows, target=0))
-    predicted = network.predict(frame.iloc[:, [2]], given=1)
+    only = frame.iloc[:, [2]].set_axis([1 if names[0] == 2 else 0], axis=1)
+    predicted = network.predict(only, given=1)
     np.testing.assert_array_equal(predicted, network.predict(rows[:, [2]], given=1))
 
 
@@ -400,7 +400,13 @@ def test_a_learner_and_its_network_read_the_same_columns(names):
         with pytest.raises(TypeError, match=r"must be strings, .*; 2\.5 is one"):
             chain().logpdf(frame)
         return
-    learner = GaussianBNLearner().fit(pd.DataFrame(rows) if names[0] == 2 else frame)
+    if names[0] == 2:  # which say other than their positions
+        learner = GaussianBNLearner().fit(pd.DataFrame(rows))
+        for method in (learner.score_samples, learner.network_.logpdf):
+            with pytest.raises(ValueError, match="labelled"):
+                method(frame)
+        return
+    learner = GaussianBNLearner().fit(frame)
     np.testing.assert_array_equal(learner.network_.logpdf(frame), learner.score_samples(frame))
 
 
@@ -908,3 +914,15 @@ def test_moral_graph_carries_no_parameters():
     assert not any(data for _, _, data in chain().moral_graph().edges(data=True))
     with pytest.raises(ValueError, match="There is no node 'z'"):
         GaussianBayesianNetwork(dag).markov_blanket("z")
+
+
+def test_labels_that_are_neither_nodes_nor_positions():
+    """Taken by position, they would be columns of other nodes than they say."""
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    network = GaussianBayesianNetwork(nx.DiGraph([(5, 3), (3, 0)])).fit(rows)
+    by_label = pd.DataFrame(rows, columns=[5, 3, 0])
+    assert network.score(by_label) == network.score(pd.DataFrame(rows)) == network.score(rows)
+    for wrong in ([3, 5, 0], [7, 8, 9]):
+        for method in (network.score, network.fit, network.logpdf):
+            with pytest.raises(ValueError, match=r"labelled \[.*\], which are not strings"):
+                method(pd.DataFrame(rows, columns=wrong))

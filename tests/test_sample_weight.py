@@ -131,6 +131,15 @@ def test_cross_validation_learns_and_holds_out_by_weights():
             )
 
 
+def test_a_transformer_that_is_fitted_by_weights():
+    rows, weight = weighted_table(8)
+    fitted = LocalScoreTransformer().fit(rows, sample_weight=weight)
+    of_both = LocalScoreTransformer()
+    scores = of_both.fit_transform(rows, sample_weight=weight)
+    for each in (fitted.local_scores_, of_both.local_scores_):
+        np.testing.assert_array_equal(each.to_array(), scores.to_array())
+
+
 def test_local_scores_carry_their_weights():
     rows, weight = weighted_table(8)
     scores = LocalScoreTransformer().fit_transform(rows, sample_weight=weight)

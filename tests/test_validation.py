@@ -111,8 +111,24 @@ def test_local_scores_are_not_transformed_again():
 def test_columns_whose_names_are_not_strings(estimator):
     rows = table()
     rows[4, 1] = np.nan
-    with pytest.raises(ValueError, match="Column 8 contains NaN in row 4"):
-        estimator().fit(pd.DataFrame(rows, columns=[7, 8, 9]))
+    with pytest.raises(ValueError, match="Column 1 contains NaN in row 4"):
+        estimator().fit(pd.DataFrame(rows))
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    "labels", [[7, 8, 9], [1, 0, 2], [("a", 0), ("a", 1), ("b", 0)], [0.5, 1.5, 2.5], [1, 2, 3]]
+)
+def test_labels_that_would_be_lost(estimator, labels):
+    """Constraints and nodes are of positions then, and labels say otherwise."""
+    frame = pd.DataFrame(table())
+    frame.columns = labels
+    with pytest.raises(ValueError, match=r"labelled .*, which are not strings.*Name them"):
+        estimator().fit(frame)
+    fitted = estimator().fit(table())
+    method = fitted.transform if hasattr(fitted, "transform") else fitted.score
+    with pytest.raises(ValueError, match=r"labelled .*, which are not strings"):
+        method(frame)
 
 
 def test_parameters_are_checked_before_a_transform():

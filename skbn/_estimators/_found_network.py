@@ -28,6 +28,8 @@ class FoundNetwork(NamedTuple):
     Parameters
     ----------
     network : GaussianBayesianNetwork
+    dag : networkx.DiGraph
+        Its graph, which a user may change without the network's.
     score : float
         In nats.
     criterion : Criterion or None
@@ -35,6 +37,7 @@ class FoundNetwork(NamedTuple):
     """
 
     network: GaussianBayesianNetwork
+    dag: nx.DiGraph
     score: float
     criterion: Criterion | None
 
@@ -53,7 +56,7 @@ def found_network(
         network = _network(scores, constraints, optimum.parents)
         score = scores.network_score(network.dag)
     _check_agreement(score, optimum.score)
-    return FoundNetwork(network, score, getattr(scores, "criterion", None))
+    return FoundNetwork(network, network.dag.copy(), score, getattr(scores, "criterion", None))
 
 
 def _network(

@@ -56,7 +56,7 @@ class GaussianBNLearnerCV(NetworkLearner):
         Which penalty is chosen: the first with the best mean score, or the largest whose
         mean score is no more than a standard error of the best below it, which gives
         fewer edges.
-    criterion : {"bic", "aic", "loglik", "ebic"}, InformationCriterion or None, default=None
+    criterion : {"bic", "aic", "ebic"}, InformationCriterion or None, default=None
         The score whose complexity term is penalised, as in `LocalScoreTransformer`. None
         takes that of the LocalScores that `fit` is given, and "bic" for a table.
     max_parents : int or None, default=None
@@ -85,7 +85,8 @@ class GaussianBNLearnerCV(NetworkLearner):
         - "split0_test_score", "split1_test_score", ...: the mean log-likelihood of each
           fold's held-out rows, in nats;
         - "mean_test_score", "std_test_score": mean and standard deviation over the folds;
-        - "se_test_score": the standard error of the mean, from the unbiased variance;
+        - "se_test_score": the standard error of the mean, from the unbiased variance, and NaN
+          for a single fold;
         - "mean_n_edges": the mean number of the folds' networks' edges.
     dag_ : networkx.DiGraph
         The best network of all rows; as in `GaussianBNLearner`.
@@ -187,7 +188,8 @@ class GaussianBNLearnerCV(NetworkLearner):
         ------
         ValueError, TypeError
             As `GaussianBNLearner.fit`, of all rows or of the rows of a fold; if the criterion
-            has no complexity term, as `BGe`.
+            has no complexity term, as `BGe`; if the rule asks for the standard error of a
+            single fold.
         RuntimeError
             If a callback asks to stop before the searches are finished.
         """
@@ -201,13 +203,15 @@ class GaussianBNLearnerCV(NetworkLearner):
         if isinstance(scores, ParentSetScores):
             raise TypeError("ParentSetScores have no rows to cross-validate with; give a table.")
         check_settings(scores, criterion=self.criterion, penalty=None)
-        if not isinstance(scores.criterion, InformationCriterion):
+        if not _has_complexity(scores):
             raise ValueError(
                 f"criterion={scores.criterion!r} has no complexity term that penalties could "
                 "multiply; choose its own parameters by a GridSearchCV of GaussianBNLearner."
             )
         routed = process_routing(self, "fit", **params).splitter.split if _routing_enabled() else {}
         splits = read_splits(self._splits(X, y, routed), len(scores))
+        if len(splits) < 2 and self.rule != "best":
+            raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
         try:
             self._choose(scores, penalties, splits, context)
         except BaseException as error:
@@ -246,7 +250,6 @@ class GaussianBNLearnerCV(NetworkLearner):
         splits: list[Split],
         context: CallbackContext,
     ) -> None:
-        _ = scores.statistics  # what is wrong with all rows is said before the folds
         constraints, memory = self._constraints(scores), self._memory()
         searches = plan_groups(scores, constraints, memory)
         folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs)
@@ -265,6 +268,14 @@ class GaussianBNLearnerCV(NetworkLearner):
         self.cv_results_, self.penalty_ = cv_results, penalty
 
 
+def _has_complexity(scores: LocalScores) -> bool:
+    """Whether the criterion has a term that a penalty multiplies, and that is not always 0."""
+    criterion, n_samples = scores.criterion, scores.statistics.n_samples
+    return isinstance(criterion, InformationCriterion) and bool(
+        np.any(criterion.complexity(n_samples, scores.shape[1]))
+    )
+
+
 def _cv_results(penalties: list[float], scores: Floats, n_edges: Floats) -> dict[str, Floats]:
     """Return means and errors over the folds, of shape (n_penalties, n_folds)."""
     n_folds = scores.shape[1]
@@ -276,7 +287,8 @@ def _cv_results(penalties: list[float], scores: Floats, n_edges: Floats) -> dict
         squares = (scores - means[:, np.newaxis]) ** 2
         cv_results["mean_test_score"] = means
         cv_results["std_test_score"] = np.sqrt(np.average(squares, axis=1))
-        cv_results["se_test_score"] = np.sqrt(squares.sum(axis=1) / max(n_folds - 1, 1) / n_folds)
+        freedom = n_folds - 1 if n_folds > 1 else np.nan
+        cv_results["se_test_score"] = np.sqrt(squares.sum(axis=1) / freedom / n_folds)
     cv_results["mean_n_edges"] = n_edges.mean(axis=1)
     return cv_results
 

@@ -71,7 +71,7 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
     @property
     def dag_(self) -> nx.DiGraph:
         """The graph of the best network."""
-        return self._result.network.dag
+        return self._result.dag
 
     @property
     def network_score_(self) -> float:
@@ -93,7 +93,7 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
     def _find(self) -> FoundNetwork:
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Find the best network and estimate its parameters."""
         raise NotImplementedError
 
@@ -127,7 +127,7 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
         Returns
         -------
         dag : networkx.DiGraph
-            A copy of `dag_`.
+            A graph of its own, as `dag_` was when it was found.
 
         Raises
         ------
@@ -148,9 +148,11 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
             check_columns(self, X, reset=False)
         elif X is not None:
             self._sample(X)
-        return self.dag_.copy()
+        return self.network_.dag.copy()
 
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> nx.DiGraph:
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
+    ) -> nx.DiGraph:
         """Find the best network and return it.
 
         Parameters and errors are those of `fit`.
@@ -160,7 +162,7 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
         dag : networkx.DiGraph
             A copy of `dag_`.
         """
-        return self.fit(X, y, sample_weight=sample_weight).predict()
+        return self.fit(X, y, sample_weight=sample_weight, **params).predict()
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-likelihood of each row under the fitted network.

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._doc_links import DocLinkMixin
@@ -93,6 +94,9 @@ class LocalScoreTransformer(
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = PARAMETER_CONSTRAINTS
+    # Weights are routed to transform, and so to fit_transform. If fit could ask for them too,
+    # scikit-learn would refuse whoever does not ask for both.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
 
     def __init__(
         self,
@@ -109,15 +113,17 @@ class LocalScoreTransformer(
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take note of the columns, and of what the scores of these rows follow from.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            Finite numbers; at least 2 columns and 2 rows. They have weights in
-            `fit_transform`, `transform` and `partial_fit`.
+            Finite numbers; at least 2 columns and 2 rows.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `transform`; of `local_scores_`. What `transform` returns has the weights
+            that it is given itself.
 
         Returns
         -------
@@ -127,9 +133,9 @@ class LocalScoreTransformer(
         ------
         ValueError, TypeError
             If X is not such a table, naming the column and the value; if a
-            parameter is not one of those above.
+            parameter is not one of those above; if the weights are not those of the rows.
         """
-        self._fit(X, y)
+        self._fit(X, y, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -18,6 +18,7 @@ from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._sample import Sample
 from skbn._table_checks import (
     columns_of_other_types,
+    reject_lost_labels,
     reject_non_finite,
     reject_non_numbers,
     reject_other_containers,
@@ -84,11 +85,13 @@ def read_rows(
     ------
     ValueError, TypeError
         Naming the column and the value: if a column does not hold numbers or not
-        only finite ones, if a name is given twice, if the columns are not those
+        only finite ones, if a name is given twice, if names are neither strings nor the
+        columns' positions, if the columns are not those
         of `fit`, if there are too few columns or rows.
     """
     reject_other_containers(X)
     reject_repeated_names(X)
+    reject_lost_labels(X)
     for name, values in columns_of_other_types(X):
         reject_non_numbers(name, values)
     rows = validate_data(

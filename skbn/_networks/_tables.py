@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array
 from skbn._scores._local_scores import LocalScores
 from skbn._table_checks import (
     columns_of_other_types,
+    reject_lost_labels,
     reject_non_finite,
     reject_non_numbers,
     reject_other_containers,
@@ -53,6 +54,7 @@ def read_columns(
     names = _column_names(X)
     table = _table_of(X)
     if names is None:
+        reject_lost_labels(X, columns)
         names = list(columns)
         if len(table.shape) != 2 or table.shape[1] != len(names):
             hint = " Names of columns must be strings to be matched to the nodes."

@@ -234,7 +234,7 @@ def criterion_tables(
     else:
         raise ValueError(
             f"penalty={penalty!r} was asked for, but {name} has no complexity term that it could "
-            "multiply. Leave the penalty at 1."
+            "multiply. Leave the penalty at its default."
         )
     what = f"{name}.tables({n_samples:.10g}, {m})"
     tables = _numbers(tables, (3, m), what)

@@ -64,11 +64,10 @@ class IndependenceCheck:
         involved = np.abs(weights) > max(residual, 1e-9 * np.abs(weights).max())
         coefficients = weights * self.scale[child] / self.scale[others]
         combination = " ".join(
-            f"{'-' if coefficient < 0 else '+'} {abs(coefficient):.6g} * {self.names[j]!r}"
+            f"{'-' if coefficient < 0 else '+'} {abs(coefficient):.6g} * {self._name(j)}"
             for j, coefficient, is_involved in zip(others, coefficients, involved, strict=True)
             if is_involved
         ).removeprefix("+ ")
-        name = repr(self.names[child])
         consequence = (
             "The prior is too small beside the columns' spread for a score of enough digits; "
             "standardise the columns"
@@ -76,7 +75,12 @@ class IndependenceCheck:
             else "The likelihood is unbounded there, or known to too few digits"
         )
         return ValueError(
-            f"Column {name} is collinear with others: {name} = {combination} + "
-            f"constant, up to {residual:.0e} of its spread. {consequence}; leave out one of these "
-            "columns."
+            f"Column {self.names[child]!r} is collinear with others: {self._name(child)} = "
+            f"{combination} + constant, up to {residual:.0e} of its spread. {consequence}; leave "
+            "out one of these columns."
         )
+
+    def _name(self, column: int) -> str:
+        """Return a column's name, told apart from a coefficient if it is a number."""
+        name = self.names[column]
+        return repr(name) if isinstance(name, str) else f"column {name!r}"

@@ -146,6 +146,9 @@ class LocalScores(ScoredFamilies):
     ) -> npt.NDArray[Any]:
         return np.array(self.sample.rows, dtype=dtype, copy=copy)
 
+    def __iter__(self) -> Iterator[npt.NDArray[np.float64]]:
+        return iter(self.sample.rows)
+
     def __getitem__(self, rows: Any) -> Self | npt.NDArray[np.float64]:
         """Return the LocalScores of several rows; one row or a choice of columns as an array."""
         # scikit-learn takes rows out of whatever has a shape by X[rows, ...].

@@ -80,7 +80,10 @@ class Sample:
             If they were not kept.
         """
         if self._rows is None:
-            raise TypeError("These LocalScores do not keep the rows they were made of; give these.")
+            raise TypeError(
+                "These LocalScores do not keep the rows they were made of, and can neither be "
+                "split nor weighted nor scored; give the table."
+            )
         return self._rows
 
     @cached_property

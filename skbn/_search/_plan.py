@@ -111,10 +111,8 @@ class SearchPlan:
 
     def __str__(self) -> str:
         others = f" with {self.n_others} others as parents" if self.n_others else ""
-        return (
-            f"{self.n_columns} columns{others}, of which {self.n_outer} are fixed at a time: "
-            f"{self.n_bytes:,} bytes of memory"
-        )
+        parts = f" in {1 << self.n_outer} parts" if self.n_outer else ""
+        return f"{self.n_columns} columns{others}{parts}: {self.n_bytes:,} bytes of memory"
 
 
 def plan_search(
