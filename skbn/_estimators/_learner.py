@@ -66,8 +66,8 @@ class GaussianBNLearner(NetworkLearner):
     Attributes
     ----------
     dag_ : networkx.DiGraph
-        The network. Its nodes are the columns, by name if they have names, else by
-        number, with the attributes `intercept` and `noise_variance`; its edges have
+        The network's graph. Its nodes are the columns, by name if all names are strings, else
+        by position, with the attributes `intercept` and `noise_variance`; its edges have
         the attribute `weight`, the coefficient of the child's regression.
     network_score_ : float
         Its score, in nats.
@@ -203,6 +203,7 @@ class GaussianBNLearner(NetworkLearner):
         Of the rows only their number, means and triangular factor are kept, so that there
         may be more of them than the memory holds. The result is that of one table of all
         rows, up to rounding. Rows come in addition to those of an earlier `fit` of a table.
+        The search has the parameters that are set when its result is asked for.
 
         The search prints what `verbose` asks for, and tells callbacks nothing, as they belong
         to `fit`. To look at a learner, in a notebook for one, does not begin it.

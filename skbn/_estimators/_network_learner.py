@@ -189,7 +189,8 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log-likelihood of a row under the fitted network, in nats.
 
-        Larger is better, so that a grid search picks what predicts held-out rows best.
+        Larger is better, so that a grid search picks what predicts held-out rows best. It can
+        be compared for columns in the same units only: densities are per unit.
 
         Parameters
         ----------

@@ -43,7 +43,8 @@ class LocalScoreTransformer(
         - "bic": ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * (l + 2) * log(n) / 2``
         - "aic": ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * (l + 2)``
         - "loglik": ``-n/2 * (log(2 pi RSS / n) + 1)``
-        - "ebic": the BIC less ``penalty * l * log(m)`` for m columns
+        - "ebic": the BIC less ``penalty * l * log(m)`` for m columns, which is `EBIC` with its
+          default parameters
         - "bge": the marginal likelihood under a normal-Wishart prior, whose formula is in
           `BGe`
 
@@ -51,8 +52,8 @@ class LocalScoreTransformer(
         grid search reaches as ``criterion__gamma`` and the like, and `Criterion` is what
         your own derives from.
     penalty : float, default=1.0
-        Multiplies the complexity term of an information criterion; not negative. BGe has
-        none, and takes 1 only.
+        Multiplies the complexity term of an information criterion; not negative. That of
+        "loglik" is 0, whatever the penalty; BGe has none, and takes 1 only.
     max_parents : int or None, default=None
         The largest number of parents. With K, only the sets of up to K + 1 columns are
         visited and stored, so that there may be a hundred columns, and only K + 2 rows are

@@ -223,8 +223,8 @@ class LocalScores(ScoredFamilies):
     def log_determinants(self) -> npt.NDArray[np.float64]:
         """The logarithms of det(Z'Z) for the subsets Z of the columns, centred.
 
-        The columns are of unit norm if the criterion does not depend on their units, as
-        all information criteria do not; else they are in their own. Shape (2**m,), bit v
+        The columns are of unit norm if the criterion does not depend on their units, as no
+        information criterion does; else they are in their own. Shape (2**m,), bit v
         of an index standing for column v; with `max_parents` only the sets of up to
         ``max_parents + 1`` columns, smaller ones first. Computed when first asked for, by
         Givens column swaps.
