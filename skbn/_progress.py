@@ -66,7 +66,8 @@ class Progress:
 
     def stop(self, error: BaseException) -> None:
         """Let whoever advances next, in another thread, end there."""
-        self.error = self.error or error
+        with self._lock:
+            self.error = self.error or error
 
 
 def listeners_of(estimator: BaseEstimator, context: CallbackContext | None) -> tuple[Listener, ...]:

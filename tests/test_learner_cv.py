@@ -1,6 +1,5 @@
 """The penalty chosen by cross-validation: what a grid search chooses, at less work."""
 
-import signal
 import threading
 
 import joblib
@@ -22,9 +21,12 @@ from skbn import (
     LocalScores,
     LocalScoreTransformer,
     ParentSetScores,
+    _optimum,
 )
 from skbn._estimators._learner_cv import _chosen
 from skbn._optimum import MemoryLimit
+from skbn._scores import _families
+from skbn._scores._subset_determinants import SubsetDeterminants
 from skbn._search._plan import plan_search
 
 PENALTIES = [0.0, 0.5, 1.0, 2.0, 5.0]
@@ -67,22 +69,30 @@ def test_it_is_a_grid_search(wine, settings, n_jobs):
     assert learner.score(wine) == grid.score(wine)
 
 
-@pytest.mark.parametrize("max_parents", [None, 2])
-def test_a_fold_computes_its_log_determinants_once(wine, max_parents, monkeypatch):
-    name = "log_determinants" if max_parents is None else "small_log_determinants"
-    module = __import__("skbn._scores._families", fromlist=[name])
-    compute, calls = getattr(module, name), []
+def counted(function, calls):
+    """A function that keeps its arguments in a list."""
 
-    def counted(*arguments):
+    def call(*arguments):
         calls.append(arguments)
-        return compute(*arguments)
+        return function(*arguments)
 
-    monkeypatch.setattr(module, name, counted)
-    # In tiers, so that each search lists its families if there are few of them.
-    GaussianBNLearnerCV(PENALTIES, cv=FOLDS, max_parents=max_parents).fit(wine)
-    assert len(calls) <= 5
-    if max_parents is None:
-        assert len(calls) == 5
+    return call
+
+
+@pytest.mark.parametrize(
+    ("max_parents", "tiers"), [(None, None), (2, None), (None, [list(range(4)), [4, 5, 6, 7, 8]])]
+)
+def test_a_fold_computes_its_log_determinants_once(wine, max_parents, tiers, monkeypatch):
+    calls = []
+    for module, name in (
+        (_families, "log_determinants"),
+        (_families, "small_log_determinants"),
+        (_optimum, "log_determinants"),
+    ):
+        monkeypatch.setattr(module, name, counted(getattr(module, name), calls))
+    GaussianBNLearnerCV(PENALTIES, cv=FOLDS, max_parents=max_parents, tiers=tiers).fit(wine)
+    n_searches = 1 if tiers is None else 2  # of which each has its own, if all are scored
+    assert len(calls) == n_searches * (4 + 1)  # of the folds, and of all rows
 
 
 @pytest.mark.parametrize("cv", [KFold(11), RepeatedKFold(n_splits=4, n_repeats=3, random_state=0)])
@@ -175,13 +185,15 @@ def test_groups_go_to_the_splitter(wine):
     ("penalties", "message"),
     [
         ([], "one or more numbers"),
-        ([[1.0]], r"only; got \[1.0\]"),
-        ([1.0, -2.0], "penalties must hold numbers from 0 to .* only; got -2.0"),
+        ([[1.0]], r"got \[1.0\]"),
+        ([1.0, -2.0], "must be a number from 0 to .*; got -2.0"),
         ([1.0, np.nan], "got nan"),
         ([np.inf], "got inf"),
         (["much"], "got 'much'"),
         ([True], "got True"),
         (3.0, "'penalties' parameter"),
+        (np.array(3.0), "one or more numbers"),
+        ({1.0, 2.0}, "one or more numbers"),
     ],
 )
 def test_penalties_that_are_refused(wine, penalties, message):
@@ -255,8 +267,8 @@ def test_splitters_are_given_the_table_itself(wine):
     ("cv", "message"),
     [
         ([], "yields no splits"),
-        ([(np.arange(100), np.arange(100, 179))], "from 0 to 177"),
-        ([(np.arange(100), [-179])], "from 0 to 177"),
+        ([(np.arange(100), np.arange(100, 179))], "from -178 to 177"),
+        ([(np.arange(100), [-179])], "from -178 to 177"),
         ([(np.arange(100), [0.5])], r"got \[0.5\]"),
         ([(np.arange(100), [])], r"never no rows; got \[\]"),
         ([(np.ones(100, dtype=bool), [0])], "masks of all rows"),
@@ -271,17 +283,55 @@ def test_splits_that_are_refused(wine, cv, message):
         GaussianBNLearnerCV(cv=cv).fit(wine)
 
 
-def test_an_error_of_a_fold_holds_no_tables():
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("fold", [0, 3])
+def test_an_error_of_a_fold_holds_no_tables(fold, n_jobs):
     rows = reference.random_network_rows(np.random.default_rng(0), 14, 80)
-    rows[:, 13] = np.arange(80) < 20  # constant where the first fold learns
+    rows[:, 13] = np.arange(80) // 20 == fold  # constant where this fold learns
     with pytest.raises(ValueError, match=r"learns from 60 rows.*Column 13 has zero") as caught:
-        GaussianBNLearnerCV(PENALTIES, cv=KFold(4)).fit(rows)
-    assert caught.value.__context__ is None
-    seen, left = caught.tb, []
-    while seen is not None:
-        left += [v for v in seen.tb_frame.f_locals.values() if isinstance(v, LocalScores)]
-        seen = seen.tb_next
+        GaussianBNLearnerCV(PENALTIES, cv=KFold(4), n_jobs=n_jobs).fit(rows)
+    error, left = caught.value, []
+    while error is not None:
+        trace, error = error.__traceback__, error.__context__
+        while trace is not None:
+            held = trace.tb_frame.f_locals.values()
+            left += [v for v in held if isinstance(v, LocalScores | SubsetDeterminants)]
+            trace = trace.tb_next
     assert not left
+
+
+def test_a_fold_that_fails_stops_the_others(wine, monkeypatch):
+    """One thread fails at once, and the other, in its first search, has dozens to go."""
+    bad = wine.copy()
+    bad["ash"] = np.arange(len(bad)) >= 100
+    splits = [(np.arange(100), [150]), (np.arange(178), [0])]
+    searches = []
+    monkeypatch.setattr(_optimum, "exact_search", counted(_optimum.exact_search, searches))
+    with pytest.raises(ValueError, match=r"learns from 100 rows.*'ash' has zero variance"):
+        GaussianBNLearnerCV(np.linspace(1, 2, 500), cv=splits, n_jobs=2).fit(bad)
+    assert len(searches) < 250
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_tables_that_the_scores_have_are_no_room_for_folds(n_jobs, monkeypatch):
+    """Scores that hold log-determinants do not need them again, and each fold needs its own."""
+    rows = reference.random_network_rows(np.random.default_rng(0), 12, 60)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    room = least_memory(12)
+    assert scores.log_determinants.nbytes > room / 10
+    module = "skbn._estimators._network_learner.available_memory"
+    monkeypatch.setattr(module, lambda: 2 * room - scores.scorer.n_bytes)
+    GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=n_jobs).fit(scores)
+
+
+def test_a_generator_of_splits_in_a_pipeline_with_routing(wine):
+    expected = GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(wine)
+    with config_context(enable_metadata_routing=True):
+        learner = GaussianBNLearnerCV(PENALTIES, cv=iter([*FOLDS.split(wine)]))
+        make_pipeline(None, learner).fit(wine)
+    np.testing.assert_array_equal(
+        learner.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
 
 
 def test_as_many_folds_at_a_time_as_the_memory_has_room_for(capsys):
@@ -329,5 +379,4 @@ def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback):
     assert not hasattr(learner, "penalty_")
     assert not hasattr(learner, "cv_results_")
     assert threading.active_count() <= before
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert learner.set_callbacks().fit(wine).penalty_ > 0

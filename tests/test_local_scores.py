@@ -1,3 +1,5 @@
+import pickle
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -6,7 +8,7 @@ import reference
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
-from skbn import BIC, LocalScores, LocalScoreTransformer
+from skbn import BIC, GaussianBNLearner, LocalScores, LocalScoreTransformer
 
 
 @pytest.fixture(scope="module")
@@ -279,6 +281,29 @@ def test_scikit_learn_takes_rows_with_all_their_settings(rows):
     for choice in (np.ix_(part, [0, 1]), (part, 1), (3, ...), 3):
         np.testing.assert_array_equal(scores[choice], rows[choice])
         assert isinstance(scores[choice], np.ndarray)
+
+
+@pytest.mark.parametrize("penalty", [-1, np.nan, True, 1e200, "2", None])
+def test_penalties_that_are_refused(rows, penalty):
+    with pytest.raises(ValueError, match="must be a number from 0"):
+        LocalScoreTransformer().fit_transform(rows).with_penalty(penalty)
+    with pytest.raises(ValueError, match="no complexity term that penalty=2"):
+        LocalScoreTransformer("bge").fit_transform(rows).with_penalty(2)
+
+
+def test_what_a_pickle_has(rows):
+    """Rows that were not kept, and log-determinants that are soon computed, take no room."""
+    scores = LocalScoreTransformer().fit_transform(np.tile(rows, 2) + np.eye(40, 12))
+    size = len(pickle.dumps(scores))
+    expected = scores.to_array()
+    assert len(pickle.dumps(scores)) < size + scores.log_determinants.nbytes / 4
+    again = pickle.loads(pickle.dumps(scores))
+    np.testing.assert_array_equal(again.to_array(), expected)
+    with pytest.raises(ValueError, match="read-only"):
+        again.sample.rows[0] = 1
+    for estimator in (GaussianBNLearner(), LocalScoreTransformer()):
+        sizes = [len(pickle.dumps(estimator.fit(np.tile(rows, (k, 1))))) for k in (1, 100)]
+        assert sizes[1] < sizes[0] + 1000
 
 
 def test_rows_in_a_frame(rows):

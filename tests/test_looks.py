@@ -20,16 +20,20 @@ from sklearn.preprocessing import StandardScaler
 
 import skbn
 from skbn import (
+    AIC,
     BIC,
     EBIC,
     BGe,
     GaussianBayesianNetwork,
     GaussianBNLearner,
+    GaussianBNLearnerCV,
     LocalScores,
     LocalScoreTransformer,
+    LogLikelihood,
     ParentSetScores,
 )
 from skbn._readable import readable_count, readable_size
+from skbn._scores._sample import Sample
 from skbn._scores._top_parents import ScoredParents, TopParents
 
 HOSTILE = "<script>alert('a&b')</script>"
@@ -115,8 +119,9 @@ def test_showing_scores_computes_nothing(scores, monkeypatch):
     line = repr(scores)
     scores._repr_html_()
     assert scores.scorer.n_bytes == 0
-    assert not {"statistics", "tables"} & set(vars(scores.scorer))
-    monkeypatch.setattr("skbn._scores._scorer.require_memory", lambda *_: None)
+    assert "tables" not in vars(scores.scorer)
+    assert not {"statistics", "offsets"} & set(vars(scores.scorer.determinants))
+    monkeypatch.setattr("skbn._scores._subset_determinants.require_memory", lambda *_: None)
     size = scores.log_determinants.nbytes
     assert dict(cells(scores))["memory"] == f"{size} B of log-determinants, computed"
     assert repr(scores) == line
@@ -132,7 +137,7 @@ def test_parent_set_scores_show_themselves():
 
 @pytest.mark.parametrize("name", [HOSTILE, '"><b onload="x', "a\nb\0", "\u202eabc"])
 def test_names_are_nothing_but_text(name):
-    scores = LocalScores(np.zeros((3, 2)), BIC(), np.array([name, "b"], dtype=object))
+    scores = LocalScores(Sample(np.zeros((3, 2))), BIC(), np.array([name, "b"], dtype=object))
     top = TopParents(name, [ScoredParents([name], -1.0, 0.0)])
     for shown in (scores, listed(name, "b"), top):
         html = shown._repr_html_()
@@ -150,19 +155,21 @@ def test_a_criterion_is_nothing_but_text():
         def __repr__(self):
             return HOSTILE + "\n" * 3 + "long" * 100
 
-    scores = LocalScores(np.zeros((3, 2)), Hostile())
+    scores = LocalScores(Sample(np.zeros((3, 2))), Hostile())
     assert "<script" not in scores._repr_html_()
     assert dict(cells(scores))["criterion"].startswith(HOSTILE)
     assert "\n" not in repr(scores)
     assert len(repr(scores)) < 200
     nu = BGe(nu=np.linspace(0, 1, 500))
-    assert len(repr(LocalScores(np.zeros((3, 500)), nu, max_parents=1))) < 200
+    assert len(repr(LocalScores(Sample(np.zeros((3, 500))), nu, max_parents=1))) < 200
 
 
 def test_many_columns_are_shown_in_short():
     m = 16_000
     names = np.array([f"column_{v}_{'long' * 20}" for v in range(m)], dtype=object)
-    scores = LocalScores(np.zeros((3, m)), BIC(), names)  # Python does not write 2**m in digits
+    scores = LocalScores(
+        Sample(np.zeros((3, m))), BIC(), names
+    )  # Python does not write 2**m in digits
     shown = dict(cells(scores))
     assert shown["columns"].startswith("16,000: column_0_longlong")
     assert shown["columns"].endswith(", ... and 15,980 more")
@@ -245,7 +252,10 @@ def test_top_parents_are_a_list(scores):
 ESTIMATORS = [
     LocalScoreTransformer(),
     GaussianBNLearner(),
+    GaussianBNLearnerCV(),
     GaussianBayesianNetwork(nx.DiGraph([("a", "b")])),
+    LogLikelihood(),
+    AIC(),
     BIC(),
     EBIC(),
     BGe(),
@@ -255,11 +265,11 @@ ESTIMATORS = [
 def test_all_public_estimators_have_links():
     public = [getattr(skbn, name) for name in skbn.__all__]
     classes = [x for x in public if isinstance(x, type) and issubclass(x, BaseEstimator)]
-    assert {type(estimator) for estimator in ESTIMATORS} < set(classes)
-    for each in classes:
-        if not inspect.isabstract(each):
-            page = f"{PAGES}skbn.{each.__name__}.html"
-            assert each.__new__(each)._get_doc_link() == page
+    concrete = [each for each in classes if not inspect.isabstract(each)]
+    assert {type(estimator) for estimator in ESTIMATORS} == set(concrete)
+    for each in concrete:
+        page = f"{PAGES}skbn.{each.__name__}.html"
+        assert each.__new__(each)._get_doc_link() == page
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)

@@ -193,6 +193,7 @@ def test_kinds_of_weights(weight):
         (np.full(30, 1e9), "lower its parameters or the sample weights"),
         (np.full(30, 1 / 30), r"add up to 1 rows.*Multiply them, to a sum of n_samples = 30"),
         ([1.0] * 4 + [0.0] * 26, "n_samples = 4 rows"),
+        ([10.0] * 4 + [0.0] * 26, "n_samples = 4 rows"),
     ],
 )
 @pytest.mark.parametrize("estimator", [GaussianBNLearner(), GaussianBNLearnerCV(cv=3)])

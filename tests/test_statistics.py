@@ -177,6 +177,17 @@ def test_too_nearly_collinear_columns_are_refused_in_any_order(noise, order):
     refused(rows[:, order], r"'[ac]' = 1 \* '[ac]' \+ constant, up to .* leave out one", names)
 
 
+def test_an_outlier_of_next_to_no_weight_is_no_constant_column():
+    rows = table(m=3)
+    rows[0, 0] = 1e17
+    weight = np.ones(len(rows))
+    weight[0] = 1e-30
+    with pytest.raises(
+        ValueError, match=r"Column 0 has zero variance up to rounding: .* to 1e\+17"
+    ):
+        GaussianBNLearner().fit(rows, sample_weight=weight)
+
+
 def test_small_terms_of_a_relation_are_named():
     rows = table(m=3)
     rows[:, 2] = rows[:, 0] + 1e-7 * rows[:, 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from traceback import clear_frames
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from joblib import effective_n_jobs
 from skbn._constraints import Constraints
 from skbn._estimators._found_network import found_network
 from skbn._optimum import MemoryLimit, best_networks, plan_groups, work_of
-from skbn._parallel import Threads
+from skbn._parallel import Threads, one_blas_thread
 from skbn._progress import Progress, StoppedError
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._sample import Sample
@@ -49,7 +50,10 @@ def read_splits(splits: Iterable[Any], n_rows: int) -> list[Split]:
 
 
 def _row_numbers(rows: Any, n_rows: int) -> npt.NDArray[np.intp]:
-    numbers = np.asarray(rows)
+    try:
+        numbers = np.asarray(rows)
+    except ValueError:  # lists of different lengths
+        numbers = np.empty(0)
     if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
         numbers = np.flatnonzero(numbers)
     is_fine = (
@@ -61,8 +65,8 @@ def _row_numbers(rows: Any, n_rows: int) -> npt.NDArray[np.intp]:
     )
     if not is_fine:
         raise ValueError(
-            f"cv must yield numbers of rows, from 0 to {n_rows - 1}, or masks of all rows, and "
-            f"never no rows; got {rows!r}."
+            f"cv must yield numbers of rows, from {-n_rows} to {n_rows - 1}, or masks of all rows, "
+            f"and never no rows; got {rows!r}."
         )
     return numbers.astype(np.intp)
 
@@ -98,7 +102,8 @@ class HeldOutScores:
         memory: MemoryLimit,
         n_jobs: int | None,
     ) -> None:
-        self._scores = scores
+        # Without the log-determinants that these may have already: no fold has them.
+        self._scores = scores = scores.of_sample(scores.sample)
         self._constraints = constraints
         self._penalties = penalties
         self._splits = splits
@@ -124,15 +129,15 @@ class HeldOutScores:
         ValueError
             As a search of some of the rows, naming how many these are.
         """
+        arguments = [(progress, *split) for split in self._splits]
         with Threads(self.n_at_a_time) as threads:
             try:
-                arguments = [(progress, *split) for split in self._splits]
                 outcomes = np.array([*threads.map(self._fold, arguments)], dtype=np.float64)
             except BaseException as error:
                 progress.stop(error)
-                if isinstance(error, StoppedError) and progress.error is not None:
-                    raise progress.error from None
-                raise
+                clear_frames(error.__traceback__)
+        if progress.error is not None:
+            raise progress.error
         held_out, n_edges = outcomes.transpose(2, 1, 0)
         return np.ascontiguousarray(held_out), np.ascontiguousarray(n_edges)
 
@@ -140,8 +145,7 @@ class HeldOutScores:
         self, progress: Progress, train: npt.NDArray[Any], test: npt.NDArray[Any]
     ) -> list[Outcome]:
         try:
-            sample = self._scores.sample
-            return self._outcomes(sample[train], sample[test], progress)
+            return self._outcomes(train, test, progress)
         except StoppedError:
             raise
         except ValueError as error:
@@ -153,16 +157,25 @@ class HeldOutScores:
             failure = error
         progress.stop(failure)  # the other threads
         # Out of the reach of the first error, whose traceback would hold on to the tables.
-        raise failure
+        try:
+            raise failure
+        finally:
+            del failure  # which would hold on to this frame
 
-    def _outcomes(self, sample: Sample, held_out: Sample, progress: Progress) -> list[Outcome]:
-        scores = self._scores.of_sample(sample, n_jobs=self._n_jobs)
+    def _outcomes(
+        self, train: npt.NDArray[np.intp], test: npt.NDArray[np.intp], progress: Progress
+    ) -> list[Outcome]:
+        # Of the rows to learn from, a search needs the summary only.
+        learned = Sample.of_summary(self._scores.sample[train].summary)
+        held_out = self._scores.sample[test]
+        scores = self._scores.of_sample(learned, n_jobs=self._n_jobs)
         path = [scores.with_penalty(penalty) for penalty in self._penalties]
         searches = plan_groups(scores, self._constraints, self._memory)
         optima = best_networks(path, self._constraints, searches, self._n_jobs, progress)
         outcomes = []
         for each, optimum in zip(path, optima, strict=True):
             network = found_network(each, self._constraints, optimum).network
-            score = network.score(held_out.rows, sample_weight=held_out.weight)
+            with one_blas_thread():
+                score = held_out.mean(network.logpdf(held_out.rows))
             outcomes.append((score, network.dag.number_of_edges()))
         return outcomes

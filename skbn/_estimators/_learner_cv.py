@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import _fit_context
 from sklearn.callback import CallbackContext, with_callbacks
-from sklearn.model_selection import check_cv
-from sklearn.utils._metadata_requests import (
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     _raise_for_params,
     _routing_enabled,
     process_routing,
 )
-from sklearn.utils._param_validation import StrOptions
 
 from skbn._estimators._found_network import found_network
 from skbn._estimators._held_out import HeldOutScores, Split, read_splits
 from skbn._estimators._network_learner import NetworkLearner
-from skbn._estimators._validation import LARGEST_PENALTY, check_settings
+from skbn._estimators._validation import check_settings
 from skbn._optimum import best_networks, plan_groups, work_of
 from skbn._progress import Progress, listeners_of
-from skbn._scores._criterion import Criterion, InformationCriterion
+from skbn._scores._criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 
@@ -231,11 +230,10 @@ class GaussianBNLearnerCV(NetworkLearner):
         -------
         routing : sklearn.utils.metadata_routing.MetadataRouter
         """
-        mapping = MethodMapping().add(callee="split", caller="fit")
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(splitter=check_cv(self.cv), method_mapping=mapping)
+        router = MetadataRouter(owner=self).add_self_request(self)
+        splitter = self.cv if hasattr(self.cv, "split") else KFold()  # which asks for nothing
+        return router.add(
+            splitter=splitter, method_mapping=MethodMapping().add(callee="split", caller="fit")
         )
 
     def _splits(self, X: Any, y: Any, routed: dict[str, Any]) -> Iterable[Any]:
@@ -311,13 +309,8 @@ def _read_penalties(penalties: Any) -> list[float]:
     ValueError
         Naming the one that is no finite number, or negative.
     """
-    values = penalties.tolist() if isinstance(penalties, np.ndarray) else list(penalties)
-    if not values or isinstance(penalties, str):
+    is_list = np.ndim(penalties) > 0 if isinstance(penalties, np.ndarray) else True
+    values = [*penalties] if is_list and not isinstance(penalties, str | set | dict) else []
+    if not values:
         raise ValueError(f"penalties must be a list of one or more numbers; got {penalties!r}.")
-    for value in values:
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        if not (is_number and 0 <= value <= LARGEST_PENALTY):
-            raise ValueError(
-                f"penalties must hold numbers from 0 to {LARGEST_PENALTY:g} only; got {value!r}."
-            )
-    return [float(value) for value in values]
+    return [read_penalty(value) for value in values]

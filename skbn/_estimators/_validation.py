@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from skbn._scores._criteria import CRITERIA, as_criterion, same_criterion
-from skbn._scores._criterion import Criterion
+from skbn._scores._criterion import LARGEST_PENALTY, Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._sample import Sample
@@ -26,7 +26,6 @@ from skbn._table_checks import (
 )
 
 __all__ = [
-    "LARGEST_PENALTY",
     "PARAMETER_CONSTRAINTS",
     "check_columns",
     "check_settings",
@@ -34,8 +33,6 @@ __all__ = [
     "most_parents",
     "read_rows",
 ]
-
-LARGEST_PENALTY = 1e100
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "criterion": [StrOptions(set(CRITERIA)), Criterion],

@@ -10,10 +10,10 @@ __all__ = ["solve_triangular", "triangular_factor"]
 
 
 def triangular_factor(columns: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return R of the QR decomposition of n columns by Householder reflections, n x n.
+    """Return R of the QR decomposition of n columns by Householder reflections.
 
-    At least as many rows as columns are needed. The covariance ``columns.T @ columns``
-    is never formed: it would lose half the digits.
+    Its shape is n x n, or k x n for k rows if these are fewer. The covariance
+    ``columns.T @ columns`` is never formed: it would lose half the digits.
     """
     return np.asarray(np.linalg.qr(columns, mode="r"))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.base import BaseEstimator
 from skbn._doc_links import DocLinkMixin
 
 __all__ = [
+    "LARGEST_PENALTY",
     "Criterion",
     "InformationCriterion",
     "Prior",
@@ -27,9 +29,11 @@ __all__ = [
     "is_score_equivalent",
     "noise_divisors",
     "prior_of",
+    "read_penalty",
 ]
 
 
+LARGEST_PENALTY = 1e100
 # Beyond this a score is as good as infinite, and sums of scores might be.
 _LARGEST = 1e100
 # Of a log-determinant in a score: its rounding, some 1e-14, times this must stay small.
@@ -213,6 +217,22 @@ class InformationCriterion(Criterion):
         """Return n, or n - l - 1 for the unbiased estimate, by the number l of parents."""
         n_coefficients = np.arange(1, m + 1) if self.unbiased_variance else np.zeros(m)
         return n_samples - n_coefficients.astype(np.float64)
+
+
+def read_penalty(penalty: Any) -> float:
+    """Return a penalty as a number.
+
+    Raises
+    ------
+    ValueError
+        If it is no finite number, or negative.
+    """
+    is_number = isinstance(penalty, Real) and not isinstance(penalty, bool | np.bool_)
+    if not (is_number and 0 <= penalty <= LARGEST_PENALTY):
+        raise ValueError(
+            f"A penalty must be a number from 0 to {LARGEST_PENALTY:g}; got {penalty!r}."
+        )
+    return float(penalty)
 
 
 def criterion_tables(

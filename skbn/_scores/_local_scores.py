@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._columns import family_numbers
-from skbn._scores._criterion import Criterion, InformationCriterion
+from skbn._scores._criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores._families import Listed, Scored
 from skbn._scores._sample import Sample
 from skbn._scores._scored_families import ScoredFamilies
@@ -106,6 +106,11 @@ class LocalScores(ScoredFamilies):
         -------
         scores : LocalScores
 
+        Raises
+        ------
+        ValueError
+            If it is no such number, or the criterion has no complexity term.
+
         Examples
         --------
         >>> from sklearn.datasets import load_wine
@@ -116,8 +121,13 @@ class LocalScores(ScoredFamilies):
         [4, 3, 0]
         """
         other = copy(self)
-        other.penalty = penalty
-        other.scorer = self.scorer.with_penalty(penalty)
+        other.penalty = read_penalty(penalty)
+        if other.penalty != 1 and not isinstance(self.criterion, InformationCriterion):
+            raise ValueError(
+                f"criterion={self.criterion!r} has no complexity term that penalty={penalty!r} "
+                "could multiply."
+            )
+        other.scorer = self.scorer.with_penalty(other.penalty)
         return other
 
     # The table
@@ -157,7 +167,8 @@ class LocalScores(ScoredFamilies):
         chosen = self.sample.rows[rows]
         if chosen.ndim != 2 or isinstance(rows, tuple):
             return chosen
-        return self.of_sample(self.sample[rows])
+        weight = self.sample.weight
+        return self.of_sample(Sample(chosen, None if weight is None else weight[rows]))
 
     def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
         """Return the local scores of the rows with weights, which count as repeats of them.
@@ -381,7 +392,7 @@ class LocalScores(ScoredFamilies):
             )
         return x, others
 
-    def _summary(self) -> ScoresSummary:
+    def _overview(self) -> ScoresSummary:
         settings = {"criterion": str(self.criterion)}
         if isinstance(self.criterion, InformationCriterion):
             settings["penalty"] = f"{self.penalty:g}"

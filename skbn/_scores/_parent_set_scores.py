@@ -152,7 +152,7 @@ class ParentSetScores(ScoredFamilies):
             allowed &= (parents == column).any(axis=1)
         return parents[allowed], scores[allowed]
 
-    def _summary(self) -> ScoresSummary:
+    def _overview(self) -> ScoresSummary:
         n_bytes = sum(parents.nbytes + scores.nbytes for parents, scores in self._families)
         return ScoresSummary(type(self).__name__, self.n_families, None, self._columns, {}, n_bytes)
 

@@ -9,7 +9,6 @@ in which half the digits would be lost, are never formed.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Self
 
 import numpy as np
@@ -120,11 +119,15 @@ def summarise(rows: Floats, weight: Floats | None = None) -> RowSummary:
     weight : ndarray of shape (n,), float64, optional
         How often each row counts; finite and not negative. Rows of weight 0 are left out.
     """
-    if weight is not None and not weight.all():
-        rows, weight = rows[weight > 0], weight[weight > 0]
-    parts = (slice(i, i + _ROWS_A_BLOCK) for i in range(0, len(rows), _ROWS_A_BLOCK))
-    blocks = (_summarise_block(rows[i], None if weight is None else weight[i]) for i in parts)
-    return reduce(RowSummary.merge, blocks, _summary_of_nothing(rows.shape[1]))
+    summary = _summary_of_nothing(rows.shape[1])
+    for start in range(0, len(rows), _ROWS_A_BLOCK):
+        part = slice(start, start + _ROWS_A_BLOCK)
+        block, share = rows[part], None if weight is None else weight[part]
+        if share is not None and not share.all():
+            block, share = block[share > 0], share[share > 0]
+        if len(block):
+            summary = summary.merge(_summarise_block(block, share))
+    return summary
 
 
 def _summary_of_nothing(m: int) -> RowSummary:

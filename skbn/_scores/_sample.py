@@ -36,7 +36,6 @@ class Sample:
 
     def __init__(self, rows: Floats, weight: Floats | None = None) -> None:
         self._rows: Floats | None = rows.view()
-        self._rows.setflags(write=False)
         self.weight = weight
         self.shape: tuple[int, int] = rows.shape
 
@@ -84,6 +83,7 @@ class Sample:
                 "These LocalScores do not keep the rows they were made of, and can neither be "
                 "split nor weighted nor scored; give the table."
             )
+        self._rows.setflags(write=False)  # which pickling forgets
         return self._rows
 
     @cached_property

@@ -40,14 +40,14 @@ class ScoredFamilies(ABC):
         """Return the families of a child that score higher than all with fewer of their parents."""
 
     @abstractmethod
-    def _summary(self) -> ScoresSummary:
+    def _overview(self) -> ScoresSummary:
         """Return what to show of the scores; nothing is computed for it."""
 
     def __repr__(self) -> str:
-        return self._summary().line()
+        return self._overview().line()
 
     def _repr_html_(self) -> str | None:
-        return self._summary().html()
+        return self._overview().html()
 
     def best_parents(
         self, child: str | int, candidates: Iterable[str | int] | None = None

@@ -161,9 +161,11 @@ def sample_statistics(
     factor /= norm
     # Of the data, twice the rounding of each entry. Of the factor, what reflections and
     # rotations add to columns of unit norm, about eps * sqrt(m); a residual r that is off by
-    # so much changes the score by the sensitivity / r times it.
+    # so much changes the score by the sensitivity / r times it. Rows that were merged one by
+    # one add as many roundings, which only rows of small weights make count.
     sensitivity = n if sensitivity is None else sensitivity
-    rounding = _EPS * (2 * magnification + sensitivity * np.sqrt(m) / SCORE_ACCURACY)
+    merges = max(1.0, np.sqrt(summary.n_rows / n)) if n > 0 else 1.0
+    rounding = _EPS * (2 * magnification + merges * sensitivity * np.sqrt(m) / SCORE_ACCURACY)
     independence = IndependenceCheck(names, scale, rounding, has_prior=prior is not None)
     is_checked = True
     try:
@@ -204,10 +206,16 @@ def _refuse_constants(
     magnification: npt.NDArray[np.float64],
     names: Sequence[Any],
 ) -> None:
-    is_constant = summary.minimum == summary.maximum
     for j, name in enumerate(names):
-        if norm[j] == 0 or 4 * _EPS * magnification[j] > 1 or is_constant[j]:
+        smallest, largest = summary.minimum[j], summary.maximum[j]
+        if smallest == largest:
             raise ValueError(
-                f"Column {name!r} has zero variance: all its values equal "
-                f"{summary.minimum[j]:g} up to rounding. Leave it out."
+                f"Column {name!r} has zero variance: all its values equal {smallest:g}. Leave it "
+                "out."
+            )
+        if norm[j] == 0 or 4 * _EPS * magnification[j] > 1:
+            raise ValueError(
+                f"Column {name!r} has zero variance up to rounding: its values are from "
+                f"{smallest:.17g} to {largest:.17g}, and their spread, by their weights, is lost "
+                "in the rounding of the largest. Leave it out, or subtract a constant."
             )

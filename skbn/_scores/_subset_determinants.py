@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,13 @@ import numpy.typing as npt
 from skbn._memory import require_memory
 from skbn._parallel import one_blas_thread
 from skbn._progress import Progress
-from skbn._scores._criterion import Criterion, criterion_tables, is_scale_free, prior_of
+from skbn._scores._criterion import (
+    Criterion,
+    InformationCriterion,
+    criterion_tables,
+    is_scale_free,
+    prior_of,
+)
 from skbn._scores._families import AllFamilies, Families, SmallFamilies
 from skbn._scores._sample import Sample
 from skbn._scores._statistics import SampleStatistics, sample_statistics
@@ -67,7 +74,7 @@ class SubsetDeterminants:
                 self._names,
                 prior=prior,
                 largest_family=self.families.max_parents + 1,
-                sensitivity=float(2 * np.abs(self.tables(1.0)[1:]).max()),
+                sensitivity=float(2 * np.abs(self._any_tables[1:]).max()),
             )
 
     def tables(self, penalty: float) -> npt.NDArray[np.float64]:
@@ -77,10 +84,19 @@ class SubsetDeterminants:
             raise ValueError("There are no rows to compute scores from; give some.")
         return criterion_tables(self.criterion, penalty, n, m, self.families.max_parents)
 
+    @property
+    def _any_tables(self) -> npt.NDArray[np.float64]:
+        """The tables whose second and third row are those of every penalty."""
+        return self.tables(0.0 if isinstance(self.criterion, InformationCriterion) else 1.0)
+
     @cached_property
     def offsets(self) -> npt.NDArray[np.float64] | None:
         """What each column's unit adds to the log-determinants, shape (m,); None for nothing."""
-        return None if is_scale_free(self.tables(1.0)) else 2 * np.log(self.statistics.scale)
+        return None if is_scale_free(self._any_tables) else 2 * np.log(self.statistics.scale)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # It takes longer to store 2**m numbers than to compute them again.
+        return {**vars(self), "_log_determinants": None}
 
     @property
     def n_bytes(self) -> int:
