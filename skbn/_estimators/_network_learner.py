@@ -65,22 +65,31 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
 
     @property
     def network_(self) -> GaussianBayesianNetwork:
-        """The best network."""
+        """The best network.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`, and before the first rows of `partial_fit`.
+        ValueError
+            After `partial_fit`, what `fit` raises: the search begins when its result is
+            asked for.
+        """
         return self._result.network
 
     @property
     def dag_(self) -> nx.DiGraph:
-        """The graph of the best network."""
+        """The graph of the best network; errors are those of `network_`."""
         return self._result.dag
 
     @property
     def network_score_(self) -> float:
-        """The best network's score, in nats."""
+        """The best network's score, in nats; errors are those of `network_`."""
         return self._result.score
 
     @property
     def criterion_(self) -> Criterion | None:
-        """The criterion that was maximised."""
+        """The criterion that was maximised; errors are those of `network_`."""
         return self._result.criterion
 
     @property
