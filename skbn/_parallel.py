@@ -16,10 +16,10 @@ import numpy.typing as npt
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Threads", "one_blas_thread"]
+__all__ = ["FEWEST_COLUMNS", "Threads", "one_blas_thread"]
 
 # Below this many columns it takes longer to start threads than to do the work.
-_FEWEST_COLUMNS = 18
+FEWEST_COLUMNS = 18
 
 
 class Threads:
@@ -37,8 +37,9 @@ class Threads:
         With few columns all is done in the calling thread.
     """
 
-    def __init__(self, n_jobs: int | None, n_columns: int = _FEWEST_COLUMNS) -> None:
-        self.n_threads = 1 if n_columns < _FEWEST_COLUMNS else effective_n_jobs(n_jobs)
+    def __init__(self, n_jobs: int | None, n_columns: int | None = None) -> None:
+        is_small = n_columns is not None and n_columns < FEWEST_COLUMNS
+        self.n_threads = 1 if is_small else effective_n_jobs(n_jobs)
         self._tasks: deque[tuple[Callable[..., Any], tuple[Any, ...], int, dict[int, Any]]] = (
             deque()
         )

@@ -23,6 +23,8 @@ from skbn import (
     ParentSetScores,
     _optimum,
 )
+from skbn._constraints import read_constraints
+from skbn._estimators import _held_out
 from skbn._estimators._learner_cv import _chosen
 from skbn._optimum import MemoryLimit
 from skbn._scores import _families
@@ -31,6 +33,12 @@ from skbn._search._plan import plan_search
 
 PENALTIES = [0.0, 0.5, 1.0, 2.0, 5.0]
 FOLDS = KFold(4, shuffle=True, random_state=0)
+
+
+@pytest.fixture(autouse=True)
+def _folds_in_threads(monkeypatch):
+    """Folds of small tables too."""
+    monkeypatch.setattr(_held_out, "FEWEST_COLUMNS", 2)
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +224,28 @@ def test_what_else_is_refused(wine):
         GaussianBNLearnerCV(cv=ShuffleSplit(2, train_size=9)).fit(wine)
     with pytest.raises(ValueError, match="collinear"):
         GaussianBNLearnerCV().fit(wine.assign(again=wine["ash"]))
+
+
+def test_small_tables_are_not_worth_threads(wine, monkeypatch, capsys):
+    monkeypatch.undo()
+    GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=2, verbose=True).fit(wine)
+    assert "4 folds, 1 at a time" in capsys.readouterr().out
+    monkeypatch.setattr(_held_out, "_FEWEST_ROWS", len(wine))
+    GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=2, verbose=True).fit(wine)
+    assert "4 folds, 2 at a time" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("n_folds", "n_jobs", "of_folds"),
+    [(4, 2, [1, 1, 1, 1]), (5, 2, [1, 1, 1, 1, 2]), (3, 8, [2, 2, 2]), (5, 3, [1, 1, 1, 1, 1])],
+)
+def test_the_last_folds_share_the_threads(wine, n_folds, n_jobs, of_folds):
+    scores = LocalScoreTransformer().fit_transform(wine)
+    splits = list(KFold(n_folds).split(wine))
+    constraints = read_constraints(scores.columns, max_parents=8)
+    memory = MemoryLimit(1 << 40, None)
+    folds = _held_out.HeldOutScores(scores, constraints, [1.0], splits, memory, n_jobs)
+    assert folds._n_jobs == of_folds
 
 
 def least_memory(m):

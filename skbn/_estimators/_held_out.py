@@ -14,13 +14,15 @@ from joblib import effective_n_jobs
 from skbn._constraints import Constraints
 from skbn._estimators._found_network import found_network
 from skbn._optimum import MemoryLimit, best_networks, plan_groups, work_of
-from skbn._parallel import Threads, one_blas_thread
+from skbn._parallel import FEWEST_COLUMNS, Threads, one_blas_thread
 from skbn._progress import Progress, StoppedError
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._sample import Sample
 
 __all__ = ["HeldOutScores", "Split", "read_splits"]
 
+# With fewer rows, and few columns too, threads wait for each other's Python.
+_FEWEST_ROWS = 100_000
 # The numbers of the rows to learn from, and of those held out.
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 # Of a penalty: the mean log-likelihood of a held-out row, and the network's number of edges.
@@ -107,15 +109,20 @@ class HeldOutScores:
         self._constraints = constraints
         self._penalties = penalties
         self._splits = splits
-        n_threads = effective_n_jobs(n_jobs)
+        n_threads, (n_rows, m) = effective_n_jobs(n_jobs), scores.shape
+        is_small = m < FEWEST_COLUMNS and n_rows < _FEWEST_ROWS
         self.n_at_a_time = 1
-        for n in range(min(n_threads, len(splits)), 1, -1):
+        for n in range(1 if is_small else min(n_threads, len(splits)), 1, -1):
             with suppress(ValueError):  # they do not fit
                 plan_groups(scores, constraints, memory.share(n))
                 self.n_at_a_time = n
                 break
         self._memory = memory.share(self.n_at_a_time)
-        self._n_jobs = n_threads // self.n_at_a_time
+        # Folds that would leave threads idle at the end share them.
+        n_last = len(splits) % self.n_at_a_time
+        n_first = len(splits) - n_last
+        self._n_jobs = [n_threads // self.n_at_a_time] * n_first
+        self._n_jobs += [n_threads // max(n_last, 1)] * n_last
         searches = plan_groups(scores, constraints, self._memory)
         self.work = len(splits) * work_of([scores] * len(penalties), searches)
 
@@ -129,7 +136,10 @@ class HeldOutScores:
         ValueError
             As a search of some of the rows, naming how many these are.
         """
-        arguments = [(progress, *split) for split in self._splits]
+        arguments = [
+            (progress, n_jobs, *split)
+            for n_jobs, split in zip(self._n_jobs, self._splits, strict=True)
+        ]
         with Threads(self.n_at_a_time) as threads:
             try:
                 outcomes = np.array([*threads.map(self._fold, arguments)], dtype=np.float64)
@@ -142,10 +152,14 @@ class HeldOutScores:
         return np.ascontiguousarray(held_out), np.ascontiguousarray(n_edges)
 
     def _fold(
-        self, progress: Progress, train: npt.NDArray[Any], test: npt.NDArray[Any]
+        self,
+        progress: Progress,
+        n_jobs: int,
+        train: npt.NDArray[np.intp],
+        test: npt.NDArray[np.intp],
     ) -> list[Outcome]:
         try:
-            return self._outcomes(train, test, progress)
+            return self._outcomes(progress, n_jobs, train, test)
         except StoppedError:
             raise
         except ValueError as error:
@@ -163,15 +177,19 @@ class HeldOutScores:
             del failure  # which would hold on to this frame
 
     def _outcomes(
-        self, train: npt.NDArray[np.intp], test: npt.NDArray[np.intp], progress: Progress
+        self,
+        progress: Progress,
+        n_jobs: int,
+        train: npt.NDArray[np.intp],
+        test: npt.NDArray[np.intp],
     ) -> list[Outcome]:
         # Of the rows to learn from, a search needs the summary only.
         learned = Sample.of_summary(self._scores.sample[train].summary)
         held_out = self._scores.sample[test]
-        scores = self._scores.of_sample(learned, n_jobs=self._n_jobs)
+        scores = self._scores.of_sample(learned, n_jobs=n_jobs)
         path = [scores.with_penalty(penalty) for penalty in self._penalties]
         searches = plan_groups(scores, self._constraints, self._memory)
-        optima = best_networks(path, self._constraints, searches, self._n_jobs, progress)
+        optima = best_networks(path, self._constraints, searches, n_jobs, progress)
         outcomes = []
         for each, optimum in zip(path, optima, strict=True):
             network = found_network(each, self._constraints, optimum).network
