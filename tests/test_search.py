@@ -167,7 +167,7 @@ def test_first_parents_that_reach(width, is_shuffled):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_shared_walk_back_finds_the_same_parents(n_jobs, monkeypatch):
-    monkeypatch.setattr("skbn._parallel._FEWEST_COLUMNS", 0)
+    monkeypatch.setattr("skbn._parallel.FEWEST_COLUMNS", 0)
     m, many = 9, 99
     plan = FixedPlan(m, 0, block_bits=m, width=4)
     for seed in range(20):
