@@ -7,6 +7,6 @@ and their weights); ``_independence`` and ``_statistics`` (what every regression
 ``_subset_determinants`` (what scores of all penalties share); ``_scorer`` (a sample's
 families, by number). ``_jkl`` reads and writes lists of families.
 ``_scored_families`` is what there is to ask of scores: of ``_local_scores``, which have a
-table's rows, and of ``_parent_set_scores``, which were listed; ``_summary`` and
-``_top_parents`` are how they and their best families are shown.
+table's rows and are a ``_stand_in`` for it, and of ``_parent_set_scores``, which were
+listed; ``_summary`` and ``_top_parents`` are how they and their best families are shown.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from copy import copy
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from skbn._scores._families import Listed, Scored
 from skbn._scores._sample import Sample
 from skbn._scores._scored_families import ScoredFamilies
 from skbn._scores._scorer import FamilyScorer
+from skbn._scores._stand_in import StandIn
 from skbn._scores._statistics import Regression, SampleStatistics
 from skbn._scores._subset_determinants import SubsetDeterminants
 from skbn._scores._summary import ScoresSummary
@@ -22,7 +23,7 @@ from skbn._scores._summary import ScoresSummary
 __all__ = ["LocalScores"]
 
 
-class LocalScores(ScoredFamilies):
+class LocalScores(StandIn, ScoredFamilies):
     """The local scores of all families of a table's columns.
 
     A *family* is a child and a set of parents; m columns have ``m * 2**(m - 1)``.
@@ -133,42 +134,10 @@ class LocalScores(ScoredFamilies):
     # The table
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns."""
-        return self.sample.shape
-
-    @property
     def columns(self) -> list[str | int]:
         """The columns' names, or their numbers if they have none."""
         names = getattr(self, "feature_names_in_", None)
         return list(range(self.shape[1])) if names is None else [str(name) for name in names]
-
-    @property
-    def dtype(self) -> np.dtype[np.float64]:
-        """The rows' dtype, float64."""
-        return np.dtype(np.float64)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __array__(
-        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
-    ) -> npt.NDArray[Any]:
-        return np.array(self.sample.rows, dtype=dtype, copy=copy)
-
-    def __iter__(self) -> Iterator[npt.NDArray[np.float64]]:
-        return iter(self.sample.rows)
-
-    def __getitem__(self, rows: Any) -> Self | npt.NDArray[np.float64]:
-        """Return the LocalScores of several rows; one row or a choice of columns as an array."""
-        # scikit-learn takes rows out of whatever has a shape by X[rows, ...].
-        if isinstance(rows, tuple) and len(rows) == 2 and _is_all(rows[1]):
-            rows = rows[0]
-        chosen = self.sample.rows[rows]
-        if chosen.ndim != 2 or isinstance(rows, tuple):
-            return chosen
-        weight = self.sample.weight
-        return self.of_sample(Sample(chosen, None if weight is None else weight[rows]))
 
     def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
         """Return the local scores of the rows with weights, which count as repeats of them.
@@ -415,8 +384,3 @@ class LocalScores(ScoredFamilies):
     def _undominated(self, child: int) -> Listed:
         others = [v for v in range(self.shape[1]) if v != child]
         return self.scorer.undominated(child, [], others)
-
-
-def _is_all(chosen: Any) -> bool:
-    """Whether columns are chosen by ``...`` or ``:``."""
-    return chosen is Ellipsis or (isinstance(chosen, slice) and chosen == slice(None))
