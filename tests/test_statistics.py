@@ -1,14 +1,16 @@
 """The statistics of a table: published regressions, and tables that are refused."""
 
 from fractions import Fraction
+from functools import reduce
 from itertools import permutations
 from operator import mul
 
 import numpy as np
 import pytest
 
-from skbn import GaussianBNLearner, LocalScoreTransformer
-from skbn._scores._row_summary import summarise
+from skbn import GaussianBNLearner, LocalScores, LocalScoreTransformer, LogLikelihood
+from skbn._scores._row_summary import RowSummary, summarise
+from skbn._scores._sample import Sample
 from skbn._scores._statistics import sample_statistics
 
 # J. W. Longley (1967), JASA 62, 819-841: employment on price deflator, gross national
@@ -166,6 +168,27 @@ def local_score_in_rationals(rows, child, parents):
             later[:] = [y - weight * x for x, y in zip(column, later, strict=True)]
     rss = float(sum(map(mul, centred[-1], centred[-1])))
     return -n / 2 * (np.log(2 * np.pi * rss / n) + 1) - (len(parents) + 2) * np.log(n) / 2
+
+
+def test_nearly_collinear_columns_whose_light_rows_were_merged_one_by_one():
+    """Each merge adds its rounding, and the weights' sum is too small to allow for them."""
+    n, weight = 120, 2.0**-4
+    rows = np.random.default_rng(0).normal(size=(n, 3))
+    for noise in 10.0 ** np.arange(-8, -14, -1):
+        nearly = rows.copy()
+        nearly[:, 2] = rows[:, 0] + noise * rows[:, 2]
+        summaries = (summarise(row[np.newaxis], np.array([weight])) for row in nearly)
+        sample = Sample.of_summary(reduce(RowSummary.merge, summaries))
+        scores = LocalScores(sample, LogLikelihood())
+        try:
+            found = scores.local_score(2, [0])
+        except ValueError:
+            break
+        # Equal weights multiply n, and the residual's sum of squares: their ratio stays.
+        parameters = 3 * np.log(n) / 2
+        expected = (local_score_in_rationals(nearly, 2, [0]) + parameters) * weight
+        assert found == pytest.approx(expected, abs=1e-4)
+    assert noise < 1e-9
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
