@@ -52,7 +52,9 @@ def is_allowed(x, parents, settings):
     )
 
 
-@pytest.mark.parametrize(("m", "n_cases"), [(2, 50), (3, 150), (4, 300)])
+@pytest.mark.parametrize(
+    ("m", "n_cases"), [(2, 50), (3, 150), (4, 60), pytest.param(4, 300, marks=pytest.mark.slow)]
+)
 def test_optimum_of_the_allowed_dags(m, n_cases):
     rng = np.random.default_rng(m)
     dags = reference.all_dags(m)
