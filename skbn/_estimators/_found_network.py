@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 
 from skbn._constraints import Constraints
+from skbn._graphs import dag_of
 from skbn._networks._equivalence import canonical_member
 from skbn._networks._network import GaussianBayesianNetwork
 from skbn._networks._parameters import estimate_parameters
@@ -17,7 +18,6 @@ from skbn._scores._criterion import Criterion, is_score_equivalent
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._statistics import SCORE_ACCURACY
-from skbn._subsets import members_of
 
 __all__ = ["FoundNetwork", "found_network"]
 
@@ -65,11 +65,7 @@ def _network(
     """Return the network, with parameters if there are rows to estimate them from."""
     columns = scores.columns
     if isinstance(scores, ParentSetScores):
-        dag = nx.DiGraph()
-        dag.add_nodes_from(columns)
-        for child, mask in enumerate(parents):
-            dag.add_edges_from((columns[p], columns[child]) for p in members_of(mask))
-        return GaussianBayesianNetwork(dag)
+        return GaussianBayesianNetwork(dag_of(columns, parents))
     if constraints.is_free and is_score_equivalent(scores.scorer.tables):
         parents = canonical_member(parents)
     scorer = scores.scorer

@@ -18,7 +18,7 @@ from skbn._regressions._qr import triangular_factor
 
 __all__ = ["RowSummary", "summarise"]
 
-# Blocks that the second-level cache holds: three times as fast as a table of 10**6 rows at once.
+# Blocks that the second-level cache holds.
 _ROWS_A_BLOCK = 4096
 # Of a power of two that is a normal number, as is one over it.
 _LARGEST_EXPONENT = 1000
