@@ -32,6 +32,8 @@ def test_pages(page, tmp_path, monkeypatch):
     names = run_blocks(ROOT / "docs" / f"{page}.md")
     if page == "scores":
         assert (tmp_path / "wine.jkl").exists()
+        assert names["in_their_units"].dag_.number_of_edges() == 49
+        assert names["alike"].dag_.number_of_edges() == 25
         assert [t.difference for t in names["scores"].top_parents("proline", 2)] != [0, 0]
     if page == "knowledge":
         assert names["scores"].n_families == 1027
