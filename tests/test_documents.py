@@ -26,16 +26,16 @@ def test_readme():
     assert names["scores"].n_families == 53248
 
 
-@pytest.mark.parametrize("page", ["scores", "knowledge", "networks", "scikit-learn"])
+@pytest.mark.parametrize("page", ["scores", "constraints", "networks", "scikit-learn"])
 def test_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = run_blocks(ROOT / "docs" / f"{page}.md")
+    names = run_blocks(ROOT / "docs" / "guide" / f"{page}.md")
     if page == "scores":
         assert (tmp_path / "wine.jkl").exists()
         assert names["in_their_units"].dag_.number_of_edges() == 49
         assert names["alike"].dag_.number_of_edges() == 25
         assert [t.difference for t in names["scores"].top_parents("proline", 2)] != [0, 0]
-    if page == "knowledge":
+    if page == "constraints":
         assert names["scores"].n_families == 1027
     if page == "scikit-learn":
         assert list(names["numbered"].predict(names["wine"])) == list(range(13))

@@ -1,0 +1,105 @@
+"""How Sphinx builds the documentation: sphinx-build -W --keep-going -n docs docs/_build/html."""
+
+import os
+import shutil
+import sys
+import warnings
+from pathlib import Path
+
+import skbn
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))  # gallery_scraper
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+project = "skbn"
+author = "the skbn developers"
+copyright = "the skbn developers"
+release = version = skbn.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "auto_examples/**.ipynb", "auto_examples/**.py"]
+templates_path = ["_templates"]
+default_role = "autolink"
+nitpicky = True
+smartquotes = False  # scikit-learn's links to parameters search for text as it is in docstrings
+show_warning_types = True
+
+# Markdown
+
+myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+
+# The reference, from docstrings
+
+autosummary_generate = True
+autodoc_typehints = "none"  # docstrings have them
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False  # the template lists them
+numpydoc_class_members_toctree = False
+numpydoc_validation_checks = {
+    "all",
+    "ES01",  # a summary may say all there is
+    "EX01",  # methods are shown by their class's example
+    "GL01",  # ruff decides where a docstring starts
+    "GL02",
+    "PR07",  # a parameter's name and type may say all there is: "X : array-like of shape (n, m)"
+    "PR09",  # a phrase may do, without a full stop
+    "RT03",  # the summary says what is returned
+    "RT05",
+    "SA01",  # not every object has a relative
+}
+
+# The gallery, from a copy of the examples: they write pictures beside themselves.
+
+examples = DOCS / "_build" / "examples"
+shutil.rmtree(examples, ignore_errors=True)
+shutil.copytree(DOCS.parent / "examples", examples, ignore=shutil.ignore_patterns("__pycache__"))
+sphinx_gallery_conf = {
+    "examples_dirs": str(examples),
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": "plot_",
+    "image_scrapers": ("matplotlib", "gallery_scraper.displays"),
+    "capture_repr": ("_repr_html_",),
+    "ignore_repr_types": r"skbn\..*Display|matplotlib\.",
+    "abort_on_example_error": False,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "within_subsection_order": "FileNameSortKey",
+    "thumbnail_size": (640, 448),
+    "doc_module": ("skbn",),
+    "backreferences_dir": "_build/backreferences",
+    "inspect_global_variables": False,
+}
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+
+# Pages
+
+html_theme = "pydata_sphinx_theme"
+html_title = "skbn"
+html_static_path = ["_static"]
+html_css_files = ["skbn.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "logo": {"text": "skbn"},
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"benchmarks": [], "changelog": [], "contributing": [], "index": []}
