@@ -39,6 +39,7 @@ myst_heading_anchors = 4
 
 # The reference, from docstrings
 
+nitpick_ignore_regex = [("py:.*", r"(sklearn|networkx|numpy|pandas|pgmpy)\..*")]
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings have them
 autodoc_member_order = "bysource"
@@ -52,10 +53,12 @@ numpydoc_validation_checks = {
     "GL02",
     "PR07",  # a parameter's name and type may say all there is: "X : array-like of shape (n, m)"
     "PR09",  # a phrase may do, without a full stop
+    "RT02",  # results have names, as parameters have
     "RT03",  # the summary says what is returned
     "RT05",
     "SA01",  # not every object has a relative
 }
+numpydoc_validation_exclude = {r"\.set_callbacks$"}  # scikit-learn's
 
 # The gallery, from a copy of the examples: they write pictures beside themselves.
 

@@ -164,7 +164,17 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
     ) -> nx.DiGraph:
         """Find the best network and return it.
 
-        Parameters and errors are those of `fit`.
+        Errors are those of `fit`.
+
+        Parameters
+        ----------
+        X : array-like, data frame, LocalScores or ParentSetScores
+            As in `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        **params
+            What else `fit` takes, such as the groups of `GaussianBNLearnerCV`.
 
         Returns
         -------
