@@ -1,20 +1,23 @@
 """How Sphinx builds the documentation: sphinx-build -W --keep-going -n docs docs/_build/html."""
 
+import inspect
 import os
 import shutil
 import sys
-import warnings
 from pathlib import Path
 
 import skbn
 
 DOCS = Path(__file__).parent
+# What the search asks of scores: no business of a reader's.
+FOR_THE_SEARCH = {"of_sample", "listed", "magnitude"}
+
 sys.path.insert(0, str(DOCS))  # gallery_scraper
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 project = "skbn"
 author = "the skbn developers"
-copyright = "the skbn developers"
+project_copyright = author
 release = version = skbn.__version__
 
 extensions = [
@@ -32,6 +35,7 @@ nitpicky = True
 smartquotes = False  # scikit-learn's links to parameters search for text as it is in docstrings
 show_warning_types = True
 
+
 # Markdown
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
@@ -39,8 +43,28 @@ myst_heading_anchors = 4
 
 # The reference, from docstrings
 
+
+def members_of(public):
+    """Return the names of a class's own methods and properties, not those of scikit-learn."""
+    members = {"methods": [], "properties": []}
+    for name in sorted(dir(public)) if inspect.isclass(public) else []:
+        definition = inspect.getattr_static(public, name)
+        function = getattr(definition, "__func__", definition)
+        module = getattr(function, "__module__", "")
+        if name.startswith("_") or name in FOR_THE_SEARCH:
+            continue
+        if isinstance(definition, property):
+            members["properties"].append(name)
+        elif inspect.isfunction(function) and (module[:4] == "skbn" or name == "set_callbacks"):
+            members["methods"].append(name)
+    return members
+
+
 nitpick_ignore_regex = [("py:.*", r"(sklearn|networkx|numpy|pandas|pgmpy)\..*")]
 autosummary_generate = True
+autosummary_context = {
+    "own_members": {name: members_of(getattr(skbn, name)) for name in skbn.__all__}
+}
 autodoc_typehints = "none"  # docstrings have them
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # the template lists them
@@ -83,7 +107,6 @@ sphinx_gallery_conf = {
     "backreferences_dir": "_build/backreferences",
     "inspect_global_variables": False,
 }
-warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
 
 # Pages
 

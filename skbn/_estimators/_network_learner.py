@@ -79,7 +79,12 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
 
     @property
     def dag_(self) -> nx.DiGraph:
-        """The graph of the best network; errors are those of `network_`."""
+        """The graph of the best network.
+
+        Its nodes are the columns, by name if all names are strings, else by position, with
+        the attributes `intercept` and `noise_variance`; its edges have the attribute
+        `weight`, the coefficient of the child's regression. Errors are those of `network_`.
+        """
         return self._result.dag
 
     @property
