@@ -12,8 +12,11 @@ DOCS = Path(__file__).parent
 # What the search asks of scores: no business of a reader's.
 FOR_THE_SEARCH = {"of_sample", "listed", "magnitude"}
 
-sys.path.insert(0, str(DOCS))  # gallery_scraper
 os.environ.setdefault("MPLBACKEND", "Agg")
+sys.path.insert(0, str(DOCS))  # gallery_scraper too
+from layout_figure import draw_layout  # noqa: E402
+
+draw_layout(DOCS / "_build" / "figures" / "layout.svg")
 
 project = "skbn"
 author = "the skbn developers"
@@ -66,6 +69,7 @@ autosummary_context = {
     "own_members": {name: members_of(getattr(skbn, name)) for name in skbn.__all__}
 }
 autodoc_typehints = "none"  # docstrings have them
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # the template lists them
 numpydoc_class_members_toctree = False
