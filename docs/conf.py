@@ -119,6 +119,7 @@ html_title = "skbn"
 html_static_path = ["_static"]
 html_css_files = ["skbn.css"]
 html_copy_source = False
+html_use_index = False  # the search finds names, and the reference lists them
 html_show_sphinx = False
 html_theme_options = {
     "logo": {"text": "skbn"},
