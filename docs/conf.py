@@ -24,6 +24,7 @@ project_copyright = author
 release = version = skbn.__version__
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -87,6 +88,13 @@ numpydoc_validation_checks = {
     "SA01",  # not every object has a relative
 }
 numpydoc_validation_exclude = {r"\.set_callbacks$"}  # scikit-learn's
+
+# The figures of the theory, each a script
+
+plot_formats = ["svg"]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_include_source = False
 
 # The gallery, from a copy of the examples: they write pictures beside themselves.
 
