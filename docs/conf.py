@@ -13,7 +13,7 @@ DOCS = Path(__file__).parent
 FOR_THE_SEARCH = {"of_sample", "listed", "magnitude"}
 
 os.environ.setdefault("MPLBACKEND", "Agg")
-sys.path.insert(0, str(DOCS))  # gallery_scraper too
+sys.path.insert(0, str(DOCS))  # gallery.py too
 from layout_figure import draw_layout  # noqa: E402
 
 draw_layout(DOCS / "_build" / "figures" / "layout.svg")
@@ -105,7 +105,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(examples),
     "gallery_dirs": "auto_examples",
     "filename_pattern": "plot_",
-    "image_scrapers": ("matplotlib", "gallery_scraper.displays"),
+    "image_scrapers": ("matplotlib", "gallery.displays"),
     "capture_repr": ("_repr_html_",),
     "ignore_repr_types": r"skbn\..*Display|matplotlib\.",
     "abort_on_example_error": False,
@@ -113,7 +113,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "show_signature": False,
     "remove_config_comments": True,
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "gallery.reading_order",
     "thumbnail_size": (640, 448),
     "doc_module": ("skbn",),
     "backreferences_dir": "_build/backreferences",

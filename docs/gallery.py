@@ -1,10 +1,36 @@
-"""Finds the pictures of examples that pyplot knows nothing of: those of skbn's displays."""
+"""The gallery of examples: their order, and pictures that pyplot knows nothing of."""
 
 from typing import Any
 
 from sphinx_gallery.scrapers import figure_rst
 
-__all__ = ["displays"]
+__all__ = ["displays", "reading_order"]
+
+ORDER = (
+    "wine",
+    "breast_cancer",
+    "expert_knowledge",
+    "penalty",
+    "scores",
+    "intervention",
+    "greedy",
+    "all_regressions",
+)
+
+
+def reading_order(file_name: str) -> tuple[int, str]:
+    """Return the place of an example: from a first look to the paper, then new ones.
+
+    Parameters
+    ----------
+    file_name : str
+
+    Returns
+    -------
+    key : tuple
+    """
+    name = file_name.removeprefix("plot_").removesuffix(".py")
+    return (ORDER.index(name) if name in ORDER else len(ORDER)), name
 
 
 def displays(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
