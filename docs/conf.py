@@ -122,6 +122,7 @@ sphinx_gallery_conf = {
 
 # Pages
 
+mathjax_path = "https://cdn.jsdelivr.net/npm/mathjax@3/es5/tex-mml-chtml.js"
 html_theme = "pydata_sphinx_theme"
 html_title = "skbn"
 html_static_path = ["_static"]
