@@ -1,0 +1,1 @@
+"""Drawing networks: where nodes and edges go, and how they look."""
