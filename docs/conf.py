@@ -105,7 +105,6 @@ sphinx_gallery_conf = {
     "examples_dirs": str(examples),
     "gallery_dirs": "auto_examples",
     "filename_pattern": "plot_",
-    "image_scrapers": ("matplotlib", "gallery.displays"),
     "capture_repr": ("_repr_html_",),
     "ignore_repr_types": r"skbn\..*Display|matplotlib\.",
     "abort_on_example_error": False,

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import networkx as nx
+from matplotlib import pyplot
 
 import skbn
 from skbn import NetworkDisplay
@@ -11,13 +12,15 @@ from skbn import NetworkDisplay
 __all__ = ["dependencies", "draw_layout"]
 
 PACKAGE = Path(skbn.__file__).parent
-# Single modules that are drawn as parts of their own, or under another's name.
+# Single modules that are drawn as parts of their own, or under a common name.
 PARTS = {"_optimum": "optimum", "_constraints": "constraints"}
 KERNELS = ("_compile", "_vectors", "_subsets", "_small_subsets")
+# A module that networks derive from, and that imports the displays when it is called only.
+APART = "_drawing._plot_mixin"
 
 
 def dependencies() -> nx.DiGraph:
-    """Return which subpackage or module of the library imports which.
+    """Return which subpackage or single module imports which, when it is imported itself.
 
     Returns
     -------
@@ -31,14 +34,18 @@ def dependencies() -> nx.DiGraph:
     """
     graph = nx.DiGraph()
     for path in sorted(PACKAGE.glob("*/*.py")) + sorted(PACKAGE.glob("_[a-z]*.py")):
-        unit = path.relative_to(PACKAGE).with_suffix("").parts[0]
-        for node in ast.walk(ast.parse(path.read_text())):
+        unit = _unit(".".join(path.relative_to(PACKAGE).with_suffix("").parts))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skbn._"):
-                graph.add_edge(unit, node.module.split(".")[1])
+                graph.add_edge(unit, _unit(node.module.removeprefix("skbn.")))
     graph.remove_edges_from(list(nx.selfloop_edges(graph)))
     if not nx.is_directed_acyclic_graph(graph):
         raise ValueError(f"imports in a circle: {nx.find_cycle(graph)}")
     return graph
+
+
+def _unit(module: str) -> str:
+    return module if module == APART else module.split(".")[0]
 
 
 def draw_layout(path: Path) -> None:
@@ -58,3 +65,4 @@ def draw_layout(path: Path) -> None:
     display = NetworkDisplay(nx.transitive_reduction(drawn)).plot()
     path.parent.mkdir(parents=True, exist_ok=True)
     display.figure_.savefig(path, facecolor="white")
+    pyplot.close(display.figure_)  # or the gallery would take it for an example's

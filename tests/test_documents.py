@@ -3,6 +3,7 @@
 import doctest
 import re
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -12,8 +13,15 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
+# A Python block, or one that also draws its picture, after its options.
+BLOCK = re.compile(
+    r"^```python\n(.*?)^```$|^```\{eval-rst\}\n\.\. plot::\n(?:   :[^\n]*\n)+\n(.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
+
+
 def blocks_of(path):
-    return re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+    return [plain or dedent(drawn) for plain, drawn in BLOCK.findall(path.read_text())]
 
 
 def run_blocks(path):
@@ -99,6 +107,12 @@ def check_limits(names):
     assert names["counts"][frozenset(["alcohol", "proline"])] == 20
 
 
+def check_pictures(names):
+    assert names["display"].missing
+    assert len(names["learner"].plot().figure_.axes) == 1
+    assert "flowchart" in names["network"].to_mermaid()
+
+
 CHECKS = {
     "index": check_index,
     "guide/scores": check_scores,
@@ -107,6 +121,7 @@ CHECKS = {
     "guide/networks": check_networks,
     "guide/quick-start": check_quick_start,
     "guide/limits": check_limits,
+    "guide/pictures": check_pictures,
 }
 
 
