@@ -112,6 +112,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "show_signature": False,
     "remove_config_comments": True,
+    "reset_modules": ("matplotlib", "gallery.provide_file"),
     "within_subsection_order": "gallery.reading_order",
     "thumbnail_size": (640, 448),
     "doc_module": ("skbn",),
