@@ -10,7 +10,7 @@ it. Tiers and forbidden edges do, and the score says what this knowledge costs.
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_diabetes
 
-from skbn import GaussianBNLearner, NetworkDisplay
+from skbn import GaussianBNLearner, NetworkComparisonDisplay
 
 diabetes = load_diabetes(as_frame=True).frame
 free = GaussianBNLearner().fit(diabetes)
@@ -63,10 +63,8 @@ for knowledge, learner in learners.items():
 # %%
 # The networks before and after, and what the progression depends on in each.
 
-figure, axes = plt.subplots(1, 2, figsize=(14, 8), layout="constrained")
-for ax, learner, title in zip(axes, [free, known], ["data alone", "with knowledge"], strict=True):
-    NetworkDisplay.from_estimator(learner, ax=ax)
-    ax.set_title(title)
+NetworkComparisonDisplay.from_networks(free, known, titles=["data alone", "with knowledge"])
+for learner, title in zip([free, known], ["data alone", "with knowledge"], strict=True):
     print(f"{title}: target <- {', '.join(learner.dag_.predecessors('target'))}")
     print(f"  Markov blanket: {', '.join(learner.network_.markov_blanket('target'))}")
 plt.show()

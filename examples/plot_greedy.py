@@ -15,7 +15,12 @@ import networkx as nx
 import numpy as np
 from sklearn.datasets import load_wine
 
-from skbn import GaussianBNLearner, LocalScoreTransformer
+from skbn import (
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    LocalScoreTransformer,
+    NetworkComparisonDisplay,
+)
 
 wine = load_wine(as_frame=True).data
 scores = LocalScoreTransformer().fit_transform(wine)
@@ -25,12 +30,12 @@ optimum = learner.network_score_
 # %%
 # A hill climb in plain Python. A network is a dictionary of each child's parents, and its
 # score the sum of its families' local scores, so that adding or removing an edge changes
-# one term, and reversing an edge two.
+# one term, and reversing an edge two. Equal gains, up to rounding, go by the columns' order.
 
 
 @cache
 def local_score(child, parents):
-    return scores.local_score(child, parents)
+    return scores.local_score(child, sorted(parents))
 
 
 def one_edge_changes(network):
@@ -58,8 +63,8 @@ def climb(network):
     path = [sum(local_score(child, parents) for child, parents in network.items())]
     while True:
         changes = [(gain(network, change), change) for change in one_edge_changes(network)]
-        for best_gain, change in sorted(changes, key=lambda pair: -pair[0]):
-            if best_gain < 1e-9:
+        for best_gain, change in sorted(changes, key=lambda pair: -round(pair[0], 6)):
+            if best_gain < 1e-6:
                 return network, path
             if is_acyclic(network | change):
                 break
@@ -76,6 +81,12 @@ dag = nx.from_dict_of_lists(climbed, nx.DiGraph).reverse()
 assert np.isclose(path[-1], scores.network_score(dag))
 print(f"hill climbing: BIC {path[-1]:.4f} nats after {len(path) - 1} changes")
 print(f"exact search:  BIC {optimum:.4f} nats, {optimum - path[-1]:.4f} more")
+
+NetworkComparisonDisplay.from_networks(
+    learner.network_.cpdag(),
+    GaussianBayesianNetwork(dag).cpdag(),
+    titles=["the optimum", "where hill climbing stops"],
+)
 distance = learner.network_.structural_hamming_distance(dag, cpdag=True)
 print(f"{distance} pairs of columns differ between the two CPDAGs")
 
@@ -96,7 +107,7 @@ print(f"{(below < optimum - path[-1] - 1e-6).sum()} of them end higher than the 
 print(f"in the median they end {np.median(below):.2f} nats below the optimum")
 
 # %%
-# The climb itself does not tell: its curve flattens in the same way wherever it ends.
+# The curve flattens as if the top were near, whatever is above it.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.5), layout="constrained")
 left.plot(path, color="#D55E00", marker="o", label="hill climbing from no edges")
@@ -109,3 +120,7 @@ right.set(xlabel="nats below the optimum", ylabel="climbs that end no further be
 right.set(ylim=(0, 102))
 right.legend(loc="lower right")
 plt.show()
+
+# %%
+# To take home: none of these climbs, from no edges or from 100 other networks, reaches the
+# best network of 13 columns, and nothing in a climb tells so. The exact search does.

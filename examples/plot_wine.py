@@ -7,10 +7,9 @@ which of them depends directly on which? Of all acyclic networks on 13 columns,
 more than 10^31, the one with the best BIC is found and proved best in a moment.
 """
 
-import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 
-from skbn import GaussianBNLearner, NetworkDisplay
+from skbn import GaussianBNLearner
 
 wine = load_wine(as_frame=True).data
 learner = GaussianBNLearner().fit(wine)
@@ -23,9 +22,8 @@ print(f"BIC {learner.network_score_:.4f} nats, the highest of all networks")
 # Parents stand above their children. Edges are blue if their weight is positive,
 # orange if it is negative, and the wider, the more the child varies with the parent.
 
-figure, ax = plt.subplots(figsize=(8, 8), layout="constrained")
-NetworkDisplay.from_estimator(learner, ax=ax)
-figure.savefig("wine.png", dpi=150)
+display = learner.plot()
+display.figure_.savefig("wine.png", dpi=150)
 print("picture written to wine.png")
 
 # %%
