@@ -85,8 +85,7 @@ print(f"{sizes.idxmin()}: {', '.join(network.markov_blanket(sizes.idxmin()))}")
 # %%
 # The whole network, and in it the smallest blanket.
 
-figure, ax = plt.subplots(figsize=(20, 16), layout="constrained")
-network.plot(markov_blanket=sizes.idxmin(), ax=ax)
+network.plot(markov_blanket=sizes.idxmin())
 plt.show()
 
 # %%

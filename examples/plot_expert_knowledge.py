@@ -63,8 +63,10 @@ for knowledge, learner in learners.items():
 # %%
 # The networks before and after, and what the progression depends on in each.
 
-NetworkComparisonDisplay.from_networks(free, known, titles=["data alone", "with knowledge"])
-for learner, title in zip([free, known], ["data alone", "with knowledge"], strict=True):
+figure, axes = plt.subplots(1, 2, figsize=(12, 8), layout="constrained")
+titles = ["data alone", "with knowledge"]
+NetworkComparisonDisplay.from_networks(free, known, titles=titles, axes=axes)
+for learner, title in zip([free, known], titles, strict=True):
     print(f"{title}: target <- {', '.join(learner.dag_.predecessors('target'))}")
     print(f"  Markov blanket: {', '.join(learner.network_.markov_blanket('target'))}")
 plt.show()
