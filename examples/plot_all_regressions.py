@@ -42,11 +42,12 @@ top["rss"] = n / (2 * np.pi) * np.exp(-2 * log_likelihood / n - 1)
 # %%
 # The same by ``np.linalg.lstsq``, subset by subset.
 
-target = diabetes["target"].to_numpy()
+columns = {name: diabetes[name].to_numpy() for name in diabetes}
+target = columns["target"]
 
 
 def residual_sum_of_squares(parents):
-    design = np.column_stack([np.ones(n), diabetes[list(parents)]])
+    design = np.column_stack([np.ones(n), *(columns[name] for name in parents)])
     coefficients = np.linalg.lstsq(design, target)[0]
     return ((target - design @ coefficients) ** 2).sum()
 

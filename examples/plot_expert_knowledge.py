@@ -19,7 +19,7 @@ for child in ["age", "sex", "bmi"]:
 
 # %%
 # Nor is it an arbitrary choice among equivalent networks: the CPDAG has no undirected
-# edge, so that every direction is the one that scores best.
+# edge, so that no network of its class has any of them the other way round.
 
 edges = free.network_.cpdag().edges(data="undirected")
 print(f"{sum(undirected for _, _, undirected in edges)} of {len(edges)} edges are undirected")
