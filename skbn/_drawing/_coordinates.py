@@ -23,7 +23,8 @@ Size = tuple[float, float]
 
 CLEARANCE = 5.0  # of an edge from a box
 _BOX_GAP = 16.0
-_EDGE_GAP = 8.0  # between edges that pass a layer
+_EDGE_GAP = 9.0  # between edges that pass a layer
+_CROSSING_GAP = 2.0  # between edges about to cross
 _PORT_GAP = 7.0  # between edges of one node
 _STIFF = 120.0  # the length over which bends count as much as slopes
 _FIRST_GAP, _LEAST_GAP, _GREATEST_GAP = 44.0, 30.0, 84.0  # between the bands of layers
@@ -100,23 +101,20 @@ class _Program:
             self.size += 2 * (layers[b] - layers[a] + 1)
         self.incoming: list[list[int]] = [[] for _ in range(self.n)]
         self.outgoing: list[list[int]] = [[] for _ in range(self.n)]
-        place = {(layer, v): i for layer, order in enumerate(orders) for i, v in enumerate(order)}
-
-        def neighbour(e: int, layer: int) -> int:
-            ends = {layers[v]: v for v in edges[e]}
-            return place[layer, ends.get(layer, self.n + e)]
-
+        self.place = {
+            (k, item): i for k, order in enumerate(orders) for i, item in enumerate(order)
+        }
         for e, (a, b) in enumerate(edges):
             self.outgoing[a].append(e)
             self.incoming[b].append(e)
         for v in range(self.n):
-            self.outgoing[v].sort(key=lambda e: neighbour(e, layers[v] + 1))  # noqa: B023
-            self.incoming[v].sort(key=lambda e: neighbour(e, layers[v] - 1))  # noqa: B023
+            self.outgoing[v].sort(key=lambda e: self._place_of(e, layers[v] + 1))
+            self.incoming[v].sort(key=lambda e: self._place_of(e, layers[v] - 1))
         self.apart: dict[tuple[int, int], float] = {}
         self._separate()
 
     def knot(self, e: int, layer: int, *, entering: bool) -> int:
-        """Number of the variable where an edge enters or leaves a layer."""
+        """Return the number of the variable where an edge enters or leaves a layer."""
         return self.first[e] + 2 * (layer - self.layers[self.edges[e][0]]) + (not entering)
 
     def port(self, e: int, node: int) -> int:
@@ -156,32 +154,46 @@ class _Program:
 
     def _separate_level(self, layer: int, order: Sequence[int], entering: bool) -> None:
         """Keep the edges of a level apart from each other and from the boxes of others."""
-        box, edge = None, None
-        waiting: list[int] = []  # edges since the last box that is not their own
-        own: list[int] = []
+        box: int | None = None
+        last: tuple[int, int] | None = None  # an edge, and the item of the order that it is of
+        waiting: list[int] = []  # knots of the edges that pass since the last box
         for item in order:
-            if item >= self.n:
-                knot = self.knot(item - self.n, layer, entering=entering)
-                if box is not None:
-                    self._keep(box, knot, self.sizes[box][0] / 2 + CLEARANCE)
-                if edge is not None:
-                    self._keep(edge, knot, _EDGE_GAP)
-                edge = knot
-                waiting.append(knot)
-                continue
-            ends = (self.incoming if entering else self.outgoing)[item]
-            for knot in waiting:
-                self._keep(knot, item, self.sizes[item][0] / 2 + CLEARANCE)
-            own = []
-            for i, e in enumerate(ends):
+            passing = item >= self.n
+            if not passing:
+                for knot in waiting:
+                    self._keep(knot, item, self.sizes[item][0] / 2 + CLEARANCE)
+                waiting = []
+            ends = self.incoming if entering else self.outgoing
+            for e in [item - self.n] if passing else ends[item]:
                 knot = self.knot(e, layer, entering=entering)
                 if box is not None:
                     self._keep(box, knot, self.sizes[box][0] / 2 + CLEARANCE)
-                if edge is not None:
-                    self._keep(edge, knot, self._port_gap(item, len(ends)) if i else _EDGE_GAP)
-                edge = knot
-                own.append(knot)
-            box, waiting = item, own
+                if last is not None:
+                    gap = self._gap(last[0], e, layer)
+                    if last[1] == item:
+                        gap = min(gap, self._port_gap(item, len(ends[item])))
+                    self._keep(self.knot(last[0], layer, entering=entering), knot, gap)
+                last = e, item
+                if passing:
+                    waiting.append(knot)
+            if not passing:
+                box = item
+
+    def _gap(self, left: int, right: int, layer: int) -> float:
+        """Tell how far apart two edges are in a layer; those that cross next to it can be near."""
+        for other in (layer - 1, layer + 1):
+            places = [self._place_of(e, other) for e in (left, right)]
+            if None not in places and places[0] > places[1]:
+                return _CROSSING_GAP
+        return _EDGE_GAP
+
+    def _place_of(self, e: int, layer: int) -> int | None:
+        """Return which item of a layer an edge is or ends at."""
+        a, b = self.edges[e]
+        if not self.layers[a] <= layer <= self.layers[b]:
+            return None
+        item = {self.layers[a]: a, self.layers[b]: b}.get(layer, self.n + e)
+        return self.place[layer, item]
 
     def _keep(self, left: int, right: int, distance: float) -> None:
         self.apart[left, right] = max(distance, self.apart.get((left, right), distance))
