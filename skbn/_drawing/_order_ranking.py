@@ -248,8 +248,8 @@ class Ranking:
         price = self._prices[layer]
         if price is None:
             table, sideways = self._table(layer), self._sideways(layer)
-            links = np.diff(np.diff(table, axis=0), axis=1)
-            i, j = np.nonzero(links)
+            i, j = np.divmod(np.array(self._cells[layer], dtype=np.intp), table.shape[1])
+            i, j = i - 1, j - 1
             price = _CROSSING * int((table[i, -1] - table[i, j + 1]).sum())
             price += int(sideways[2 * i + 1, 2 * j + 1].sum())
             self._prices[layer] = price
