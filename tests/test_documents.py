@@ -1,21 +1,55 @@
 """The Python blocks of the README and of the pages, run in turn as a reader would."""
 
+import doctest
 import re
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
+import skbn
+
 ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+# A Python block, or one that also draws its picture, after its options.
+BLOCK = re.compile(
+    r"^```python\n(.*?)^```$|^```\{eval-rst\}\n\.\. plot::\n(?:   :[^\n]*\n)+\n(.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def blocks_of(path):
+    return [plain or dedent(drawn) for plain, drawn in BLOCK.findall(path.read_text())]
 
 
 def run_blocks(path):
     """Run all blocks of a page in one namespace, and return it."""
-    blocks = re.findall(r"^```python\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
-    assert len(blocks) >= 2
     names = {}
-    for block in blocks:
-        exec(block, names)
+    for block in blocks_of(path):
+        if block.startswith(">>>"):
+            run_doctest(block, names, path)
+        else:
+            exec(block, names)
     return names
+
+
+def run_doctest(block, names, path):
+    test = doctest.DocTestParser().get_doctest(block, names, path.name, str(path), 0)
+    failures = []
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    doctest.DocTestRunner(optionflags=flags).run(test, out=failures.append, clear_globs=False)
+    names.update(test.globs)
+    assert not failures, "".join(failures)
+
+
+def pages():
+    """The pages that have blocks to run, as paths under docs without their suffix."""
+    written = [*DOCS.glob("*.md"), *DOCS.glob("guide/*.md")]  # test_theory has its own
+    return sorted(
+        path.relative_to(DOCS).with_suffix("").as_posix() for path in written if blocks_of(path)
+    )
 
 
 def test_readme():
@@ -26,22 +60,88 @@ def test_readme():
     assert names["scores"].n_families == 53248
 
 
-@pytest.mark.parametrize("page", ["scores", "knowledge", "networks", "scikit-learn"])
+def check_index(names):
+    assert names["learner"].network_score_ == pytest.approx(-3490.95528398)
+    edge = names["learner"].dag_.edges["alcohol", "color_intensity"]
+    assert edge["weight"] == pytest.approx(1.512, abs=1e-3)
+    assert Path("wine.png").exists()
+
+
+def check_scores(names):
+    assert Path("wine.jkl").exists()
+    assert names["in_their_units"].dag_.number_of_edges() == 49
+    assert names["alike"].dag_.number_of_edges() == 25
+    assert [t.difference for t in names["scores"].top_parents("proline", 2)] != [0, 0]
+
+
+def check_constraints(names):
+    assert names["scores"].n_families == 1027
+
+
+def check_scikit_learn(names):
+    assert list(names["numbered"].predict(names["wine"])) == list(range(13))
+    assert (names["best"].penalty_, names["sparse"].penalty_) == (2.0, 8.0)
+    assert names["by_aic"].n_features_in_ == names["learner"].n_features_in_ == 13
+    whole = names["GaussianBNLearner"]("aic").fit(names["wine"])
+    assert names["by_aic"].network_score_ == pytest.approx(whole.network_score_)
+
+
+def check_networks(names):
+    assert not names["theirs"].is_equivalent(names["network"])
+    # as the page says of the picture's edges
+    undirected = {frozenset(e[:2]) for e in names["cpdag"].edges(data="undirected") if e[2]}
+    assert undirected == {
+        frozenset(["alcohol", "proline"]),
+        frozenset(["alcohol", "color_intensity"]),
+    }
+
+
+def check_quick_start(names):
+    weight = names["learner"].dag_.edges["alcohol", "proline"]["weight"]
+    assert round(weight) == 250
+    assert Path("network.png").exists()
+
+
+def check_limits(names):
+    assert names["pipeline"][-1].dag_.number_of_nodes() == 13
+    assert names["counts"][frozenset(["alcohol", "proline"])] == 20
+
+
+def check_pictures(names):
+    assert names["display"].missing
+    assert len(names["learner"].plot().figure_.axes) == 1
+    assert "flowchart" in names["network"].to_mermaid()
+
+
+CHECKS = {
+    "index": check_index,
+    "guide/scores": check_scores,
+    "guide/constraints": check_constraints,
+    "guide/scikit-learn": check_scikit_learn,
+    "guide/networks": check_networks,
+    "guide/quick-start": check_quick_start,
+    "guide/limits": check_limits,
+    "guide/pictures": check_pictures,
+}
+
+
+@pytest.mark.parametrize("page", pages())
 def test_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = run_blocks(ROOT / "docs" / f"{page}.md")
-    if page == "scores":
-        assert (tmp_path / "wine.jkl").exists()
-        assert names["in_their_units"].dag_.number_of_edges() == 49
-        assert names["alike"].dag_.number_of_edges() == 25
-        assert [t.difference for t in names["scores"].top_parents("proline", 2)] != [0, 0]
-    if page == "knowledge":
-        assert names["scores"].n_families == 1027
-    if page == "scikit-learn":
-        assert list(names["numbered"].predict(names["wine"])) == list(range(13))
-        assert (names["best"].penalty_, names["sparse"].penalty_) == (2.0, 8.0)
-        assert names["by_aic"].n_features_in_ == names["learner"].n_features_in_ == 13
-        whole = names["GaussianBNLearner"]("aic").fit(names["wine"])
-        assert names["by_aic"].network_score_ == pytest.approx(whole.network_score_)
-    if page == "networks":
-        assert not names["theirs"].is_equivalent(names["network"])
+    CHECKS.get(page, dict)(run_blocks(DOCS / f"{page}.md"))
+
+
+def test_all_pages_with_checks_are_run():
+    assert set(CHECKS) <= set(pages())
+
+
+def test_a_failing_doctest_fails(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\n>>> 1 + 1\n3\n```\n")
+    with pytest.raises(AssertionError, match="Expected"):
+        run_blocks(page)
+
+
+def test_reference_has_all_public_names():
+    listed = re.findall(r"^   ([A-Za-z_]+)$", (DOCS / "api" / "index.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(skbn.__all__)

@@ -38,19 +38,19 @@ class NetworkComparisonDisplay:
         Acyclic, on the same nodes in any order. To compare equivalence classes, give both
         CPDAGs, as `GaussianBayesianNetwork.cpdag` gives them.
 
-    Raises
-    ------
-    TypeError
-        If one is no networkx.DiGraph.
-    ValueError
-        If one has a cycle, or they do not have the same nodes.
-
     Attributes
     ----------
     common, missing, extra, reversed : list of (parent, child)
         The edges that the colours tell apart; the reversed ones as in `expected`.
     axes_ : ndarray of two matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
+
+    Raises
+    ------
+    TypeError
+        If one is no networkx.DiGraph.
+    ValueError
+        If one has a cycle, or they do not have the same nodes.
 
     See Also
     --------

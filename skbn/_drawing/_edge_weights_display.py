@@ -35,14 +35,6 @@ class EdgeWeightsDisplay:
     dag : networkx.DiGraph
         Acyclic, with the attributes that `GaussianBNLearner` gives its `dag_`.
 
-    Raises
-    ------
-    TypeError
-        If it is no networkx.DiGraph.
-    ValueError
-        If it has a cycle, no nodes or no parameters; if a parameter is missing, no finite
-        number or a negative variance.
-
     Attributes
     ----------
     nodes : list
@@ -53,6 +45,14 @@ class EdgeWeightsDisplay:
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
     im_ : matplotlib.image.AxesImage
+
+    Raises
+    ------
+    TypeError
+        If it is no networkx.DiGraph.
+    ValueError
+        If it has a cycle, no nodes or no parameters; if a parameter is missing, no finite
+        number or a negative variance.
 
     Examples
     --------

@@ -47,14 +47,6 @@ class NetworkDisplay:
         Acyclic, with the attributes that `GaussianBNLearner` gives its `dag_`; or with
         no parameters, as `GaussianBayesianNetwork.cpdag` gives it.
 
-    Raises
-    ------
-    TypeError
-        If it is no networkx.DiGraph.
-    ValueError
-        If it has a cycle or no nodes; if a parameter is missing, no finite number or a
-        negative variance, or if a mean or a variance is out of float64's range.
-
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
@@ -63,6 +55,14 @@ class NetworkDisplay:
         The boxes, to be changed at will.
     edges_ : dict of (parent, child) to matplotlib.patches.PathPatch
         The lines, without their heads.
+
+    Raises
+    ------
+    TypeError
+        If it is no networkx.DiGraph.
+    ValueError
+        If it has a cycle or no nodes; if a parameter is missing, no finite number or a
+        negative variance, or if a mean or a variance is out of float64's range.
 
     See Also
     --------

@@ -38,16 +38,16 @@ class PenaltyDisplay:
     n_edges : array-like of shape (n_penalties,), optional
         Mean numbers of edges.
 
-    Raises
-    ------
-    ValueError
-        If these are not of the same length, or there are none.
-
     Attributes
     ----------
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
     errorbar_ : matplotlib.container.ErrorbarContainer
+
+    Raises
+    ------
+    ValueError
+        If these are not of the same length, or there are none.
 
     Examples
     --------

@@ -78,7 +78,7 @@ class GaussianBNLearner(NetworkLearner):
     criterion_ : Criterion or None
         The criterion that was maximised; None if `fit` was given ParentSetScores.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,) of str
+    feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
         Only if `fit` was given columns that all have strings for names.
 
     See Also

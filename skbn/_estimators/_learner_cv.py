@@ -96,7 +96,7 @@ class GaussianBNLearnerCV(NetworkLearner):
     criterion_ : Criterion
         The criterion that was maximised.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,) of str
+    feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
         Only if `fit` was given columns that all have strings for names.
 
     See Also

@@ -80,7 +80,12 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
 
     @property
     def dag_(self) -> nx.DiGraph:
-        """The graph of the best network; errors are those of `network_`."""
+        """The graph of the best network.
+
+        Its nodes are the columns, by name if all names are strings, else by position, with
+        the attributes `intercept` and `noise_variance`; its edges have the attribute
+        `weight`, the coefficient of the child's regression. Errors are those of `network_`.
+        """
         return self._result.dag
 
     @property
@@ -165,7 +170,17 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
     ) -> nx.DiGraph:
         """Find the best network and return it.
 
-        Parameters and errors are those of `fit`.
+        Errors are those of `fit`.
+
+        Parameters
+        ----------
+        X : array-like, data frame, LocalScores or ParentSetScores
+            As in `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        **params
+            What else `fit` takes, such as the groups of `GaussianBNLearnerCV`.
 
         Returns
         -------

@@ -68,7 +68,7 @@ class LocalScoreTransformer(
     local_scores_ : LocalScores
         Those of all rows that `fit`, `fit_transform` and `partial_fit` were given. The rows
         themselves are not kept.
-    feature_names_in_ : ndarray of shape (n_features_in_,) of str
+    feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
         Only if `fit` was given a table whose columns all have strings for names.
 
     See Also
@@ -215,8 +215,16 @@ class LocalScoreTransformer(
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalScores:
         """Take note of the columns, and return the local scores of the table.
 
-        Parameters and errors are those of `fit` and `transform`; `local_scores_` are those
-        of the rows with their weights.
+        Errors are those of `fit` and `transform`; `local_scores_` are those of the rows
+        with their weights.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Finite numbers; at least 2 columns and 2 rows.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `transform`.
 
         Returns
         -------

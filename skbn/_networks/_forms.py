@@ -162,8 +162,8 @@ class InterchangeMixin(StructureMixin, InferenceMixin):
         Returns
         -------
         model : pgmpy.models.LinearGaussianBayesianNetwork
-            pgmpy keeps standard deviations, whose squares may differ from the variances
-            in the last bit.
+            It keeps standard deviations, whose squares may differ from the variances in
+            the last bit.
 
         Raises
         ------

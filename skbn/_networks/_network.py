@@ -134,7 +134,7 @@ class GaussianBayesianNetwork(
 
     @property
     def coef_(self) -> npt.NDArray[np.float64]:
-        """The edges' weights, shape (m, m).
+        """The edges' weights, shape (m, m): ``coef_[i, j]`` is that of i -> j, or 0.
 
         Errors are those of `dag_`.
         """

@@ -44,7 +44,19 @@ class LogLikelihood(InformationCriterion):
     """
 
     def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return zeros."""
+        """Return zeros.
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
+
+        Returns
+        -------
+        cost : ndarray of shape (m,), float64
+        """
         return np.zeros(m)
 
 
@@ -67,7 +79,19 @@ class AIC(InformationCriterion):
     """
 
     def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return l + 2 for l = 0, ..., m - 1 parents."""
+        """Return l + 2 for l = 0, ..., m - 1 parents.
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
+
+        Returns
+        -------
+        cost : ndarray of shape (m,), float64
+        """
         return np.arange(2.0, m + 2)
 
 
@@ -90,7 +114,19 @@ class BIC(InformationCriterion):
     """
 
     def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return (l + 2) * log(n) / 2 for l = 0, ..., m - 1 parents."""
+        """Return (l + 2) * log(n) / 2 for l = 0, ..., m - 1 parents.
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
+
+        Returns
+        -------
+        cost : ndarray of shape (m,), float64
+        """
         return np.arange(2.0, m + 2) * (math.log(n_samples) / 2)
 
 
@@ -139,7 +175,19 @@ class EBIC(BIC):
         self.form = form
 
     def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return the BIC's complexity and gamma * e(l) for l = 0, ..., m - 1 parents."""
+        """Return the BIC's complexity and gamma * e(l) for l = 0, ..., m - 1 parents.
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
+
+        Returns
+        -------
+        cost : ndarray of shape (m,), float64
+        """
         n_parents = np.arange(float(m))
         if self.form == "chen-chen":
             extension = gammaln(m) - gammaln(n_parents + 1) - gammaln(m - n_parents)
@@ -216,6 +264,17 @@ class BGe(Criterion):
     def tables(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return c, a0 and a1 as the rows of an array of shape (3, m).
 
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
+
+        Returns
+        -------
+        tables : ndarray of shape (3, m), float64
+
         Raises
         ------
         ValueError
@@ -236,7 +295,20 @@ class BGe(Criterion):
         return np.array([constant, weights[:-1], -weights[1:]])
 
     def prior(self, n_samples: float, mean: npt.NDArray[np.float64]) -> Prior:
-        """Return the rows whose cross-products add up to R - S, and the posterior mean."""
+        """Return the rows whose cross-products add up to R - S, and the posterior mean.
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        mean : ndarray of shape (m,)
+            The means of the table's columns.
+
+        Returns
+        -------
+        prior : Prior
+            A named tuple of `rows`, of shape (m + 1, m), and `mean`, of shape (m,).
+        """
         m = len(mean)
         _, t = self._freedom_and_scale(m)
         nu = self._prior_mean(mean)
@@ -246,7 +318,19 @@ class BGe(Criterion):
         return Prior(rows, mean + weight * (nu - mean))
 
     def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return the posterior's degrees of freedom for a family, by the number of parents."""
+        """Return the posterior's degrees of freedom for a family, by the number of parents.
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
+
+        Returns
+        -------
+        divisors : ndarray of shape (m,), float64
+        """
         a, _ = self._freedom_and_scale(m)
         return np.arange(1.0, m + 1) + (n_samples + a)
 

@@ -118,6 +118,12 @@ class Criterion(DocLinkMixin, BaseEstimator, ABC):
         n_samples : int or float
         mean : ndarray of shape (m,)
             The means of the table's columns.
+
+        Returns
+        -------
+        prior : Prior or None
+            A named tuple of `rows`, of shape (k, m), and `mean`, of shape (m,): what the
+            columns' means are estimated to be, table and prior together.
         """
         return None
 
@@ -188,6 +194,17 @@ class InformationCriterion(Criterion):
 
         The parameters of a child with l parents are l coefficients, the intercept and
         the noise's variance: l + 2.
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
+
+        Returns
+        -------
+        cost : ndarray of shape (m,), float64
         """
 
     def tables(self, n_samples: float, m: int, penalty: float = 1.0) -> npt.NDArray[np.float64]:
@@ -201,6 +218,10 @@ class InformationCriterion(Criterion):
             Number of columns.
         penalty : float, default=1.0
             Multiplies the complexity.
+
+        Returns
+        -------
+        tables : ndarray of shape (3, m), float64
         """
         self._validate_params()
         half_n = n_samples / 2
@@ -214,7 +235,19 @@ class InformationCriterion(Criterion):
         return np.array([constant, np.full(m, half_n), np.full(m, -half_n)])
 
     def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return n, or n - l - 1 for the unbiased estimate, by the number l of parents."""
+        """Return n, or n - l - 1 for the unbiased estimate, by the number l of parents.
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
+
+        Returns
+        -------
+        divisors : ndarray of shape (m,), float64
+        """
         n_coefficients = np.arange(1, m + 1) if self.unbiased_variance else np.zeros(m)
         return n_samples - n_coefficients.astype(np.float64)
 

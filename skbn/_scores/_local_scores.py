@@ -169,6 +169,10 @@ class LocalScores(StandIn, ScoredFamilies):
             Rows of the same columns.
         n_jobs : int or None
             None is that of these scores.
+
+        Returns
+        -------
+        scores : LocalScores
         """
         names = getattr(self, "feature_names_in_", None)
         return type(self)(
@@ -252,8 +256,11 @@ class LocalScores(StandIn, ScoredFamilies):
     def residual_sum_of_squares(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
         """Return the residual sum of squares of a child's regression on its parents.
 
-        Parameters and errors are those of `local_score`. The regression has an
-        intercept.
+        The regression has an intercept. Errors are those of `local_score`.
+
+        Parameters
+        ----------
+        child, parents : as in `local_score`
 
         Returns
         -------
@@ -275,7 +282,11 @@ class LocalScores(StandIn, ScoredFamilies):
     ) -> tuple[float, npt.NDArray[np.float64]]:
         """Return the intercept and the coefficients of a child's regression on its parents.
 
-        Parameters and errors are those of `local_score`.
+        Errors are those of `local_score`.
+
+        Parameters
+        ----------
+        child, parents : as in `local_score`
 
         Returns
         -------
@@ -298,8 +309,12 @@ class LocalScores(StandIn, ScoredFamilies):
     def regression(self, child: str | int, parents: Iterable[str | int] = ()) -> Regression:
         """Return a child's regression on its parents: intercept, coefficients and residual.
 
-        Parameters and errors are those of `local_score`. With `BGe` the rows of its prior
-        take part, and the coefficients are their posterior means.
+        With `BGe` the rows of its prior take part, and the coefficients are their posterior
+        means. Errors are those of `local_score`.
+
+        Parameters
+        ----------
+        child, parents : as in `local_score`
 
         Returns
         -------
@@ -312,7 +327,15 @@ class LocalScores(StandIn, ScoredFamilies):
     def family_index(self, child: str | int, parents: Iterable[str | int] = ()) -> tuple[int, int]:
         """Return where the array of `to_array` holds a family's score.
 
-        Parameters and errors are those of `local_score`.
+        Errors are those of `local_score`.
+
+        Parameters
+        ----------
+        child, parents : as in `local_score`
+
+        Returns
+        -------
+        row, column : int
 
         Examples
         --------

@@ -33,14 +33,15 @@ class ParentSetScores(ScoredFamilies):
         (n_families, width), rows padded with -1 at their end; and the local scores in nats,
         shape (n_families,), finite. A set of parents comes once.
 
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of shape (m,) of str
+        The columns' names.
+
     Raises
     ------
     ValueError
         If the columns or the families are not as above, naming the child.
-
-    Attributes
-    ----------
-    feature_names_in_ : ndarray of shape (m,) of str
 
     Examples
     --------

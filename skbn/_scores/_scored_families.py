@@ -171,6 +171,10 @@ class ScoredFamilies(ABC):
         dag : networkx.DiGraph or GaussianBayesianNetwork
             Acyclic, its nodes the columns, by name or number.
 
+        Returns
+        -------
+        score : float
+
         Raises
         ------
         ValueError

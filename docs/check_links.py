@@ -1,0 +1,122 @@
+"""Check the links of the built pages, offline: python docs/check_links.py [docs/_build/html].
+
+Fails if a link within the pages leads to no page or no anchor, if the README links to no
+file, if a public name has no page where `skbn._doc_links` says it has, or if a link that
+scikit-learn makes to a parameter finds no text. Lists the addresses of other sites,
+which are not asked for, and fails if one is no address.
+"""
+
+import inspect
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from sklearn.utils._repr_html.common import generate_link_to_param_doc
+
+import skbn
+
+ROOT = Path(__file__).parents[1]
+
+
+class Page(HTMLParser):
+    """The anchors, links and text of a page.
+
+    Parameters
+    ----------
+    path : Path
+        Of the HTML file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = {"", "top"}
+        self.links: list[str] = []
+        self.text = ""
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        """Keep an element's anchors, and where it links to."""
+        for name, value in attributes:
+            if value is not None and (name == "id" or (tag, name) == ("a", "name")):
+                self.anchors.add(value)
+            elif value and name in ("href", "src"):
+                self.links.append(value)
+
+    def handle_data(self, data: str) -> None:
+        """Keep the text."""
+        self.text += data
+
+
+def broken_links(pages: dict[Path, Page]) -> list[str]:
+    """Return the links within the pages that lead nowhere, with their page."""
+    broken = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            anchor = unquote(parts.fragment)
+            if not target.is_file() or (target in pages and anchor not in pages[target].anchors):
+                broken.append(f"{path.parent.name}/{path.name}: {link}")
+    return broken
+
+
+def other_sites(pages: dict[Path, Page]) -> dict[str, bool]:
+    """Return the links to other sites, and whether each is an address."""
+    links = {link for page in pages.values() for link in page.links}
+    others = sorted(link for link in links if urlsplit(link).scheme or urlsplit(link).netloc)
+    fine = re.compile(r"https?://[\w-]+(\.[\w-]+)+(/\S*)?|data:\S+|mailto:\S+@\S+")
+    return {link: fine.fullmatch(link) is not None for link in others}
+
+
+def broken_in_readme() -> list[str]:
+    """Return the README's links to files that do not exist."""
+    links = re.findall(r"\]\(([^)\s]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    paths = [link.partition("#")[0] for link in links if not urlsplit(link).scheme]
+    return [f"README.md: {path}" for path in paths if path and not (ROOT / path).is_file()]
+
+
+def missing_in_reference(folder: Path, pages: dict[Path, Page]) -> list[str]:
+    """Return the names without a page, and the parameters that links to them do not find."""
+    missing = []
+    for name in skbn.__all__:
+        public = getattr(skbn, name)
+        page = pages.get(folder / "api" / f"skbn.{name}.html")
+        if page is None:
+            missing.append(f"{name}: no page api/skbn.{name}.html")
+        elif hasattr(public, "_get_doc_link"):
+            text = "".join(page.text.split())
+            for parameter in inspect.signature(public).parameters:
+                link = generate_link_to_param_doc(public, parameter, "")
+                found = unquote(link.partition("text=")[2]).replace(",-", "", 1) if link else None
+                if found is None or "".join(found.split()) not in text:
+                    missing.append(f"{name}: no text for the link to {parameter}")
+    return missing
+
+
+def main() -> None:
+    """Check the built pages, and exit with 1 if something is wrong."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "docs" / "_build" / "html").resolve()
+    pages = {
+        path: Page(path)
+        for path in sorted(folder.rglob("*.html"))
+        if "_static" not in path.parts  # the theme's own
+    }
+    addresses = other_sites(pages)
+    wrong = broken_links(pages) + broken_in_readme() + missing_in_reference(folder, pages)
+    wrong += [f"no address: {link}" for link, is_fine in addresses.items() if not is_fine]
+    for link in addresses:
+        print(link[:100])
+    n_links = sum(len(page.links) for page in pages.values())
+    print(
+        f"{len(pages)} pages, {n_links} links, {len(addresses)} of other sites; {len(wrong)} wrong"
+    )
+    if wrong or not pages:
+        sys.exit("\n".join(wrong) or f"no pages in {folder}")
+
+
+if __name__ == "__main__":
+    main()

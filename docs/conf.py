@@ -1,0 +1,145 @@
+"""How Sphinx builds the documentation: sphinx-build -W --keep-going -n docs docs/_build/html."""
+
+import inspect
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import skbn
+
+DOCS = Path(__file__).parent
+# What the search asks of scores: no business of a reader's.
+FOR_THE_SEARCH = {"of_sample", "listed", "magnitude"}
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+sys.path.insert(0, str(DOCS))  # gallery.py too
+from layout_figure import draw_layout  # noqa: E402
+
+draw_layout(DOCS / "_build" / "figures" / "layout.svg")
+
+project = "skbn"
+author = "the skbn developers"
+project_copyright = author
+release = version = skbn.__version__
+
+extensions = [
+    "matplotlib.sphinxext.plot_directive",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "auto_examples/**.ipynb", "auto_examples/**.py"]
+templates_path = ["_templates"]
+default_role = "autolink"
+nitpicky = True
+smartquotes = False  # scikit-learn's links to parameters search for text as it is in docstrings
+show_warning_types = True
+
+
+# Markdown
+
+myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+
+# The reference, from docstrings
+
+
+def members_of(public):
+    """Return the names of a class's own methods and properties, not those of scikit-learn."""
+    members = {"methods": [], "properties": []}
+    for name in sorted(dir(public)) if inspect.isclass(public) else []:
+        definition = inspect.getattr_static(public, name)
+        function = getattr(definition, "__func__", definition)
+        module = getattr(function, "__module__", "")
+        if name.startswith("_") or name in FOR_THE_SEARCH:
+            continue
+        if isinstance(definition, property):
+            members["properties"].append(name)
+        elif inspect.isfunction(function) and (module[:4] == "skbn" or name == "set_callbacks"):
+            members["methods"].append(name)
+    return members
+
+
+nitpick_ignore_regex = [("py:.*", r"(sklearn|networkx|numpy|pandas|pgmpy)\..*")]
+autosummary_generate = True
+autosummary_context = {
+    "own_members": {name: members_of(getattr(skbn, name)) for name in skbn.__all__}
+}
+autodoc_typehints = "none"  # docstrings have them
+toc_object_entries_show_parents = "hide"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False  # the template lists them
+numpydoc_class_members_toctree = False
+numpydoc_validation_checks = {
+    "all",
+    "ES01",  # a summary may say all there is
+    "EX01",  # methods are shown by their class's example
+    "GL01",  # ruff decides where a docstring starts
+    "GL02",
+    "PR07",  # a parameter's name and type may say all there is: "X : array-like of shape (n, m)"
+    "PR09",  # a phrase may do, without a full stop
+    "RT02",  # results have names, as parameters have
+    "RT03",  # the summary says what is returned
+    "RT05",
+    "SA01",  # not every object has a relative
+}
+numpydoc_validation_exclude = {r"\.set_callbacks$"}  # scikit-learn's
+
+# The figures of the theory, each a script
+
+plot_formats = ["svg"]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_include_source = False
+
+# The gallery, from a copy of the examples: they write pictures beside themselves.
+
+examples = DOCS / "_build" / "examples"
+shutil.rmtree(examples, ignore_errors=True)
+shutil.copytree(DOCS.parent / "examples", examples, ignore=shutil.ignore_patterns("__pycache__"))
+sphinx_gallery_conf = {
+    "examples_dirs": str(examples),
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": "plot_",
+    "capture_repr": ("_repr_html_",),
+    "ignore_repr_types": r"skbn\..*Display|matplotlib\.",
+    "abort_on_example_error": False,
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "reset_modules": ("matplotlib", "gallery.provide_file"),
+    "within_subsection_order": "gallery.reading_order",
+    "thumbnail_size": (640, 448),
+    "doc_module": ("skbn",),
+    "backreferences_dir": "_build/backreferences",
+    "inspect_global_variables": False,
+}
+
+# Pages
+
+mathjax_path = "https://cdn.jsdelivr.net/npm/mathjax@3/es5/tex-mml-chtml.js"
+html_theme = "pydata_sphinx_theme"
+html_title = "skbn"
+html_static_path = ["_static"]
+html_css_files = ["skbn.css"]
+html_copy_source = False
+html_use_index = False  # the search finds names, and the reference lists them
+html_show_sphinx = False
+html_theme_options = {
+    "logo": {"text": "skbn"},
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"benchmarks": [], "changelog": [], "contributing": [], "index": []}
