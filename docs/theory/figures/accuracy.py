@@ -36,8 +36,8 @@ kappa = np.array(conditions)
 first_refused = refused.index(True)
 limit = np.sqrt(kappa[first_refused - 1] * kappa[first_refused])
 for route, (ax, title, colour) in enumerate(zip(axes, titles, [ORANGE, BLUE, GREEN], strict=True)):
-    for family in range(len(families)):
-        ax.scatter(kappa, errors[:, route, family], s=7, color=colour, alpha=0.35, linewidth=0)
+    points = np.stack([np.repeat(kappa, len(families)), errors[:, route].ravel()])
+    ax.scatter(*np.unique(points, axis=1), s=7, color=colour, alpha=0.5, linewidth=0)
     ax.plot(kappa, errors[:, route].max(axis=1), color=colour, linewidth=1.8)
     has_none = np.isnan(errors[:, route]).any(axis=1)
     ax.scatter(kappa[has_none], np.full(has_none.sum(), 3e3), marker="x", color=colour, s=22)
