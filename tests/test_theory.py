@@ -1,9 +1,11 @@
 """The pages of theory: their Python blocks, their tables, and what they say holds for all m."""
 
 import re
+from collections import defaultdict
 from math import comb
 from pathlib import Path
 
+import numpy as np
 import pytest
 import reference
 from test_documents import run_blocks
@@ -32,6 +34,10 @@ def test_pages(page):
         assert names["n_families"][30] == 30 * 2**29
     if page == "regressions":
         assert table_rows(page, "swap") == [list(map(str, row)) for row in names["rows"]]
+    if page == "accuracy":
+        assert names["refusal"].startswith(
+            "Column 2 is collinear with others: column 2 = 1 * column 0"
+        )
     if page == "search":
         printed = [row[-1].replace("\N{MINUS SIGN}", "-") for row in table_rows(page, "$W$")]
         best = [f"{names['best'][W]:.2f}" for W in names["best"] if W]
@@ -46,7 +52,7 @@ def test_local_scores_of_the_three_columns():
     scores = run_blocks(THEORY / "search.md")["scores"]
     letters = {"a": "alcohol", "c": "color_intensity", "p": "proline"}
     n_checked = 0
-    for row in table_rows("search", "child $x$"):
+    for row in table_rows("search", "child"):
         child = re.search(r"\((.)\)", row[0])[1]
         others = [letter for letter in letters if letter != child]
         one = dict(pair.split(": ") for pair in row[2].split(", "))
@@ -74,6 +80,45 @@ def test_memory_and_work_of_slabs(m, n_outer):
     assert plan.n_bytes == 16 * 2**m + (m + n_outer) * 2 ** (m - 1 - n_outer) * 8
     maxima = sum(2 ** fixed.bit_count() * plan.slab_size for fixed in range(2**n_outer))
     assert maxima == pytest.approx(1.5**n_outer * (m + n_outer) * 2 ** (m - 1), rel=1e-12)
+
+
+def most_passed(order, passed, n_swaps):
+    """Return how many sets any sequence of so many swaps makes prefixes, at the most."""
+    if n_swaps == 0:
+        return len(passed)
+    after = [follow(order, [i])[1] for i in range(len(order) - 1)]
+    return max(
+        most_passed(swapped, passed | {frozenset(swapped[: i + 1])}, n_swaps - 1)
+        for i, swapped in enumerate(after)
+    )
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_no_shorter_sequence_passes_all_sets(m):
+    prefixes = {frozenset(range(p)) for p in range(m + 1)}
+    assert most_passed(range(m), prefixes, 2**m - m - 2) == 2**m - 1
+
+
+@pytest.mark.parametrize("is_equivalent", [True, False])
+def test_condition_for_score_equivalence(is_equivalent):
+    """Any log-determinants, and any c: the condition alone decides."""
+    m, rng = 4, np.random.default_rng(0)
+    c, a0, a1 = rng.normal(size=(3, m))
+    if is_equivalent:
+        a0[1:] = -a1[:-1]
+    log_det = {frozenset(subset): rng.normal() for subset in reference.subsets(range(m))}
+    scores_of_class = defaultdict(list)
+    for graph in reference.all_dags(m):
+        score = sum(
+            c[len(ps)]
+            + a0[len(ps)] * log_det[frozenset(ps)]
+            + a1[len(ps)] * log_det[frozenset({*ps, x})]
+            for x, ps in enumerate(graph)
+        )
+        scores_of_class[reference.equivalence_class(graph)].append(score)
+    assert len(scores_of_class) == 185
+    for scores in scores_of_class.values():
+        assert (np.ptp(scores) < 1e-12) == (is_equivalent or len(scores) == 1)
 
 
 @pytest.mark.parametrize("m", range(2, 9))

@@ -56,8 +56,8 @@ draw(start, [], 0.0, 0.0, 0)
 for level in range(n_outer):
     y = -1.15 * level - 0.72
     ax.axhspan(y - 0.13, y + 0.13, color=FAINT, alpha=0.5, zorder=0, linewidth=0)
-    ax.text(-4.05, y, f"column {m - level}", va="center", fontsize=8.5)
-ax.text(-4.05, 0.12, "thin: the column drops out", color=GREY, va="center")
+    ax.text(-4.75, y, f"column {m - level}", va="center", fontsize=8.5)
+ax.text(-4.75, 0.12, "thin: the column drops out", color=GREY, va="center")
 ax.text(4.05, 0.12, "thick: it is projected out", color="#a36f00", va="center", ha="right")
-ax.set(xlim=(-4.1, 4.1), ylim=(-4.15, 0.25))
+ax.set(xlim=(-4.8, 4.1), ylim=(-4.15, 0.25))
 ax.axis("off")
