@@ -4,10 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from skbn._drawing._comparison_display import NetworkComparisonDisplay
+    from skbn._drawing._edge_weights_display import EdgeWeightsDisplay
+    from skbn._drawing._network_display import NetworkDisplay
+    from skbn._drawing._penalty_display import PenaltyDisplay
     from skbn._estimators._learner import GaussianBNLearner
     from skbn._estimators._learner_cv import GaussianBNLearnerCV
     from skbn._estimators._transformer import LocalScoreTransformer
-    from skbn._networks._display import NetworkDisplay
     from skbn._networks._network import GaussianBayesianNetwork
     from skbn._regressions._givens import givens_column_swap
     from skbn._regressions._swaps import greedy_swaps, seed_path
@@ -22,6 +25,7 @@ __all__ = [
     "EBIC",
     "BGe",
     "Criterion",
+    "EdgeWeightsDisplay",
     "GaussianBNLearner",
     "GaussianBNLearnerCV",
     "GaussianBayesianNetwork",
@@ -29,8 +33,10 @@ __all__ = [
     "LocalScoreTransformer",
     "LocalScores",
     "LogLikelihood",
+    "NetworkComparisonDisplay",
     "NetworkDisplay",
     "ParentSetScores",
+    "PenaltyDisplay",
     "givens_column_swap",
     "greedy_swaps",
     "seed_path",
@@ -52,7 +58,10 @@ _MODULES = {
     "GaussianBayesianNetwork": "skbn._networks._network",
     "LocalScoreTransformer": "skbn._estimators._transformer",
     "LocalScores": "skbn._scores._local_scores",
-    "NetworkDisplay": "skbn._networks._display",
+    "EdgeWeightsDisplay": "skbn._drawing._edge_weights_display",
+    "NetworkComparisonDisplay": "skbn._drawing._comparison_display",
+    "NetworkDisplay": "skbn._drawing._network_display",
+    "PenaltyDisplay": "skbn._drawing._penalty_display",
     "givens_column_swap": "skbn._regressions._givens",
     "greedy_swaps": "skbn._regressions._swaps",
     "seed_path": "skbn._regressions._swaps",

@@ -57,14 +57,16 @@ def reject_undirected(graph: nx.DiGraph, name: str) -> None:
         )
 
 
-def check_same_nodes(dag: nx.DiGraph, other: nx.DiGraph) -> None:
-    """Raise unless two graphs have the same nodes, in whatever order."""
+def check_same_nodes(
+    dag: nx.DiGraph, other: nx.DiGraph, names: tuple[str, str] = ("the network", "other")
+) -> None:
+    """Raise unless two graphs, of these names, have the same nodes, in whatever order."""
     missing = [node for node in dag if node not in other]
     extra = [node for node in other if node not in dag]
     if missing or extra:
         lacks = [f"it lacks {missing}"] if missing else []
-        adds = [f"{extra} are none of the network's"] if extra else []
-        raise ValueError(f"other must have the network's nodes; {' and '.join(lacks + adds)}.")
+        adds = [f"{extra} are none of {names[0]}'s"] if extra else []
+        raise ValueError(f"{names[1]} must have {names[0]}'s nodes; {' and '.join(lacks + adds)}.")
 
 
 def contents_of(dag: nx.DiGraph) -> tuple[list[Any], dict[Any, Any]]:

@@ -1,6 +1,7 @@
 import hashlib
 import os
 import signal
+import sys
 from pathlib import Path
 
 # A cached kernel does not notice a change of a kernel that it calls from another file:
@@ -10,6 +11,7 @@ SOURCES = b"".join(path.read_bytes() for path in sorted(ROOT.glob("skbn/**/*.py"
 os.environ["NUMBA_CACHE_DIR"] = str(
     ROOT / ".pytest_cache" / "numba" / hashlib.sha256(SOURCES).hexdigest()[:16]
 )
+os.environ.setdefault("MPLBACKEND", "Agg")
 
 import hypothesis
 import pytest
@@ -29,6 +31,8 @@ def _interruptible():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _no_screen():
-    os.environ.setdefault("MPLBACKEND", "Agg")
+@pytest.fixture(autouse=True)
+def _no_figures_left():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -301,3 +301,25 @@ def test_without_pgmpy_the_error_says_what_to_install(monkeypatch, network):
     for use in (network.to_pgmpy, lambda: GaussianBayesianNetwork.from_pgmpy(None)):
         with pytest.raises(ImportError, match="pip install pgmpy"):
             use()
+
+
+def test_mermaid_has_nodes_and_labelled_edges():
+    network = pair()
+    assert network.to_mermaid().splitlines()[0] == "flowchart TD"
+    weight = f"{network.dag.edges['a', 'b']['weight']:.3g}"
+    assert network.to_mermaid().splitlines()[1:] == [
+        '  n0["a"]',
+        '  n1["b"]',
+        f'  n0 -->|"{weight}"| n1',
+    ]
+    assert network.to_mermaid(cpdag=True).splitlines()[3:] == ["  n0 --- n1"]
+    bare = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+    assert bare.to_mermaid().splitlines()[3:] == ["  n0 --> n1"]
+
+
+def test_names_are_nothing_but_text_in_mermaid():
+    names = {"a": 'x"] --> y; <b>', "b": "end\n#\0\ud800"}
+    lines = GaussianBayesianNetwork(nx.relabel_nodes(pair().dag, names)).to_mermaid().splitlines()
+    assert lines[1] == '  n0["x#34;#93; --#62; y#59; #60;b#62;"]'
+    assert lines[2] == '  n1["end#10;#35;#0;#55296;"]'
+    assert len(lines) == 4

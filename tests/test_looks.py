@@ -1,5 +1,6 @@
 """What a notebook shows: tables in HTML and in text, estimators and their links."""
 
+import base64
 import copy
 import inspect
 import pickle
@@ -368,3 +369,67 @@ def test_display_as_text(scores, wine):
         assert "tiers=None" in repr(learner)
     assert repr(learner) == "GaussianBNLearner(criterion='bic', max_parents=2)"
     assert set(learner._repr_mimebundle_()) == {"text/plain", "text/html"}
+
+
+# Pictures
+
+
+def picture(shown):
+    """Return the SVG in an object's HTML, and its description, or None."""
+    images = re.findall(r'<img alt="([^"]*)" .*src="data:image/svg\+xml;base64,([^"]*)"', shown)
+    if not images:
+        return None
+    ((alt, svg),) = images
+    return alt, ElementTree.fromstring(base64.b64decode(svg))
+
+
+def test_learners_and_networks_show_their_picture(wine):
+    learner = GaussianBNLearner()
+    assert picture(learner._repr_html_()) is None
+    learner.fit(wine)
+    alt, svg = picture(learner._repr_html_())
+    assert alt == "A network; nodes: 4, edges: 3"
+    assert alt == picture(learner.network_._repr_html_())[0]
+    width, height = (float(svg.get(name).removesuffix("pt")) for name in ("width", "height"))
+    assert 50 < width < 500
+    assert 50 < height < 500
+    Elements(learner._repr_html_())
+    assert picture(learner._repr_mimebundle_()["text/html"])[0] == alt
+    without_parameters = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+    assert picture(without_parameters._repr_html_())[0] == "A network; nodes: 2, edges: 1"
+
+
+def test_pictures_are_repeatable(wine):
+    first, again = (GaussianBNLearner().fit(wine)._repr_html_() for _ in range(2))
+    assert ElementTree.tostring(picture(first)[1]) == ElementTree.tostring(picture(again)[1])
+
+
+def test_pictures_leave_no_figures_open(wine):
+    from matplotlib import pyplot
+
+    GaussianBNLearner().fit(wine)._repr_html_()
+    assert pyplot.get_fignums() == []
+
+
+def test_to_look_at_what_waits_for_its_search_draws_nothing(wine):
+    learner = GaussianBNLearner().partial_fit(wine)
+    assert picture(learner._repr_html_()) is None
+    assert learner._found is None
+
+
+@pytest.mark.parametrize("change", ["cycle", "no weight", "many nodes"])
+def test_what_cannot_be_drawn_is_shown_without_a_picture(wine, change):
+    learner = GaussianBNLearner().fit(wine)
+    if change == "cycle":
+        parent, child = next(iter(learner.dag_.edges))
+        learner.dag_.add_edge(child, parent, weight=1.0)
+    elif change == "no weight":
+        del next(iter(learner.dag_.edges(data=True)))[2]["weight"]
+    else:
+        learner.dag_.add_nodes_from(range(40), intercept=0.0, noise_variance=1.0)
+    assert picture(learner._repr_html_()) is None
+
+
+def test_pictures_need_matplotlib(wine, monkeypatch):
+    monkeypatch.setattr("skbn._drawing._notebook.find_spec", lambda _: None)
+    assert picture(GaussianBNLearner().fit(wine)._repr_html_()) is None

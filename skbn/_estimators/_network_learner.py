@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._constraints import Constraints, read_constraints
 from skbn._doc_links import DocLinkMixin
+from skbn._drawing._plot_mixin import PlotMixin
 from skbn._estimators._found_network import FoundNetwork
 from skbn._estimators._validation import (
     PARAMETER_CONSTRAINTS,
@@ -34,7 +35,7 @@ from skbn._scores._sample import Sample
 __all__ = ["NetworkLearner"]
 
 
-class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstimator):
+class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator):
     """A learner that, once fitted, has a network.
 
     A derived class has the parameters that are named below, and keeps what it found as
@@ -232,6 +233,11 @@ class NetworkLearner(DocLinkMixin, CallbackSupportMixin, DensityMixin, BaseEstim
         return sample.mean(self.network_.logpdf(sample.rows))
 
     # What derived classes share
+
+    def _shown_graph(self) -> nx.DiGraph | None:
+        # Not a search that is still to be done.
+        found = getattr(self, "_found", None)
+        return None if found is None else found.dag
 
     def _sample(self, X: Any, sample_weight: Any = None) -> Sample:
         """Return the rows of a table or of LocalScores, with their weights."""

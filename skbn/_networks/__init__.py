@@ -5,6 +5,5 @@ users give), ``_parameters`` (estimates);
 ``_gaussian`` (the joint distribution, in arrays), ``_equivalence`` (which edges could as
 well be reversed, in masks); ``_interchange`` (JSON, DOT, pgmpy); ``_structure``,
 ``_inference`` and ``_forms`` (methods on the graph, on the distribution, and to read and
-write), and ``_network``, the class that has them; ``_layout`` (where to draw it),
-``_display`` (its picture).
+write), and ``_network``, the class that has them.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import networkx as nx
 from sklearn.exceptions import NotFittedError
 
 from skbn._networks import _interchange
@@ -14,7 +15,7 @@ __all__ = ["InterchangeMixin"]
 
 
 class InterchangeMixin(StructureMixin, InferenceMixin):
-    """JSON, DOT and pgmpy's models."""
+    """JSON, DOT, Mermaid and pgmpy's models."""
 
     def to_json(self) -> str:
         """Return the network as JSON, in networkx's node-link format.
@@ -109,12 +110,51 @@ class InterchangeMixin(StructureMixin, InferenceMixin):
           "a" -> "b" [label="0.667"];
         }
         """
+        return _interchange.to_dot(self._drawn(cpdag))
+
+    def to_mermaid(self, *, cpdag: bool = False) -> str:
+        """Return the network as a Mermaid flowchart, the weights as the edges' labels.
+
+        Markdown pages show it as a picture in many places: in a block of code whose
+        language is ``mermaid``.
+
+        Parameters
+        ----------
+        cpdag : bool, default=False
+            Whether to return the graph of the equivalence class instead, as `cpdag` gives
+            it, without weights and its undirected edges without heads.
+
+        Returns
+        -------
+        text : str
+            Without labels if the network has no parameters.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is no acyclic graph; if the network lacks some of its parameters.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+        >>> print(network.to_mermaid())
+        flowchart TD
+          n0["a"]
+          n1["b"]
+          n0 --> n1
+        """
+        return _interchange.to_mermaid(self._drawn(cpdag))
+
+    def _drawn(self, cpdag: bool) -> nx.DiGraph:
+        """Return the graph of the equivalence class, or the network's, with what it has."""
         if cpdag:
-            return _interchange.to_dot(self.cpdag())
+            return self.cpdag()
         try:
-            return _interchange.to_dot(self._model().to_dag())
+            return self._model().to_dag()
         except NotFittedError:
-            return _interchange.to_dot(self._structure())
+            return self._structure()
 
     def to_pgmpy(self) -> Any:
         """Return the network as a model of pgmpy.

@@ -1,4 +1,4 @@
-"""Networks in other forms: JSON, Graphviz's DOT, pgmpy's models.
+"""Networks in other forms: JSON, Graphviz's DOT, Mermaid, pgmpy's models.
 
 Networks are graphs with the attributes intercept and noise_variance of nodes and weight
 of edges.
@@ -20,7 +20,7 @@ from skbn._graphs import check_dag
 from skbn._networks._arguments import finite_number
 from skbn._networks._gaussian import LinearGaussianModel
 
-__all__ = ["from_json", "from_pgmpy", "to_dot", "to_json", "to_pgmpy"]
+__all__ = ["from_json", "from_pgmpy", "to_dot", "to_json", "to_mermaid", "to_pgmpy"]
 
 
 def to_json(dag: nx.DiGraph) -> str:
@@ -134,6 +134,26 @@ def _quoted(node: Hashable) -> str:
     # DOT has no escapes for other control characters and lone surrogates: their codes stand.
     text = "".join(rf"\\u{ord(c):04x}" if category(c) in ("Cc", "Cs") else c for c in text)
     return f'"{text}"'
+
+
+def to_mermaid(dag: nx.DiGraph) -> str:
+    """Return a graph as a Mermaid flowchart, weights as the edges' labels.
+
+    Edges with the attribute `undirected`, as in a CPDAG, have no heads.
+    """
+    number = {node: i for i, node in enumerate(dag)}
+    lines = [f'  n{i}["{_entities(node)}"]' for node, i in number.items()]
+    for a, b, data in dag.edges(data=True):
+        link = "---" if data.get("undirected") else "-->"
+        if "weight" in data:
+            link += f'|"{data["weight"]:.3g}"|'
+        lines.append(f"  n{number[a]} {link} n{number[b]}")
+    return "\n".join(["flowchart TD", *lines])
+
+
+def _entities(node: Hashable) -> str:
+    """Return a name in which all that Mermaid could take for its own stands as a code."""
+    return "".join(c if c.isalnum() or c in " _-,.()/" else f"#{ord(c)};" for c in str(node))
 
 
 def to_pgmpy(dag: nx.DiGraph) -> Any:

@@ -13,6 +13,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import NotFittedError
 
 from skbn._doc_links import DocLinkMixin
+from skbn._drawing._plot_mixin import PlotMixin
 from skbn._graphs import check_dag, contents_of, dag_of, parent_masks
 from skbn._networks._forms import InterchangeMixin
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
@@ -26,7 +27,7 @@ __all__ = ["GaussianBayesianNetwork"]
 
 
 class GaussianBayesianNetwork(
-    DocLinkMixin, InterchangeMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
+    DocLinkMixin, InterchangeMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
 ):
     """A Gaussian Bayesian network: its graph, and the joint distribution of its nodes.
 
@@ -337,6 +338,12 @@ class GaussianBayesianNetwork(
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(dag=<{self.dag}>)"
+
+    def _shown_graph(self) -> nx.DiGraph | None:
+        try:
+            return self.dag_ if self.__sklearn_is_fitted__() else self._structure()
+        except (TypeError, ValueError):
+            return None
 
     def _structure(self) -> nx.DiGraph:
         check_dag(self.dag)

@@ -1,0 +1,59 @@
+"""The graph that is meant by a learner, a network, a pipeline or a search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from skbn._networks._network import GaussianBayesianNetwork
+
+__all__ = ["fitted_step", "graph_of"]
+
+_EXPECTED = "a learner, a GaussianBayesianNetwork, or a pipeline or a search that ends with one"
+
+
+def graph_of(estimator: Any) -> nx.DiGraph:
+    """Return the graph of a fitted estimator, with parameters if there are any.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If it is no estimator of networks.
+    """
+    estimator = fitted_step(estimator, "dag_", _EXPECTED)
+    try:
+        return estimator.dag_
+    except NotFittedError:
+        if isinstance(estimator, GaussianBayesianNetwork):  # a graph that is still to be fitted
+            return estimator.dag
+        raise
+
+
+def fitted_step(estimator: Any, attribute: str, expected: str) -> Any:
+    """Return the last step or the best estimator that has an attribute.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If a pipeline or search around it is not fitted.
+    TypeError
+        If there is none.
+    """
+    while not hasattr(type(estimator), attribute) and attribute not in getattr(
+        estimator, "__dict__", {}
+    ):
+        if hasattr(estimator, "fit"):
+            check_is_fitted(estimator)
+        if isinstance(estimator, Pipeline):
+            estimator = estimator[-1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            raise TypeError(f"estimator must be {expected}; got {type(estimator).__name__}.")
+    return estimator

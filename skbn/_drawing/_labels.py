@@ -1,0 +1,68 @@
+"""Names of nodes, broken into lines and measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple, Self
+
+__all__ = ["LINE_HEIGHT", "NodeNames", "broken_into_lines"]
+
+_LINE_LENGTH = 14  # characters, where a name has a place to be broken at
+_LONGEST_WORD = 28  # and where it has none
+_PADDING = 8.0, 5.0  # points between a name and the border
+_NARROWEST = 24.0
+LINE_HEIGHT = 1.2  # of the font's size
+
+
+class NodeNames(NamedTuple):
+    """The names of nodes, in lines, and the boxes that they take.
+
+    Parameters
+    ----------
+    lines : dict of node to list of str
+    sizes : dict of node to (width, height)
+        In points.
+    """
+
+    lines: dict[Hashable, list[str]]
+    sizes: dict[Hashable, tuple[float, float]]
+
+    @classmethod
+    def of(cls, nodes: Iterable[Hashable], font_size: float) -> Self:
+        """Break the names of nodes into lines and measure them, with matplotlib."""
+        lines = {node: broken_into_lines(str(node)) for node in nodes}
+        return cls(lines, {node: _box_size(lines[node], font_size) for node in lines})
+
+
+def broken_into_lines(name: str) -> list[str]:
+    r"""Break a name after spaces and after other signs that end its parts; no sign is lost.
+
+    Of characters that cannot be printed the codes stand.
+
+    Examples
+    --------
+    >>> broken_into_lines("od280/od315_of_diluted_wines")
+    ['od280/od315_of_', 'diluted_wines']
+    >>> broken_into_lines("a\0")
+    ['a\\x00']
+    """
+    lines: list[str] = []
+    for part in name.splitlines():
+        part = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in part)
+        lines.append("")
+        for word in re.findall(rf"[^\s_/.:-]{{1,{_LONGEST_WORD}}}[\s_/.:-]*|[\s_/.:-]+", part):
+            if lines[-1] and len((lines[-1] + word).rstrip(" _/.:-")) > _LINE_LENGTH:
+                lines.append("")
+            lines[-1] += word
+    return [line.rstrip() for line in lines] or [""]
+
+
+def _box_size(lines: list[str], font_size: float) -> tuple[float, float]:
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font: Any = FontProperties(size=font_size)
+    widths = [text_to_path.get_text_width_height_descent(x, font, ismath=False)[0] for x in lines]
+    width = max(widths) + 2 * _PADDING[0]
+    return max(width, _NARROWEST), len(lines) * LINE_HEIGHT * font_size + 2 * _PADDING[1]

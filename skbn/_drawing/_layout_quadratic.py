@@ -1,0 +1,69 @@
+"""Convex quadratic programs with linear inequalities, by an interior-point method."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import splu
+
+__all__ = ["minimise_quadratic"]
+
+_TOLERANCE = 1e-7
+_MAX_ITERATIONS = 60
+
+
+def minimise_quadratic(
+    hessian: sparse.csc_matrix, rows: sparse.csr_matrix, bounds: np.ndarray
+) -> np.ndarray:
+    """Minimise x'Hx / 2 subject to Gx >= b, by Mehrotra's predictor and corrector.
+
+    Parameters
+    ----------
+    hessian : sparse matrix of shape (n, n)
+        H, positive definite: the minimum is unique.
+    rows : sparse matrix of shape (k, n)
+        G.
+    bounds : ndarray of shape (k,)
+        b.
+    """
+    x = np.zeros(hessian.shape[0])
+    if not len(bounds):
+        return x
+    scale = max(1.0, float(np.abs(bounds).max()))
+    bounds = bounds / scale
+    columns = rows.T.tocsc()
+    slack = np.ones(len(bounds))
+    price = np.ones(len(bounds))
+    for _ in range(_MAX_ITERATIONS):
+        dual = hessian @ x - columns @ price
+        primal = rows @ x - slack - bounds
+        gap = slack @ price / len(bounds)
+        if max(np.abs(dual).max(), np.abs(primal).max(), gap) < _TOLERANCE:
+            break
+        system = hessian + columns @ sparse.diags(price / slack) @ rows
+        solve = splu(system.tocsc(), permc_spec="MMD_AT_PLUS_A").solve
+
+        def step(target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            """Newton's step towards slack * price == target."""
+            centred = (target - slack * price - price * primal) / slack  # noqa: B023
+            dx = solve(columns @ centred - dual)  # noqa: B023
+            ds = rows @ dx + primal  # noqa: B023
+            return dx, ds, (target - slack * price - price * ds) / slack  # noqa: B023
+
+        _, ds, dp = step(np.zeros_like(slack))
+        length = min(_longest(slack, ds), _longest(price, dp))
+        reached = (slack + length * ds) @ (price + length * dp) / len(bounds)
+        target = (reached / gap) ** 3 * gap - ds * dp
+        dx, ds, dp = step(target)
+        length = 0.99 * min(_longest(slack, ds), _longest(price, dp))
+        length = min(1.0, length)
+        x = x + length * dx
+        slack = slack + length * ds
+        price = price + length * dp
+    return x * scale
+
+
+def _longest(values: np.ndarray, steps: np.ndarray) -> float:
+    """By how much of the steps positive values can change and stay positive, 1 at most."""
+    falling = steps < 0
+    return min(1.0, float((-values[falling] / steps[falling]).min(initial=np.inf)))

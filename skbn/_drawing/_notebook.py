@@ -1,0 +1,51 @@
+"""The picture of a network in a notebook's HTML."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from importlib.util import find_spec
+from io import BytesIO
+
+import networkx as nx
+
+__all__ = ["notebook_picture"]
+
+_MOST_NODES, _MOST_EDGES = 40, 150  # a larger picture takes seconds; `plot` draws it
+_STYLE = "max-width:100%;height:auto;margin:0.5em 0"
+
+
+def notebook_picture(graph: nx.DiGraph) -> str:
+    """Return an HTML image of a graph, or nothing if it is too large or cannot be drawn.
+
+    The same graph gives the same text. Its ground is transparent, and its colours can be
+    read on light and on dark.
+    """
+    if find_spec("matplotlib") is None:
+        return ""
+    if len(graph) > _MOST_NODES or graph.number_of_edges() > _MOST_EDGES:
+        return ""
+    try:
+        svg = b64encode(_svg(graph)).decode()
+    except (TypeError, ValueError):  # a graph that its user has changed
+        return ""
+    alt = f"A network; nodes: {len(graph)}, edges: {graph.number_of_edges()}"
+    return f'<img alt="{alt}" style="{_STYLE}" src="data:image/svg+xml;base64,{svg}" />'
+
+
+def _svg(graph: nx.DiGraph) -> bytes:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    from skbn._drawing._network_display import NetworkDisplay, draw_network
+    from skbn._drawing._styles import LIGHT
+
+    figure = Figure(figsize=(1, 1))
+    ax = figure.add_axes((0, 0, 1, 1))
+    draw_network(NetworkDisplay(graph).dag, ax=ax, style=LIGHT)
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    figure.set_size_inches((right - left) / 72, (top - bottom) / 72)
+    svg = BytesIO()
+    # Names as outlines, as fonts differ; identifiers that are the same each time.
+    with rc_context({"svg.hashsalt": "skbn", "svg.fonttype": "path"}):
+        figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
+    return svg.getvalue()

@@ -1,0 +1,264 @@
+"""A laid out graph as artists on axes.
+
+One unit of the axes is a point of the layout. Boxes and arrowheads scale with the axes;
+text and lines, which matplotlib measures in points of the figure, are kept in proportion
+by an artist that is drawn before them. Needs matplotlib, unlike all other modules here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple
+
+from matplotlib import pyplot
+from matplotlib.artist import Artist
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
+from matplotlib.path import Path
+from matplotlib.text import Text
+
+from skbn._drawing._bezier import cut_at_end, halfway, point_at
+from skbn._drawing._labels import LINE_HEIGHT
+from skbn._drawing._layout import Layout, Point
+from skbn._drawing._looks import Edge, EdgeLook, NodeLook
+from skbn._drawing._styles import Style
+
+__all__ = ["Artists", "draw_picture", "new_axes"]
+
+_MARGIN = 6.0  # points around the layout
+_LARGEST_SCALE = 1.25  # of a picture on axes that are larger than it needs
+_CORNER = 5.0
+_LABEL_SIZE = 0.8  # of an edge's label, in sizes of names
+# Where along an edge its label may stand, the best place first.
+_LABEL_PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)
+
+
+class Artists(NamedTuple):
+    """What a picture consists of.
+
+    Parameters
+    ----------
+    nodes : dict of node to matplotlib.patches.FancyBboxPatch
+    names : dict of node to matplotlib.text.Text
+    edges : dict of edge to matplotlib.patches.PathPatch
+    heads : dict of edge to matplotlib.patches.Polygon
+        Of those that have one.
+    labels : dict of edge to matplotlib.text.Text
+    """
+
+    nodes: dict[Hashable, FancyBboxPatch]
+    names: dict[Hashable, Text]
+    edges: dict[Edge, PathPatch]
+    heads: dict[Edge, Polygon]
+    labels: dict[Edge, Text]
+
+
+def new_axes(layouts: list[Layout], *, top: float = 0.0, bottom: float = 0.0) -> list[Any]:
+    """Return axes side by side, of a new figure in which layouts have their own size.
+
+    Parameters
+    ----------
+    layouts : list of Layout
+    top, bottom : float
+        Room for a title and a legend, in points.
+    """
+    sizes = [_size(layout) for layout in layouts]
+    width, height = sum(w for w, _ in sizes), top + max(h for _, h in sizes) + bottom
+    figure = pyplot.figure(figsize=(width / 72, height / 72))
+    axes, left = [], 0.0
+    for own, _ in sizes:
+        box = (left / width, bottom / height, own / width, (height - top - bottom) / height)
+        axes.append(figure.add_axes(box))
+        left += own
+    return axes
+
+
+def draw_picture(
+    ax: Any,
+    layout: Layout,
+    nodes: Mapping[Hashable, NodeLook],
+    edges: Mapping[Edge, EdgeLook],
+    *,
+    style: Style,
+    font_size: float,
+) -> Artists:
+    """Draw a graph and set the limits of the axes around it.
+
+    Edges that lie the wrong way round in the layout are drawn from its end to its start.
+    """
+    proportions = _Proportions()
+    artists = Artists({}, {}, {}, {}, {})
+    for edge, look in edges.items():
+        _draw_edge(ax, artists, proportions, edge, _route(layout, edge), look)
+    for node, look in nodes.items():
+        _draw_node(ax, artists, proportions, node, layout.positions[node], look, font_size)
+    _draw_labels(ax, artists, proportions, layout, nodes, edges, style, font_size)
+    ax.add_artist(proportions)
+    _set_limits(ax, layout)
+    return artists
+
+
+def _route(layout: Layout, edge: Edge) -> list[Point]:
+    if edge in layout.routes:
+        return layout.routes[edge]
+    return layout.routes[edge[1], edge[0]][::-1]
+
+
+def _draw_edge(
+    ax: Any,
+    artists: Artists,
+    proportions: _Proportions,
+    edge: Edge,
+    route: list[Point],
+    look: EdgeLook,
+) -> None:
+    level = 1 + look.width / 100  # the strong ones on top, where edges cross
+    if look.has_head:
+        line = cut_at_end(route, 6.0 + 1.3 * look.width)
+        tip, base = route[-1], line[-1]
+        across = (base[1] - tip[1], tip[0] - base[0])
+        half = (2.4 + 0.8 * look.width) / (math.hypot(*across) or 1.0)
+        corners = [
+            (base[0] + side * half * across[0], base[1] + side * half * across[1])
+            for side in (1, -1)
+        ]
+        artists.heads[edge] = ax.add_patch(
+            Polygon([tip, *corners], facecolor=look.colour, linewidth=0, zorder=2, clip_on=False)
+        )
+        route = [*line[:-1], halfway(base, tip, 0.3)]  # without a gap between line and head
+    codes = [Path.MOVETO] + [Path.CURVE4] * (len(route) - 1)
+    patch = PathPatch(
+        Path(route, codes),
+        fill=False,
+        edgecolor=look.colour,
+        linestyle=look.line_style,
+        capstyle="butt",
+        zorder=level,
+        clip_on=False,
+    )
+    artists.edges[edge] = ax.add_patch(patch)
+    proportions.keep(patch.set_linewidth, look.width)
+
+
+def _draw_node(
+    ax: Any,
+    artists: Artists,
+    proportions: _Proportions,
+    node: Hashable,
+    position: Point,
+    look: NodeLook,
+    font_size: float,
+) -> None:
+    (x, y), (width, height) = position, look.size
+    artists.nodes[node] = box = FancyBboxPatch(
+        (x - width / 2, y - height / 2),
+        width,
+        height,
+        boxstyle=f"round,pad=0,rounding_size={_CORNER}",
+        facecolor=look.face,
+        edgecolor=look.border,
+        zorder=3,
+        clip_on=False,
+    )
+    ax.add_patch(box)
+    proportions.keep(box.set_linewidth, look.border_width)
+    text = ax.text(
+        x,
+        y,
+        "\n".join(look.lines),
+        parse_math=False,
+        ha="center",
+        va="center_baseline" if len(look.lines) == 1 else "center",
+        linespacing=LINE_HEIGHT,
+        color=look.text,
+        zorder=4,
+    )
+    text.set_in_layout(False)
+    artists.names[node] = text
+    proportions.keep(text.set_fontsize, font_size)
+
+
+def _draw_labels(
+    ax: Any,
+    artists: Artists,
+    proportions: _Proportions,
+    layout: Layout,
+    nodes: Mapping[Hashable, NodeLook],
+    edges: Mapping[Edge, EdgeLook],
+    style: Style,
+    font_size: float,
+) -> None:
+    """Write each edge's label where it hides no node and no other label, if it can."""
+    size = _LABEL_SIZE * font_size
+    taken = [(layout.positions[node], look.size) for node, look in nodes.items()]
+    for edge, look in edges.items():
+        if not look.label:
+            continue
+        box = (0.65 * size * len(look.label), 1.3 * size)
+        points = [point_at(_route(layout, edge), share) for share in _LABEL_PLACES]
+        hidden = [sum(_overlap(point, box, *other) for other in taken) for point in points]
+        point = points[hidden.index(min(hidden))]
+        taken.append((point, box))
+        artists.labels[edge] = text = ax.text(
+            *point,
+            look.label,
+            parse_math=False,
+            ha="center",
+            va="center",
+            color=style.text,
+            bbox={"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85},
+            zorder=5,
+        )
+        text.set_in_layout(False)
+        proportions.keep(text.set_fontsize, size)
+
+
+def _overlap(a: Point, a_size: Point, b: Point, b_size: Point) -> float:
+    """Return the area that two boxes share, by their centres and sizes."""
+    x, y = ((a_size[i] + b_size[i]) / 2 - abs(a[i] - b[i]) for i in (0, 1))
+    return max(x, 0.0) * max(y, 0.0)
+
+
+def _size(layout: Layout) -> tuple[float, float]:
+    left, right, bottom, top = layout.extent
+    return right - left + 2 * _MARGIN, top - bottom + 2 * _MARGIN
+
+
+def _set_limits(ax: Any, layout: Layout) -> None:
+    """Put the layout in the middle of the axes, not much larger than its own size."""
+    left, right, bottom, top = layout.extent
+    own, points = ax.get_window_extent(), 72 / ax.figure.dpi
+    width, height = _size(layout)
+    room = min(own.width * points / width, own.height * points / height) / _LARGEST_SCALE
+    x, y = halfway((left, bottom), (right, top))
+    half = max(room, 1.0) / 2
+    ax.set_xlim(x - half * width, x + half * width)
+    ax.set_ylim(y - half * height, y + half * height)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+class _Proportions(Artist):
+    """Keeps lengths that matplotlib measures in points in proportion to the axes.
+
+    Axes get their size when they are drawn: by then a layout engine or the user has
+    changed it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_in_layout(False)
+        self.set_zorder(0)
+        self._kept: list[tuple[Callable[[float], Any], float]] = []
+
+    def keep(self, set_length: Callable[[float], Any], length: float) -> None:
+        """Set a length, and set it again whenever the picture is drawn."""
+        set_length(length)
+        self._kept.append((set_length, length))
+
+    def draw(self, renderer: Any) -> None:
+        ax: Any = self.axes
+        (x0, _), (x1, _) = ax.transData.transform([(0, 0), (1, 0)])
+        scale = (x1 - x0) * 72 / ax.figure.dpi
+        for set_length, length in self._kept:
+            set_length(scale * length)

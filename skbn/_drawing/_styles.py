@@ -1,0 +1,86 @@
+"""Colours of pictures, on light and on dark ground."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+__all__ = ["DARK", "LIGHT", "Style", "style_for"]
+
+_OPACITY = 0.3  # of what is faint
+
+
+class Style(NamedTuple):
+    """Colours of a picture, as matplotlib takes them.
+
+    Those of edges are from Okabe & Ito (2008): told apart by colour-blind readers.
+    """
+
+    ground: str
+    text: str
+    box: str
+    border: str
+    chosen: str  # the box of a highlighted node
+    blanket: str  # and that of one in its Markov blanket
+    accent: str  # their border
+    positive: str
+    negative: str
+    neutral: str
+    missing: str
+    extra: str
+    reversed: str
+
+    def faint(self, colour: str) -> str:
+        """Return a colour for what is not to catch the eye."""
+        from matplotlib.colors import to_hex, to_rgb
+
+        pairs = zip(to_rgb(colour), to_rgb(self.ground), strict=True)
+        return to_hex([_OPACITY * own + (1 - _OPACITY) * ground for own, ground in pairs])
+
+
+LIGHT = Style(
+    ground="#FFFFFF",
+    text="#1A1A1A",
+    box="#F3F3F0",
+    border="#8A8A8A",
+    chosen="#FFD94D",
+    blanket="#FFF3C4",
+    accent="#B07D00",
+    positive="#0072B2",
+    negative="#D55E00",
+    neutral="#777777",
+    missing="#D55E00",
+    extra="#0072B2",
+    reversed="#B5548A",
+)
+DARK = Style(
+    ground="#000000",
+    text="#F2F2F2",
+    box="#2C2C2E",
+    border="#8E8E93",
+    chosen="#8A6A00",
+    blanket="#4A3F1A",
+    accent="#F0E442",
+    positive="#56B4E9",
+    negative="#E69F00",
+    neutral="#A0A0A0",
+    missing="#E69F00",
+    extra="#56B4E9",
+    reversed="#E08CBB",
+)
+
+
+def style_for(ax: Any) -> Style:
+    """Return the colours for axes, by the ground that their figure gives them."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_rgba
+
+    figure = getattr(ax.figure, "figure", ax.figure)  # of a subfigure the figure
+    *colour, alpha = to_rgba(figure.get_facecolor())
+    if alpha == 0:  # whatever lies below, text was chosen to be read on it
+        return DARK if _luminance(to_rgba(rcParams["text.color"])[:3]) > 0.5 else LIGHT
+    return LIGHT if _luminance(colour) > 0.4 else DARK
+
+
+def _luminance(colour: Any) -> float:
+    red, green, blue = colour
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,65 @@
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import scale
+
+from skbn import EdgeWeightsDisplay, GaussianBayesianNetwork, GaussianBNLearner
+
+
+def test_weights_are_the_standardised_coefficients():
+    wine = load_wine(as_frame=True).data
+    dag = GaussianBNLearner().fit(wine).dag_
+    unscaled = GaussianBayesianNetwork(nx.DiGraph(dag)).fit(wine)
+    scaled = GaussianBayesianNetwork(nx.DiGraph(dag)).fit(scale(wine.to_numpy()))
+    display = EdgeWeightsDisplay.from_estimator(unscaled)
+    number = {node: i for i, node in enumerate(dag)}
+    order = [number[node] for node in display.nodes]
+    coef = scaled.coef_[np.ix_(order, order)]
+    is_edge = nx.to_numpy_array(dag, nodelist=display.nodes, weight=None) > 0
+    assert (np.isnan(display.weights) == ~is_edge).all()
+    # Standardised by the deviations that the network implies, which are near the data's.
+    assert display.weights[is_edge] == pytest.approx(coef[is_edge], abs=0.05)
+
+
+def test_parents_come_before_children():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abcd", intercept=0.0, noise_variance=1.0)
+    dag.add_weighted_edges_from([("d", "a", 1.0), ("c", "b", -1.0)])
+    display = EdgeWeightsDisplay.from_graph(dag)
+    assert display.nodes == ["c", "b", "d", "a"]
+    assert np.isnan(np.tril(display.weights)[np.tril_indices(4)]).all()
+    assert display.weights[0, 1] == pytest.approx(-np.sqrt(0.5))
+    assert display.weights[2, 3] == pytest.approx(np.sqrt(0.5))
+
+
+def test_picture_has_names_and_numbers():
+    dag = nx.DiGraph()
+    dag.add_nodes_from(["$a_b$", "c"], intercept=0.0, noise_variance=1.0)
+    dag.add_edge("$a_b$", "c", weight=2.0)
+    display = EdgeWeightsDisplay(dag).plot()
+    assert [text.get_text() for text in display.ax_.get_xticklabels()] == ["$a_b$", "c"]
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["$a_b$", "c"]
+    assert [text.get_text() for text in display.ax_.texts] == ["0.89"]
+    low, high = display.im_.get_clim()
+    assert -low == high == pytest.approx(2 / np.sqrt(5))
+    display.figure_.draw_without_rendering()
+
+
+def test_network_without_edges_and_given_axes():
+    from matplotlib.figure import Figure
+
+    dag = nx.DiGraph()
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
+    ax = Figure().subplots()
+    display = EdgeWeightsDisplay.from_graph(dag, ax=ax)
+    assert display.ax_ is ax
+    assert np.isnan(display.weights).all()
+    display.figure_.draw_without_rendering()
+
+
+def test_graphs_without_weights_are_refused():
+    with pytest.raises(ValueError, match=r"no parameters.*Fit a GaussianBayesianNetwork"):
+        EdgeWeightsDisplay.from_graph(nx.DiGraph([("a", "b")]))
+    with pytest.raises(TypeError, match=r"must be a networkx\.DiGraph"):
+        EdgeWeightsDisplay.from_graph(np.eye(2))
