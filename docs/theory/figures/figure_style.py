@@ -10,7 +10,7 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 SKY, VERMILION = "#56B4E9", "#D55E00"
 INK, GREY, FAINT = "#1a1a1a", "#8c8c8c", "#e6e6e6"
 OF_COLUMN = {"A": BLUE, "B": ORANGE, "C": GREEN, "D": PURPLE}
-WIDTH = 5.2
+WIDTH = 4.7
 
 
 def card(height, rows=1, columns=1, **options):

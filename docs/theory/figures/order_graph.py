@@ -56,13 +56,13 @@ while remaining:
     text = f"{sink[0]} | {letters(parents)}"
     box = {"boxstyle": "round,pad=0.2", "facecolor": BLUE, "edgecolor": "white"}
     ax.text(
-        (x0 + x1) / 2, (y0 + y1) / 2, text, ha="center", va="center", fontsize=9, color="white",
+        (x0 + x1) / 2, (y0 + y1) / 2, text, ha="center", va="center", fontsize=9.5, color="white",
         weight="bold", zorder=4, bbox=box,
     )  # fmt: skip
     remaining -= {sink}
 for members, (x, y) in place.items():
     text = f"{letters(members)}\n{number(best[members], 1)}"
     box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": GREY}
-    ax.text(x, y, text, ha="center", va="center", fontsize=8.5, color=INK, bbox=box, zorder=3)
+    ax.text(x, y, text, ha="center", va="center", fontsize=9.5, color=INK, bbox=box, zorder=3)
 ax.set(xlim=(-2.9, 2.9), ylim=(-0.25, 4.25))
 ax.axis("off")

@@ -36,7 +36,9 @@ def draw(factor, in_front, log_det, x, level):
     text = "{" + ",".join(map(str, sorted(in_front))) + "}" if in_front else "{ }"
     ax.text(x, top - size * 0.8 - 0.04, text, ha="center", va="top", fontsize=8.5, zorder=3,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # fmt: skip
-    ax.text(x - half - 0.04, top + 0.02, len(factor), ha="right", va="top", fontsize=8, color=GREY)
+    ax.text(
+        x - half - 0.04, top + 0.02, len(factor), ha="right", va="top", fontsize=8.5, color=GREY
+    )
     if is_leaf:
         return
     below = 2.0 / 2**level

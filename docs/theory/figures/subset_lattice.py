@@ -39,10 +39,10 @@ for (_, before), (visit, after) in pairwise(path):
     ax.annotate("", place[after], place[before], arrowprops=arrow, zorder=1)
 for members, (x, y) in place.items():
     visit = first_visit[members]
-    ax.scatter(x, y, s=800, color="white", edgecolor=colour_of(visit), linewidth=2.2, zorder=2)
-    ax.text(x, y + 0.07, name_of(members), ha="center", va="center", fontsize=8.5, zorder=3)
+    ax.scatter(x, y, s=860, color="white", edgecolor=colour_of(visit), linewidth=2.2, zorder=2)
+    ax.text(x, y + 0.07, name_of(members), ha="center", va="center", fontsize=9, zorder=3)
     ax.text(
-        x, y - 0.12, visit, ha="center", va="center", fontsize=8.5,
+        x, y - 0.12, visit, ha="center", va="center", fontsize=9.5,
         color=INK if visit else GREY, weight="bold", zorder=3,
     )  # fmt: skip
 for colour, text, y in [

@@ -36,7 +36,7 @@ for stage, values in enumerate(stages):
         box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": colour}
         box |= {"linewidth": 2.2 if is_raised else 1.0}
         text = number(value, 1)
-        ax.text(stage, i, text, ha="center", va="center", fontsize=8.5, bbox=box, color=INK)
+        ax.text(stage, i, text, ha="center", va="center", fontsize=9.5, bbox=box, color=INK)
 for i in range(8):
     letters = "".join(name[0] for v, name in enumerate(others) if i >> v & 1)
     ax.text(-0.42, i, letters or "∅", ha="right", va="center", weight="bold")
