@@ -17,7 +17,7 @@ from skbn._graphs import check_dag, check_same_nodes
 
 __all__ = ["NetworkComparisonDisplay"]
 
-_TITLE_ROOM, _LEGEND_ROOM = 26.0, 30.0  # points
+_TITLE_ROOM, _LEGEND_ROOM, _LEGEND_WIDTH = 26.0, 30.0, 340.0  # points
 _WIDTH_COMMON, _WIDTH_OTHER = 1.3, 2.4
 _LINE_STYLES: dict[str, Any] = {"missing": (0, (3, 1.5)), "reversed": (0, (5, 1.5, 1.2, 1.5))}
 
@@ -144,7 +144,9 @@ class NetworkComparisonDisplay:
         names = NodeNames.of(self.expected, font_size)
         layout = layered_layout(_union(self.expected, self.found), names.sizes)
         if axes is None:
-            axes = new_axes([layout, layout], top=_TITLE_ROOM, bottom=_LEGEND_ROOM)
+            axes = new_axes(
+                layout, 2, narrowest=_LEGEND_WIDTH, top=_TITLE_ROOM, bottom=_LEGEND_ROOM
+            )
         axes = np.asarray(axes, dtype=object).ravel()
         _check_two("axes", axes)
         for ax, title, graph, other in zip(

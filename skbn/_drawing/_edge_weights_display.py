@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._drawing._graph_of import graph_of
-from skbn._drawing._labels import broken_into_lines
 from skbn._drawing._styles import Style, style_for
 from skbn._drawing._weights import standardised_weights
 from skbn._graphs import check_dag
@@ -154,7 +153,7 @@ class EdgeWeightsDisplay:
         style = style_for(ax)
         largest = np.nanmax(np.abs(self.weights), initial=0.0) or 1.0
         self.im_ = ax.imshow(self.weights, cmap=_colour_map(style), vmin=-largest, vmax=largest)
-        names = ["\n".join(broken_into_lines(str(node))) for node in self.nodes]
+        names = [str(node) for node in self.nodes]
         ax.set_xticks(range(m), names, rotation=90, parse_math=False)
         ax.set_yticks(range(m), names, parse_math=False)
         ax.set(xlabel="child", ylabel="parent")

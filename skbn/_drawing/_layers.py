@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from math import ceil
 
 import networkx as nx
 
-__all__ = ["shortest_layers"]
+__all__ = ["shortest_layers", "split_wide_layers"]
 
 Edge = tuple[int, int]
 
@@ -28,6 +29,27 @@ def shortest_layers(n_nodes: int, edges: Sequence[Edge]) -> list[int]:
         for node in moved:
             layers[node] += 1
     return layers
+
+
+def split_wide_layers(
+    layers: Sequence[int], edges: Sequence[Edge], widths: Sequence[float], widest: float
+) -> list[int]:
+    """Split layers whose nodes are wider than allowed, and move those below down.
+
+    Nodes without children come above the others of their layer, nodes without parents below.
+    """
+    parents, children = {a for a, _ in edges}, {b for _, b in edges}
+    split = [0] * len(layers)
+    first = 0
+    for layer in range(max(layers) + 1):
+        nodes = [node for node, of_node in enumerate(layers) if of_node == layer]
+        nodes.sort(key=lambda node: (node in parents) - (node in children))
+        n_rows = ceil(sum(widths[node] for node in nodes) / widest)
+        n_rows = max(1, min(n_rows, len(nodes)))
+        for i, node in enumerate(nodes):
+            split[node] = first + i * n_rows // len(nodes)
+        first += n_rows
+    return split
 
 
 def _highest_layers(n_nodes: int, edges: Sequence[Edge]) -> list[int]:
@@ -52,10 +74,11 @@ def _best_closure(gains: Sequence[int], implications: Sequence[Edge]) -> set[int
             flow.add_edge(node, "sink", capacity=-gain)
     flow.add_edges_from(implications)  # of infinite capacity
     residual = nx.algorithms.flow.shortest_augmenting_path(flow, "source", "sink")
-    closure, agenda = {"source"}, ["source"]
+    closure: set[Hashable] = {"source"}
+    agenda: list[Hashable] = ["source"]
     while agenda:
         for node, arc in residual[agenda.pop()].items():
             if arc["flow"] < arc["capacity"] and node not in closure:
                 closure.add(node)
                 agenda.append(node)
-    return closure - {"source"}
+    return {node for node in range(len(gains)) if node in closure}

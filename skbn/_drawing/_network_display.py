@@ -222,7 +222,7 @@ def draw_network(
     names = NodeNames.of(dag, font_size)
     layout = layered_layout(dag, names.sizes)
     if ax is None:
-        (ax,) = new_axes([layout])
+        (ax,) = new_axes(layout)
     style = style_for(ax) if style is None else style
     nodes = {node: _node_look(names, node, style, emphasis) for node in dag}
     edges = _edge_looks(dag, style, emphasis, texts)

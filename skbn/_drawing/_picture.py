@@ -53,24 +53,30 @@ class Artists(NamedTuple):
     labels: dict[Edge, Text]
 
 
-def new_axes(layouts: list[Layout], *, top: float = 0.0, bottom: float = 0.0) -> list[Any]:
-    """Return axes side by side, of a new figure in which layouts have their own size.
+def new_axes(
+    layout: Layout,
+    n_axes: int = 1,
+    *,
+    narrowest: float = 0.0,
+    top: float = 0.0,
+    bottom: float = 0.0,
+) -> list[Any]:
+    """Return axes side by side, of a new figure in which a layout has its own size.
 
     Parameters
     ----------
-    layouts : list of Layout
-    top, bottom : float
-        Room for a title and a legend, in points.
+    layout : Layout
+    n_axes : int
+    narrowest, top, bottom : float
+        Room for a legend and for titles, in points.
     """
-    sizes = [_size(layout) for layout in layouts]
-    width, height = sum(w for w, _ in sizes), top + max(h for _, h in sizes) + bottom
-    figure = pyplot.figure(figsize=(width / 72, height / 72))
-    axes, left = [], 0.0
-    for own, _ in sizes:
-        box = (left / width, bottom / height, own / width, (height - top - bottom) / height)
-        axes.append(figure.add_axes(box))
-        left += own
-    return axes
+    width, height = _size(layout)
+    width, whole = max(width, narrowest), top + height + bottom
+    figure = pyplot.figure(figsize=(n_axes * width / 72, whole / 72))
+    return [
+        figure.add_axes((i / n_axes, bottom / whole, 1 / n_axes, height / whole))
+        for i in range(n_axes)
+    ]
 
 
 def draw_picture(

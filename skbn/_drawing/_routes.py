@@ -39,31 +39,32 @@ def curve_through(knots: np.ndarray) -> np.ndarray:
 
 def leave_box(curve: np.ndarray, centre: Point, size: tuple[float, float]) -> np.ndarray:
     """Cut off what of a curve's beginning is in a box with rounded corners."""
-    while _inside(curve[3], centre, size) and len(curve) > 4:
+    while len(curve) > 4 and _inside(curve[3:4], centre, size)[0]:
         curve = curve[3:]
     low, high = 0.0, 1.0
-    piece = curve[:4]
-    for _ in range(40):
-        middle = (low + high) / 2
-        if _inside(_split(piece, middle)[0], centre, size):
-            low = middle
-        else:
-            high = middle
-    return np.concatenate([_split(piece, high), curve[4:]])
+    for _ in range(4):  # the border lies between these parameters, in the end 1e-6 apart
+        t = np.linspace(low, high, 33)
+        step = int(np.argmin(_inside(_points(curve[:4], t), centre, size)))
+        low, high = float(t[max(step - 1, 0)]), float(t[step])
+    return np.concatenate([_rest(curve[:4], high), curve[4:]])
 
 
-def _split(piece: np.ndarray, t: float) -> np.ndarray:
-    """The part of a Bézier piece after the parameter t."""
+def _points(piece: np.ndarray, t: np.ndarray) -> np.ndarray:
+    t = t[:, None]
+    a, b, c, d = piece
+    return (1 - t) ** 3 * a + 3 * t * (1 - t) ** 2 * b + 3 * t**2 * (1 - t) * c + t**3 * d
+
+
+def _rest(piece: np.ndarray, t: float) -> np.ndarray:
+    """Give the part of a Bézier piece after the parameter t (de Casteljau)."""
     a = (1 - t) * piece[:-1] + t * piece[1:]
     b = (1 - t) * a[:-1] + t * a[1:]
     c = (1 - t) * b[:-1] + t * b[1:]
     return np.array([c[0], b[1], a[2], piece[3]])
 
 
-def _inside(point: np.ndarray, centre: Point, size: tuple[float, float]) -> bool:
-    radius = min(CORNER, *(length / 2 for length in size))
-    dx = abs(float(point[0]) - centre[0]) - (size[0] / 2 - radius)
-    dy = abs(float(point[1]) - centre[1]) - (size[1] / 2 - radius)
-    if dx <= 0 or dy <= 0:
-        return max(dx, dy) < radius
-    return bool(np.hypot(dx, dy) < radius)
+def _inside(points: np.ndarray, centre: Point, size: tuple[float, float]) -> np.ndarray:
+    half = np.array(size) / 2
+    radius = min(CORNER, *half)
+    beyond = np.maximum(np.abs(points - np.array(centre)) - (half - radius), 0)
+    return np.asarray((beyond**2).sum(1) < radius**2)

@@ -1,0 +1,133 @@
+"""The pages of theory: their Python blocks, their tables, and what they say holds for all m."""
+
+import re
+from collections import defaultdict
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+import reference
+from test_documents import run_blocks
+from test_swaps import follow
+
+from skbn import greedy_swaps
+from skbn._search._plan import SearchPlan, plan_search
+
+THEORY = Path(__file__).parents[1] / "docs" / "theory"
+
+
+def table_rows(page, heading):
+    """The cells of the first table that has this heading, row by row."""
+    text = (THEORY / f"{page}.md").read_text()
+    rows = text[text.index(f"| {heading} |") :].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip().strip("*") for cell in row.strip("|").split("|")] for row in rows]
+
+
+@pytest.mark.parametrize("page", ["index", "regressions", "families", "search", "accuracy"])
+def test_pages(page):
+    names = run_blocks(THEORY / f"{page}.md")
+    if page == "index":
+        graphs = [len(reference.all_dags(m)) for m in range(1, 5)]
+        assert names["acyclic_graphs"][:6] == [1, *graphs, 29281]
+        assert 2.335e72 < names["acyclic_graphs"][20] < 2.345e72
+        assert names["n_families"][30] == 30 * 2**29
+    if page == "regressions":
+        assert table_rows(page, "swap") == [list(map(str, row)) for row in names["rows"]]
+    if page == "accuracy":
+        assert names["refusal"].startswith(
+            "Column 2 is collinear with others: column 2 = 1 * column 0"
+        )
+    if page == "search":
+        printed = [row[-1].replace("\N{MINUS SIGN}", "-") for row in table_rows(page, "$W$")]
+        best = [f"{names['best'][W]:.2f}" for W in names["best"] if W]
+        assert printed == [", ".join(best[:3]), *best[3:]]
+        assert sorted(names["learner"].dag_.edges) == [
+            ("alcohol", "color_intensity"),
+            ("alcohol", "proline"),
+        ]
+
+
+def test_local_scores_of_the_three_columns():
+    scores = run_blocks(THEORY / "search.md")["scores"]
+    letters = {"a": "alcohol", "c": "color_intensity", "p": "proline"}
+    n_checked = 0
+    for row in table_rows("search", "child"):
+        child = re.search(r"\((.)\)", row[0])[1]
+        others = [letter for letter in letters if letter != child]
+        one = dict(pair.split(": ") for pair in row[2].split(", "))
+        printed = {(): row[1], **{(p,): one[p] for p in others}, tuple(others): row[3]}
+        for parents, value in printed.items():
+            score = scores.local_score(letters[child], [letters[p] for p in parents])
+            assert f"{score:.2f}" == value.replace("\N{MINUS SIGN}", "-")
+            n_checked += 1
+    assert n_checked == 12
+
+
+def test_planned_memory():
+    for cells in table_rows("search", "columns"):
+        m, n_outer, gigabytes = int(cells[0]), int(cells[1]), cells[2]
+        plan = plan_search(m, int(0.95 * 24e9))
+        assert plan.n_outer == n_outer
+        digits = len(gigabytes.partition(".")[2])
+        assert f"{plan.n_bytes / 1e9:.{digits}f}" == gigabytes
+
+
+@pytest.mark.parametrize("n_outer", range(9))
+@pytest.mark.parametrize("m", [16, 23, 30])
+def test_memory_and_work_of_slabs(m, n_outer):
+    plan = SearchPlan(m, n_outer)
+    assert plan.n_bytes == 16 * 2**m + (m + n_outer) * 2 ** (m - 1 - n_outer) * 8
+    maxima = sum(2 ** fixed.bit_count() * plan.slab_size for fixed in range(2**n_outer))
+    assert maxima == pytest.approx(1.5**n_outer * (m + n_outer) * 2 ** (m - 1), rel=1e-12)
+
+
+def most_passed(order, passed, n_swaps):
+    """Return how many sets any sequence of so many swaps makes prefixes, at the most."""
+    if n_swaps == 0:
+        return len(passed)
+    after = [follow(order, [i])[1] for i in range(len(order) - 1)]
+    return max(
+        most_passed(swapped, passed | {frozenset(swapped[: i + 1])}, n_swaps - 1)
+        for i, swapped in enumerate(after)
+    )
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_no_shorter_sequence_passes_all_sets(m):
+    prefixes = {frozenset(range(p)) for p in range(m + 1)}
+    assert most_passed(range(m), prefixes, 2**m - m - 2) == 2**m - 1
+
+
+@pytest.mark.parametrize("is_equivalent", [True, False])
+def test_condition_for_score_equivalence(is_equivalent):
+    """Any log-determinants, and any c: the condition alone decides."""
+    m, rng = 4, np.random.default_rng(0)
+    c, a0, a1 = rng.normal(size=(3, m))
+    if is_equivalent:
+        a0[1:] = -a1[:-1]
+    log_det = {frozenset(subset): rng.normal() for subset in reference.subsets(range(m))}
+    scores_of_class = defaultdict(list)
+    for graph in reference.all_dags(m):
+        score = sum(
+            c[len(ps)]
+            + a0[len(ps)] * log_det[frozenset(ps)]
+            + a1[len(ps)] * log_det[frozenset({*ps, x})]
+            for x, ps in enumerate(graph)
+        )
+        scores_of_class[reference.equivalence_class(graph)].append(score)
+    assert len(scores_of_class) == 185
+    for scores in scores_of_class.values():
+        assert (np.ptp(scores) < 1e-12) == (is_equivalent or len(scores) == 1)
+
+
+@pytest.mark.parametrize("m", range(2, 9))
+def test_what_the_paper_counts(m):
+    """Regressions after all sets without the last column, and flops of Cholesky factors."""
+    reached = set()
+    for order in follow(range(m), greedy_swaps(m - 1)):
+        reached |= reference.families_of_order(order)
+    without_last = {(x, parents) for x, parents in reached if m - 1 not in parents}
+    assert len(without_last) == len(reached) == (m + 1) * 2 ** (m - 2) - m
+    flops_times_3 = m * sum(k**3 * comb(m, k) for k in range(1, m + 1))
+    assert 8 * flops_times_3 == m**3 * (m + 3) * 2**m
