@@ -1,7 +1,8 @@
 """The order of nodes and passing edges within the layers, with few crossings.
 
 From nothing, all nodes are put in one by one, each where it costs least. Then some are taken out
-and put in again, time after time; what does not cost more is kept.
+and put in again, time after time; what costs more is kept at first if it is not much more, and
+the best of all is returned.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ __all__ = ["order_layers"]
 _STARTS = 3
 _INSERTIONS = 20  # of each node
 _MOST_INSERTIONS = 600
+_TOLERANCE = 4000  # by how much worse a ranking may become in the beginning
 _MANY_EDGES = 80  # more of them take longer, and get fewer insertions
 
 
@@ -78,7 +80,8 @@ def _shuffle(nodes: Sequence[int], random: Random) -> list[int]:
 
 def _improve(ranking: Ranking, cost: int, random: Random, insertions: int) -> int:
     """Take nodes out and put them in again, as often as told."""
-    state = ranking.save()
+    state = best_state = ranking.save()
+    best, total = cost, insertions
     for batch in _batches(ranking, random):
         if insertions <= 0:
             break
@@ -88,12 +91,14 @@ def _improve(ranking: Ranking, cost: int, random: Random, insertions: int) -> in
         for node in batch:
             ranking.insert(node)
         changed = ranking.cost()
-        if changed <= cost:
+        if changed <= cost + _TOLERANCE * insertions // total:
             cost, state = changed, ranking.save()
+            if cost < best:
+                best, best_state = cost, state
         else:
             ranking.load(state)
-    ranking.load(state)
-    return cost
+    ranking.load(best_state)
+    return best
 
 
 def _batches(ranking: Ranking, random: Random) -> Iterator[list[int]]:
