@@ -57,7 +57,14 @@ def order_layers(
         candidates.append((cost, start, ranking))
     cost, _, ranking = min(candidates)
     _improve(ranking, cost, random, insertions // 2)
-    return ranking.layers, ranking.orders
+    return _without_empty_layers(ranking)
+
+
+def _without_empty_layers(ranking: Ranking) -> tuple[list[int], list[list[int]]]:
+    """Drop layers that all nodes have left."""
+    used = sorted(set(ranking.layers))
+    number = {layer: i for i, layer in enumerate(used)}
+    return [number[layer] for layer in ranking.layers], [ranking.orders[layer] for layer in used]
 
 
 def _breadth_first(ranking: Ranking, random: Random, *, shuffled: bool) -> list[int]:
