@@ -74,9 +74,10 @@ def other_sites(pages: dict[Path, Page]) -> dict[str, bool]:
 
 def broken_in_readme() -> list[str]:
     """Return the README's links to files that do not exist."""
-    links = re.findall(r"\]\(([^)\s]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    paths = [link.partition("#")[0] for link in links if not urlsplit(link).scheme]
-    return [f"README.md: {path}" for path in paths if path and not (ROOT / path).is_file()]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", text)
+    paths = [(a or b).partition("#")[0] for a, b in links if not urlsplit(a or b).scheme]
+    return [f"README.md: {path}" for path in paths if path and not (ROOT / path).exists()]
 
 
 def missing_in_reference(folder: Path, pages: dict[Path, Page]) -> list[str]:
