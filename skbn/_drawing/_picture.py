@@ -21,13 +21,13 @@ from skbn._drawing._bezier import cut_at_end, halfway, point_at
 from skbn._drawing._labels import LINE_HEIGHT
 from skbn._drawing._layout import Layout, Point
 from skbn._drawing._looks import Edge, EdgeLook, NodeLook
+from skbn._drawing._routes import CORNER
 from skbn._drawing._styles import Style
 
 __all__ = ["Artists", "draw_picture", "new_axes"]
 
 _MARGIN = 6.0  # points around the layout
 _LARGEST_SCALE = 1.25  # of a picture on axes that are larger than it needs
-_CORNER = 5.0
 _LABEL_SIZE = 0.8  # of an edge's label, in sizes of names
 # Where along an edge its label may stand, the best place first.
 _LABEL_PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)
@@ -160,7 +160,7 @@ def _draw_node(
         (x - width / 2, y - height / 2),
         width,
         height,
-        boxstyle=f"round,pad=0,rounding_size={_CORNER}",
+        boxstyle=f"round,pad=0,rounding_size={CORNER}",
         facecolor=look.face,
         edgecolor=look.border,
         zorder=3,
