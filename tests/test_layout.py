@@ -171,6 +171,17 @@ def test_parent_is_above_the_middle_of_its_children():
     assert xs[2] - xs[1] == pytest.approx(xs[1] - xs[0], abs=0.1)
 
 
+def test_nodes_alike_are_in_the_order_of_the_columns():
+    dag = nx.DiGraph([(a, b) for a in "abc" for b in "defg"] + [("a", "h"), ("h", "z"), ("c", "z")])
+    positions = laid_out(dag, dict.fromkeys(dag, (30.0, 22.0))).positions
+    for nodes in ("defg", "abc"):
+        assert sorted(nodes, key=lambda node: positions[node][0]) == list(nodes)
+    dag = nx.DiGraph([(f"x{i}", "y") for i in range(7)])
+    positions = laid_out(dag, dict.fromkeys(dag, (30.0, 22.0))).positions
+    xs = [positions[f"x{i}"][0] for i in range(7)]
+    assert xs == sorted(xs)
+
+
 def test_grids_and_trees_are_uncrossed():
     rng = np.random.RandomState(0)
     for graph in (

@@ -309,8 +309,8 @@ def test_bad_graphs_are_named(dag, error, message):
         NetworkDisplay(dag)
 
 
-def test_networks_at_the_end_of_pipelines_and_searches(learner):
-    rows = load_wine(as_frame=True).data
+def test_networks_at_the_end_of_pipelines_and_searches():
+    rows = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
     penalty = {"penalty": [1.0]}
     for estimator in (
         GaussianBNLearnerCV([1.0], cv=2),
@@ -322,7 +322,7 @@ def test_networks_at_the_end_of_pipelines_and_searches(learner):
         with pytest.raises(NotFittedError):
             NetworkDisplay.from_estimator(estimator)
         display = NetworkDisplay.from_estimator(estimator.fit(rows))
-        assert display.dag.number_of_edges() == learner.dag_.number_of_edges()
+        assert display.dag.number_of_edges() == 3
 
 
 def test_other_estimators_are_named():

@@ -35,7 +35,7 @@ def place_items(
     An edge has a knot in the middle of its parent, where it leaves the parent's layer, where it
     enters and leaves each layer that it passes, where it enters its child's layer, and in the
     middle of its child. First all layers are equally far apart, then as far as the edges between
-    them need, so that they do not become too flat.
+    them need, so that they do not become too flat; a tall picture is spread sideways.
     """
     heights = [max([sizes[v][1] for v in order if v < len(sizes)], default=0) for order in orders]
     bands = [height + 2 * CLEARANCE for height in heights]
@@ -44,9 +44,8 @@ def place_items(
     x = program.solve(bands, gaps)
     spread = ((sum(bands) + sum(gaps)) / (_TALL * float(np.ptp(x)) + 1)) ** 0.5
     program.spread = min(max(spread, 1.0), _MOST_SPREAD)
-    for _ in range(1):
-        gaps = [_gap(width, program.spread) for width in program.widths_between(x)]
-        x = program.solve(bands, gaps)
+    gaps = [_gap(width, program.spread) for width in program.widths_between(x)]
+    x = program.solve(bands, gaps)
     tops, middles, bottoms = _levels(bands, gaps)
     x = np.round(x, 2)
     knots = []

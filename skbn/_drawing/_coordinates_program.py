@@ -23,7 +23,7 @@ Term = tuple[list[int], list[float], float]
 CLEARANCE = 5.0  # of an edge from a box
 _BOX_GAP = 16.0
 _EDGE_GAP = 8.0  # between edges in a layer
-_CROSSING_GAP = 2.0  # between those that cross next to the layer
+_CROSSING_GAP = 3.0  # between those that cross above where they enter, or below where they leave
 _PORT_GAP = 8.0  # between edges of one node, where there is room
 _STIFF = 140.0  # the length over which bends count as much as slopes
 _CENTRED = 0.03  # weight of an edge aiming at the middle of a box
@@ -187,7 +187,7 @@ class Program:
                     apart[box, knot] = self.sizes[box][0] / 2 + CLEARANCE
                 if last is not None:
                     before = self._knot(last, layer, entering)
-                    apart[before, knot] = self._edge_gap(last, e, layer)
+                    apart[before, knot] = self._edge_gap(last, e, layer, entering)
                 last = e
             if item < self.n:
                 self._keep_from_next(apart, layer, item, knots)
@@ -205,17 +205,22 @@ class Program:
             for knot in knots:
                 apart[knot, after[0]] = self.sizes[after[0]][0] / 2 + CLEARANCE
 
-    def _edge_gap(self, left: int, right: int, layer: int) -> float:
-        """Return how far apart two edges are in a layer."""
-        common = [v for v in self.edges[left] if v in self.edges[right]]
-        if common and self.layers[common[0]] == layer:
-            parents = common[0] == self.edges[left][0]
-            ends = (self._outgoing if parents else self._incoming)[common[0]]
-            return self._port_gap(common[0], len(ends))
-        for other in (layer - 1, layer + 1):
-            if all(
-                self.layers[self.edges[e][0]] <= other <= self.layers[self.edges[e][1]]
-                for e in (left, right)
-            ) and self._place(left, other) > self._place(right, other):
-                return _CROSSING_GAP
+    def _edge_gap(self, left: int, right: int, layer: int, entering: bool) -> float:
+        """Return how far apart two edges are where they enter or leave a layer."""
+        ends = self._incoming if entering else self._outgoing
+        common = self.edges[left][entering]
+        if common == self.edges[right][entering] and self.layers[common] == layer:
+            return self._port_gap(common, len(ends[common]))
+        if self._swapped(left, right, layer - 1 if entering else layer + 1):
+            return _CROSSING_GAP
+        if self._swapped(left, right, layer + 1 if entering else layer - 1):
+            return _EDGE_GAP / 2
         return _EDGE_GAP * self.spread
+
+    def _swapped(self, left: int, right: int, layer: int) -> bool:
+        """Tell whether two edges are in the other order in a layer."""
+        reach = all(
+            self.layers[self.edges[e][0]] <= layer <= self.layers[self.edges[e][1]]
+            for e in (left, right)
+        )
+        return reach and self._place(left, layer) > self._place(right, layer)

@@ -1,12 +1,14 @@
 """The order of nodes and passing edges within the layers, with few crossings.
 
 From nothing, all nodes are put in one by one, each where it costs least. Then some are taken out
-and put in again, time after time; what does not cost more is kept.
+and put in again, time after time; what costs more is kept at first if it is not much more, and
+the best of all is returned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import combinations
 from random import Random
 
 from skbn._drawing._order_ranking import Edge, Ranking
@@ -16,6 +18,7 @@ __all__ = ["order_layers"]
 _STARTS = 3
 _INSERTIONS = 20  # of each node
 _MOST_INSERTIONS = 600
+_TOLERANCE = 4000  # by how much worse a ranking may become in the beginning
 _MANY_EDGES = 80  # more of them take longer, and get fewer insertions
 
 
@@ -55,7 +58,34 @@ def order_layers(
         candidates.append((cost, start, ranking))
     cost, _, ranking = min(candidates)
     _improve(ranking, cost, random, insertions // 2)
-    return ranking.layers, ranking.orders
+    used = sorted(set(ranking.layers))  # the nodes may have left some
+    number = {layer: i for i, layer in enumerate(used)}
+    orders = _in_natural_order(ranking, [ranking.orders[layer] for layer in used])
+    return [number[layer] for layer in ranking.layers], orders
+
+
+def _in_natural_order(ranking: Ranking, orders: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Put first nodes left where this makes no difference to the crossings.
+
+    Left and right change places, and so do nodes of a layer with the same parents and children.
+    """
+    n, edges = ranking.n, ranking.edges
+    pairs = [p for order in orders for p in combinations([v for v in order if v < n], 2)]
+    if 2 * sum(a > b for a, b in pairs) > len(pairs):
+        orders = [order[::-1] for order in orders]
+    alike: dict[Hashable, list[int]] = {}
+    for v in range(n):
+        around = frozenset(ranking.parents[v]), frozenset(ranking.children[v])
+        alike.setdefault((ranking.layers[v], around), []).append(v)
+    places = {item: i for order in orders for i, item in enumerate(order) if item < n}
+    renamed = list(range(n + len(edges)))
+    for nodes in alike.values():
+        for old, new in zip(sorted(nodes, key=places.__getitem__), nodes, strict=True):
+            renamed[old] = new
+    number = {edge: n + e for e, edge in enumerate(edges)}
+    for e, (a, b) in enumerate(edges):
+        renamed[n + e] = number[renamed[a], renamed[b]]
+    return [[renamed[item] for item in order] for order in orders]
 
 
 def _breadth_first(ranking: Ranking, random: Random, *, shuffled: bool) -> list[int]:
@@ -78,7 +108,8 @@ def _shuffle(nodes: Sequence[int], random: Random) -> list[int]:
 
 def _improve(ranking: Ranking, cost: int, random: Random, insertions: int) -> int:
     """Take nodes out and put them in again, as often as told."""
-    state = ranking.save()
+    state = best_state = ranking.save()
+    best, total = cost, insertions
     for batch in _batches(ranking, random):
         if insertions <= 0:
             break
@@ -88,12 +119,14 @@ def _improve(ranking: Ranking, cost: int, random: Random, insertions: int) -> in
         for node in batch:
             ranking.insert(node)
         changed = ranking.cost()
-        if changed <= cost:
+        if changed <= cost + _TOLERANCE * insertions // total:
             cost, state = changed, ranking.save()
+            if cost < best:
+                best, best_state = cost, state
         else:
             ranking.load(state)
-    ranking.load(state)
-    return cost
+    ranking.load(best_state)
+    return best
 
 
 def _batches(ranking: Ranking, random: Random) -> Iterator[list[int]]:

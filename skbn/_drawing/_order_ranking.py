@@ -61,10 +61,10 @@ class Ranking:
         # the pieces of edges between each layer and the next, as pairs of items
         self.links: list[list[Edge]] = [[] for _ in self.orders[1:]]
         self.placed = [False] * self.n
+        self._cells: list[list[int]] = [[] for _ in self.links]  # of the links, in the tables
         # what is known of each pair of neighbouring layers, until one of them changes
         self._prices: list[int | None] = [None] * len(self.links)
         self._tables: list[np.ndarray | None] = [None] * len(self.links)
-        self._cells: list[list[int]] = [[] for _ in self.links]
         self._hops: list[np.ndarray | None] = [None] * len(self.links)
 
     def save(self) -> State:
@@ -138,15 +138,19 @@ class Ranking:
             for layer in range(highest, lowest + 1)
         }
         for e in edges:
-            way_to = self._ways_up if self.edges[e][0] == node else self._ways_down
-            for layer, way in way_to(e, highest, lowest):
+            ways = (
+                self._ways_up(e, highest)
+                if self.edges[e][0] == node
+                else self._ways_down(e, lowest)
+            )
+            for layer, way in ways:
                 if layer in costs:
                     costs[layer] += way
         best = min(costs, key=lambda layer: (int(costs[layer].min()), layer))
         slots = np.flatnonzero(costs[best] == costs[best].min())
         return best, int(slots[len(slots) // 2])
 
-    def _ways_down(self, e: int, highest: int, lowest: int) -> list[tuple[int, np.ndarray]]:
+    def _ways_down(self, e: int, lowest: int) -> list[tuple[int, np.ndarray]]:
         """Give what an edge costs from its parent to each gap of each layer, down to the lowest."""
         layer = self.layers[self.edges[e][0]]
         way = self._from_item(layer, self.edges[e][0])
@@ -156,7 +160,7 @@ class Ranking:
             ways.append((between + 1, way))
         return ways
 
-    def _ways_up(self, e: int, highest: int, lowest: int) -> list[tuple[int, np.ndarray]]:
+    def _ways_up(self, e: int, highest: int) -> list[tuple[int, np.ndarray]]:
         """Give what an edge costs to its child from each gap of each layer, up to the highest."""
         layer = self.layers[self.edges[e][1]] - 1
         way = self._to_item(layer, self.edges[e][1])
@@ -248,8 +252,8 @@ class Ranking:
         price = self._prices[layer]
         if price is None:
             table, sideways = self._table(layer), self._sideways(layer)
-            i, j = np.divmod(np.array(self._cells[layer], dtype=np.intp), table.shape[1])
-            i, j = i - 1, j - 1
+            cells = np.array(self._cells[layer], dtype=np.intp)
+            i, j = cells // table.shape[1] - 1, cells % table.shape[1] - 1
             price = _CROSSING * int((table[i, -1] - table[i, j + 1]).sum())
             price += int(sideways[2 * i + 1, 2 * j + 1].sum())
             self._prices[layer] = price
