@@ -10,7 +10,7 @@ from scipy.sparse.linalg import splu
 
 __all__ = ["minimise_quadratic"]
 
-_TOLERANCE = 1e-7
+_TOLERANCE = 1e-9
 _MAX_ITERATIONS = 60
 _SHY = 0.99  # of the way to the border
 
@@ -48,7 +48,10 @@ def minimise_quadratic(
         if max(np.abs(dual).max(), np.abs(primal).max(), gap) < _TOLERANCE:
             break
         system = hessian + columns @ sparse.diags(price / slack) @ rows
-        solve = splu(system.tocsc(), permc_spec="MMD_AT_PLUS_A").solve
+        try:
+            solve = splu(system.tocsc(), permc_spec="MMD_AT_PLUS_A").solve
+        except RuntimeError:  # singular up to rounding, as it gets near the minimum only
+            break
         state = slack, price, primal, dual
         _, ds, dp = _newton_step(solve, rows, columns, state, np.zeros_like(slack))
         length = min(_longest(slack, ds), _longest(price, dp))

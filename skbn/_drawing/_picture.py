@@ -94,10 +94,10 @@ def draw_picture(
     """
     proportions = _Proportions()
     artists = Artists({}, {}, {}, {}, {})
-    for edge, look in edges.items():
-        _draw_edge(ax, artists, proportions, edge, _route(layout, edge), look)
-    for node, look in nodes.items():
-        _draw_node(ax, artists, proportions, node, layout.positions[node], look, font_size)
+    for edge, edge_look in edges.items():
+        _draw_edge(ax, artists, proportions, edge, _route(layout, edge), edge_look)
+    for node, node_look in nodes.items():
+        _draw_node(ax, artists, proportions, node, layout.positions[node], node_look, font_size)
     _draw_labels(ax, artists, proportions, layout, nodes, edges, style, font_size)
     ax.add_artist(proportions)
     _set_limits(ax, layout)
