@@ -8,6 +8,7 @@ ORDER = (
     "expert_knowledge",
     "penalty",
     "scores",
+    "how_sure",
     "intervention",
     "greedy",
     "all_regressions",
