@@ -2,6 +2,8 @@
 
 import doctest
 import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from textwrap import dedent
 
@@ -13,25 +15,32 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
 
-# A Python block, or one that also draws its picture, after its options.
+# A Python block and what it prints, if a block of text follows; or one that also draws its
+# picture, after its options.
 BLOCK = re.compile(
-    r"^```python\n(.*?)^```$|^```\{eval-rst\}\n\.\. plot::\n(?:   :[^\n]*\n)+\n(.*?)^```$",
+    r"^```python\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?"
+    r"|^```\{eval-rst\}\n\.\. plot::\n(?:   :[^\n]*\n)+\n(.*?)^```$",
     re.DOTALL | re.MULTILINE,
 )
 
 
 def blocks_of(path):
-    return [plain or dedent(drawn) for plain, drawn in BLOCK.findall(path.read_text())]
+    """Return the pairs of a block and what it prints, or "" where the page does not say."""
+    found = BLOCK.findall(path.read_text())
+    return [(plain or dedent(drawn), printed) for plain, printed, drawn in found]
 
 
 def run_blocks(path):
     """Run all blocks of a page in one namespace, and return it."""
     names = {}
-    for block in blocks_of(path):
+    for block, printed in blocks_of(path):
         if block.startswith(">>>"):
             run_doctest(block, names, path)
-        else:
+            continue
+        with redirect_stdout(StringIO()) as output:
             exec(block, names)
+        if printed:
+            assert output.getvalue() == printed
     return names
 
 
@@ -97,8 +106,9 @@ def check_networks(names):
 
 
 def check_quick_start(names):
-    weight = names["learner"].dag_.edges["alcohol", "proline"]["weight"]
-    assert round(weight) == 250
+    assert names["learner"].network_score_ == pytest.approx(-3490.95528398)
+    assert names["ordered"].network_score_ < names["learner"].network_score_
+    assert names["chosen"].penalty_ == 2.0
     assert Path("network.png").exists()
 
 
@@ -139,6 +149,13 @@ def test_a_failing_doctest_fails(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("```python\n>>> 1 + 1\n3\n```\n")
     with pytest.raises(AssertionError, match="Expected"):
+        run_blocks(page)
+
+
+def test_a_wrong_output_fails(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n")
+    with pytest.raises(AssertionError, match="2"):
         run_blocks(page)
 
 
