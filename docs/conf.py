@@ -104,6 +104,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(examples),
     "gallery_dirs": "auto_examples",
     "filename_pattern": "plot_",
+    "copyfile_regex": r".*\.json",  # what an example reads, for download
     "capture_repr": ("_repr_html_",),
     "ignore_repr_types": r"skbn\..*Display|matplotlib\.",
     "abort_on_example_error": False,

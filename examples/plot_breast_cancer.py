@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import networkx as nx
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_breast_cancer
@@ -20,6 +21,7 @@ from skbn import (
     GaussianBayesianNetwork,
     GaussianBNLearner,
     LocalScoreTransformer,
+    NetworkDisplay,
 )
 
 table = load_breast_cancer(as_frame=True).data
@@ -33,10 +35,13 @@ of_means = GaussianBNLearner().fit(table.iloc[:, :10])
 print(f"10 columns: BIC {of_means.network_score_:.4f}, {of_means.dag_.number_of_edges()} edges")
 
 # %%
-# ``to_json`` wrote the network of all 30 to a file beside this script, and ``from_json``
-# reads it.
+# ``to_json`` wrote the network of all 30 to a file, and ``from_json`` reads it. To run this
+# page's script or notebook by itself, put the file where you run it:
+# :download:`breast_cancer.json <breast_cancer.json>`.
 
-file = Path(sys.argv[0]).with_name("breast_cancer.json")
+file = Path("breast_cancer.json")
+if not file.exists():  # in the repository it is beside the script
+    file = Path(sys.argv[0]).with_name(file.name)
 network = GaussianBayesianNetwork.from_json(file.read_text())
 dag = network.dag_
 print(f"30 columns: {dag.number_of_edges()} edges")
@@ -53,11 +58,12 @@ assert np.isclose(sum(local_scores), scores.network_score(dag))
 assert np.allclose(network.coef_, GaussianBayesianNetwork(dag).fit(table).coef_, rtol=1e-6)
 
 # %%
-# Of the 435 pairs of columns 184 are joined. A heat map shows all weights, standardised:
-# by how many of its standard deviations a child changes with one of the parent's. A row is
-# a parent, a column a child.
+# Of the 435 pairs of columns 184 are joined, too many for a drawing that can be read. A heat
+# map shows all weights, standardised: those of columns that are scaled to a standard
+# deviation of 1. A row is a parent, a column a child.
 
-display = EdgeWeightsDisplay.from_estimator(network)
+figure, ax = plt.subplots(figsize=(10, 9.3), layout="constrained")
+display = EdgeWeightsDisplay.from_estimator(network, ax=ax)
 matrix = pd.DataFrame(display.weights, index=display.nodes, columns=display.nodes)
 weights = pd.Series({edge: matrix.loc[edge] for edge in dag.edges})
 print(weights.sort_values(key=abs, ascending=False).head(6).round(2).to_string())
@@ -85,9 +91,13 @@ sizes = pd.Series({column: len(network.markov_blanket(column)) for column in dag
 print(sizes.sort_values().iloc[[0, 1, 2, -3, -2, -1]].to_string())
 
 # %%
-# The whole network, and in it the smallest blanket.
+# The smallest blanket by itself, with all edges among its columns and their standardised
+# weights. What else these columns depend on is left out.
 
-network.plot(markov_blanket=sizes.idxmin())
+column = sizes.idxmin()
+part = nx.DiGraph(dag.subgraph([column, *network.markov_blanket(column)]).edges)
+labels = {edge: f"{weights[edge]:.2f}" for edge in part.edges}
+NetworkDisplay.from_graph(part, highlight=column, edge_labels=labels)
 plt.show()
 
 # %%

@@ -19,7 +19,8 @@ for child in ["age", "sex", "bmi"]:
 
 # %%
 # Nor is it an arbitrary choice among equivalent networks: the CPDAG has no undirected
-# edge, so that no network of its class has any of them the other way round.
+# edge, so that no network of its class has any of them the other way round. The class as
+# a whole may be wrong: another sample might well have had another one.
 
 edges = free.network_.cpdag().edges(data="undirected")
 print(f"{sum(undirected for _, _, undirected in edges)} of {len(edges)} edges are undirected")
@@ -61,7 +62,9 @@ for knowledge, learner in learners.items():
     print(f"{knowledge:30} BIC {learner.network_score_:.2f}, {price:5.2f} lost, {n_edges} edges")
 
 # %%
-# The networks before and after, and what the progression depends on in each.
+# The networks before and after, and what the progression depends on in each. Nodes stand
+# at the same places in both, by the order of the first network, so that edges of the second
+# may point upwards.
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 8), layout="constrained")
 titles = ["data alone", "with knowledge"]

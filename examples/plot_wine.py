@@ -40,7 +40,8 @@ for parent, _, weight in network.dag_.in_edges("color_intensity", data="weight")
 # %%
 # An edge has a direction because a network has an order, which need not be one of
 # causes. Other networks imply the same independences and have the same score. The
-# CPDAG stands for all of them: undirected is what they do not agree on.
+# CPDAG stands for all of them: undirected is what they do not agree on. That they agree
+# on a direction does not make it right; :doc:`plot_how_sure` shows how often it is not.
 
 edges = network.cpdag().edges(data="undirected")
 either_way = [f"{a} - {b}" for a, b, undirected in edges if undirected]
@@ -58,5 +59,5 @@ print(f"proline of any wine: {wine['proline'].mean():.0f} ± {wine['proline'].st
 print(f"with alcohol 14 and hue 1: {mean:.0f} ± {deviation:.0f}")
 
 # %%
-# To take home: 27 edges say how the 13 measurements go together, the score tells the
-# direction of 23 of them, and what is known of a wine narrows what is not.
+# To take home: 27 edges say how the 13 measurements go together, the networks of this score
+# agree on the direction of 23 of them, and what is known of a wine narrows what is not.
