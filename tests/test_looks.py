@@ -430,6 +430,17 @@ def test_what_cannot_be_drawn_is_shown_without_a_picture(wine, change):
     assert picture(learner._repr_html_()) is None
 
 
+def test_pictures_do_not_depend_on_how_text_and_figures_are_set(wine):
+    import matplotlib
+
+    learner = GaussianBNLearner().fit(wine)
+    plain = picture(learner._repr_html_())[1]
+    with matplotlib.rc_context({"text.usetex": True, "figure.autolayout": True}):
+        assert ElementTree.tostring(picture(learner._repr_html_())[1]) == ElementTree.tostring(
+            plain
+        )
+
+
 def test_pictures_need_matplotlib(wine, monkeypatch):
     monkeypatch.setattr("skbn._drawing._notebook.find_spec", lambda _: None)
     assert picture(GaussianBNLearner().fit(wine)._repr_html_()) is None
