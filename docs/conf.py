@@ -39,7 +39,6 @@ nitpicky = True
 smartquotes = False  # scikit-learn's links to parameters search for text as it is in docstrings
 show_warning_types = True
 
-
 # Markdown
 
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
@@ -89,7 +88,7 @@ numpydoc_validation_checks = {
 }
 numpydoc_validation_exclude = {r"\.set_callbacks$"}  # scikit-learn's
 
-# The figures of the theory, each a script
+# Figures: of the theory, each a script, and of the guide, drawn by the code beside them
 
 plot_formats = ["svg"]
 plot_html_show_formats = False
@@ -112,7 +111,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "show_signature": False,
     "remove_config_comments": True,
-    "reset_modules": ("matplotlib", "gallery.provide_file"),
+    "reset_modules": ("matplotlib",),
     "within_subsection_order": "gallery.reading_order",
     "thumbnail_size": (640, 448),
     "doc_module": ("skbn",),

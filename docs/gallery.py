@@ -1,9 +1,6 @@
-"""How the gallery runs the examples, and in which order it shows them."""
+"""The order of the examples in their gallery."""
 
-import builtins
-from typing import Any
-
-__all__ = ["provide_file", "reading_order"]
+__all__ = ["reading_order"]
 
 ORDER = (
     "wine",
@@ -30,16 +27,3 @@ def reading_order(file_name: str) -> tuple[int, str]:
     """
     name = file_name.removeprefix("plot_").removesuffix(".py")
     return (ORDER.index(name) if name in ORDER else len(ORDER)), name
-
-
-def provide_file(gallery_conf: dict[str, Any], file_name: str) -> None:
-    """Let an example read data from beside itself, by ``__file__``, as a script can.
-
-    Parameters
-    ----------
-    gallery_conf : dict
-        Not looked at.
-    file_name : str
-        Of the example that comes next.
-    """
-    builtins.__file__ = file_name

@@ -15,8 +15,6 @@ PACKAGE = Path(skbn.__file__).parent
 # Single modules that are drawn as parts of their own, or under a common name.
 PARTS = {"_optimum": "optimum", "_constraints": "constraints"}
 KERNELS = ("_compile", "_vectors", "_subsets", "_small_subsets")
-# A module that networks derive from, and that imports the displays when it is called only.
-APART = "_drawing._plot_mixin"
 
 
 def dependencies() -> nx.DiGraph:
@@ -34,18 +32,14 @@ def dependencies() -> nx.DiGraph:
     """
     graph = nx.DiGraph()
     for path in sorted(PACKAGE.glob("*/*.py")) + sorted(PACKAGE.glob("_[a-z]*.py")):
-        unit = _unit(".".join(path.relative_to(PACKAGE).with_suffix("").parts))
+        unit = path.relative_to(PACKAGE).with_suffix("").parts[0]
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skbn._"):
-                graph.add_edge(unit, _unit(node.module.removeprefix("skbn.")))
+                graph.add_edge(unit, node.module.split(".")[1])
     graph.remove_edges_from(list(nx.selfloop_edges(graph)))
     if not nx.is_directed_acyclic_graph(graph):
         raise ValueError(f"imports in a circle: {nx.find_cycle(graph)}")
     return graph
-
-
-def _unit(module: str) -> str:
-    return module if module == APART else module.split(".")[0]
 
 
 def draw_layout(path: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
 __all__ = ["minimise_quadratic"]
 
-_TOLERANCE = 1e-7
+_TOLERANCE = 1e-9
 _MAX_ITERATIONS = 60
+_SHY = 0.99  # of the way to the border
 
 
 def minimise_quadratic(
@@ -25,6 +28,10 @@ def minimise_quadratic(
         G.
     bounds : ndarray of shape (k,)
         b.
+
+    Returns
+    -------
+    ndarray of shape (n,)
     """
     x = np.zeros(hessian.shape[0])
     if not len(bounds):
@@ -41,26 +48,35 @@ def minimise_quadratic(
         if max(np.abs(dual).max(), np.abs(primal).max(), gap) < _TOLERANCE:
             break
         system = hessian + columns @ sparse.diags(price / slack) @ rows
-        solve = splu(system.tocsc(), permc_spec="MMD_AT_PLUS_A").solve
-
-        def step(target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            """Newton's step towards slack * price == target."""
-            centred = (target - slack * price - price * primal) / slack  # noqa: B023
-            dx = solve(columns @ centred - dual)  # noqa: B023
-            ds = rows @ dx + primal  # noqa: B023
-            return dx, ds, (target - slack * price - price * ds) / slack  # noqa: B023
-
-        _, ds, dp = step(np.zeros_like(slack))
+        try:
+            solve = splu(system.tocsc(), permc_spec="MMD_AT_PLUS_A").solve
+        except RuntimeError:  # singular up to rounding, as it gets near the minimum only
+            break
+        state = slack, price, primal, dual
+        _, ds, dp = _newton_step(solve, rows, columns, state, np.zeros_like(slack))
         length = min(_longest(slack, ds), _longest(price, dp))
         reached = (slack + length * ds) @ (price + length * dp) / len(bounds)
         target = (reached / gap) ** 3 * gap - ds * dp
-        dx, ds, dp = step(target)
-        length = 0.99 * min(_longest(slack, ds), _longest(price, dp))
-        length = min(1.0, length)
+        dx, ds, dp = _newton_step(solve, rows, columns, state, target)
+        length = _SHY * min(_longest(slack, ds), _longest(price, dp))
         x = x + length * dx
         slack = slack + length * ds
         price = price + length * dp
     return x * scale
+
+
+def _newton_step(
+    solve: Callable[[np.ndarray], np.ndarray],
+    rows: sparse.csr_matrix,
+    columns: sparse.csc_matrix,
+    state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    target: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give the step of x, slack and price towards slack * price == target."""
+    slack, price, primal, dual = state
+    dx = solve(columns @ ((target - slack * price - price * primal) / slack) - dual)
+    ds = rows @ dx + primal
+    return dx, ds, (target - slack * price - price * ds) / slack
 
 
 def _longest(values: np.ndarray, steps: np.ndarray) -> float:

@@ -21,13 +21,13 @@ from skbn._drawing._bezier import cut_at_end, halfway, point_at
 from skbn._drawing._labels import LINE_HEIGHT
 from skbn._drawing._layout import Layout, Point
 from skbn._drawing._looks import Edge, EdgeLook, NodeLook
+from skbn._drawing._routes import CORNER
 from skbn._drawing._styles import Style
 
 __all__ = ["Artists", "draw_picture", "new_axes"]
 
 _MARGIN = 6.0  # points around the layout
 _LARGEST_SCALE = 1.25  # of a picture on axes that are larger than it needs
-_CORNER = 5.0
 _LABEL_SIZE = 0.8  # of an edge's label, in sizes of names
 # Where along an edge its label may stand, the best place first.
 _LABEL_PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)
@@ -94,10 +94,10 @@ def draw_picture(
     """
     proportions = _Proportions()
     artists = Artists({}, {}, {}, {}, {})
-    for edge, look in edges.items():
-        _draw_edge(ax, artists, proportions, edge, _route(layout, edge), look)
-    for node, look in nodes.items():
-        _draw_node(ax, artists, proportions, node, layout.positions[node], look, font_size)
+    for edge, edge_look in edges.items():
+        _draw_edge(ax, artists, proportions, edge, _route(layout, edge), edge_look)
+    for node, node_look in nodes.items():
+        _draw_node(ax, artists, proportions, node, layout.positions[node], node_look, font_size)
     _draw_labels(ax, artists, proportions, layout, nodes, edges, style, font_size)
     ax.add_artist(proportions)
     _set_limits(ax, layout)
@@ -160,7 +160,7 @@ def _draw_node(
         (x - width / 2, y - height / 2),
         width,
         height,
-        boxstyle=f"round,pad=0,rounding_size={_CORNER}",
+        boxstyle=f"round,pad=0,rounding_size={CORNER}",
         facecolor=look.face,
         edgecolor=look.border,
         zorder=3,

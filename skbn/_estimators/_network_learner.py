@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._constraints import Constraints, read_constraints
 from skbn._doc_links import DocLinkMixin
-from skbn._drawing._plot_mixin import PlotMixin
 from skbn._estimators._found_network import FoundNetwork
 from skbn._estimators._validation import (
     PARAMETER_CONSTRAINTS,
@@ -27,6 +26,7 @@ from skbn._estimators._validation import (
 from skbn._memory import available_memory
 from skbn._networks._network import GaussianBayesianNetwork
 from skbn._optimum import MemoryLimit
+from skbn._plot_mixin import PlotMixin
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores

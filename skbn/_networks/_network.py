@@ -13,12 +13,12 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import NotFittedError
 
 from skbn._doc_links import DocLinkMixin
-from skbn._drawing._plot_mixin import PlotMixin
 from skbn._graphs import check_dag, contents_of, dag_of, parent_masks
 from skbn._networks._forms import InterchangeMixin
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
 from skbn._networks._tables import read_columns
+from skbn._plot_mixin import PlotMixin
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._sample import Sample
 from skbn._scores._statistics import sample_statistics
