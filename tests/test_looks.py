@@ -371,6 +371,29 @@ def test_display_as_text(scores, wine):
     assert set(learner._repr_mimebundle_()) == {"text/plain", "text/html"}
 
 
+# Distributions
+
+
+def test_conditional_distributions_show_themselves():
+    dag = nx.DiGraph()
+    dag.add_nodes_from([HOSTILE, "a", "b"], intercept=1.0, noise_variance=4.0)
+    given = GaussianBayesianNetwork(dag).condition({"b": 1.0})
+    assert repr(given).splitlines()[0] == "Distribution of 2 nodes"
+    assert repr(given).splitlines()[3].split() == ["a", "1", "2"]
+    assert cells(given) == [
+        ["node", "mean", "standard deviation"],
+        [HOSTILE, "1", "2"],
+        ["a", "1", "2"],
+    ]
+    nothing = GaussianBayesianNetwork(dag).condition(dict.fromkeys(dag, 1.0))
+    assert repr(nothing).startswith("Distribution of 0 nodes")
+
+
+def test_parents_with_commas_in_their_names_are_told_apart():
+    top = TopParents("x", [ScoredParents(["noise, dB(A)", "b"], -1.0, 0.0)])
+    assert "'noise, dB(A)', b" in repr(top)
+
+
 # Pictures
 
 
