@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from decimal import Decimal
 
-__all__ = ["readable_count", "readable_name", "readable_size", "shortened"]
+__all__ = ["readable_count", "readable_name", "readable_size", "shortened", "text_table"]
 
 _MOST_DIGITS = 15
 
@@ -64,3 +64,31 @@ def shortened(text: str, width: int) -> str:
     """
     line = " ".join(text.split())
     return line if len(line) <= width else line[: width - 3] + "..."
+
+
+def text_table(rows: Sequence[Sequence[str]], alignments: str, header: Sequence[str]) -> str:
+    """Return a table in text.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of k str
+    alignments : str of k letters, "l" or "r"
+    header : sequence of k str
+
+    Examples
+    --------
+    >>> print(text_table([["a", "1"], ["bc", "10"]], "lr", ["name", "n"]))
+    name   n
+    a      1
+    bc    10
+    """
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    justify = [str.ljust if alignment == "l" else str.rjust for alignment in alignments]
+    texts = [
+        "  ".join(
+            place(cell, width) for place, cell, width in zip(justify, line, widths, strict=True)
+        )
+        for line in lines
+    ]
+    return "\n".join(text.rstrip() for text in texts)

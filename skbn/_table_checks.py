@@ -103,7 +103,8 @@ def reject_non_finite(name: Any, column: npt.NDArray[np.float64]) -> None:
     if bad.any():
         row = int(np.argmax(bad))
         value = "NaN" if np.isnan(column[row]) else f"{column[row]}"
+        n_bad = int(bad.sum())
         raise ValueError(
-            f"Column {name!r} contains {value} in row {row} ({int(bad.sum())} values are NaN or "
-            "infinity). Impute or drop such rows."
+            f"Column {name!r} contains {value} in row {row} ({n_bad} of its values "
+            f"{'is' if n_bad == 1 else 'are'} NaN or infinity). Impute or drop such rows."
         )

@@ -58,6 +58,31 @@ def test_network_without_edges_and_given_axes():
     display.figure_.draw_without_rendering()
 
 
+def test_picture_does_not_depend_on_styles_for_other_plots():
+    import matplotlib
+
+    dag = nx.DiGraph()
+    dag.add_nodes_from(["a\0", "b" * 60], intercept=0.0, noise_variance=1.0)
+    dag.add_edge("a\0", "b" * 60, weight=2.0)
+    style = {"axes.grid": True, "image.origin": "lower", "axes.facecolor": "black"}
+    with matplotlib.rc_context(style):
+        display = EdgeWeightsDisplay.from_graph(dag)
+        display.figure_.draw_without_rendering()
+    bottom, top = display.ax_.get_ylim()
+    assert bottom > top  # the first row stands above
+    assert display.ax_.get_facecolor()[:3] == (1, 1, 1)
+    assert not any(line.get_visible() for line in display.ax_.get_xgridlines())
+    assert display.ax_.get_xticklabels()[0].get_text() == r"a\x00"
+
+
+def test_weights_out_of_nodes_that_are_held_are_not_known():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
+    dag.add_edge("a", "b", weight=2.0)
+    held = GaussianBayesianNetwork(dag).do({"a": 1.0})
+    assert np.isnan(EdgeWeightsDisplay.from_estimator(held).weights).all()
+
+
 def test_graphs_without_weights_are_refused():
     with pytest.raises(ValueError, match=r"no parameters.*Fit a GaussianBayesianNetwork"):
         EdgeWeightsDisplay.from_graph(nx.DiGraph([("a", "b")]))

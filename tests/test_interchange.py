@@ -323,3 +323,9 @@ def test_names_are_nothing_but_text_in_mermaid():
     assert lines[1] == '  n0["x#34;#93; --#62; y#59; #60;b#62;"]'
     assert lines[2] == '  n1["end#10;#35;#0;#55296;"]'
     assert len(lines) == 4
+
+
+def test_names_that_mermaid_could_take_for_lists_or_for_none():
+    names = {"a": "1. alcohol - x", "b": ""}
+    lines = GaussianBayesianNetwork(nx.relabel_nodes(pair().dag, names)).to_mermaid().splitlines()
+    assert lines[1:3] == ['  n0["1#46; alcohol #45; x"]', '  n1[" "]']

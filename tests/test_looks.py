@@ -371,6 +371,29 @@ def test_display_as_text(scores, wine):
     assert set(learner._repr_mimebundle_()) == {"text/plain", "text/html"}
 
 
+# Distributions
+
+
+def test_conditional_distributions_show_themselves():
+    dag = nx.DiGraph()
+    dag.add_nodes_from([HOSTILE, "a", "b"], intercept=1.0, noise_variance=4.0)
+    given = GaussianBayesianNetwork(dag).condition({"b": 1.0})
+    assert repr(given).splitlines()[0] == "Distribution of 2 nodes"
+    assert repr(given).splitlines()[3].split() == ["a", "1", "2"]
+    assert cells(given) == [
+        ["node", "mean", "standard deviation"],
+        [HOSTILE, "1", "2"],
+        ["a", "1", "2"],
+    ]
+    nothing = GaussianBayesianNetwork(dag).condition(dict.fromkeys(dag, 1.0))
+    assert repr(nothing).startswith("Distribution of 0 nodes")
+
+
+def test_parents_with_commas_in_their_names_are_told_apart():
+    top = TopParents("x", [ScoredParents(["noise, dB(A)", "b"], -1.0, 0.0)])
+    assert "'noise, dB(A)', b" in repr(top)
+
+
 # Pictures
 
 
@@ -428,6 +451,17 @@ def test_what_cannot_be_drawn_is_shown_without_a_picture(wine, change):
     else:
         learner.dag_.add_nodes_from(range(40), intercept=0.0, noise_variance=1.0)
     assert picture(learner._repr_html_()) is None
+
+
+def test_pictures_do_not_depend_on_how_text_and_figures_are_set(wine):
+    import matplotlib
+
+    learner = GaussianBNLearner().fit(wine)
+    plain = picture(learner._repr_html_())[1]
+    with matplotlib.rc_context({"text.usetex": True, "figure.autolayout": True}):
+        assert ElementTree.tostring(picture(learner._repr_html_())[1]) == ElementTree.tostring(
+            plain
+        )
 
 
 def test_pictures_need_matplotlib(wine, monkeypatch):

@@ -506,6 +506,8 @@ def test_without_evidence_the_joint_distribution_remains_and_with_all_nothing():
     assert joint.nodes == ["a", "b", "c"]
     np.testing.assert_array_equal(joint.mean, network.mean_)
     np.testing.assert_allclose(joint.covariance, network.covariance_)
+    deviation = np.sqrt(np.diag(network.covariance_))
+    np.testing.assert_allclose(joint.standard_deviation, deviation)
     nothing = network.condition(dict.fromkeys("abc", 1))
     assert nothing.nodes == []
     assert nothing.mean.shape == (0,)

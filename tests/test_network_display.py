@@ -32,19 +32,12 @@ def widths(display):
     return {edge: line.get_linewidth() for edge, line in display.edges_.items()}
 
 
-def heads(display):
-    """Return the tips of the arrowheads."""
-    from matplotlib.patches import Polygon
-
-    return [patch.get_xy()[0] for patch in display.ax_.patches if isinstance(patch, Polygon)]
-
-
 def test_picture_has_all_nodes_and_edges(learner, tmp_path):
     display = learner.plot()
     assert {text.get_text().replace("\n", "") for text in display.ax_.texts} == set(learner.dag_)
     assert display.nodes_.keys() == set(learner.dag_)
     assert display.edges_.keys() == set(learner.dag_.edges)
-    assert len(heads(display)) == learner.dag_.number_of_edges()
+    assert len(display.heads_) == learner.dag_.number_of_edges()
     display.figure_.savefig(tmp_path / "wine.png")
     assert (tmp_path / "wine.png").stat().st_size > 10_000
 
@@ -74,16 +67,17 @@ def test_names_keep_to_their_boxes_on_small_and_on_large_axes(learner):
     assert 10 < sizes[2] < 18
 
 
-def test_heads_point_at_the_borders(learner):
+def test_heads_point_at_the_borders_of_children(learner):
     display = learner.plot()
-    boxes = {node: box.get_bbox() for node, box in display.nodes_.items()}
-    tips = heads(display)
-    for x, y in tips:
-        distances = [
-            max(abs(x - (b.x0 + b.x1) / 2) - b.width / 2, abs(y - (b.y0 + b.y1) / 2) - b.height / 2)
-            for b in boxes.values()
-        ]
-        assert min(np.abs(distances)) < 2.5  # a corner is rounded
+    for (_, child), head in display.heads_.items():
+        x, y = head.get_xy()[0]
+        box = display.nodes_[child].get_bbox()
+        outside = max(
+            abs(x - (box.x0 + box.x1) / 2) - box.width / 2,
+            abs(y - (box.y0 + box.y1) / 2) - box.height / 2,
+        )
+        assert abs(outside) < 2.5  # a corner is rounded
+    assert display.heads_.keys() == display.edges_.keys()
 
 
 def test_weights_are_standardised_by_the_implied_deviations():
@@ -113,33 +107,36 @@ def test_edges_of_a_class_are_grey_and_the_undirected_have_no_head():
     display = NetworkDisplay(GaussianBayesianNetwork(dag).cpdag()).plot()
     assert len(set(widths(display).values())) == 1
     assert all(red == green == blue for red, green, blue in edge_colours(display).values())
-    assert len(heads(display)) == 2
+    assert display.heads_.keys() == {("a", "c"), ("b", "c")}
 
 
 def test_networks_are_drawn_also_after_an_intervention(learner, tmp_path):
     network = GaussianBayesianNetwork(learner.dag_).do({"proline": 700, "hue": 1})
-    display = NetworkDisplay.from_estimator(network)
+    display = network.plot(edge_labels=True)
     display.figure_.savefig(tmp_path / "do.png")
     weights = standardised_weights(network.dag_)
-    assert np.isfinite(list(weights.values())).all()
     deviation = dict(zip(network.nodes, np.sqrt(np.diag(network.covariance_)), strict=True))
     for (parent, child), weight in weights.items():
         raw = network.dag_.edges[parent, child]["weight"]
         assert weight == pytest.approx(raw * deviation[parent] / deviation[child])
-    held = {edge for edge, weight in weights.items() if weight == 0}
-    assert {parent for parent, _ in held} == {"proline"}  # hue has no children
+    unknown = {*network.dag_.edges} - {*weights}
+    assert {parent for parent, _ in unknown} == {"proline"}  # hue has no children
+    assert len(display.ax_.texts) == len(network.nodes) + len(weights)
+    borders = {node: box.get_linewidth() for node, box in display.nodes_.items()}
+    assert {node for node in borders if borders[node] > 2} == {"proline", "hue"}
 
 
-def test_edges_out_of_held_nodes_keep_the_colour_of_their_sign():
+def test_edges_out_of_held_nodes_have_the_colour_of_their_sign_and_no_strength():
     dag = nx.DiGraph()
     dag.add_nodes_from("abcd", intercept=0.0, noise_variance=1.0)
-    dag.add_weighted_edges_from([("a", "b", 3.0), ("a", "c", -3.0), ("a", "d", 0.0)])
+    dag.add_weighted_edges_from([("a", "b", 3.0), ("a", "c", -0.1), ("a", "d", 0.0)])
     display = GaussianBayesianNetwork(dag).do({"a": 1.0}).plot()
     (red, _, blue), (other_red, _, other_blue), grey = edge_colours(display).values()
     assert blue > red
     assert other_red > other_blue
     assert len(set(grey)) == 1
-    assert set(widths(display).values()) == {0.8}
+    without_weights = NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]))
+    assert set(widths(display).values()) == set(widths(without_weights).values())
 
 
 def test_weights_alone_are_drawn_as_no_parameters():
@@ -195,13 +192,92 @@ def test_edge_labels():
     assert labels({("a", "b"): "$x_"}) == ["$x_"]
 
 
-def test_labels_do_not_hide_each_other(learner):
-    display = learner.plot(edge_labels=True)
-    display.figure_.draw_without_rendering()
+@pytest.mark.parametrize("font_size", [10, 20])
+def test_labels_hide_neither_nodes_nor_each_other_and_are_not_cut(learner, font_size):
+    import matplotlib
+
+    with matplotlib.rc_context({"font.size": font_size}):
+        display = learner.plot(edge_labels=True)
+        display.figure_.draw_without_rendering()
     texts = display.ax_.texts[13:]
     assert len(texts) == learner.dag_.number_of_edges()
     boxes = [text.get_window_extent() for text in texts]
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    nodes = [box.get_window_extent() for box in display.nodes_.values()]
+    assert not any(label.overlaps(node) for label in boxes for node in nodes)
+
+
+def test_figure_has_room_for_long_labels():
+    display = NetworkDisplay.from_graph(
+        nx.DiGraph([("a", "b")]), edge_labels={("a", "b"): "a strong effect"}
+    )
+    display.figure_.draw_without_rendering()
+    label, figure = display.ax_.texts[2].get_window_extent(), display.figure_.bbox
+    assert figure.x0 < label.x0 < label.x1 < figure.x1
+
+
+def test_small_weights_have_no_sign():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
+    dag.add_edge("a", "b", weight=-1e-4)
+    assert NetworkDisplay.from_graph(dag, edge_labels=True).ax_.texts[2].get_text() == "0.00"
+
+
+def test_markov_blankets_in_a_class_do_not_depend_on_its_member():
+    chain = nx.DiGraph()
+    chain.add_edges_from([("a", "b"), ("c", "b")], undirected=True)  # a - b - c
+    marked = faces(NetworkDisplay.from_graph(chain, markov_blanket="a"))
+    assert len({*marked.values()}) == 3  # a itself, b, and c that is faint
+    triangle = GaussianBayesianNetwork(nx.DiGraph(["ab", "bc", "ac"])).cpdag()
+    for node in "abc":
+        lines = edge_colours(NetworkDisplay.from_graph(triangle, markov_blanket=node))
+        strong = lines[next(edge for edge in lines if node in edge)]
+        assert all((node in edge) == (colour == strong) for edge, colour in lines.items())
+
+
+def test_labels_of_faint_edges_are_faint():
+    dag = nx.DiGraph([("a", "b"), ("c", "d")])
+    display = NetworkDisplay.from_graph(
+        dag, markov_blanket="a", edge_labels={("a", "b"): "x", ("c", "d"): "y"}
+    )
+    *_, strong, faint = (text.get_color() for text in display.ax_.texts)
+    assert strong != faint == display.ax_.texts[2].get_color()
+
+
+def test_later_changes_of_the_graph_are_not_drawn():
+    dag = nx.DiGraph([("a", "b")])
+    display = NetworkDisplay(dag)
+    dag.add_edge("b", "a")
+    assert list(display.plot().edges_) == [("a", "b")]
+
+
+def test_names_are_not_set_by_tex(learner):
+    import matplotlib
+
+    with matplotlib.rc_context({"text.usetex": True}):
+        display = learner.plot(edge_labels=True)
+        assert not any(text.get_usetex() for text in display.ax_.texts)
+
+
+@pytest.mark.parametrize("ax", ["axes", np.zeros(2), 7])
+def test_bad_axes_are_named(ax):
+    with pytest.raises(TypeError, match=r"ax must be one matplotlib.axes.Axes .*got"):
+        NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]), ax=ax)
+
+
+def test_ground_is_that_of_the_figure_or_the_subfigure():
+    from matplotlib.figure import Figure
+
+    dag = nx.DiGraph([("a", "b")])
+    light, dark = Figure(facecolor="white").subfigures(1, 2)
+    dark.set_facecolor("#102030")
+    displays = [
+        NetworkDisplay.from_graph(dag, ax=each.subplots(), edge_labels={("a", "b"): "x"})
+        for each in (light, dark)
+    ]
+    assert [np.mean(faces(display)["a"]) > 0.5 for display in displays] == [True, False]
+    label = displays[1].ax_.texts[2].get_bbox_patch()
+    assert label.get_facecolor()[:3] == pytest.approx((16 / 255, 32 / 255, 48 / 255))
 
 
 @pytest.mark.parametrize(
@@ -209,6 +285,11 @@ def test_labels_do_not_hide_each_other(learner):
     [
         ({"highlight": "c"}, r"highlight: there is no node 'c'; the nodes are \['a', 'b'\]"),
         ({"highlight": ["a", "c"]}, "highlight: there is no node 'c'"),
+        ({"highlight": [None]}, "highlight: there is no node None"),
+        ({"highlight": np.array("c")}, "highlight: there is no node"),
+        ({"edge_labels": {"ab": "x"}}, "edge_labels: there is no edge 'ab'"),
+        ({"edge_labels": {7: "x"}}, "edge_labels: there is no edge 7"),
+        ({"edge_labels": np.zeros(2)}, "edge_labels must be .* got array"),
         ({"markov_blanket": "c"}, "markov_blanket: there is no node 'c'"),
         ({"edge_labels": {("b", "a"): "x"}}, r"edge_labels: there is no edge \('b', 'a'\)"),
         ({"edge_labels": True}, "asks for weights, and the graph has no parameters"),
@@ -247,12 +328,16 @@ def test_given_axes_are_used(learner):
 
     ax = Figure().subplots()
     assert NetworkDisplay.from_estimator(learner, ax=ax).ax_ is ax
+    assert len(ax.texts) == 13
 
 
-def test_single_and_unjoined_nodes():
-    rows = np.random.default_rng(0).normal(size=(500, 4))
-    learner = GaussianBNLearner(penalty=5).fit(rows)
-    assert len(NetworkDisplay.from_estimator(learner).ax_.texts) == 4
+@pytest.mark.parametrize("m", [1, 4])
+def test_nodes_without_edges(m):
+    dag = nx.empty_graph(m, create_using=nx.DiGraph)
+    display = NetworkDisplay.from_graph(dag)
+    assert [text.get_text() for text in display.ax_.texts] == [str(node) for node in range(m)]
+    assert display.edges_ == {}
+    display.figure_.draw_without_rendering()
 
 
 def test_weights_of_hard_units():
@@ -276,12 +361,18 @@ def test_names_are_drawn_as_they_are(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("name", ["", " ", "x" * 300, 7, ("a", 1), "\n", "a\nb", 1.5])
+@pytest.mark.parametrize("name", ["x" * 300, 7, ("a", 1), "a\nb", 1.5, "price\xa0EUR", "a\u200cb"])
 def test_any_name_can_be_drawn(name):
     display = NetworkDisplay.from_graph(nx.DiGraph([(name, "b")]))
-    display.figure_.draw_without_rendering()
     drawn = "".join(display.ax_.texts[0].get_text().split())
     assert drawn == "".join(str(name).split())
+
+
+@pytest.mark.parametrize("name", ["", " ", "\n"])
+def test_empty_names_have_a_box(name):
+    display = NetworkDisplay.from_graph(nx.DiGraph([(name, "b")]))
+    display.figure_.draw_without_rendering()
+    assert display.nodes_[name].get_bbox().width > 10
 
 
 def with_parameters(noise_variance=1.0, **edge):
@@ -330,6 +421,13 @@ def test_other_estimators_are_named():
     for estimator in (StandardScaler(), make_pipeline(LocalScoreTransformer(), StandardScaler())):
         with pytest.raises(TypeError, match="that ends with one; got StandardScaler"):
             NetworkDisplay.from_estimator(estimator.fit(rows))
+
+
+def test_searches_that_keep_no_estimator_are_named():
+    rows = load_wine(as_frame=True).data[["alcohol", "hue"]]
+    search = GridSearchCV(GaussianBNLearner(), {"penalty": [1.0]}, cv=2, refit=False).fit(rows)
+    with pytest.raises(TypeError, match="GridSearchCV has refit=False"):
+        NetworkDisplay.from_estimator(search)
 
 
 def test_estimators_must_be_fitted():

@@ -1,8 +1,12 @@
+import pickle
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -35,7 +39,7 @@ def test_curve_of_a_cross_validated_learner(wine):
     assert labels == [f"chosen: {learner.penalty_:.3g}", "one standard error below the best"]
     (above,) = display.ax_.child_axes
     edges = learner.cv_results_["mean_n_edges"][order]
-    assert [text.get_text() for text in above.get_xticklabels()] == [f"{n:.0f}" for n in edges]
+    assert [text.get_text() for text in above.get_xticklabels()] == [f"{n:.3g}" for n in edges]
     display.figure_.draw_without_rendering()
 
 
@@ -76,6 +80,71 @@ def test_penalty_of_zero_is_drawn_on_a_plain_scale():
     display = PenaltyDisplay([0, 1, 2], [-3, -2, -4], [1, 1, 1]).plot()
     assert display.ax_.get_xscale() == "linear"
     assert PenaltyDisplay([1, 2], [-3, -2], [1, 1]).plot().ax_.get_xscale() == "log"
+
+
+def test_search_of_several_scores_is_drawn_by_the_one_that_counts(wine):
+    scoring = {"fit": lambda est, X: est.score(X), "edges": lambda est, X: -est.dag_.size()}
+    search = GridSearchCV(
+        GaussianBNLearner(), {"penalty": PENALTIES}, cv=3, scoring=scoring, refit="edges"
+    ).fit(wine)
+    display = PenaltyDisplay.from_estimator(search)
+    assert list(display.means) == list(search.cv_results_["mean_test_edges"])
+    assert display.ax_.get_ylabel() == "mean held-out edges"
+    search.set_params(refit=False).fit(wine)
+    with pytest.raises(ValueError, match=r"several scores.*refit must name the one"):
+        PenaltyDisplay.from_estimator(search)
+
+
+def test_score_of_the_learner_has_its_unit(wine):
+    search = GridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=3, refit=False).fit(wine)
+    display = PenaltyDisplay.from_estimator(search)
+    assert display.ax_.get_ylabel().endswith("nats")
+    assert display.chosen == search.best_params_["penalty"]
+
+
+def test_searches_on_growing_samples_are_refused(wine):
+    search = HalvingGridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=2).fit(wine)
+    with pytest.raises(ValueError, match="on the same rows; HalvingGridSearchCV does not"):
+        PenaltyDisplay.from_estimator(search)
+
+
+def test_failed_penalties_leave_a_gap():
+    display = PenaltyDisplay([1, 2, 4], [-3, np.nan, -2], [0.5, np.nan, 0.25]).plot()
+    (line,) = (line for line in display.ax_.lines if line.get_linestyle() == ":")
+    assert list(line.get_ydata()) == [-2.25, -2.25]
+    nothing = PenaltyDisplay([1, 2], [np.nan, np.nan], [np.nan, np.nan]).plot()
+    assert nothing.ax_.get_legend() is None
+
+
+def test_ticks_have_room():
+    penalties = np.geomspace(0.1, 10, 40)
+    display = PenaltyDisplay(penalties, -penalties, penalties, n_edges=penalties).plot()
+    display.figure_.draw_without_rendering()
+    (above,) = display.ax_.child_axes
+    for ax in (display.ax_, above):
+        boxes = [text.get_window_extent() for text in ax.get_xticklabels()]
+        assert len(boxes) > 8
+        assert not any(a.overlaps(b) for a, b in pairwise(boxes))
+
+
+def test_pictures_can_be_pickled(wine):
+    display = PenaltyDisplay.from_estimator(GaussianBNLearnerCV(PENALTIES, cv=3).fit(wine))
+    again = pickle.loads(pickle.dumps(display))
+    assert again.ax_.get_xlabel() == "penalty"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1, 2], None, [1, 2]), "means must be numbers; got None"),
+        ((["l1", "l2"], [1, 2], [1, 2]), "penalties must be numbers"),
+    ],
+)
+def test_what_are_no_numbers_is_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        PenaltyDisplay(*arguments)
+    with pytest.raises(ValueError, match="chosen must be numbers; got 'x'"):
+        PenaltyDisplay([1, 2], [1, 2], [1, 2], chosen="x")
 
 
 def test_bad_input_is_named(wine):

@@ -54,7 +54,7 @@ def test_each_swap_is_the_greedy_choice(m):
 
 
 @pytest.mark.parametrize("m", range(2, 14))
-def test_flops_are_those_of_section_6(m):
+def test_flops_are_those_of_section_5(m):
     flops = sum(6 * (m - int(i)) for i in greedy_swaps(m))
     assert flops == 3 * m * 2**m + 6 * 2**m - 3 * m**2 - 9 * m - 6
 
@@ -84,7 +84,7 @@ def test_seeds_together_reach_every_family(m, k):
     assert reached == {(x, frozenset(p)) for x, p in reference.families(m) if p}
 
 
-def test_two_seeds_are_those_of_section_7():
+def test_two_seeds_are_those_of_section_6():
     order, swaps = seed_path(5, 2, 0)
     assert order.tolist() == [0, 1, 2, 3, 4]
     np.testing.assert_array_equal(swaps, greedy_swaps(4))

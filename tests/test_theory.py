@@ -11,7 +11,7 @@ import reference
 from test_documents import run_blocks
 from test_swaps import follow
 
-from skbn import greedy_swaps
+from skbn import greedy_swaps, seed_path
 from skbn._search._plan import SearchPlan, plan_search
 
 THEORY = Path(__file__).parents[1] / "docs" / "theory"
@@ -80,6 +80,15 @@ def test_memory_and_work_of_slabs(m, n_outer):
     assert plan.n_bytes == 16 * 2**m + (m + n_outer) * 2 ** (m - 1 - n_outer) * 8
     maxima = sum(2 ** fixed.bit_count() * plan.slab_size for fixed in range(2**n_outer))
     assert maxima == pytest.approx(1.5**n_outer * (m + n_outer) * 2 ** (m - 1), rel=1e-12)
+    filled = transformed = 0
+    for child in range(m):
+        size = plan.table_size(child)
+        for fixed in range(2**n_outer):
+            if not fixed << plan.n_inner >> child & 1:
+                filled += 2 ** fixed.bit_count() * size
+                transformed += plan.table_bits(child) * size // 2
+    assert filled == pytest.approx(1.5**n_outer * (m - n_outer / 3) * 2 ** (m - 1), rel=1e-12)
+    assert transformed == (m - n_outer) * (m - 1) * 2 ** (m - 2)
 
 
 def most_passed(order, passed, n_swaps):
@@ -131,3 +140,17 @@ def test_what_the_paper_counts(m):
     assert len(without_last) == len(reached) == (m + 1) * 2 ** (m - 2) - m
     flops_times_3 = m * sum(k**3 * comb(m, k) for k in range(1, m + 1))
     assert 8 * flops_times_3 == m**3 * (m + 3) * 2**m
+    of_the_others_times_3 = m * sum(k**3 * comb(m - 1, k) for k in range(1, m))
+    assert 16 * of_the_others_times_3 == m * (m - 1) ** 2 * (m + 2) * 2**m
+    within_the_others = {(x, parents) for x, parents in without_last if x != m - 1}
+    assert len(within_the_others) == (m - 1) * (2 ** (m - 2) - 1)
+
+
+@pytest.mark.parametrize("m", range(2, 9))
+def test_bound_of_the_seeds_paths(m):
+    for k in range(m):
+        p = 2**k
+        length = sum(len(seed_path(m, p, seed)[1]) for seed in range(p))
+        assert length >= 2**m - 2 - (m - 1) * p
+        assert (length == 2**m - 2 - (m - 1) * p) == (p <= 2)
+        assert (length == 2**m - 1 - m * p) == (p == 1)

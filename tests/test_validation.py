@@ -28,7 +28,7 @@ def frame(**columns):
 def test_not_finite(estimator, value, text):
     rows = table()
     rows[[4, 7], 1] = value
-    message = rf"contains {text} in row 4 \(2 values are NaN or infinity\)\. Impute or drop"
+    message = rf"contains {text} in row 4 \(2 of its values are NaN or infinity\)\. Impute or drop"
     with pytest.raises(ValueError, match=f"Column 1 {message}"):
         estimator().fit(rows)
     with pytest.raises(ValueError, match=f"Column 'b' {message}"):

@@ -8,6 +8,7 @@ from typing import Any, Self
 import networkx as nx
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
+from skbn._drawing._axes import check_axes
 from skbn._drawing._graph_of import graph_of
 from skbn._drawing._labels import NodeNames
 from skbn._drawing._layout import layered_layout
@@ -17,7 +18,7 @@ from skbn._graphs import check_dag, check_same_nodes
 
 __all__ = ["NetworkComparisonDisplay"]
 
-_TITLE_ROOM, _LEGEND_ROOM, _LEGEND_WIDTH = 26.0, 30.0, 340.0  # points
+_TITLE_ROOM, _LEGEND_ROOM, _LEGEND_WIDTH = 2.6, 3.0, 34.0  # in sizes of the font
 _WIDTH_COMMON, _WIDTH_OTHER = 1.3, 2.4
 _LINE_STYLES: dict[str, Any] = {"missing": (0, (3, 1.5)), "reversed": (0, (5, 1.5, 1.2, 1.5))}
 
@@ -28,7 +29,8 @@ class NetworkComparisonDisplay:
     Nodes stand at the same places in both pictures. Edges that both have are grey; those
     that only the first has are *missing* in the second, orange and dashed; those that only
     the second has are *extra*, blue; and those that both have with another direction, or
-    that one of two CPDAGs leaves undirected, are *reversed*, purple.
+    that one of two CPDAGs leaves undirected, are *reversed*, purple. Nodes are laid out by the
+    first network: in the second, edges may point upwards.
 
     Use `from_networks` to make one. Needs matplotlib (``pip install skbn[plot]``).
 
@@ -40,6 +42,7 @@ class NetworkComparisonDisplay:
 
     Attributes
     ----------
+    expected, found : networkx.DiGraph
     common, missing, extra, reversed : list of (parent, child)
         The edges that the colours tell apart; the reversed ones as in `expected`.
     axes_ : ndarray of two matplotlib.axes.Axes
@@ -106,7 +109,7 @@ class NetworkComparisonDisplay:
         ------
         sklearn.exceptions.NotFittedError
             If a learner is not fitted.
-        TypeError, ValueError
+        TypeError, ValueError, ImportError
             As for the class, and as `plot`.
         """
         graphs = [x if isinstance(x, nx.Graph) else graph_of(x) for x in (expected, found)]
@@ -132,6 +135,8 @@ class NetworkComparisonDisplay:
             If matplotlib is not installed.
         ValueError
             If there are not two titles, or not two axes.
+        TypeError
+            If one of the axes is something else.
         """
         check_matplotlib_support("NetworkComparisonDisplay.plot")
         import numpy as np
@@ -145,10 +150,16 @@ class NetworkComparisonDisplay:
         layout = layered_layout(_union(self.expected, self.found), names.sizes)
         if axes is None:
             axes = new_axes(
-                layout, 2, narrowest=_LEGEND_WIDTH, top=_TITLE_ROOM, bottom=_LEGEND_ROOM
+                layout,
+                2,
+                narrowest=_LEGEND_WIDTH * font_size,
+                top=_TITLE_ROOM * font_size,
+                bottom=_LEGEND_ROOM * font_size,
             )
         axes = np.asarray(axes, dtype=object).ravel()
         _check_two("axes", axes)
+        for ax in axes:
+            check_axes(ax)
         for ax, title, graph, other in zip(
             axes, titles, (self.expected, self.found), (self.found, self.expected), strict=True
         ):
@@ -164,14 +175,14 @@ class NetworkComparisonDisplay:
                 style=style,
                 font_size=font_size,
             )
-            ax.set_title(title)
+            ax.set_title(title, color=style.text)
             _draw_legend(ax, list(kinds.values()), style)
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
 
 
 def _check_two(name: str, values: Any) -> None:
-    if isinstance(values, str) or len(values) != 2:
+    if isinstance(values, str) or not hasattr(values, "__len__") or len(values) != 2:
         raise ValueError(f"{name} must be two, one for each network; got {values!r}.")
 
 
@@ -205,7 +216,8 @@ def _node_look(names: NodeNames, node: Hashable, style: Style) -> NodeLook:
 
 def _edge_look(graph: nx.DiGraph, edge: Edge, kind: str, style: Style) -> EdgeLook:
     has_head = not graph.edges[edge].get("undirected")
-    return EdgeLook(_colour(kind, style), _width(kind), has_head, _LINE_STYLES.get(kind, "-"))
+    line_style = _LINE_STYLES.get(kind, "-")
+    return EdgeLook(_colour(kind, style), _width(kind), style.text, has_head, line_style)
 
 
 def _colour(kind: str, style: Style) -> str:

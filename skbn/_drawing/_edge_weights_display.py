@@ -8,7 +8,9 @@ import networkx as nx
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
+from skbn._drawing._axes import check_axes
 from skbn._drawing._graph_of import graph_of
+from skbn._drawing._labels import broken_into_lines, printable, text_width
 from skbn._drawing._styles import Style, style_for
 from skbn._drawing._weights import standardised_weights
 from skbn._graphs import check_dag
@@ -16,7 +18,9 @@ from skbn._networks._gaussian import is_parametrised
 
 __all__ = ["EdgeWeightsDisplay"]
 
-_CELL = 26.0  # points
+_CELL = 2.6  # in sizes of the font
+_ROOM = 10.0, 5.0  # beside and below, in the same: for the colour bar and the axes' names
+_LONGEST_NAME = 40  # that is written in one line
 _LARGEST_WITH_NUMBERS = 20  # nodes
 
 
@@ -41,7 +45,8 @@ class EdgeWeightsDisplay:
         In the order of rows and columns.
     weights : ndarray of shape (m, m), float64
         The child's change in its standard deviations with one standard deviation of the
-        parent; NaN where there is no edge.
+        parent; NaN where there is no edge, or where the parent does not vary, as `do` holds
+        it.
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
     im_ : matplotlib.image.AxesImage
@@ -51,8 +56,9 @@ class EdgeWeightsDisplay:
     TypeError
         If it is no networkx.DiGraph.
     ValueError
-        If it has a cycle, no nodes or no parameters; if a parameter is missing, no finite
-        number or a negative variance.
+        If it has a cycle, no nodes, no parameters or undirected edges; if a parameter is
+        missing, no finite number or a negative variance, or if a mean or a variance is out of
+        float64's range.
 
     Examples
     --------
@@ -97,8 +103,8 @@ class EdgeWeightsDisplay:
         ------
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
-        TypeError, ValueError
-            If it is another estimator, and as for the class.
+        TypeError, ValueError, ImportError
+            If it is another estimator, and as for the class and `plot`.
         """
         return cls(graph_of(estimator)).plot(ax=ax)
 
@@ -119,8 +125,8 @@ class EdgeWeightsDisplay:
 
         Raises
         ------
-        TypeError, ValueError
-            As for the class.
+        TypeError, ValueError, ImportError
+            As for the class, and as `plot`.
         """
         return cls(graph).plot(ax=ax)
 
@@ -141,24 +147,34 @@ class EdgeWeightsDisplay:
         ------
         ImportError
             If matplotlib is not installed.
+        TypeError
+            If `ax` is something else.
         """
         check_matplotlib_support("EdgeWeightsDisplay.plot")
-        from matplotlib import pyplot
+        from matplotlib import pyplot, rcParams
 
+        check_axes(ax)
         m = len(self.nodes)
+        names = [_name(node) for node in self.nodes]
         if ax is None:
-            side = m * _CELL / 72
-            figsize = (side + 2.6, side + 1.6)
+            font_size = float(rcParams["font.size"])
+            lines = [line for name in names for line in name.split("\n")]
+            room = max(text_width(line, font_size) for line in lines)
+            side = m * _CELL * font_size + room
+            figsize = (side + _ROOM[0] * font_size) / 72, (side + _ROOM[1] * font_size) / 72
             _, ax = pyplot.subplots(figsize=figsize, layout="constrained")
         style = style_for(ax)
         largest = np.nanmax(np.abs(self.weights), initial=0.0) or 1.0
-        self.im_ = ax.imshow(self.weights, cmap=_colour_map(style), vmin=-largest, vmax=largest)
-        names = [str(node) for node in self.nodes]
-        ax.set_xticks(range(m), names, rotation=90, parse_math=False)
-        ax.set_yticks(range(m), names, parse_math=False)
+        self.im_ = ax.imshow(
+            self.weights, cmap=_colour_map(style), vmin=-largest, vmax=largest, origin="upper"
+        )
+        ax.set_facecolor(style.ground)
+        ax.set_xticks(range(m), names, rotation=90, parse_math=False, usetex=False)
+        ax.set_yticks(range(m), names, parse_math=False, usetex=False)
         ax.set(xlabel="child", ylabel="parent")
         ax.set_xticks(np.arange(m - 1) + 0.5, minor=True)
         ax.set_yticks(np.arange(m - 1) + 0.5, minor=True)
+        ax.grid(visible=False, which="major")
         ax.grid(which="minor", color=style.border, linewidth=0.3)
         ax.tick_params(which="both", length=0)
         ax.figure.colorbar(self.im_, ax=ax, label="standardised weight", shrink=0.7)
@@ -173,12 +189,17 @@ class EdgeWeightsDisplay:
             ax.text(
                 column,
                 row,
-                f"{weight:.2f}",
+                f"{round(weight, 2) + 0.0:.2f}",
                 ha="center",
                 va="center",
                 fontsize="x-small",
                 color=style.ground if abs(weight) > 0.6 * largest else style.text,
             )
+
+
+def _name(node: Any) -> str:
+    name = printable(str(node))
+    return name if len(name) <= _LONGEST_NAME else "\n".join(broken_into_lines(name))
 
 
 def _colour_map(style: Style) -> Any:

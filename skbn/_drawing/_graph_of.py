@@ -54,6 +54,11 @@ def fitted_step(estimator: Any, attribute: str, expected: str) -> Any:
             estimator = estimator[-1]
         elif hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
+        elif getattr(estimator, "refit", True) is False:
+            raise TypeError(
+                f"estimator must be {expected}; this {type(estimator).__name__} has refit=False, "
+                "so that it ends with none."
+            )
         else:
             raise TypeError(f"estimator must be {expected}; got {type(estimator).__name__}.")
     return estimator

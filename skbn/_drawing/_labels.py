@@ -6,7 +6,7 @@ import re
 from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple, Self
 
-__all__ = ["LINE_HEIGHT", "NodeNames", "broken_into_lines"]
+__all__ = ["LINE_HEIGHT", "NodeNames", "broken_into_lines", "printable", "text_width"]
 
 _LINE_LENGTH = 14  # characters, where a name has a place to be broken at
 _LONGEST_WORD = 28  # and where it has none
@@ -36,20 +36,18 @@ class NodeNames(NamedTuple):
 
 
 def broken_into_lines(name: str) -> list[str]:
-    r"""Break a name after spaces and after other signs that end its parts; no sign is lost.
+    """Break a name after spaces and after other signs that end its parts.
 
-    Of characters that cannot be printed the codes stand.
+    Nothing but spaces at the end of a line is lost.
 
     Examples
     --------
     >>> broken_into_lines("od280/od315_of_diluted_wines")
     ['od280/od315_of_', 'diluted_wines']
-    >>> broken_into_lines("a\0")
-    ['a\\x00']
     """
     lines: list[str] = []
     for part in name.splitlines():
-        part = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in part)
+        part = printable(part)
         lines.append("")
         for word in re.findall(rf"[^\s_/.:-]{{1,{_LONGEST_WORD}}}[\s_/.:-]*|[\s_/.:-]+", part):
             if lines[-1] and len((lines[-1] + word).rstrip(" _/.:-")) > _LINE_LENGTH:
@@ -58,11 +56,34 @@ def broken_into_lines(name: str) -> list[str]:
     return [line.rstrip() for line in lines] or [""]
 
 
-def _box_size(lines: list[str], font_size: float) -> tuple[float, float]:
+def printable(text: str) -> str:
+    r"""Return a text with codes for the characters that cannot be drawn.
+
+    Examples
+    --------
+    >>> print(printable("a\0"))
+    a\x00
+    """
+    return "".join(_printable(c) for c in text)
+
+
+def _printable(character: str) -> str:
+    if character.isspace():
+        return " "
+    # Joiners are part of how words are written.
+    is_drawn = character.isprintable() or character in "\u200c\u200d"
+    return character if is_drawn else ascii(character)[1:-1]
+
+
+def text_width(text: str, font_size: float) -> float:
+    """Return how wide a line is drawn, in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     font: Any = FontProperties(size=font_size)
-    widths = [text_to_path.get_text_width_height_descent(x, font, ismath=False)[0] for x in lines]
-    width = max(widths) + 2 * _PADDING[0]
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+
+
+def _box_size(lines: list[str], font_size: float) -> tuple[float, float]:
+    width = max(text_width(line, font_size) for line in lines) + 2 * _PADDING[0]
     return max(width, _NARROWEST), len(lines) * LINE_HEIGHT * font_size + 2 * _PADDING[1]

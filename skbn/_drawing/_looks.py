@@ -22,10 +22,10 @@ class NodeLook(NamedTuple):
 
 
 class EdgeLook(NamedTuple):
-    """How an edge is drawn: its width in points, its label if it has one."""
+    """How an edge is drawn: its width in points, the colour of its label."""
 
     colour: str
     width: float
+    text: str
     has_head: bool = True
     line_style: Any = "-"
-    label: str = ""

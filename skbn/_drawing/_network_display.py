@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import networkx as nx
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
+from skbn._drawing._axes import check_axes
+from skbn._drawing._edge_labels import edge_texts, place_labels
+from skbn._drawing._emphasis import NO_EMPHASIS, Emphasis, emphasis_on, makes_blanket
 from skbn._drawing._graph_of import graph_of
 from skbn._drawing._labels import NodeNames
 from skbn._drawing._layout import layered_layout
@@ -27,6 +30,7 @@ __all__ = ["NetworkDisplay", "draw_network"]
 _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
 _WIDTHS = 0.8, 4.0  # of an edge of standardised weight 0, and of 1 or more
 _WIDTH_UNKNOWN = 1.5
+_BORDER, _BORDER_HELD = 0.8, 2.4
 
 
 class NetworkDisplay:
@@ -36,7 +40,9 @@ class NetworkDisplay:
     An edge is blue if its weight is positive and orange if it is negative, and the wider,
     the larger the standardised weight: by how many of its own standard deviations the child
     changes with one of the parent's, up to 1. Edges of a graph without parameters, and those
-    of weight 0, are grey; those that a CPDAG leaves undirected have no arrowhead.
+    of weight 0, are grey; those that a CPDAG leaves undirected have no arrowhead. A node that
+    does not vary, as `GaussianBayesianNetwork.do` holds it, has a thick border, and the edges
+    out of it one width, as there is no standard deviation to measure them by.
 
     Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install
     skbn[plot]``).
@@ -49,12 +55,16 @@ class NetworkDisplay:
 
     Attributes
     ----------
+    dag : networkx.DiGraph
+        A copy.
     ax_ : matplotlib.axes.Axes
-    figure_ : matplotlib.figure.Figure
+    figure_ : matplotlib.figure.Figure or matplotlib.figure.SubFigure
     nodes_ : dict of node to matplotlib.patches.FancyBboxPatch
         The boxes, to be changed at will.
     edges_ : dict of (parent, child) to matplotlib.patches.PathPatch
         The lines, without their heads.
+    heads_ : dict of (parent, child) to matplotlib.patches.Polygon
+        The heads of those that have one.
 
     Raises
     ------
@@ -80,8 +90,8 @@ class NetworkDisplay:
 
     def __init__(self, dag: nx.DiGraph) -> None:
         check_dag(dag, expected=_EXPECTED, may_be_undirected=True)
-        standardised_weights(dag)
-        self.dag = dag
+        standardised_weights(dag)  # or what is wrong with the parameters
+        self.dag = dag.copy()
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
@@ -105,9 +115,9 @@ class NetworkDisplay:
         sklearn.exceptions.NotFittedError
             If the estimator is not fitted.
         TypeError
-            If it is another estimator.
-        ValueError
-            As for the graph itself, and as `plot`.
+            If it is another estimator, or a search with refit=False.
+        ValueError, ImportError
+            As for the class, and as `plot`.
         """
         return cls(graph_of(estimator)).plot(ax=ax, **options)
 
@@ -130,7 +140,7 @@ class NetworkDisplay:
 
         Raises
         ------
-        TypeError, ValueError
+        TypeError, ValueError, ImportError
             As for the class, and as `plot`.
 
         Examples
@@ -161,10 +171,10 @@ class NetworkDisplay:
             Nodes to be marked.
         markov_blanket : node, optional
             Mark this node and its Markov blanket (parents, children and their other parents),
-            and leave all else faint.
+            and leave all else faint. In a CPDAG it is what all networks of the class have.
         edge_labels : bool, "weight" or dict of (parent, child) to str, default=False
-            True writes the standardised weights at the edges, "weight" those in the columns'
-            units, a dict texts of one's own at some of them.
+            True writes the standardised weights at the edges whose parent varies, "weight" those
+            in the columns' units, a dict texts of one's own at some of them.
 
         Returns
         -------
@@ -175,34 +185,19 @@ class NetworkDisplay:
         ------
         ImportError
             If matplotlib is not installed.
+        TypeError
+            If `ax` is something else.
         ValueError
             If there is no such node or edge, or weights are asked for and there are none.
         """
         check_matplotlib_support("NetworkDisplay.plot")
-        emphasis = _emphasis(self.dag, highlight, markov_blanket)
-        texts = _texts(self.dag, edge_labels)
+        check_axes(ax)
+        emphasis = emphasis_on(self.dag, highlight, markov_blanket)
+        texts = edge_texts(self.dag, edge_labels)
         self.ax_, artists = draw_network(self.dag, ax=ax, emphasis=emphasis, texts=texts)
         self.figure_ = self.ax_.figure
-        self.nodes_, self.edges_ = artists.nodes, artists.edges
+        self.nodes_, self.edges_, self.heads_ = artists.nodes, artists.edges, artists.heads
         return self
-
-
-class Emphasis(NamedTuple):
-    """Which nodes are marked.
-
-    Parameters
-    ----------
-    chosen, blanket : set of nodes
-    centre : node or None
-        Whose Markov blanket it is; then all else is faint.
-    """
-
-    chosen: set[Hashable]
-    blanket: set[Hashable]
-    centre: Hashable | None
-
-
-_NO_EMPHASIS = Emphasis(set(), set(), None)
 
 
 def draw_network(
@@ -210,7 +205,7 @@ def draw_network(
     *,
     ax: Any = None,
     style: Style | None = None,
-    emphasis: Emphasis = _NO_EMPHASIS,
+    emphasis: Emphasis = NO_EMPHASIS,
     texts: Mapping[Edge, str] = MappingProxyType({}),
 ) -> tuple[Any, Artists]:
     """Draw a graph on axes, or on new ones, with the colours that suit these; needs matplotlib."""
@@ -221,82 +216,44 @@ def draw_network(
     font_size = float(rcParams["font.size"])
     names = NodeNames.of(dag, font_size)
     layout = layered_layout(dag, names.sizes)
+    labels, layout = place_labels(layout, names.sizes, texts, font_size)
     if ax is None:
         (ax,) = new_axes(layout)
     style = style_for(ax) if style is None else style
-    nodes = {node: _node_look(names, node, style, emphasis) for node in dag}
-    edges = _edge_looks(dag, style, emphasis, texts)
-    return ax, draw_picture(ax, layout, nodes, edges, style=style, font_size=font_size)
+    nodes = {node: _node_look(dag, names, node, style, emphasis) for node in dag}
+    edges = _edge_looks(dag, style, emphasis)
+    return ax, draw_picture(ax, layout, nodes, edges, labels, style=style, font_size=font_size)
 
 
-def _emphasis(dag: nx.DiGraph, highlight: Any, centre: Any) -> Emphasis:
-    if highlight is None:
-        nodes = []
-    else:
-        is_list = isinstance(highlight, Iterable) and not isinstance(highlight, str)
-        nodes = [highlight] if highlight in dag or not is_list else list(highlight)
-    for name, node in [*(("highlight", node) for node in nodes), ("markov_blanket", centre)]:
-        if node is not None and node not in dag:
-            raise ValueError(f"{name}: there is no node {node!r}; the nodes are {list(dag)}.")
-    blanket = set() if centre is None else set(nx.moral_graph(dag)[centre])
-    return Emphasis({*nodes, *([] if centre is None else [centre])}, blanket, centre)
-
-
-def _texts(dag: nx.DiGraph, edge_labels: Any) -> dict[Edge, str]:
-    """Return the texts of the edges that have one."""
-    if isinstance(edge_labels, Mapping):
-        for edge in edge_labels:
-            if edge not in dag.edges:
-                raise ValueError(f"edge_labels: there is no edge {edge!r}.")
-        return {edge: str(text) for edge, text in edge_labels.items()}
-    if edge_labels is False:
-        return {}
-    if edge_labels is not True and edge_labels != "weight":
-        raise ValueError(
-            f"edge_labels must be a bool, 'weight' or a dict of edge to text; got {edge_labels!r}."
-        )
-    if not is_parametrised(dag):
-        raise ValueError(
-            "edge_labels asks for weights, and the graph has no parameters. Fit a "
-            "GaussianBayesianNetwork of it, or give a dict of texts."
-        )
-    if edge_labels == "weight":
-        return {(a, b): f"{weight:.3g}" for a, b, weight in dag.edges(data="weight")}
-    return {edge: f"{weight:.2f}" for edge, weight in standardised_weights(dag).items()}
-
-
-def _node_look(names: NodeNames, node: Hashable, style: Style, emphasis: Emphasis) -> NodeLook:
+def _node_look(
+    dag: nx.DiGraph, names: NodeNames, node: Hashable, style: Style, emphasis: Emphasis
+) -> NodeLook:
     lines, size = names.lines[node], names.sizes[node]
+    is_held = is_parametrised(dag) and dag.nodes[node]["noise_variance"] == 0
+    width = _BORDER_HELD if is_held else _BORDER
     if node in emphasis.chosen:
-        return NodeLook(lines, size, style.chosen, style.accent, style.text, border_width=1.4)
+        return NodeLook(lines, size, style.chosen, style.accent, style.text, max(width, 1.4))
     if node in emphasis.blanket:
-        return NodeLook(lines, size, style.blanket, style.accent, style.text)
+        return NodeLook(lines, size, style.blanket, style.accent, style.text, width)
     if emphasis.centre is None:
-        return NodeLook(lines, size, style.box, style.border, style.text)
+        return NodeLook(lines, size, style.box, style.border, style.text, width)
     faint = style.faint
-    return NodeLook(lines, size, faint(style.box), faint(style.border), faint(style.text))
+    return NodeLook(lines, size, faint(style.box), faint(style.border), faint(style.text), width)
 
 
-def _edge_looks(
-    dag: nx.DiGraph, style: Style, emphasis: Emphasis, texts: Mapping[Edge, str]
-) -> dict[Edge, EdgeLook]:
-    weights = standardised_weights(dag)
+def _edge_looks(dag: nx.DiGraph, style: Style, emphasis: Emphasis) -> dict[Edge, EdgeLook]:
+    weights, has_weights = standardised_weights(dag), is_parametrised(dag)
     looks = {}
     for parent, child, data in dag.edges(data=True):
-        colour, width = style.neutral, _WIDTH_UNKNOWN
-        if (parent, child) in weights:
-            # The sign is the weight's own: held parents have a standardised weight of 0.
+        colour, text, width = style.neutral, style.text, _WIDTH_UNKNOWN
+        if has_weights:
             sign = np.sign(data["weight"])
             colour = {1: style.positive, -1: style.negative}.get(sign, style.neutral)
+        if (parent, child) in weights:
             strength = min(abs(weights[parent, child]), 1)
             width = _WIDTHS[0] + (_WIDTHS[1] - _WIDTHS[0]) * strength
-        if not _belongs(dag, parent, child, emphasis.centre):
-            colour = style.faint(colour)
-        has_head, label = not data.get("undirected"), texts.get((parent, child), "")
-        looks[parent, child] = EdgeLook(colour, width, has_head, label=label)
+        centre = emphasis.centre
+        if centre is not None and not makes_blanket(dag, parent, child, centre):
+            colour, text = style.faint(colour), style.faint(text)
+        looks[parent, child] = EdgeLook(colour, width, text, not data.get("undirected"))
     return looks
-
-
-def _belongs(dag: nx.DiGraph, parent: Hashable, child: Hashable, centre: Hashable | None) -> bool:
-    """Whether an edge makes two nodes members of a Markov blanket."""
-    return centre is None or centre in (parent, child) or child in dag[centre]

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
+from skbn._drawing._axes import check_axes
 from skbn._drawing._graph_of import fitted_step
 from skbn._drawing._styles import style_for
 
@@ -15,7 +16,8 @@ __all__ = ["PenaltyDisplay"]
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_TICKS = 12
+_TICK_GAP = 0.1  # of the axis, between ticks at least
+_OF_LEARNER = "mean log-likelihood of a held-out row, nats"
 
 
 class PenaltyDisplay:
@@ -30,16 +32,21 @@ class PenaltyDisplay:
     ----------
     penalties : array-like of shape (n_penalties,)
     means : array-like of shape (n_penalties,)
-        Mean log-likelihood of held-out rows, in nats.
+        Mean scores of held-out rows.
     errors : array-like of shape (n_penalties,)
         Standard errors of the means.
     chosen : float, optional
         The penalty that is to be marked.
     n_edges : array-like of shape (n_penalties,), optional
         Mean numbers of edges.
+    score_name : str
+        What the score is called at its axis.
 
     Attributes
     ----------
+    penalties, means, errors : ndarray of shape (n_penalties,), float64
+    n_edges : ndarray of shape (n_penalties,), float64, or None
+    chosen : float or None
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
     errorbar_ : matplotlib.container.ErrorbarContainer
@@ -47,7 +54,7 @@ class PenaltyDisplay:
     Raises
     ------
     ValueError
-        If these are not of the same length, or there are none.
+        If these are no numbers, not of the same length, or there are none.
 
     Examples
     --------
@@ -58,22 +65,29 @@ class PenaltyDisplay:
     """
 
     def __init__(
-        self, penalties: Any, means: Any, errors: Any, *, chosen: Any = None, n_edges: Any = None
+        self,
+        penalties: Any,
+        means: Any,
+        errors: Any,
+        *,
+        chosen: Any = None,
+        n_edges: Any = None,
+        score_name: str = _OF_LEARNER,
     ) -> None:
-        given = {"penalties": penalties, "means": means, "errors": errors, "n_edges": n_edges}
-        arrays = {k: np.asarray(v, dtype=float) for k, v in given.items() if v is not None}
-        shape = arrays["penalties"].shape
-        if len(shape) != 1 or shape == (0,):
+        self.penalties = _numbers("penalties", penalties)
+        if self.penalties.ndim != 1 or not len(self.penalties):
             raise ValueError(f"penalties must be a list of one or more; got {penalties!r}.")
-        for name, array in arrays.items():
-            if array.shape != shape:
+        self.means, self.errors = _numbers("means", means), _numbers("errors", errors)
+        self.n_edges = None if n_edges is None else _numbers("n_edges", n_edges)
+        for name in ("means", "errors", "n_edges"):
+            array = getattr(self, name)
+            if array is not None and array.shape != self.penalties.shape:
                 raise ValueError(
-                    f"{name} must be as many as the penalties, {shape[0]}; got an array of shape "
-                    f"{array.shape}."
+                    f"{name} must be as many as the penalties, {len(self.penalties)}; got an array "
+                    f"of shape {array.shape}."
                 )
-        self.penalties, self.means = arrays["penalties"], arrays["means"]
-        self.errors, self.n_edges = arrays["errors"], arrays.get("n_edges")
-        self.chosen = chosen
+        self.chosen = None if chosen is None else float(_numbers("chosen", chosen))
+        self.score_name = score_name
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -82,7 +96,7 @@ class PenaltyDisplay:
         Parameters
         ----------
         estimator : GaussianBNLearnerCV, or GridSearchCV over penalties alone
-            Or a pipeline that ends with one.
+            Or a pipeline that ends with one. With several scores, the one of `refit` counts.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
 
@@ -97,19 +111,26 @@ class PenaltyDisplay:
         TypeError
             If it is another estimator.
         ValueError
-            If a grid search varies another parameter, or none that is called penalty.
+            If a search varies another parameter, or none that is called penalty; if its
+            penalties are no numbers; if it tries them on different numbers of rows; if it has
+            several scores, and `refit` names none.
+        ImportError
+            If matplotlib is not installed.
         """
         expected = "a GaussianBNLearnerCV, a GridSearchCV over a penalty, or a pipeline of one"
         search = fitted_step(estimator, "cv_results_", expected)
         results = search.cv_results_
         if "penalties" in results:
-            errors, n_edges = results["se_test_score"], results["mean_n_edges"]
-            penalties, chosen = results["penalties"], search.penalty_
+            display = cls(
+                results["penalties"],
+                results["mean_test_score"],
+                results["se_test_score"],
+                chosen=search.penalty_,
+                n_edges=results["mean_n_edges"],
+            )
         else:
-            penalties, chosen = _grid(search)
-            errors, n_edges = _standard_errors(results), None
-        means = results["mean_test_score"]
-        return cls(penalties, means, errors, chosen=chosen, n_edges=n_edges).plot(ax=ax)
+            display = cls(**_of_search(search))
+        return display.plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the curve.
@@ -128,64 +149,101 @@ class PenaltyDisplay:
         ------
         ImportError
             If matplotlib is not installed.
+        TypeError
+            If `ax` is something else.
         """
         check_matplotlib_support("PenaltyDisplay.plot")
         from matplotlib import pyplot
 
+        check_axes(ax)
         if ax is None:
             _, ax = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
         style = style_for(ax)
         order = np.argsort(self.penalties)
         x, means, errors = self.penalties[order], self.means[order], self.errors[order]
         if self.chosen is not None:
-            ax.axvline(
-                self.chosen,
-                color=style.chosen,
-                linewidth=4,
-                zorder=0,
-                label=f"chosen: {self.chosen:.3g}",
-            )
+            label = f"chosen: {self.chosen:.3g}"
+            ax.axvline(self.chosen, color=style.chosen, linewidth=4, zorder=0, label=label)
         self.errorbar_ = ax.errorbar(
             x, means, errors, color=style.positive, marker="o", markersize=4, capsize=3
         )
-        best = int(np.argmax(means))
-        if np.isfinite(errors[best]):
-            ax.axhline(
-                means[best] - errors[best],
-                color=style.neutral,
-                linestyle=":",
-                label="one standard error below the best",
-            )
+        if np.isfinite(means).any():
+            best = int(np.nanargmax(means))
+            if np.isfinite(errors[best]):
+                label = "one standard error below the best"
+                limit = means[best] - errors[best]
+                ax.axhline(limit, color=style.neutral, linestyle=":", label=label)
         if (x > 0).all():
             ax.set_xscale("log")
-        shown = np.unique(np.linspace(0, len(x) - 1, min(len(x), _MOST_TICKS)).round().astype(int))
-        ax.set_xticks(x[shown], [f"{penalty:.3g}" for penalty in x[shown]])
-        ax.set_xticks([], minor=True)
-        ax.set(xlabel="penalty", ylabel="mean log-likelihood of a held-out row, nats")
-        if self.n_edges is not None:
-            above = ax.secondary_xaxis("top")
-            above.set_xticks(x[shown], [f"{n:.0f}" for n in self.n_edges[order][shown]])
-            above.set_xticks([], minor=True)
-            above.set_xlabel("edges, mean over the folds")
-        ax.legend(frameon=False)
+        self._set_ticks(ax, x, None if self.n_edges is None else self.n_edges[order])
+        ax.set(xlabel="penalty", ylabel=self.score_name)
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
+    def _set_ticks(self, ax: Any, x: Floats, n_edges: Floats | None) -> None:
+        """Write penalties below and numbers of edges above, as many as have room."""
+        places = np.log(x) if (x > 0).all() else x
+        shown = [0]
+        for i in range(1, len(x)):
+            if places[i] - places[shown[-1]] >= _TICK_GAP * (places[-1] - places[0]):
+                shown.append(i)
+        ax.set_xticks(x[shown], [f"{penalty:.3g}" for penalty in x[shown]])
+        ax.set_xticks([], minor=True)
+        if n_edges is not None:
+            above = ax.secondary_xaxis("top", functions=(np.positive, np.positive))
+            above.set_xticks(x[shown], [f"{n:.3g}" for n in n_edges[shown]])
+            above.set_xticks([], minor=True)
+            above.set_xlabel("edges, mean over the folds")
 
-def _grid(search: Any) -> tuple[list[float], float]:
-    """Return the penalties of a grid search, and the best."""
-    params = search.cv_results_["params"]
+
+def _numbers(name: str, values: Any) -> Floats:
+    try:
+        if values is None:
+            raise TypeError
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers; got {values!r}.") from None
+
+
+def _of_search(search: Any) -> dict[str, Any]:
+    """Return what one of scikit-learn's searches has found, as arguments of the display."""
+    results, params = search.cv_results_, search.cv_results_["params"]
     varied = sorted({name for each in params for name in each})
     if len(varied) != 1 or varied[0].split("__")[-1] != "penalty":
         raise ValueError(
             f"estimator must vary a penalty and nothing else; its parameters are {varied}."
         )
-    return [each[varied[0]] for each in params], search.best_params_[varied[0]]
+    if "iter" in results:
+        raise ValueError(
+            f"estimator must try all penalties on the same rows; {type(search).__name__} does not. "
+            "Give a GridSearchCV."
+        )
+    metric = "score"
+    if search.multimetric_:
+        metric = search.refit
+        if not isinstance(metric, str):
+            raise ValueError(
+                f"estimator has several scores, {list(search.scorer_)}; refit must name the one to "
+                f"be drawn; got {metric!r}."
+            )
+    penalties = [each[varied[0]] for each in params]
+    best = getattr(search, "best_params_", {}).get(varied[0])
+    return {
+        "penalties": penalties,
+        "means": results[f"mean_test_{metric}"],
+        "errors": _standard_errors(results, metric),
+        "chosen": best,
+        "score_name": _OF_LEARNER if search.scoring is None else f"mean held-out {metric}",
+    }
 
 
-def _standard_errors(results: dict[str, Any]) -> Floats:
-    n_folds = sum(key.startswith("split") and key.endswith("_test_score") for key in results)
-    scores = np.array([results[f"split{i}_test_score"] for i in range(n_folds)])
+def _standard_errors(results: dict[str, Any], metric: str) -> Floats:
+    n_folds = 0
+    while f"split{n_folds}_test_{metric}" in results:
+        n_folds += 1
+    scores = np.array([results[f"split{i}_test_{metric}"] for i in range(n_folds)])
     if n_folds < 2:
         return np.full(scores.shape[1], np.nan)
     return np.asarray(scores.std(axis=0, ddof=1) / np.sqrt(n_folds))

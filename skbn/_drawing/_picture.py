@@ -2,7 +2,8 @@
 
 One unit of the axes is a point of the layout. Boxes and arrowheads scale with the axes;
 text and lines, which matplotlib measures in points of the figure, are kept in proportion
-by an artist that is drawn before them. Needs matplotlib, unlike all other modules here.
+by an artist that is drawn before them. Imports matplotlib, so that others import it when
+they draw.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
 from matplotlib.text import Text
 
-from skbn._drawing._bezier import cut_at_end, halfway, point_at
+from skbn._drawing._bezier import cut_at_end, halfway
+from skbn._drawing._edge_labels import Labels
 from skbn._drawing._labels import LINE_HEIGHT
 from skbn._drawing._layout import Layout, Point
 from skbn._drawing._looks import Edge, EdgeLook, NodeLook
@@ -28,9 +30,7 @@ __all__ = ["Artists", "draw_picture", "new_axes"]
 
 _MARGIN = 6.0  # points around the layout
 _LARGEST_SCALE = 1.25  # of a picture on axes that are larger than it needs
-_LABEL_SIZE = 0.8  # of an edge's label, in sizes of names
-# Where along an edge its label may stand, the best place first.
-_LABEL_PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)
+_NO_LABELS = Labels({}, {}, 0.0)
 
 
 class Artists(NamedTuple):
@@ -72,7 +72,7 @@ def new_axes(
     """
     width, height = _size(layout)
     width, whole = max(width, narrowest), top + height + bottom
-    figure = pyplot.figure(figsize=(n_axes * width / 72, whole / 72))
+    figure = pyplot.figure(figsize=(n_axes * width / 72, whole / 72), layout="none")
     return [
         figure.add_axes((i / n_axes, bottom / whole, 1 / n_axes, height / whole))
         for i in range(n_axes)
@@ -84,6 +84,7 @@ def draw_picture(
     layout: Layout,
     nodes: Mapping[Hashable, NodeLook],
     edges: Mapping[Edge, EdgeLook],
+    labels: Labels = _NO_LABELS,
     *,
     style: Style,
     font_size: float,
@@ -98,7 +99,8 @@ def draw_picture(
         _draw_edge(ax, artists, proportions, edge, _route(layout, edge), edge_look)
     for node, node_look in nodes.items():
         _draw_node(ax, artists, proportions, node, layout.positions[node], node_look, font_size)
-    _draw_labels(ax, artists, proportions, layout, nodes, edges, style, font_size)
+    for edge in labels.texts:
+        artists.labels[edge] = _draw_label(ax, proportions, labels, edge, edges[edge].text, style)
     ax.add_artist(proportions)
     _set_limits(ax, layout)
     return artists
@@ -173,6 +175,7 @@ def _draw_node(
         y,
         "\n".join(look.lines),
         parse_math=False,
+        usetex=False,
         ha="center",
         va="center_baseline" if len(look.lines) == 1 else "center",
         linespacing=LINE_HEIGHT,
@@ -184,45 +187,23 @@ def _draw_node(
     proportions.keep(text.set_fontsize, font_size)
 
 
-def _draw_labels(
-    ax: Any,
-    artists: Artists,
-    proportions: _Proportions,
-    layout: Layout,
-    nodes: Mapping[Hashable, NodeLook],
-    edges: Mapping[Edge, EdgeLook],
-    style: Style,
-    font_size: float,
-) -> None:
-    """Write each edge's label where it hides no node and no other label, if it can."""
-    size = _LABEL_SIZE * font_size
-    taken = [(layout.positions[node], look.size) for node, look in nodes.items()]
-    for edge, look in edges.items():
-        if not look.label:
-            continue
-        box = (0.65 * size * len(look.label), 1.3 * size)
-        points = [point_at(_route(layout, edge), share) for share in _LABEL_PLACES]
-        hidden = [sum(_overlap(point, box, *other) for other in taken) for point in points]
-        point = points[hidden.index(min(hidden))]
-        taken.append((point, box))
-        artists.labels[edge] = text = ax.text(
-            *point,
-            look.label,
-            parse_math=False,
-            ha="center",
-            va="center",
-            color=style.text,
-            bbox={"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85},
-            zorder=5,
-        )
-        text.set_in_layout(False)
-        proportions.keep(text.set_fontsize, size)
-
-
-def _overlap(a: Point, a_size: Point, b: Point, b_size: Point) -> float:
-    """Return the area that two boxes share, by their centres and sizes."""
-    x, y = ((a_size[i] + b_size[i]) / 2 - abs(a[i] - b[i]) for i in (0, 1))
-    return max(x, 0.0) * max(y, 0.0)
+def _draw_label(
+    ax: Any, proportions: _Proportions, labels: Labels, edge: Edge, colour: str, style: Style
+) -> Text:
+    text: Text = ax.text(
+        *labels.positions[edge],
+        labels.texts[edge],
+        parse_math=False,
+        usetex=False,
+        ha="center",
+        va="center_baseline",
+        color=colour,
+        bbox={"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85},
+        zorder=5,
+    )
+    text.set_in_layout(False)
+    proportions.keep(text.set_fontsize, labels.font_size)
+    return text
 
 
 def _size(layout: Layout) -> tuple[float, float]:

@@ -72,13 +72,15 @@ DARK = Style(
 def style_for(ax: Any) -> Style:
     """Return the colours for axes, by the ground that their figure gives them."""
     from matplotlib import rcParams
-    from matplotlib.colors import to_rgba
+    from matplotlib.colors import to_hex, to_rgba
 
-    figure = getattr(ax.figure, "figure", ax.figure)  # of a subfigure the figure
-    *colour, alpha = to_rgba(figure.get_facecolor())
-    if alpha == 0:  # whatever lies below, text was chosen to be read on it
-        return DARK if _luminance(to_rgba(rcParams["text.color"])[:3]) > 0.5 else LIGHT
-    return LIGHT if _luminance(colour) > 0.4 else DARK
+    for figure in (ax.figure, ax.figure.figure):  # a subfigure may show what lies below it
+        *colour, alpha = to_rgba(figure.get_facecolor())
+        if alpha > 0:
+            style = LIGHT if _luminance(colour) > 0.4 else DARK
+            return style._replace(ground=to_hex(colour))
+    # Whatever lies below, text was chosen to be read on it.
+    return DARK if _luminance(to_rgba(rcParams["text.color"])[:3]) > 0.5 else LIGHT
 
 
 def _luminance(colour: Any) -> float:

@@ -15,7 +15,7 @@ __all__ = ["standardised_weights"]
 def standardised_weights(dag: nx.DiGraph) -> dict[tuple[Any, Any], float]:
     """Return each edge's weight in units of the standard deviations that the network implies.
 
-    None without parameters; 0 where a node has no variance.
+    None without parameters, and none of an edge whose parent does not vary, as `do` holds it.
 
     Raises
     ------
@@ -32,4 +32,5 @@ def standardised_weights(dag: nx.DiGraph) -> dict[tuple[Any, Any], float]:
             model.coef * deviation[:, np.newaxis] / np.where(deviation == 0, np.inf, deviation)
         )
     index = {node: i for i, node in enumerate(dag)}
-    return {(a, b): float(weights[index[a], index[b]]) for a, b in dag.edges}
+    varies = {node: deviation[i] > 0 for node, i in index.items()}
+    return {(a, b): float(weights[index[a], index[b]]) for a, b in dag.edges if varies[a]}

@@ -95,10 +95,9 @@ class GaussianBNLearner(NetworkLearner):
     Of parent sets that tie, one with the fewest columns is taken, and of these the
     first when their columns are compared in order. Networks that imply the same
     independences always tie; of these it is the one built from the end: again and
-    again the last column that can be a sink of what remains. A reversible edge thus
-    points to the later column wherever it can. With constraints on edges, or a criterion
-    under which such networks need not tie, it is the one that the search itself ends with:
-    again and again the last column that can be a sink of a best network.
+    again the last column that can be a sink of what remains. With constraints on edges,
+    or a criterion under which such networks need not tie, it is the one that the search
+    itself ends with: again and again the last column that can be a sink of a best network.
 
     Examples
     --------

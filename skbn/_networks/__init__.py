@@ -1,9 +1,9 @@
 """Networks: what there is to do with one, however it was found.
 
 Dependencies point one way: ``_arguments`` and ``_tables`` (nodes, numbers and rows that
-users give), ``_parameters`` (estimates);
-``_gaussian`` (the joint distribution, in arrays), ``_equivalence`` (which edges could as
-well be reversed, in masks); ``_interchange`` (JSON, DOT, pgmpy); ``_structure``,
+users give), ``_parameters`` (estimates); ``_gaussian`` (the joint distribution, in
+arrays), ``_distribution`` (that of some nodes), ``_equivalence`` (which edges could as
+well be reversed, in masks); ``_interchange`` (JSON, DOT, Mermaid, pgmpy); ``_structure``,
 ``_inference`` and ``_forms`` (methods on the graph, on the distribution, and to read and
 write), and ``_network``, the class that has them.
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 import networkx as nx
 import numpy as np
@@ -19,22 +19,7 @@ from skbn._networks._arguments import attribute
 from skbn._networks._parameters import NetworkParameters
 from skbn._regressions._qr import solve_triangular, triangular_factor
 
-__all__ = ["GaussianDistribution", "LinearGaussianModel", "is_parametrised"]
-
-
-class GaussianDistribution(NamedTuple):
-    """A joint Gaussian distribution of k nodes.
-
-    Parameters
-    ----------
-    nodes : list of k hashables
-    mean : ndarray of shape (k,)
-    covariance : ndarray of shape (k, k)
-    """
-
-    nodes: list[Hashable]
-    mean: npt.NDArray[np.float64]
-    covariance: npt.NDArray[np.float64]
+__all__ = ["LinearGaussianModel", "is_parametrised"]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state, check_scalar
 
 from skbn._networks._arguments import named_nodes, named_values
-from skbn._networks._gaussian import GaussianDistribution, LinearGaussianModel
+from skbn._networks._distribution import GaussianDistribution
+from skbn._networks._gaussian import LinearGaussianModel
 from skbn._networks._tables import like_pandas, read_given_columns
 
 __all__ = ["InferenceMixin"]
@@ -78,7 +79,8 @@ class InferenceMixin:
         Returns
         -------
         distribution : GaussianDistribution
-            A named tuple of `nodes`, in their order, `mean` and `covariance`.
+            A named tuple of `nodes`, in their order, `mean` and `covariance`; it has a
+            `standard_deviation` too, and shows itself as a table.
 
         Raises
         ------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Hashable, Mapping
 from importlib import import_module
 from numbers import Integral
@@ -153,7 +154,8 @@ def to_mermaid(dag: nx.DiGraph) -> str:
 
 def _entities(node: Hashable) -> str:
     """Return a name in which all that Mermaid could take for its own stands as a code."""
-    return "".join(c if c.isalnum() or c in " _-,.()/" else f"#{ord(c)};" for c in str(node))
+    name = re.sub(r"[^\w ,./()-]|[.-](?=\s)", lambda c: f"#{ord(c.group())};", str(node))
+    return name or " "
 
 
 def to_pgmpy(dag: nx.DiGraph) -> Any:

@@ -7,7 +7,7 @@ off the diagonal.
 
 The columns fall into three groups, which are the bits of a subset's index from
 the lowest: *lane* columns, *inner* columns and *outer* columns. A seed (the
-paper's section 7) is a set of lane and outer columns, which stand in front. All
+paper's section 6) is a set of lane and outer columns, which stand in front. All
 that its walk over the inner columns needs is the factor of the inner columns
 with those in front projected out, k x k, so that a rotation acts on k columns
 and not on m. The seeds with the same outer columns walk side by side.

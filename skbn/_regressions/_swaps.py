@@ -1,7 +1,7 @@
 """Which neighbouring columns to swap so that every subset becomes a prefix.
 
 The combinatorics of Alipourfard & Gao, "Solving all regression models for
-learning Gaussian networks using Givens rotations", sections 3, 5 and 7, with
+learning Gaussian networks using Givens rotations", sections 3, 5 and 6, with
 the slips in its pseudocode mended. Positions and columns count from 0 here,
 from 1 in the paper.
 """
@@ -99,9 +99,10 @@ def seed_path(m: int, n_seeds: int, seed: int) -> tuple[npt.NDArray[np.intp], np
 
     Notes
     -----
-    Algorithm SeedPathCalculator (the paper's section 7). A bit 1 inserts its
+    Algorithm SeedPathCalculator (the paper's section 6). A bit 1 inserts its
     column at the front, as the section's text has it; the algorithm as printed
-    does so for a bit 0, and then its offset counts the wrong columns.
+    does so for a bit 0, and then its offset counts the wrong columns. Its k is the
+    number of inner columns; here, as in the text, k is that of the outer ones.
 
     Examples
     --------

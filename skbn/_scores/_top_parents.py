@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from skbn._html import html_table
-from skbn._readable import readable_name
+from skbn._readable import readable_name, text_table
 
 __all__ = ["ScoredParents", "TopParents"]
 
@@ -57,10 +57,7 @@ class TopParents(list[ScoredParents]):
         self.child = child
 
     def __repr__(self) -> str:
-        lines = [_HEADER, *self._rows()]
-        widths = [max(map(len, column)) for column in list(zip(*lines, strict=True))[:-1]]
-        table = ["  ".join([*map(str.rjust, line, widths), line[-1]]) for line in lines]
-        return "\n".join([self._caption(), *table])
+        return "\n".join([self._caption(), text_table(self._rows(), "rrrl", _HEADER)])
 
     def _repr_html_(self) -> str | None:
         return html_table(
@@ -81,4 +78,5 @@ class TopParents(list[ScoredParents]):
 
 
 def _joined(parents: list[str | int]) -> str:
-    return ", ".join(map(readable_name, parents)) if parents else "(none)"
+    names = [repr(name) if "," in str(name) else readable_name(name) for name in parents]
+    return ", ".join(names) if names else "(none)"
