@@ -136,7 +136,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,
-    "show_prev_next": False,
+    "show_prev_next": True,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],

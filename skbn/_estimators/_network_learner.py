@@ -84,18 +84,18 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
 
         Its nodes are the columns, by name if all names are strings, else by position, with
         the attributes `intercept` and `noise_variance`; its edges have the attribute
-        `weight`, the coefficient of the child's regression. Errors are those of `network_`.
+        `weight`, the coefficient of the child's regression. Raises what `network_` raises.
         """
         return self._result.dag
 
     @property
     def network_score_(self) -> float:
-        """The best network's score, in nats; errors are those of `network_`."""
+        """The best network's score, in nats; raises what `network_` raises."""
         return self._result.score
 
     @property
     def criterion_(self) -> Criterion | None:
-        """The criterion that was maximised; errors are those of `network_`."""
+        """The criterion that was maximised; raises what `network_` raises."""
         return self._result.criterion
 
     @property
@@ -170,7 +170,7 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
     ) -> nx.DiGraph:
         """Find the best network and return it.
 
-        Errors are those of `fit`.
+        Raises what `fit` raises.
 
         Parameters
         ----------

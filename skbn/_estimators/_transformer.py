@@ -215,8 +215,8 @@ class LocalScoreTransformer(
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalScores:
         """Take note of the columns, and return the local scores of the table.
 
-        Errors are those of `fit` and `transform`; `local_scores_` are those of the rows
-        with their weights.
+        Raises what `fit` and `transform` raise; `local_scores_` are those of the rows with
+        their weights.
 
         Parameters
         ----------

@@ -42,8 +42,8 @@ class GaussianBayesianNetwork(
         Acyclic; its nodes are the columns, in their order. The parameters are the
         attributes `intercept` and `noise_variance` of its nodes, not negative, and
         `weight` of its edges. Weights without attributes of nodes are no parameters.
-        Estimates are of the graph as it was in `fit`: once it is changed or replaced, the
-        network has the parameters that its graph carries, or none.
+        To change it after `fit` drops the estimates: the network has the parameters that the
+        graph carries then, or none, until it is fitted again.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class GaussianBayesianNetwork(
     def coef_(self) -> npt.NDArray[np.float64]:
         """The edges' weights, shape (m, m): ``coef_[i, j]`` is that of i -> j, or 0.
 
-        Errors are those of `dag_`.
+        Raises what `dag_` raises.
         """
         return self._model().coef.copy()
 
@@ -144,7 +144,7 @@ class GaussianBayesianNetwork(
     def intercept_(self) -> npt.NDArray[np.float64]:
         """The nodes' intercepts, shape (m,).
 
-        Errors are those of `dag_`.
+        Raises what `dag_` raises.
         """
         return self._model().intercept.copy()
 
@@ -152,7 +152,7 @@ class GaussianBayesianNetwork(
     def noise_variance_(self) -> npt.NDArray[np.float64]:
         """The variances of the nodes' noise, shape (m,).
 
-        Errors are those of `dag_`.
+        Raises what `dag_` raises.
         """
         return self._model().noise_variance.copy()
 
@@ -160,7 +160,7 @@ class GaussianBayesianNetwork(
     def mean_(self) -> npt.NDArray[np.float64]:
         """The nodes' joint mean, shape (m,).
 
-        Errors are those of `dag_`.
+        Raises what `dag_` raises.
         """
         return self._model().mean.copy()
 
@@ -168,7 +168,7 @@ class GaussianBayesianNetwork(
     def covariance_(self) -> npt.NDArray[np.float64]:
         """The nodes' joint covariance, shape (m, m).
 
-        Errors are those of `dag_`, and a ValueError if a variance is out of float64's range.
+        Raises what `dag_` raises, and a ValueError if a variance is out of float64's range.
         """
         return self._model().covariance()
 

@@ -256,7 +256,7 @@ class LocalScores(StandIn, ScoredFamilies):
     def residual_sum_of_squares(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
         """Return the residual sum of squares of a child's regression on its parents.
 
-        The regression has an intercept. Errors are those of `local_score`.
+        The regression has an intercept. Raises what `local_score` raises.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ class LocalScores(StandIn, ScoredFamilies):
     ) -> tuple[float, npt.NDArray[np.float64]]:
         """Return the intercept and the coefficients of a child's regression on its parents.
 
-        Errors are those of `local_score`.
+        Raises what `local_score` raises.
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ class LocalScores(StandIn, ScoredFamilies):
         """Return a child's regression on its parents: intercept, coefficients and residual.
 
         With `BGe` the rows of its prior take part, and the coefficients are their posterior
-        means. Errors are those of `local_score`.
+        means. Raises what `local_score` raises.
 
         Parameters
         ----------
@@ -327,7 +327,7 @@ class LocalScores(StandIn, ScoredFamilies):
     def family_index(self, child: str | int, parents: Iterable[str | int] = ()) -> tuple[int, int]:
         """Return where the array of `to_array` holds a family's score.
 
-        Errors are those of `local_score`.
+        Raises what `local_score` raises.
 
         Parameters
         ----------
