@@ -3,7 +3,7 @@ How sure is each edge?
 ======================
 
 The best network of a table is proved best for this table. Another sample of wines would
-have another one. Refits to resampled rows show which edges come again, and samples of a
+hardly have the same one. Refits to resampled rows show which edges come again, and samples of a
 network that is known show how many of the directions are right.
 """
 
@@ -47,18 +47,14 @@ print(f"{learner.dag_.number_of_edges()} edges of the best network of the table"
 # For each edge of the best network: in how many of the 100 refits the pair is joined, is
 # directed as here, or the other way round. (In the others the CPDAG leaves it undirected.)
 
-shares = pd.DataFrame(
-    [
-        (f"{a} -> {b}", joined[frozenset([a, b])], directed[a, b], directed[b, a])
-        for a, b in learner.dag_.edges
-    ],
-    columns=["edge", "joined", "this way", "other way"],
-)
-print(shares.sort_values("joined", ascending=False, kind="stable").to_string(index=False))
+print("joined  this way  other way")
+for a, b in sorted(learner.dag_.edges, key=lambda edge: -joined[frozenset(edge)]):
+    count = joined[frozenset([a, b])]
+    print(f"{count:6}  {directed[a, b]:8}  {directed[b, a]:9}  {a} -> {b}")
 
 # %%
-# Alcohol and color intensity are joined every time, and point one way as often as the
-# other: that they depend directly on each other is plain here, the direction is not.
+# Alcohol and color intensity are joined every time, and point one way about as often as
+# the other: that they are joined is stable, the direction is not.
 #
 # In the picture an edge of 33 % is drawn like any other: its width is its weight, not how
 # sure it is. So write the shares beside the edges.
