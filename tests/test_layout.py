@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skbn._drawing._layers import shortest_layers, split_wide_layers
-from skbn._drawing._layout import Layout, layered_layout
-from skbn._drawing._layout_quadratic import minimise_quadratic
-from skbn._drawing._routes import CORNER
+from skbn._layout._layered import Layout, layered_layout
+from skbn._layout._layers import shortest_layers, split_wide_layers
+from skbn._layout._quadratic import minimise_quadratic
+from skbn._layout._routes import CORNER
 
 CLEARANCE = 3.5
 
@@ -212,7 +212,7 @@ def test_fewer_crossings_than_layers_in_the_order_of_the_columns():
 
 PROGRAM = """
 import networkx as nx
-from skbn._drawing._layout import layered_layout
+from skbn._layout._layered import layered_layout
 
 edges = [(i, j) for i in range(9) for j in range(i + 1, 9) if (i * 5 + j * 3) % 7 < 3]
 dag = nx.DiGraph((f"column {i}", f"column {j}") for i, j in edges)
