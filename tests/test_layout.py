@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_wine
 
-from skbn._drawing._layers import shortest_layers, split_wide_layers
-from skbn._drawing._layout import Layout, layered_layout
-from skbn._drawing._layout_quadratic import minimise_quadratic
-from skbn._drawing._routes import CORNER
+from skbn import GaussianBNLearner
+from skbn._layout._layered import Layout, layered_layout
+from skbn._layout._layers import shortest_layers, split_wide_layers
+from skbn._layout._quadratic import minimise_quadratic
+from skbn._layout._routes import CORNER
 
 CLEARANCE = 3.5
 
@@ -212,7 +214,7 @@ def test_fewer_crossings_than_layers_in_the_order_of_the_columns():
 
 PROGRAM = """
 import networkx as nx
-from skbn._drawing._layout import layered_layout
+from skbn._layout._layered import layered_layout
 
 edges = [(i, j) for i in range(9) for j in range(i + 1, 9) if (i * 5 + j * 3) % 7 < 3]
 dag = nx.DiGraph((f"column {i}", f"column {j}") for i, j in edges)
@@ -231,6 +233,29 @@ def test_the_same_in_every_process():
         check=True,
     )
     assert done.stdout.strip() == here["found"]
+
+
+def test_picture_of_the_wine_data():
+    dag = GaussianBNLearner().fit(load_wine(as_frame=True).data).dag_
+    drawn = layered_layout(dag, dict.fromkeys(dag, (80.0, 24.0)))
+    expected = {
+        "alcohol": (90, -316),
+        "malic_acid": (82, -255),
+        "ash": (230, -12),
+        "alcalinity_of_ash": (320, -255),
+        "magnesium": (238, -73),
+        "total_phenols": (183, -498),
+        "flavanoids": (205, -194),
+        "nonflavanoid_phenols": (343, -316),
+        "proanthocyanins": (190, -255),
+        "color_intensity": (99, -438),
+        "hue": (83, -498),
+        "od280/od315_of_diluted_wines": (113, -377),
+        "proline": (181, -134),
+    }
+    for node, position in expected.items():
+        assert drawn.positions[node] == pytest.approx(position, abs=1)
+    assert drawn.extent == pytest.approx((0, 383, -510, 0), abs=1)
 
 
 def test_names_do_not_matter():

@@ -1,8 +1,6 @@
 """Pictures of networks, with matplotlib.
 
-Dependencies point one way: ``_routes``, ``_layers``, ``_order`` (which node or edge stands
-beside which) and ``_coordinates`` (where), with what these are made of, and ``_layout``,
-which puts them together; ``_labels`` and ``_styles`` (names in lines, colours), ``_bezier``
+Dependencies point one way: ``_labels`` and ``_styles`` (names in lines, colours), ``_bezier``
 (curves); ``_weights`` (how strong edges are), ``_edge_labels`` (what is written at them),
 ``_emphasis`` (what is marked); ``_looks`` and ``_picture`` (a laid out graph as artists on
 axes); ``_graph_of`` and ``_axes`` (what users give); the displays, a file each;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from skbn._drawing._layout import Point
+from skbn._layout._layered import Point
 
 __all__ = ["cut_at_end", "halfway", "point_at"]
 

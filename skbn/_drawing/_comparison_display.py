@@ -11,10 +11,10 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from skbn._drawing._axes import check_axes
 from skbn._drawing._graph_of import graph_of
 from skbn._drawing._labels import NodeNames
-from skbn._drawing._layout import layered_layout
 from skbn._drawing._looks import Edge, EdgeLook, NodeLook
 from skbn._drawing._styles import Style, style_for
 from skbn._graphs import check_dag, check_same_nodes
+from skbn._layout._layered import layered_layout
 
 __all__ = ["NetworkComparisonDisplay"]
 

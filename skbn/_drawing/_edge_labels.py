@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from skbn._drawing._bezier import halfway, point_at
 from skbn._drawing._labels import LINE_HEIGHT, printable, text_width
-from skbn._drawing._layout import Layout, Point
 from skbn._drawing._looks import Edge
 from skbn._drawing._weights import standardised_weights
+from skbn._layout._layered import Layout, Point
 from skbn._networks._gaussian import is_parametrised
 
 __all__ = ["Labels", "edge_texts", "place_labels"]

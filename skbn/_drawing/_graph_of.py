@@ -9,8 +9,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._networks._network import GaussianBayesianNetwork
-
 __all__ = ["fitted_step", "graph_of"]
 
 _EXPECTED = "a learner, a GaussianBayesianNetwork, or a pipeline or a search that ends with one"
@@ -30,9 +28,10 @@ def graph_of(estimator: Any) -> nx.DiGraph:
     try:
         return estimator.dag_
     except NotFittedError:
-        if isinstance(estimator, GaussianBayesianNetwork):  # a graph that is still to be fitted
-            return estimator.dag
-        raise
+        graph = getattr(estimator, "dag", None)
+        if graph is None:
+            raise
+        return graph  # of a network that is still to be fitted
 
 
 def fitted_step(estimator: Any, attribute: str, expected: str) -> Any:

@@ -15,11 +15,11 @@ from skbn._drawing._edge_labels import edge_texts, place_labels
 from skbn._drawing._emphasis import NO_EMPHASIS, Emphasis, emphasis_on, makes_blanket
 from skbn._drawing._graph_of import graph_of
 from skbn._drawing._labels import NodeNames
-from skbn._drawing._layout import layered_layout
 from skbn._drawing._looks import Edge, EdgeLook, NodeLook
 from skbn._drawing._styles import Style, style_for
 from skbn._drawing._weights import standardised_weights
 from skbn._graphs import check_dag
+from skbn._layout._layered import layered_layout
 from skbn._networks._gaussian import is_parametrised
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from matplotlib.text import Text
 from skbn._drawing._bezier import cut_at_end, halfway
 from skbn._drawing._edge_labels import Labels
 from skbn._drawing._labels import LINE_HEIGHT
-from skbn._drawing._layout import Layout, Point
 from skbn._drawing._looks import Edge, EdgeLook, NodeLook
-from skbn._drawing._routes import CORNER
 from skbn._drawing._styles import Style
+from skbn._layout._layered import Layout, Point
+from skbn._layout._routes import CORNER
 
 __all__ = ["Artists", "draw_picture", "new_axes"]
 

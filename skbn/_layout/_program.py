@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from skbn._drawing._layout_quadratic import minimise_quadratic
+from skbn._layout._quadratic import minimise_quadratic
 
 __all__ = ["CLEARANCE", "Edge", "Program", "Size"]
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import combinations
 from random import Random
 
-from skbn._drawing._order_ranking import Edge, Ranking
+from skbn._layout._ranking import Edge, Ranking
 
 __all__ = ["order_layers"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._drawing._coordinates_program import CLEARANCE, Edge, Program, Size
+from skbn._layout._program import CLEARANCE, Edge, Program, Size
 
 __all__ = ["Coordinates", "place_items"]
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
-from skbn._drawing._coordinates import place_items
-from skbn._drawing._layers import shortest_layers, split_wide_layers
-from skbn._drawing._layout_parts import pack
-from skbn._drawing._order import order_layers
-from skbn._drawing._routes import curve_through, leave_box
+from skbn._layout._coordinates import place_items
+from skbn._layout._layers import shortest_layers, split_wide_layers
+from skbn._layout._order import order_layers
+from skbn._layout._parts import pack
+from skbn._layout._routes import curve_through, leave_box
 
 __all__ = ["Layout", "Point", "layered_layout"]
 
