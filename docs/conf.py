@@ -14,9 +14,9 @@ FOR_THE_SEARCH = {"of_sample", "listed", "magnitude"}
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 sys.path.insert(0, str(DOCS))  # gallery.py too
-from layout_figure import draw_layout  # noqa: E402
+from dependencies_figure import draw_dependencies  # noqa: E402
 
-draw_layout(DOCS / "_build" / "figures" / "layout.svg")
+draw_dependencies(DOCS / "_build" / "figures" / "dependencies.svg")
 
 project = "skbn"
 author = "the skbn developers"

@@ -53,7 +53,7 @@ for a, b in sorted(learner.dag_.edges, key=lambda edge: -joined[frozenset(edge)]
     print(f"{count:6}  {directed[a, b]:8}  {directed[b, a]:9}  {a} -> {b}")
 
 # %%
-# Alcohol and color intensity are joined every time, and point one way about as often as
+# Alcohol and colour intensity are joined every time, and point one way about as often as
 # the other: that they are joined is stable, the direction is not.
 #
 # In the picture an edge of 33 % is drawn like any other: its width is its weight, not how

@@ -30,9 +30,9 @@ truth = GaussianBayesianNetwork(dag)
 
 
 def recovery_where_seen(network):
-    nodes, mean, covariance = network.condition({"dose": 1.0})
-    i = nodes.index("recovery")
-    return mean[i], covariance[i, i] ** 0.5
+    seen = network.condition({"dose": 1.0})
+    i = seen.nodes.index("recovery")
+    return seen.mean[i], seen.standard_deviation[i]
 
 
 def recovery_where_given(network):

@@ -52,12 +52,12 @@ print("\n".join(either_way))
 # The network is also a joint distribution of all columns: what proline to expect
 # of a wine, before and after its alcohol and hue are known?
 
-given = network.condition({"alcohol": 14.0, "hue": 1.0})
-proline = given.nodes.index("proline")
-mean, deviation = given.mean[proline], given.covariance[proline, proline] ** 0.5
+seen = network.condition({"alcohol": 14.0, "hue": 1.0})
+proline = seen.nodes.index("proline")
+mean, deviation = seen.mean[proline], seen.standard_deviation[proline]
 print(f"proline of any wine: {wine['proline'].mean():.0f} ± {wine['proline'].std():.0f}")
 print(f"with alcohol 14 and hue 1: {mean:.0f} ± {deviation:.0f}")
 
 # %%
-# To take home: 27 edges say how the 13 measurements go together, the networks of this score
+# To take home: 27 edges say how the 13 measurements go together, the equivalent networks
 # agree on the direction of 23 of them, and what is known of a wine narrows what is not.

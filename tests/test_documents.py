@@ -26,7 +26,7 @@ BLOCK = re.compile(
 
 def blocks_of(path):
     """Return the pairs of a block and what it prints, or "" where the page does not say."""
-    found = BLOCK.findall(path.read_text())
+    found = BLOCK.findall(path.read_text(encoding="utf-8"))
     return [(plain or dedent(drawn), printed) for plain, printed, drawn in found]
 
 
@@ -160,5 +160,7 @@ def test_a_wrong_output_fails(tmp_path):
 
 
 def test_reference_has_all_public_names():
-    listed = re.findall(r"^   ([A-Za-z_]+)$", (DOCS / "api" / "index.md").read_text(), re.MULTILINE)
+    listed = re.findall(
+        r"^   ([A-Za-z_]+)$", (DOCS / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert sorted(listed) == sorted(skbn.__all__)

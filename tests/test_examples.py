@@ -46,7 +46,7 @@ def test_the_notebook_shows_what_its_code_gives(monkeypatch):
 
 def test_the_stored_network_of_30_columns_is_fitted_to_the_table():
     table = load_breast_cancer(as_frame=True).data
-    text = (EXAMPLES / "breast_cancer.json").read_text()
+    text = (EXAMPLES / "breast_cancer.json").read_text(encoding="utf-8")
     network = GaussianBayesianNetwork.from_json(text)
     assert network.nodes == list(table.columns)
     score = LocalScoreTransformer().fit_transform(table).network_score(network.dag_)

@@ -16,7 +16,7 @@ from skbn import (
     LocalScoreTransformer,
     NetworkDisplay,
 )
-from skbn._drawing._weights import standardised_weights
+from skbn._drawing._weights import strengths_of
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_heads_point_at_the_borders_of_children(learner):
 def test_weights_are_standardised_by_the_implied_deviations():
     rows = reference.random_network_rows(np.random.default_rng(0), 5, 300) * [1, 10, 0.1, 5, 2]
     scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)
-    weights = standardised_weights(GaussianBNLearner("loglik").fit(rows).dag_)
+    weights = strengths_of(GaussianBNLearner("loglik").fit(rows).dag_).weights
     expected = GaussianBNLearner("loglik").fit(scaled).dag_
     assert list(weights) == list(expected.edges)
     for (parent, child), weight in weights.items():
@@ -114,7 +114,7 @@ def test_networks_are_drawn_also_after_an_intervention(learner, tmp_path):
     network = GaussianBayesianNetwork(learner.dag_).do({"proline": 700, "hue": 1})
     display = network.plot(edge_labels=True)
     display.figure_.savefig(tmp_path / "do.png")
-    weights = standardised_weights(network.dag_)
+    weights = strengths_of(network.dag_).weights
     deviation = dict(zip(network.nodes, np.sqrt(np.diag(network.covariance_)), strict=True))
     for (parent, child), weight in weights.items():
         raw = network.dag_.edges[parent, child]["weight"]
@@ -319,7 +319,7 @@ def test_weights_of_variances_out_of_range():
     dag = nx.DiGraph()
     dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
     dag.add_weighted_edges_from([("a", "b", -1e200), ("b", "c", 1e100)])
-    weights = standardised_weights(dag)
+    weights = strengths_of(dag).weights
     assert weights == pytest.approx({("a", "b"): -1.0, ("b", "c"): 1.0})
 
 
@@ -342,8 +342,8 @@ def test_nodes_without_edges(m):
 
 def test_weights_of_hard_units():
     rows = reference.random_network_rows(np.random.default_rng(0), 3, 300)
-    plain = standardised_weights(GaussianBNLearner("loglik").fit(rows).dag_)
-    hard = standardised_weights(GaussianBNLearner("loglik").fit(rows * [1e-150, 1, 1e150]).dag_)
+    plain = strengths_of(GaussianBNLearner("loglik").fit(rows).dag_).weights
+    hard = strengths_of(GaussianBNLearner("loglik").fit(rows * [1e-150, 1, 1e150]).dag_).weights
     assert hard == pytest.approx(plain)
 
 

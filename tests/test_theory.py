@@ -19,7 +19,7 @@ THEORY = Path(__file__).parents[1] / "docs" / "theory"
 
 def table_rows(page, heading):
     """The cells of the first table that has this heading, row by row."""
-    text = (THEORY / f"{page}.md").read_text()
+    text = (THEORY / f"{page}.md").read_text(encoding="utf-8")
     rows = text[text.index(f"| {heading} |") :].split("\n\n")[0].splitlines()[2:]
     return [[cell.strip().strip("*") for cell in row.strip("|").split("|")] for row in rows]
 

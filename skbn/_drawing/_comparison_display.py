@@ -43,6 +43,7 @@ class NetworkComparisonDisplay:
     Attributes
     ----------
     expected, found : networkx.DiGraph
+        Copies.
     common, missing, extra, reversed : list of (parent, child)
         The edges that the colours tell apart; the reversed ones as in `expected`.
     axes_ : ndarray of two matplotlib.axes.Axes
@@ -75,7 +76,7 @@ class NetworkComparisonDisplay:
         for name, dag in (("expected", expected), ("found", found)):
             check_dag(dag, name, may_be_undirected=True)
         check_same_nodes(expected, found, names=("expected", "found"))
-        self.expected, self.found = expected, found
+        self.expected, self.found = expected.copy(), found.copy()
         kinds = {edge: _kind(edge, expected, found) for edge in expected.edges}
         self.common = [edge for edge, kind in kinds.items() if kind == "common"]
         self.missing = [edge for edge, kind in kinds.items() if kind == "missing"]

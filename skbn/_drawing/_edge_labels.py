@@ -12,7 +12,7 @@ import numpy.typing as npt
 from skbn._drawing._bezier import halfway, point_at
 from skbn._drawing._labels import LINE_HEIGHT, printable, text_width
 from skbn._drawing._looks import Edge
-from skbn._drawing._weights import standardised_weights
+from skbn._drawing._weights import Strengths
 from skbn._layout._layered import Layout, Point
 from skbn._networks._gaussian import is_parametrised
 
@@ -43,7 +43,7 @@ class Labels(NamedTuple):
     font_size: float
 
 
-def edge_texts(dag: nx.DiGraph, edge_labels: Any) -> dict[Edge, str]:
+def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[Edge, str]:
     """Return the texts of the edges that have one.
 
     Parameters
@@ -51,6 +51,7 @@ def edge_texts(dag: nx.DiGraph, edge_labels: Any) -> dict[Edge, str]:
     dag : networkx.DiGraph
     edge_labels : bool, "weight" or dict of edge to str
         Of standardised weights, there are none where the parent does not vary.
+    strengths : Strengths
 
     Raises
     ------
@@ -76,7 +77,7 @@ def edge_texts(dag: nx.DiGraph, edge_labels: Any) -> dict[Edge, str]:
         )
     if isinstance(edge_labels, str):
         return {(a, b): f"{weight:.3g}" for a, b, weight in dag.edges(data="weight")}
-    return {edge: f"{round(w, 2) + 0.0:.2f}" for edge, w in standardised_weights(dag).items()}
+    return {edge: f"{round(w, 2) + 0.0:.2f}" for edge, w in strengths.weights.items()}
 
 
 def place_labels(
@@ -102,6 +103,8 @@ def place_labels(
         With room for the labels.
     """
     labels = Labels(dict(texts), {}, _SIZE * font_size)
+    if not texts:
+        return labels, layout
     taken = [(layout.positions[node], sizes[node]) for node in sizes]
     taken += [
         (halfway(route[-1], route[-2], 0.2), (_HEAD, _HEAD)) for route in layout.routes.values()

@@ -12,7 +12,7 @@ from skbn._drawing._axes import check_axes
 from skbn._drawing._graph_of import graph_of
 from skbn._drawing._labels import broken_into_lines, printable, text_width
 from skbn._drawing._styles import Style, style_for
-from skbn._drawing._weights import standardised_weights
+from skbn._drawing._weights import strengths_of
 from skbn._graphs import check_dag
 from skbn._networks._gaussian import is_parametrised
 
@@ -81,7 +81,7 @@ class EdgeWeightsDisplay:
         self.nodes = list(nx.lexicographical_topological_sort(dag, number.__getitem__))
         place = {node: i for i, node in enumerate(self.nodes)}
         self.weights = np.full((len(dag), len(dag)), np.nan)
-        for (parent, child), weight in standardised_weights(dag).items():
+        for (parent, child), weight in strengths_of(dag).weights.items():
             self.weights[place[parent], place[child]] = weight
 
     @classmethod

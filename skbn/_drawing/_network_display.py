@@ -17,7 +17,7 @@ from skbn._drawing._graph_of import graph_of
 from skbn._drawing._labels import NodeNames
 from skbn._drawing._looks import Edge, EdgeLook, NodeLook
 from skbn._drawing._styles import Style, style_for
-from skbn._drawing._weights import standardised_weights
+from skbn._drawing._weights import Strengths, strengths_of
 from skbn._graphs import check_dag
 from skbn._layout._layered import layered_layout
 from skbn._networks._gaussian import is_parametrised
@@ -90,7 +90,7 @@ class NetworkDisplay:
 
     def __init__(self, dag: nx.DiGraph) -> None:
         check_dag(dag, expected=_EXPECTED, may_be_undirected=True)
-        standardised_weights(dag)  # or what is wrong with the parameters
+        strengths_of(dag)  # or what is wrong with the parameters
         self.dag = dag.copy()
 
     @classmethod
@@ -193,8 +193,9 @@ class NetworkDisplay:
         check_matplotlib_support("NetworkDisplay.plot")
         check_axes(ax)
         emphasis = emphasis_on(self.dag, highlight, markov_blanket)
-        texts = edge_texts(self.dag, edge_labels)
-        self.ax_, artists = draw_network(self.dag, ax=ax, emphasis=emphasis, texts=texts)
+        strengths = strengths_of(self.dag)
+        texts = edge_texts(self.dag, edge_labels, strengths)
+        self.ax_, artists = draw_network(self.dag, strengths, ax=ax, emphasis=emphasis, texts=texts)
         self.figure_ = self.ax_.figure
         self.nodes_, self.edges_, self.heads_ = artists.nodes, artists.edges, artists.heads
         return self
@@ -202,6 +203,7 @@ class NetworkDisplay:
 
 def draw_network(
     dag: nx.DiGraph,
+    strengths: Strengths,
     *,
     ax: Any = None,
     style: Style | None = None,
@@ -220,16 +222,15 @@ def draw_network(
     if ax is None:
         (ax,) = new_axes(layout)
     style = style_for(ax) if style is None else style
-    nodes = {node: _node_look(dag, names, node, style, emphasis) for node in dag}
-    edges = _edge_looks(dag, style, emphasis)
+    nodes = {node: _node_look(names, node, style, emphasis, node in strengths.held) for node in dag}
+    edges = _edge_looks(dag, strengths.weights, style, emphasis)
     return ax, draw_picture(ax, layout, nodes, edges, labels, style=style, font_size=font_size)
 
 
 def _node_look(
-    dag: nx.DiGraph, names: NodeNames, node: Hashable, style: Style, emphasis: Emphasis
+    names: NodeNames, node: Hashable, style: Style, emphasis: Emphasis, is_held: bool
 ) -> NodeLook:
     lines, size = names.lines[node], names.sizes[node]
-    is_held = is_parametrised(dag) and dag.nodes[node]["noise_variance"] == 0
     width = _BORDER_HELD if is_held else _BORDER
     if node in emphasis.chosen:
         return NodeLook(lines, size, style.chosen, style.accent, style.text, max(width, 1.4))
@@ -241,9 +242,10 @@ def _node_look(
     return NodeLook(lines, size, faint(style.box), faint(style.border), faint(style.text), width)
 
 
-def _edge_looks(dag: nx.DiGraph, style: Style, emphasis: Emphasis) -> dict[Edge, EdgeLook]:
-    weights, has_weights = standardised_weights(dag), is_parametrised(dag)
-    looks = {}
+def _edge_looks(
+    dag: nx.DiGraph, weights: Mapping[Edge, float], style: Style, emphasis: Emphasis
+) -> dict[Edge, EdgeLook]:
+    has_weights, looks = is_parametrised(dag), {}
     for parent, child, data in dag.edges(data=True):
         colour, text, width = style.neutral, style.text, _WIDTH_UNKNOWN
         if has_weights:

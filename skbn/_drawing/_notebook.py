@@ -37,11 +37,13 @@ def _svg(graph: nx.DiGraph) -> bytes:
 
     from skbn._drawing._network_display import NetworkDisplay, draw_network
     from skbn._drawing._styles import LIGHT
+    from skbn._drawing._weights import strengths_of
 
     figure = Figure(figsize=(1, 1))
     figure.set_layout_engine("none")
     ax = figure.add_axes((0, 0, 1, 1))
-    draw_network(NetworkDisplay(graph).dag, ax=ax, style=LIGHT)
+    dag = NetworkDisplay(graph).dag
+    draw_network(dag, strengths_of(dag), ax=ax, style=LIGHT)
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     figure.set_size_inches((right - left) / 72, (top - bottom) / 72)
     svg = BytesIO()

@@ -47,6 +47,7 @@ class PenaltyDisplay:
     penalties, means, errors : ndarray of shape (n_penalties,), float64
     n_edges : ndarray of shape (n_penalties,), float64, or None
     chosen : float or None
+    score_name : str
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
     errorbar_ : matplotlib.container.ErrorbarContainer

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
 
+from skbn._drawing._looks import Edge
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
 
-__all__ = ["standardised_weights"]
+__all__ = ["Strengths", "strengths_of"]
 
 
-def standardised_weights(dag: nx.DiGraph) -> dict[tuple[Any, Any], float]:
-    """Return each edge's weight in units of the standard deviations that the network implies.
+class Strengths(NamedTuple):
+    """How strong a network's edges are.
 
-    None without parameters, and none of an edge whose parent does not vary, as `do` holds it.
+    Parameters
+    ----------
+    weights : dict of edge to float
+        Each edge's weight in units of the standard deviations that the network implies. None
+        without parameters, and none of an edge whose parent does not vary, as `do` holds it.
+    held : set of nodes
+        Those that do not vary.
+    """
+
+    weights: dict[Edge, float]
+    held: set[Hashable]
+
+
+def strengths_of(dag: nx.DiGraph) -> Strengths:
+    """Return how strong a network's edges are.
 
     Raises
     ------
@@ -24,7 +40,7 @@ def standardised_weights(dag: nx.DiGraph) -> dict[tuple[Any, Any], float]:
         a variance is out of float64's range.
     """
     if not is_parametrised(dag):
-        return {}
+        return Strengths({}, set())
     model = LinearGaussianModel.from_dag(dag)
     deviation = model.standard_deviations()
     with np.errstate(over="ignore"):
@@ -32,5 +48,6 @@ def standardised_weights(dag: nx.DiGraph) -> dict[tuple[Any, Any], float]:
             model.coef * deviation[:, np.newaxis] / np.where(deviation == 0, np.inf, deviation)
         )
     index = {node: i for i, node in enumerate(dag)}
-    varies = {node: deviation[i] > 0 for node, i in index.items()}
-    return {(a, b): float(weights[index[a], index[b]]) for a, b in dag.edges if varies[a]}
+    held = {node for node, i in index.items() if deviation[i] == 0}
+    edges = [(a, b) for a, b in dag.edges if a not in held]
+    return Strengths({(a, b): float(weights[index[a], index[b]]) for a, b in edges}, held)

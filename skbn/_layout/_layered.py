@@ -68,33 +68,29 @@ def layered_layout(dag: nx.DiGraph, sizes: Mapping[Hashable, Size]) -> Layout:
     """
     parts: list[Layout] = []
     isolated: list[Layout] = []
-    seen: set[Hashable] = set()
-    for node in dag:
-        if node not in seen:
-            members = nx.node_connected_component(dag.to_undirected(as_view=True), node)
-            seen |= members
-            nodes = [v for v in dag if v in members]
-            edges = [edge for edge in dag.edges if edge[0] in members]
-            (parts if edges else isolated).append(_lay_out(nodes, edges, sizes))
+    for members in nx.weakly_connected_components(dag):
+        nodes = [v for v in dag if v in members]
+        edges = [edge for edge in dag.edges if edge[0] in members]
+        (parts if edges else isolated).append(_lay_out_part(nodes, edges, sizes))
     origins = pack(*([part.extent for part in group] for group in (parts, isolated)))
     positions: dict[Hashable, Point] = {}
     routes: dict[Edge, list[Point]] = {}
     for part, (x, y) in zip([*parts, *isolated], origins, strict=True):
         positions |= {v: _moved(point, x, y) for v, point in part.positions.items()}
         routes |= {e: [_moved(p, x, y) for p in curve] for e, curve in part.routes.items()}
-    return _layout({v: positions[v] for v in dag}, {e: routes[e] for e in dag.edges}, sizes)
+    return _with_extent({v: positions[v] for v in dag}, {e: routes[e] for e in dag.edges}, sizes)
 
 
 def _moved(point: Point, x: float, y: float) -> Point:
     return round(point[0] + x, 3), round(point[1] + y, 3)
 
 
-def _lay_out(
+def _lay_out_part(
     nodes: Sequence[Hashable], edges: Sequence[Edge], sizes: Mapping[Hashable, Size]
 ) -> Layout:
     """Lay out a part that is connected."""
     if not edges:
-        return _layout(dict.fromkeys(nodes, (0.0, 0.0)), {}, sizes)
+        return _with_extent(dict.fromkeys(nodes, (0.0, 0.0)), {}, sizes)
     number = {node: i for i, node in enumerate(nodes)}
     pairs = [(number[a], number[b]) for a, b in edges]
     boxes = [sizes[node] for node in nodes]
@@ -109,7 +105,7 @@ def _lay_out(
         curve = leave_box(curve_through(passed), centres[a], boxes[a])
         curve = leave_box(curve[::-1], centres[b], boxes[b])[::-1]
         routes[edge] = [(x, y) for x, y in np.round(curve, 3).tolist()]
-    return _layout(dict(zip(nodes, centres, strict=True)), routes, sizes)
+    return _with_extent(dict(zip(nodes, centres, strict=True)), routes, sizes)
 
 
 def _widest(widths: Sequence[float], layers: Sequence[int]) -> float:
@@ -120,12 +116,12 @@ def _widest(widths: Sequence[float], layers: Sequence[int]) -> float:
     return max(_WIDEST, 1.2 * (_ASPECT * area) ** 0.5, _ASPECT * n_layers * rise, *widths)
 
 
-def _layout(
+def _with_extent(
     positions: dict[Hashable, Point],
     routes: dict[Edge, list[Point]],
     sizes: Mapping[Hashable, Size],
 ) -> Layout:
-    """Add the extent."""
+    """Return a layout, and how far it extends."""
     corners = [
         (x + side * sizes[v][0] / 2, y + side * sizes[v][1] / 2)
         for v, (x, y) in positions.items()

@@ -18,7 +18,7 @@ __all__ = ["order_layers"]
 _STARTS = 3
 _INSERTIONS = 20  # of each node
 _MOST_INSERTIONS = 600
-_TOLERANCE = 4000  # by how much worse a ranking may become in the beginning
+_FIRST_TOLERANCE = 4000  # by how much worse a ranking may become in the beginning
 _MANY_EDGES = 80  # more of them take longer, and get fewer insertions
 
 
@@ -48,7 +48,7 @@ def order_layers(
     random = Random(0)  # its random() is the same in all versions of Python
     candidates = []
     insertions = min(_INSERTIONS * len(layers), _MOST_INSERTIONS)
-    insertions = insertions * _MANY_EDGES // max(len(edges), _MANY_EDGES)
+    insertions = insertions * _MANY_EDGES**2 // max(len(edges), _MANY_EDGES) ** 2
     share = insertions // (2 * _STARTS)
     for start in range(_STARTS):
         ranking = Ranking(layers, edges, widths, widest)
@@ -119,7 +119,7 @@ def _improve(ranking: Ranking, cost: int, random: Random, insertions: int) -> in
         for node in batch:
             ranking.insert(node)
         changed = ranking.cost()
-        if changed <= cost + _TOLERANCE * insertions // total:
+        if changed <= cost + _FIRST_TOLERANCE * insertions // total:
             cost, state = changed, ranking.save()
             if cost < best:
                 best, best_state = cost, state

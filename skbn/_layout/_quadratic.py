@@ -12,7 +12,7 @@ __all__ = ["minimise_quadratic"]
 
 _TOLERANCE = 1e-9
 _MAX_ITERATIONS = 60
-_SHY = 0.99  # of the way to the border
+_STEP_SHARE = 0.99  # of the way to where an inequality would be violated
 
 
 def minimise_quadratic(
@@ -32,6 +32,7 @@ def minimise_quadratic(
     Returns
     -------
     ndarray of shape (n,)
+        After 60 iterations, which none of many layouts took half of, what they have reached.
     """
     x = np.zeros(hessian.shape[0])
     if not len(bounds):
@@ -40,29 +41,35 @@ def minimise_quadratic(
     bounds = bounds / scale
     columns = rows.T.tocsc()
     slack = np.ones(len(bounds))
-    price = np.ones(len(bounds))
+    multipliers = np.ones(len(bounds))
     for _ in range(_MAX_ITERATIONS):
-        dual = hessian @ x - columns @ price
-        primal = rows @ x - slack - bounds
-        gap = slack @ price / len(bounds)
-        if max(np.abs(dual).max(), np.abs(primal).max(), gap) < _TOLERANCE:
+        dual_residual = hessian @ x - columns @ multipliers
+        residual = rows @ x - slack - bounds
+        gap = slack @ multipliers / len(bounds)
+        if max(np.abs(dual_residual).max(), np.abs(residual).max(), gap) < _TOLERANCE:
             break
-        system = hessian + columns @ sparse.diags(price / slack) @ rows
-        try:
-            solve = splu(system.tocsc(), permc_spec="MMD_AT_PLUS_A").solve
-        except RuntimeError:  # singular up to rounding, as it gets near the minimum only
-            break
-        state = slack, price, primal, dual
+        solve = _solver(hessian + columns @ sparse.diags(multipliers / slack) @ rows)
+        state = slack, multipliers, residual, dual_residual
         _, ds, dp = _newton_step(solve, rows, columns, state, np.zeros_like(slack))
-        length = min(_longest(slack, ds), _longest(price, dp))
-        reached = (slack + length * ds) @ (price + length * dp) / len(bounds)
+        length = min(_longest(slack, ds), _longest(multipliers, dp))
+        reached = (slack + length * ds) @ (multipliers + length * dp) / len(bounds)
         target = (reached / gap) ** 3 * gap - ds * dp
         dx, ds, dp = _newton_step(solve, rows, columns, state, target)
-        length = _SHY * min(_longest(slack, ds), _longest(price, dp))
+        length = _STEP_SHARE * min(_longest(slack, ds), _longest(multipliers, dp))
         x = x + length * dx
         slack = slack + length * ds
-        price = price + length * dp
+        multipliers = multipliers + length * dp
     return x * scale
+
+
+def _solver(system: sparse.csc_matrix) -> Callable[[np.ndarray], np.ndarray]:
+    """Factor a positive definite matrix, pivots on the diagonal, so that little fills in."""
+    system = system.tocsc()
+    # What rounding takes from it near the minimum, where multipliers / slack are far apart.
+    system = system + 1e-15 * system.diagonal().max() * sparse.identity(len(system.diagonal()))
+    options = {"SymmetricMode": True}
+    lu = splu(system.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
+    return lu.solve
 
 
 def _newton_step(
@@ -72,11 +79,11 @@ def _newton_step(
     state: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     target: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give the step of x, slack and price towards slack * price == target."""
-    slack, price, primal, dual = state
-    dx = solve(columns @ ((target - slack * price - price * primal) / slack) - dual)
-    ds = rows @ dx + primal
-    return dx, ds, (target - slack * price - price * ds) / slack
+    """Give the step of x, slack and multipliers towards slack * multipliers == target."""
+    slack, multipliers, residual, dual_residual = state
+    dx = solve(columns @ ((target - multipliers * (slack + residual)) / slack) - dual_residual)
+    ds = rows @ dx + residual
+    return dx, ds, (target - multipliers * (slack + ds)) / slack
 
 
 def _longest(values: np.ndarray, steps: np.ndarray) -> float:

@@ -260,7 +260,7 @@ class Ranking:
         return price
 
 
-@lru_cache(maxsize=2000)
+@lru_cache(maxsize=256)
 def _sideways(upper: int, lower: int) -> np.ndarray:
     """Cost of a link's slope, by the numbers of its half-places in two centred layers."""
     steps = np.arange(2 * upper + 1)[:, None] - upper - (np.arange(2 * lower + 1) - lower)

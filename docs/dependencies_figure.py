@@ -9,7 +9,7 @@ from matplotlib import pyplot
 import skbn
 from skbn import NetworkDisplay
 
-__all__ = ["dependencies", "draw_layout"]
+__all__ = ["dependencies", "draw_dependencies"]
 
 PACKAGE = Path(skbn.__file__).parent
 # Single modules that are drawn as parts of their own, or under a common name.
@@ -42,7 +42,7 @@ def dependencies() -> nx.DiGraph:
     return graph
 
 
-def draw_layout(path: Path) -> None:
+def draw_dependencies(path: Path) -> None:
     """Draw the subpackages and what stands between them, without what follows from other edges.
 
     Parameters
