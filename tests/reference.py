@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import operator
+from fractions import Fraction
 from itertools import chain, combinations, product
 
 import mpmath
@@ -153,3 +156,32 @@ def random_network_rows(rng, m, n, edges_per_node=1.5):
             if rng.random() < 2 * edges_per_node / m:
                 rows[:, j] += rng.choice([-1, 1]) * rng.uniform(0.3, 1.2) * rows[:, i]
     return rows[:, rng.permutation(m)]
+
+
+def exact_log_rss(rows):
+    """Log residual sums of squares of all families, by rational arithmetic.
+
+    Of the very numbers in the table: dict of (mask of the parents, child) to float. The parents
+    are eliminated one by one from the centred columns' products; what remains on the diagonal
+    are the other columns' residual sums of squares.
+    """
+    columns = [[Fraction(float(value)) for value in column] for column in np.asarray(rows).T]
+    centred = [[value - sum(column) / len(column) for value in column] for column in columns]
+    products = [[sum(map(operator.mul, u, v)) for v in centred] for u in centred]
+    logs = {}
+
+    def eliminate(products, mask, first):
+        others = [x for x in range(len(columns)) if not mask >> x & 1]
+        for x in others:
+            rss = products[x][x]
+            logs[mask, x] = math.log(rss.numerator) - math.log(rss.denominator)
+        for parent in range(first, len(columns)):
+            rest = [list(row) for row in products]
+            for a in others:
+                share = products[a][parent] / products[parent][parent]
+                for b in others:
+                    rest[a][b] -= share * products[parent][b]
+            eliminate(rest, mask | 1 << parent, parent + 1)
+
+    eliminate(products, 0, 0)
+    return logs

@@ -7,35 +7,13 @@ from operator import mul
 
 import numpy as np
 import pytest
+from hard_tables import LONGLEY
 
 from skbn import GaussianBNLearner, LocalScores, LocalScoreTransformer, LogLikelihood
 from skbn._scores._row_summary import RowSummary, summarise
 from skbn._scores._sample import Sample
 from skbn._scores._statistics import sample_statistics
 
-# J. W. Longley (1967), JASA 62, 819-841: employment on price deflator, gross national
-# product, unemployed, armed forces, population, year. The certified regression is that
-# of the NIST Statistical Reference Datasets.
-LONGLEY = np.array(
-    [
-        [60323, 83.0, 234289, 2356, 1590, 107608, 1947],
-        [61122, 88.5, 259426, 2325, 1456, 108632, 1948],
-        [60171, 88.2, 258054, 3682, 1616, 109773, 1949],
-        [61187, 89.5, 284599, 3351, 1650, 110929, 1950],
-        [63221, 96.2, 328975, 2099, 3099, 112075, 1951],
-        [63639, 98.1, 346999, 1932, 3594, 113270, 1952],
-        [64989, 99.0, 365385, 1870, 3547, 115094, 1953],
-        [63761, 100.0, 363112, 3578, 3350, 116219, 1954],
-        [66019, 101.2, 397469, 2904, 3048, 117388, 1955],
-        [67857, 104.6, 419180, 2822, 2857, 118734, 1956],
-        [68169, 108.4, 442769, 2936, 2798, 120445, 1957],
-        [66513, 110.8, 444546, 4681, 2637, 121950, 1958],
-        [68655, 112.6, 482704, 3813, 2552, 123366, 1959],
-        [69564, 114.2, 502601, 3931, 2514, 125368, 1960],
-        [69331, 115.7, 518173, 4806, 2572, 127852, 1961],
-        [70551, 116.9, 554894, 4007, 2827, 130081, 1962],
-    ]
-)
 LONGLEY_INTERCEPT = -3482258.63459582
 LONGLEY_COEFFICIENTS = [
     15.0618722713733,
