@@ -14,6 +14,7 @@ from skbn._scores._parent_set_scores import ParentSetScores
 __all__ = [
     "columns_of_other_types",
     "reject_lost_labels",
+    "reject_no_columns",
     "reject_non_finite",
     "reject_non_numbers",
     "reject_other_containers",
@@ -32,6 +33,12 @@ def reject_other_containers(X: Any) -> None:
         raise TypeError("X is a masked array, whose mask would be lost; impute or drop rows.")
     if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
         raise TypeError(f"X is a {type(X).__name__}, which holds no values yet; call X.collect().")
+
+
+def reject_no_columns(X: Any) -> None:
+    """Raise if a frame has no columns."""
+    if hasattr(X, "columns") and not len(X.columns):
+        raise ValueError(f"X has no columns; its shape is {X.shape}. Give a table of two or more.")
 
 
 def reject_repeated_names(X: Any) -> None:
@@ -88,8 +95,8 @@ def reject_non_numbers(name: Any, values: npt.NDArray[Any]) -> None:
         refusal = f"Column {name!r} holds {str(value)!r} in row {row}, which is not a number"
         if isinstance(value, (str, bytes, np.datetime64, np.timedelta64)):
             raise ValueError(f"{refusal}. Encode it as numbers or leave the column out.")
-        if isinstance(value, complex):  # of which validate_data speaks
-            continue
+        if isinstance(value, (complex, np.complexfloating)):
+            raise ValueError(f"{refusal}. Give its real and imaginary part a column each.")
         try:
             float(value)
         except (TypeError, ValueError, OverflowError) as error:

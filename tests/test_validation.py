@@ -194,6 +194,21 @@ def test_ragged_rows(estimator):
 
 
 @each_estimator
+def test_complex_numbers_among_objects(estimator):
+    rows = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], "b": np.array([1, 2j, 0, 1], dtype=object)})
+    with pytest.raises(ValueError, match=r"Column 'b' holds '2j' in row 1.*a column each"):
+        estimator().fit(rows)
+    with pytest.raises(ValueError, match="Column 1 holds '2j' in row 1"):
+        estimator().fit(rows.to_numpy())
+
+
+@each_estimator
+def test_frames_without_columns(estimator):
+    with pytest.raises(ValueError, match=r"X has no columns; its shape is \(4, 0\)"):
+        estimator().fit(pd.DataFrame(index=range(4)))
+
+
+@each_estimator
 def test_complex_numbers(estimator):
     with pytest.raises(ValueError, match="Complex data not supported"):
         estimator().fit(table() + 1j)

@@ -19,6 +19,7 @@ from skbn._scores._sample import Sample
 from skbn._table_checks import (
     columns_of_other_types,
     reject_lost_labels,
+    reject_no_columns,
     reject_non_finite,
     reject_non_numbers,
     reject_other_containers,
@@ -87,6 +88,7 @@ def read_rows(
         of `fit`, if there are too few columns or rows.
     """
     reject_other_containers(X)
+    reject_no_columns(X)
     reject_repeated_names(X)
     reject_lost_labels(X)
     for name, values in columns_of_other_types(X):

@@ -1,0 +1,8 @@
+from hypothesis import given, settings
+from odd_tables import OPTIONS, odd_tables, outcome
+
+
+@settings(max_examples=400)
+@given(odd_tables(), OPTIONS)
+def test_any_table_ends_in_a_network_or_in_a_documented_error(table, options):
+    assert outcome(table, options) in ("fitted", "ValueError", "TypeError", "InvalidParameterError")
