@@ -77,11 +77,12 @@ class NetworkComparisonDisplay:
             check_dag(dag, name, may_be_undirected=True)
         check_same_nodes(expected, found, names=("expected", "found"))
         self.expected, self.found = expected.copy(), found.copy()
-        kinds = {edge: _kind(edge, expected, found) for edge in expected.edges}
-        self.common = [edge for edge, kind in kinds.items() if kind == "common"]
-        self.missing = [edge for edge, kind in kinds.items() if kind == "missing"]
-        self.reversed = [edge for edge, kind in kinds.items() if kind == "reversed"]
-        self.extra = [edge for edge in found.edges if _kind(edge, found, expected) == "missing"]
+        self._kinds = _kinds(expected, found, "missing"), _kinds(found, expected, "extra")
+        own, others = self._kinds
+        self.common = [edge for edge, kind in own.items() if kind == "common"]
+        self.missing = [edge for edge, kind in own.items() if kind == "missing"]
+        self.reversed = [edge for edge, kind in own.items() if kind == "reversed"]
+        self.extra = [edge for edge, kind in others.items() if kind == "extra"]
 
     @classmethod
     def from_networks(
@@ -161,13 +162,9 @@ class NetworkComparisonDisplay:
         _check_two("axes", axes)
         for ax in axes:
             check_axes(ax)
-        for ax, title, graph, other in zip(
-            axes, titles, (self.expected, self.found), (self.found, self.expected), strict=True
-        ):
+        graphs = self.expected, self.found
+        for ax, title, graph, kinds in zip(axes, titles, graphs, self._kinds, strict=True):
             style = style_for(ax)
-            kinds = {edge: _kind(edge, graph, other) for edge in graph.edges}
-            if graph is self.found:
-                kinds = {e: "extra" if kind == "missing" else kind for e, kind in kinds.items()}
             draw_picture(
                 ax,
                 layout,
@@ -187,11 +184,16 @@ def _check_two(name: str, values: Any) -> None:
         raise ValueError(f"{name} must be two, one for each network; got {values!r}.")
 
 
-def _kind(edge: Edge, graph: nx.DiGraph, other: nx.DiGraph) -> str:
-    """Return what an edge of one graph is to the other: common, reversed or missing."""
+def _kinds(graph: nx.DiGraph, other: nx.DiGraph, own: str) -> dict[Edge, str]:
+    """Return what each edge of one graph is to the other: common, reversed or its own."""
+    return {edge: _kind(edge, graph, other) or own for edge in graph.edges}
+
+
+def _kind(edge: Edge, graph: nx.DiGraph, other: nx.DiGraph) -> str | None:
+    """Return whether an edge is common or reversed in the other graph; None if it has none."""
     parent, child = edge
     if not (other.has_edge(parent, child) or other.has_edge(child, parent)):
-        return "missing"
+        return None
     is_undirected = bool(graph.edges[edge].get("undirected"))
     there = (parent, child) if other.has_edge(parent, child) else (child, parent)
     if bool(other.edges[there].get("undirected")) != is_undirected:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from skbn._drawing._bezier import halfway, point_at
 from skbn._drawing._labels import LINE_HEIGHT, printable, text_width
 from skbn._drawing._looks import Edge
-from skbn._drawing._weights import Strengths
+from skbn._drawing._weights import Strengths, readable_weight
 from skbn._layout._layered import Layout, Point
 from skbn._networks._gaussian import is_parametrised
 
@@ -77,7 +77,7 @@ def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[
         )
     if isinstance(edge_labels, str):
         return {(a, b): f"{weight:.3g}" for a, b, weight in dag.edges(data="weight")}
-    return {edge: f"{round(w, 2) + 0.0:.2f}" for edge, w in strengths.weights.items()}
+    return {edge: readable_weight(weight) for edge, weight in strengths.weights.items()}
 
 
 def place_labels(

@@ -12,7 +12,7 @@ from skbn._drawing._axes import check_axes
 from skbn._drawing._graph_of import graph_of
 from skbn._drawing._labels import broken_into_lines, printable, text_width
 from skbn._drawing._styles import Style, style_for
-from skbn._drawing._weights import strengths_of
+from skbn._drawing._weights import readable_weight, strengths_of
 from skbn._graphs import check_dag
 from skbn._networks._gaussian import is_parametrised
 
@@ -189,7 +189,7 @@ class EdgeWeightsDisplay:
             ax.text(
                 column,
                 row,
-                f"{round(weight, 2) + 0.0:.2f}",
+                readable_weight(weight),
                 ha="center",
                 va="center",
                 fontsize="x-small",

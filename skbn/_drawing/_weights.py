@@ -11,7 +11,7 @@ import numpy as np
 from skbn._drawing._looks import Edge
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
 
-__all__ = ["Strengths", "strengths_of"]
+__all__ = ["Strengths", "readable_weight", "strengths_of"]
 
 
 class Strengths(NamedTuple):
@@ -28,6 +28,17 @@ class Strengths(NamedTuple):
 
     weights: dict[Edge, float]
     held: set[Hashable]
+
+
+def readable_weight(weight: float) -> str:
+    """Return a standardised weight to two decimals, 0 without a sign.
+
+    Examples
+    --------
+    >>> readable_weight(-0.126), readable_weight(-0.001)
+    ('-0.13', '0.00')
+    """
+    return f"{round(weight, 2) + 0.0:.2f}"
 
 
 def strengths_of(dag: nx.DiGraph) -> Strengths:

@@ -32,7 +32,7 @@ def minimise_quadratic(
     Returns
     -------
     ndarray of shape (n,)
-        After 60 iterations, which none of many layouts took half of, what they have reached.
+        If it has not converged after 60 iterations, what they have reached.
     """
     x = np.zeros(hessian.shape[0])
     if not len(bounds):
