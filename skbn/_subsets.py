@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from skbn._compile import inner_kernel
 
 __all__ = [
     "bit_length",
+    "bits_of",
     "insert_zero_bit",
     "mask_of",
     "members_of",
@@ -46,7 +47,26 @@ def members_of(mask: int) -> list[int]:
     [0, 3]
     """
     mask = int(mask)
-    return [v for v in range(mask.bit_length()) if mask >> v & 1]
+    members = []
+    while mask:
+        lowest = mask & -mask
+        members.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return members
+
+
+def bits_of(masks: Sequence[int], m: int) -> npt.NDArray[np.bool_]:
+    """Return the bits of masks of m columns, a row each.
+
+    Examples
+    --------
+    >>> bits_of([5], 4).tolist()
+    [[True, False, True, False]]
+    """
+    width = (m + 7) // 8
+    data = b"".join(mask.to_bytes(width, "little") for mask in masks)
+    bits = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")
+    return bits.reshape(-1, 8 * width)[:, :m].astype(bool)
 
 
 def subsets_of(mask: int) -> list[int]:

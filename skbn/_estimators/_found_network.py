@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import networkx as nx
-import numpy as np
 
+from skbn._certificate import certify_listed_network, certify_network, certify_score
 from skbn._constraints import Constraints
 from skbn._graphs import dag_of
 from skbn._networks._equivalence import canonical_member
@@ -17,7 +17,6 @@ from skbn._parallel import one_blas_thread
 from skbn._scores._criterion import Criterion, is_score_equivalent
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
-from skbn._scores._statistics import SCORE_ACCURACY
 
 __all__ = ["FoundNetwork", "found_network"]
 
@@ -50,33 +49,27 @@ def found_network(
     Raises
     ------
     RuntimeError
-        If the score of the network, from its own regressions, is not that of the search.
+        If the network is not what the search says, by regressions of its own.
     """
     with one_blas_thread():
-        network = _network(scores, constraints, optimum.parents)
+        if isinstance(scores, LocalScores):
+            network = _estimated_network(scores, constraints, optimum.parents)
+        else:
+            certify_listed_network(scores, constraints, optimum.parents)
+            network = GaussianBayesianNetwork(dag_of(scores.columns, optimum.parents))
         score = scores.network_score(network.dag)
-    _check_agreement(score, optimum.score)
+    certify_score(score, optimum.score)
     return FoundNetwork(network, network.dag.copy(), score, getattr(scores, "criterion", None))
 
 
-def _network(
-    scores: LocalScores | ParentSetScores, constraints: Constraints, parents: list[int]
+def _estimated_network(
+    scores: LocalScores, constraints: Constraints, parents: list[int]
 ) -> GaussianBayesianNetwork:
-    """Return the network, with parameters if there are rows to estimate them from."""
-    columns = scores.columns
-    if isinstance(scores, ParentSetScores):
-        return GaussianBayesianNetwork(dag_of(columns, parents))
     if constraints.is_free and is_score_equivalent(scores.scorer.tables):
         parents = canonical_member(parents)
     scorer = scores.scorer
-    parameters = estimate_parameters(scorer.statistics, parents, columns, scorer.noise_divisors)
-    return GaussianBayesianNetwork._from_estimates(columns, parents, parameters)
-
-
-def _check_agreement(own: float, searched: float) -> None:
-    """Hold the network's score, from its own regressions, against what the search found."""
-    if not np.isfinite(own) or not abs(own - searched) <= SCORE_ACCURACY + 1e-10 * abs(searched):
-        raise RuntimeError(
-            f"the best network's score is {searched!r} from the search and {own!r} from its own "
-            "regressions; this is a defect of the search, please report it"
-        )
+    parameters = estimate_parameters(
+        scorer.statistics, parents, scores.columns, scorer.noise_divisors
+    )
+    certify_network(scores, constraints, parents, parameters)
+    return GaussianBayesianNetwork._from_estimates(scores.columns, parents, parameters)

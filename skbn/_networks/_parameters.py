@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._regressions._neighbours import first_block
 from skbn._scores._statistics import SampleStatistics
-from skbn._subsets import members_of
+from skbn._subsets import bits_of
 
 __all__ = ["NetworkParameters", "estimate_parameters"]
 
@@ -52,22 +53,38 @@ def estimate_parameters(
     Raises
     ------
     ValueError
-        If the variance of a column's noise is below what float64 holds.
+        If a coefficient, or the variance of a column's noise, is out of float64's range.
     """
     m = len(parents)
+    is_parent = bits_of(parents, m)
+    n_parents = is_parent.sum(axis=1)
+    factors, last = statistics.family_factors(is_parent), n_parents[:, np.newaxis]
+    own = factors[np.arange(m)[:, np.newaxis], np.arange(factors.shape[1]), last]
+    # Of the unit matrix beyond the parents, and of zeros, nothing comes.
+    k = factors.shape[1] - 1
+    right = np.where(np.arange(k) < last, own[:, :k], 0.0)
+    solved = np.linalg.solve(first_block(factors, n_parents), right[:, :, np.newaxis])
+    squares = (np.take_along_axis(own, last, axis=1)[:, 0] * statistics.scale) ** 2
     coef = np.zeros((m, m))
     noise_variance = np.empty(m)
-    for child, mask in enumerate(parents):
-        members = members_of(mask)
-        regression = statistics.regression(child, members)
-        divisor = statistics.n_samples if divisors is None else divisors[len(members)]
+    for child, n in enumerate(n_parents):
+        divisor = statistics.n_samples if divisors is None else divisors[n]
         if not divisor > 0:
             raise ValueError(
-                f"The noise of column {names[child]!r} with {len(members)} parents cannot be "
+                f"The noise of column {names[child]!r} with {n} parents cannot be "
                 f"estimated: the criterion divides its residual sum of squares by {divisor!r}."
             )
-        coef[members, child] = regression.coefficients
-        noise_variance[child] = regression.residual_sum_of_squares / divisor
+        members = is_parent[child]
+        with np.errstate(over="ignore"):
+            unscaled = solved[child, :n, 0] * statistics.scale[child]
+            coef[members, child] = unscaled / statistics.scale[members]
+        if not np.isfinite(coef[:, child]).all():
+            parent = names[int(np.argmax(~np.isfinite(coef[:, child])))]
+            raise ValueError(
+                f"The coefficient of column {parent!r} for column {names[child]!r} is out of "
+                "float64's range. Measure them in units nearer to each other."
+            )
+        noise_variance[child] = squares[child] / divisor
         if noise_variance[child] < np.finfo(np.float64).tiny:
             raise ValueError(
                 f"Column {names[child]!r} has noise of a variance below float64's range. Measure "

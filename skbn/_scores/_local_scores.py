@@ -375,6 +375,9 @@ class LocalScores(StandIn, ScoredFamilies):
         """
         return self.scorer.to_array()
 
+    def _network_score(self, parents: list[list[int]]) -> float:
+        return self.scorer.network_score(parents)
+
     def _family(self, child: str | int, parents: Iterable[str | int]) -> tuple[int, list[int]]:
         x, others = family_numbers(self.columns, child, parents)
         if len(others) > self.scorer.families.max_parents:

@@ -147,10 +147,13 @@ class ParentSetScores(ScoredFamilies):
     ) -> Listed:
         """Return the families whose parents are the required and any of the candidates."""
         parents, scores = self._families[child]
-        allowed = np.isin(parents, [-1, *required, *candidates]).all(axis=1)
-        allowed &= (parents >= 0).sum(axis=1) <= max_parents
-        for column in required:
-            allowed &= (parents == column).any(axis=1)
+        # The last of each array is what -1, which pads the rows, stands for.
+        may_be, must_be = np.zeros((2, len(self._columns) + 1), dtype=bool)
+        may_be[[*required, *candidates, -1]] = True
+        must_be[required] = True
+        allowed = may_be[parents].all(axis=1) & ((parents >= 0).sum(axis=1) <= max_parents)
+        if required:
+            allowed &= must_be[parents].sum(axis=1) == len(required)
         return parents[allowed], scores[allowed]
 
     def _overview(self) -> ScoresSummary:

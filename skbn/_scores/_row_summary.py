@@ -8,6 +8,7 @@ in which half the digits would be lost, are never formed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from skbn._regressions._qr import triangular_factor
 
-__all__ = ["RowSummary", "summarise"]
+__all__ = ["RowSummary", "centred_blocks", "summarise"]
 
 # Blocks that the second-level cache holds.
 _ROWS_A_BLOCK = 4096
@@ -120,14 +121,40 @@ def summarise(rows: Floats, weight: Floats | None = None) -> RowSummary:
         How often each row counts; finite and not negative. Rows of weight 0 are left out.
     """
     summary = _summary_of_nothing(rows.shape[1])
+    for block, share in _blocks(rows, weight):
+        summary = summary.merge(_summarise_block(block, share))
+    return summary
+
+
+def centred_blocks(rows: Floats, weight: Floats | None, summary: RowSummary) -> Iterator[Floats]:
+    """Yield the rows in pieces, centred, in the units of their summary, times their weights' roots.
+
+    Parameters
+    ----------
+    rows, weight
+        As in `summarise`.
+    summary : RowSummary
+        Of these rows.
+    """
+    unit = np.ldexp(1.0, -summary.exponent)
+    for block, share in _blocks(rows, weight):
+        centred = block * unit
+        centred -= summary.mean
+        centred -= summary.mean_rest
+        if share is not None:
+            centred *= np.sqrt(share)[:, np.newaxis]
+        yield centred
+
+
+def _blocks(rows: Floats, weight: Floats | None) -> Iterator[tuple[Floats, Floats | None]]:
+    """Yield some rows of positive weight at a time, and their weights."""
     for start in range(0, len(rows), _ROWS_A_BLOCK):
         part = slice(start, start + _ROWS_A_BLOCK)
         block, share = rows[part], None if weight is None else weight[part]
         if share is not None and not share.all():
             block, share = block[share > 0], share[share > 0]
         if len(block):
-            summary = summary.merge(_summarise_block(block, share))
-    return summary
+            yield block, share
 
 
 def _summary_of_nothing(m: int) -> RowSummary:

@@ -70,6 +70,11 @@ class Sample:
         return self
 
     @property
+    def has_rows(self) -> bool:
+        """Whether the rows were kept."""
+        return self._rows is not None
+
+    @property
     def rows(self) -> Floats:
         """The rows, read-only.
 

@@ -191,7 +191,9 @@ class ScoredFamilies(ABC):
         >>> round(scores.network_score(nx.DiGraph([(0, 1)])), 2)
         -13.67
         """
-        parents = parents_in(dag, self.columns)
+        return self._network_score(parents_in(dag, self.columns))
+
+    def _network_score(self, parents: list[list[int]]) -> float:
         return float(sum(self.local_score(x, others) for x, others in enumerate(parents)))
 
     def to_jkl(self, path: str | os.PathLike[str]) -> None:

@@ -15,6 +15,7 @@ from skbn._scores._criterion import is_scale_free, noise_divisors
 from skbn._scores._families import Families, Listed, Scored
 from skbn._scores._statistics import SampleStatistics
 from skbn._scores._subset_determinants import SubsetDeterminants
+from skbn._subsets import bits_of, mask_of
 
 __all__ = ["FamilyScorer"]
 
@@ -91,6 +92,20 @@ class FamilyScorer:
         constant, without, within = self.tables[:, len(parents)]
         score = constant + without * log_det + within * log_det_with_child
         return float(score + self.score_offsets[child])
+
+    def network_score(self, parents: Sequence[Sequence[int]]) -> float:
+        """Return the sum of the local scores of all columns, given the parents of each."""
+        is_parent = bits_of([mask_of(each) for each in parents], len(parents))
+        child, n = np.arange(len(is_parent)), is_parent.sum(axis=1)
+        factors = self.statistics.family_factors(is_parent)
+        log_det = np.cumsum(np.log(np.diagonal(factors, axis1=1, axis2=2) ** 2), axis=1)
+        without, within = np.where(n > 0, log_det[child, n - 1], 0.0), log_det[child, n]
+        if self.determinants.offsets is not None:
+            without += is_parent @ self.determinants.offsets
+            within += is_parent @ self.determinants.offsets + self.determinants.offsets
+        constant, of_parents, of_family = self.tables[:, n]
+        scores = constant + of_parents * without + of_family * within + self.score_offsets
+        return float(scores.sum())
 
     def largest_term(self, child: int, parents: list[int]) -> float:
         """Return the largest magnitude of a number that enters this local score."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._regressions._neighbours import families_first, stacked_factors
 from skbn._regressions._qr import solve_triangular, triangular_factor
 from skbn._scores._criterion import Prior
 from skbn._scores._independence import IndependenceCheck
@@ -86,6 +87,27 @@ class SampleStatistics:
         return Regression(
             float(intercept), coefficients, float((factor[k, k] * self.scale[child]) ** 2)
         )
+
+    def family_factors(self, is_parent: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """Return the factors of each column's parents and itself, in this order.
+
+        Parameters
+        ----------
+        is_parent : ndarray of shape (m, m), bool
+            Row x has column x's parents.
+
+        Returns
+        -------
+        factors : ndarray of shape (m, k, k)
+            Beyond the family, of other columns.
+        """
+        n_parents = is_parent.sum(axis=1)
+        orders = families_first(is_parent)[:, : int(n_parents.max()) + 1]
+        factors = stacked_factors(self.factor, orders)
+        if not self.is_checked:
+            for factor, order, n in zip(factors, orders, n_parents + 1, strict=True):
+                self.independence.check(factor[:n, :n], order[:n].tolist())
+        return factors
 
     def check(self, columns: Sequence[int]) -> None:
         """Raise if these columns are not linearly independent."""

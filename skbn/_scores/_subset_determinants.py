@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +20,7 @@ from skbn._scores._criterion import (
     prior_of,
 )
 from skbn._scores._families import AllFamilies, Families, SmallFamilies
+from skbn._scores._row_summary import centred_blocks
 from skbn._scores._sample import Sample
 from skbn._scores._statistics import SampleStatistics, sample_statistics
 
@@ -76,6 +78,20 @@ class SubsetDeterminants:
                 largest_family=self.families.max_parents + 1,
                 sensitivity=float(2 * np.abs(self._any_tables[1:]).max()),
             )
+
+    def unit_rows(self) -> Iterator[npt.NDArray[np.float64]]:
+        """Yield the rows that the statistics' factor is of, some at a time.
+
+        They are centred and the columns of unit norm; those of a prior come last.
+        """
+        sample, scale = self._sample, self.statistics.scale
+        summary = sample.summary
+        for rows in centred_blocks(sample.rows, sample.weight, summary):
+            rows *= np.ldexp(1 / scale, summary.exponent)
+            yield rows
+        prior = prior_of(self.criterion, summary.n_samples, summary.column_means)
+        if prior is not None:
+            yield prior.rows / scale
 
     def tables(self, penalty: float) -> npt.NDArray[np.float64]:
         """Return the criterion's tables over the number of parents, shape (3, m)."""

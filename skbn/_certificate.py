@@ -1,0 +1,223 @@
+"""What is proved again of the network that a search ended with, apart from what found it.
+
+The search compares numbers of compiled kernels. Here the network's families, and those that
+differ by one parent, are regressed anew by LAPACK; and what the rows themselves leave of
+each column is held against what the scores say. A defect of a kernel, or of the machine,
+ends in an error and not in a network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from graphlib import TopologicalSorter
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._constraints import Constraints
+from skbn._networks._parameters import NetworkParameters
+from skbn._regressions._neighbours import (
+    Neighbours,
+    families_first,
+    neighbours,
+    stacked_factors,
+)
+from skbn._scores._local_scores import LocalScores
+from skbn._scores._parent_set_scores import ParentSetScores
+from skbn._scores._scorer import FamilyScorer
+from skbn._scores._statistics import SCORE_ACCURACY
+from skbn._subsets import bits_of, members_of
+
+__all__ = ["certify_listed_network", "certify_network", "certify_score"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+# So many other columns are tried as a further parent of each; of more, some are drawn.
+_MOST_OTHERS = 32
+
+
+def certify_score(own: float, searched: float) -> None:
+    """Raise unless a network's score, from its own regressions, is what the search found."""
+    if not np.isfinite(own) or not abs(own - searched) <= _tolerance(abs(searched)):
+        _fail(
+            f"the best network's score is {searched!r} from the search and {own!r} from its own "
+            "regressions"
+        )
+
+
+def certify_network(
+    scores: LocalScores, constraints: Constraints, parents: list[int], estimated: NetworkParameters
+) -> None:
+    """Raise unless a network is the best of those near it, and fits the rows themselves.
+
+    Parameters
+    ----------
+    scores : LocalScores
+    constraints : Constraints
+    parents : list of int
+        The masks of each column's parents.
+    estimated : NetworkParameters
+        Of this network.
+
+    Raises
+    ------
+    RuntimeError
+        If a network with one edge added, deleted or reversed scores higher, where of many
+        columns no more than `_MOST_OTHERS` are tried as further parents of each; or if the
+        coefficients do not leave the residual sums of squares that the scores are of, or
+        others would leave less. Of rows that were not kept, nothing is asked.
+    """
+    is_parent = bits_of(parents, len(parents))
+    n_parents = is_parent.sum(axis=1)
+    orders = _orders(is_parent, int(n_parents.max()) + 1 + _MOST_OTHERS)
+    factors = stacked_factors(scores.scorer.statistics.factor, orders)
+    found = neighbours(factors, n_parents)
+    gains = _gains(scores.scorer, orders, n_parents, found)
+    _check_edges(scores.columns, gains, constraints, parents)
+    if scores.sample.has_rows:
+        _check_rows(scores, orders, n_parents, estimated, found)
+
+
+def certify_listed_network(
+    scores: ParentSetScores, constraints: Constraints, parents: list[int]
+) -> None:
+    """Raise unless each column's family is the best of those that make no cycle."""
+    m = len(parents)
+    follows = _followers(parents)
+    for child, mask in enumerate(parents):
+        required = members_of(constraints.required[child])
+        may_be = np.flatnonzero(bits_of([constraints.allowed[child]], m)[0] & ~follows[child])
+        _, local = scores.listed(child, required, may_be.tolist(), constraints.max_parents)
+        own = scores.local_score(child, members_of(mask))
+        if not local.max() <= own + _tolerance(abs(own)):
+            _fail(
+                f"with other parents of column {scores.columns[child]!r} the best network scores "
+                f"higher by {local.max() - own:g} nats"
+            )
+
+
+def _orders(is_parent: Booleans, width: int) -> Integers:
+    """Return of each column its parents, itself, and others, shape (m, width or fewer)."""
+    if width >= len(is_parent):
+        return families_first(is_parent)
+    others = np.random.default_rng(0).uniform(1, 2, is_parent.shape)  # the same in each run
+    return families_first(is_parent, others)[:, :width]
+
+
+def _gains(
+    scorer: FamilyScorer, orders: Integers, n_parents: Integers, found: Neighbours
+) -> Floats:
+    """Return how much higher families score than those of the network, beyond what may err.
+
+    Shape (m, m): row x, column z for x with z added to its parents or taken from them; -inf
+    where that was not tried.
+    """
+    m, own = len(orders), n_parents[:, np.newaxis]
+    change = np.sign(np.arange(orders.shape[1]) - own)
+    unit = np.zeros(m) if scorer.determinants.offsets is None else scorer.determinants.offsets
+    units = np.where(change < 0, unit[orders], 0.0).sum(axis=1, keepdims=True)
+    units = units + change * unit[orders]
+    constant, without, within = scorer.tables[:, own + change]
+    gains = np.full((m, m), -np.inf)
+    with np.errstate(invalid="ignore"):  # of dependent columns, which no family brings together
+        terms = np.stack(
+            [
+                constant,
+                without * (found.without + units),
+                within * (found.within + units + unit[:, np.newaxis]),
+            ]
+        )
+        scores = terms.sum(axis=0)
+        higher = scores - np.take_along_axis(scores, own, axis=1)
+        higher -= _tolerance(np.abs(terms).max(axis=0))
+    np.put_along_axis(gains, orders, higher, axis=1)
+    return gains
+
+
+def _check_edges(
+    names: Sequence[str | int], gains: Floats, constraints: Constraints, parents: list[int]
+) -> None:
+    """Raise if an edge that may be added, deleted or reversed has a gain."""
+    m = len(parents)
+    is_parent, is_required, is_allowed = bits_of(
+        [*parents, *constraints.required, *constraints.allowed], m
+    ).reshape(3, m, m)
+    follows = _followers(parents)
+    has_room = is_parent.sum(axis=1) < constraints.max_parents
+    may_come = is_allowed & has_room[:, np.newaxis]
+    may_go = is_parent & ~is_required
+    # An edge p -> x is not to be reversed if another path leads from p to x.
+    has_other_path = follows.T.astype(np.float32) @ is_parent.astype(np.float32) > 0
+    for what, is_possible, gain in (
+        ("added", may_come & ~is_parent & ~follows, gains),
+        ("deleted", may_go, gains),
+        ("reversed", may_go & may_come.T & ~has_other_path, gains + gains.T),
+    ):
+        is_better = is_possible & ~(gain <= 0)
+        if is_better.any():
+            child, parent = np.argwhere(is_better)[0]
+            _fail(
+                f"with the edge {names[parent]!r} -> {names[child]!r} {what} the best network "
+                f"scores higher by {gain[child, parent]:g} nats and more"
+            )
+
+
+def _followers(parents: list[int]) -> Booleans:
+    """Return whether a path leads from each column, by row, to each other."""
+    members = {child: members_of(mask) for child, mask in enumerate(parents)}
+    before = [0] * len(parents)
+    for child in TopologicalSorter(members).static_order():
+        before[child] = parents[child]
+        for parent in members[child]:
+            before[child] |= before[parent]
+    return bits_of(before, len(parents)).T
+
+
+def _check_rows(
+    scores: LocalScores,
+    orders: Integers,
+    n_parents: Integers,
+    estimated: NetworkParameters,
+    found: Neighbours,
+) -> None:
+    """Raise unless the rows' residuals are those of least squares, and as the scores have it."""
+    scorer, scale, m = scores.scorer, scores.scorer.statistics.scale, len(orders)
+    # The columns of unit norm times this matrix are the residuals.
+    residual_of = np.eye(m) - estimated.coef * scale[:, np.newaxis] / scale
+    squares, products = np.zeros(m), np.zeros((m, m))
+    for rows in scorer.determinants.unit_rows():
+        residuals = rows @ residual_of
+        squares += np.einsum("ij,ij->j", residuals, residuals)
+        products += rows.T @ residuals
+    child, k = np.arange(m), found.inverse.shape[1]
+    by_scores = np.exp(found.within[child, n_parents] - found.without[child, n_parents])
+    # What of the residuals other coefficients could explain, by an orthonormal basis.
+    is_parent = np.arange(k) < n_parents[:, np.newaxis]
+    with_parents = np.where(is_parent, products[orders[:, :k], child[:, np.newaxis]], 0.0)
+    in_basis = np.einsum("xij,xi->xj", found.inverse, with_parents)
+    explained = np.where(is_parent, in_basis**2, 0.0).sum(axis=1)
+    weight = np.abs(scorer.tables[2, n_parents])
+    off = weight * (np.abs(np.log(squares / by_scores)) + explained / by_scores)
+    is_off = ~(off <= _tolerance(weight))
+    if is_off.any():
+        x = int(np.argmax(is_off))
+        parents = [scores.columns[p] for p in orders[x, : n_parents[x]]]
+        _fail(
+            f"the regression of column {scores.columns[x]!r} on {parents} leaves the rows a share "
+            f"of {squares[x]:.17g} of its scatter, where the scores have {by_scores[x]:.17g}, and "
+            f"other coefficients would explain {explained[x]:g} more"
+        )
+
+
+def _tolerance(magnitude: float | Floats) -> float | Floats:
+    """Return what numbers of this magnitude, in nats, may be off."""
+    return SCORE_ACCURACY + 1e-10 * magnitude
+
+
+def _fail(what: str) -> NoReturn:
+    raise RuntimeError(
+        f"{what}; this is a defect of the library or of the machine, please report it"
+    )
