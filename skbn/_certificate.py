@@ -39,9 +39,12 @@ Booleans = npt.NDArray[np.bool_]
 _MOST_OTHERS = 32
 
 
-def certify_score(own: float, searched: float) -> None:
-    """Raise unless a network's score, from its own regressions, is what the search found."""
-    if not np.isfinite(own) or not abs(own - searched) <= _tolerance(abs(searched)):
+def certify_score(own: float, searched: float, m: int) -> None:
+    """Raise unless a network's score, from its own regressions, is what the search found.
+
+    Each of the m families may be off by `SCORE_ACCURACY`.
+    """
+    if not np.isfinite(own) or not abs(own - searched) <= m * _tolerance(abs(searched) / m):
         _fail(
             f"the best network's score is {searched!r} from the search and {own!r} from its own "
             "regressions"

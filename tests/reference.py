@@ -166,8 +166,15 @@ def exact_log_rss(rows):
     are the other columns' residual sums of squares.
     """
     columns = [[Fraction(float(value)) for value in column] for column in np.asarray(rows).T]
-    centred = [[value - sum(column) / len(column) for value in column] for column in columns]
-    products = [[sum(map(operator.mul, u, v)) for v in centred] for u in centred]
+    # In whole numbers: of the units here, each value is a multiple.
+    unit = [max(value.denominator for value in column) for column in columns]
+    whole = [[int(value * u) for value in column] for column, u in zip(columns, unit, strict=True)]
+    centred = [[len(rows) * value - sum(column) for value in column] for column in whole]
+    unit = [len(rows) * u for u in unit]
+    products = [
+        [Fraction(sum(map(operator.mul, a, b)), u * v) for b, v in zip(centred, unit, strict=True)]
+        for a, u in zip(centred, unit, strict=True)
+    ]
     logs = {}
 
     def eliminate(products, mask, first):

@@ -7,7 +7,7 @@ import pytest
 import reference
 from hard_tables import hard_tables
 
-from skbn import LocalScoreTransformer
+from skbn import GaussianBNLearner, LocalScoreTransformer
 from skbn._regressions._log_determinants import log_determinants
 from skbn._regressions._small_walk import small_log_determinants
 from skbn._scores._row_summary import summarise
@@ -29,6 +29,7 @@ def by_householder(rows, exact):
     """Return the errors of a QR decomposition of each family's own centred columns."""
     scale = np.abs(rows).max(axis=0)
     centred = rows / scale - (rows / scale).mean(axis=0)
+    centred -= centred.mean(axis=0)  # what the first mean's rounding left
     errors = {}
     for (mask, x), log_rss in exact.items():
         columns = [*(v for v in range(rows.shape[1]) if mask >> v & 1), x]
@@ -81,3 +82,44 @@ def test_covariance_fails_where_the_walk_does_not():
     assert abs(2 * math.log(factor[1, 1]) - log_rss) > 1e-5
     by_walk = LocalScoreTransformer().fit_transform(rows).residual_sum_of_squares(3, [0])
     assert math.log(by_walk) == pytest.approx(log_rss, abs=1e-9)
+
+
+@pytest.mark.parametrize("max_parents", [None, 1])
+@pytest.mark.parametrize("n", [12, 200, 1000])
+def test_only_columns_below_the_threshold_are_refused_and_others_are_right(n, max_parents):
+    rng = np.random.default_rng(n)
+    for times in [0.5, 0.9, 1.1, 2.0]:
+        rows = rng.normal(size=(n, 3))
+        first, other, last = (rows - rows.mean(axis=0)).T
+        # The rule for last = first + residual, whose weights are 1; entries are small enough.
+        threshold = 2 * np.finfo(float).eps * 1000 * n * math.sqrt(3)
+        last -= (last @ first) / (first @ first) * first
+        if max_parents is None:
+            last -= (last @ other) / (other @ other) * other
+        last *= times * threshold * np.linalg.norm(first) / np.linalg.norm(last)
+        rows = np.c_[first, other, first + last]
+        if times < 1:
+            with pytest.raises(ValueError, match="collinear"):
+                GaussianBNLearner(max_parents=max_parents).fit(rows)
+            continue
+        scores = LocalScoreTransformer("loglik", max_parents=max_parents).fit_transform(rows)
+        for (mask, x), log_rss in reference.exact_log_rss(rows).items():
+            parents = [v for v in range(3) if mask >> v & 1]
+            if max_parents is None or len(parents) <= max_parents:
+                expected = -n / 2 * (math.log(2 * math.pi / n) + log_rss + 1)
+                place = scores.family_index(x, parents)
+                assert scores.to_array()[place] == pytest.approx(expected, abs=1e-3)
+        GaussianBNLearner(max_parents=max_parents).fit(scores)
+
+
+def test_columns_that_no_family_brings_together_may_depend_on_each_other():
+    rows = np.random.default_rng(0).normal(size=(50, 4))
+    rows[:, 3] = rows[:, :3].sum(axis=1)
+    with pytest.raises(ValueError, match="collinear"):
+        GaussianBNLearner(max_parents=3).fit(rows)
+    scores = LocalScoreTransformer("loglik", max_parents=2).fit_transform(rows)
+    for (mask, x), log_rss in reference.exact_log_rss(rows).items():
+        parents = [v for v in range(4) if mask >> v & 1]
+        if len(parents) <= 2:
+            assert math.log(scores.residual_sum_of_squares(x, parents)) == pytest.approx(log_rss)
+    assert max(d for _, d in GaussianBNLearner(max_parents=2).fit(rows).dag_.in_degree) == 2

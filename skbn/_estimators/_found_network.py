@@ -58,7 +58,7 @@ def found_network(
             certify_listed_network(scores, constraints, optimum.parents)
             network = GaussianBayesianNetwork(dag_of(scores.columns, optimum.parents))
         score = scores.network_score(network.dag)
-    certify_score(score, optimum.score)
+    certify_score(score, optimum.score, len(optimum.parents))
     return FoundNetwork(network, network.dag.copy(), score, getattr(scores, "criterion", None))
 
 

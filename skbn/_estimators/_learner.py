@@ -171,7 +171,8 @@ class GaussianBNLearner(NetworkLearner):
             is or than `max_memory`; if a parameter is not one of those above, or differs
             from that of the LocalScores; if the weights are not those of the rows.
         RuntimeError
-            If a callback asks to stop before the search is finished.
+            If a callback asks to stop before the search is finished; if regressions apart from
+            the search do not confirm its network, by a defect of the library or of the machine.
         """
         self._forget()  # a search that fails leaves nothing of an earlier one
         context = self._init_callback_context(max_subtasks=100)

@@ -190,7 +190,8 @@ class GaussianBNLearnerCV(NetworkLearner):
             has no complexity term, as `BGe`; if the rule asks for the standard error of a
             single fold.
         RuntimeError
-            If a callback asks to stop before the searches are finished.
+            If a callback asks to stop before the searches are finished; if regressions apart from
+            a search do not confirm its network.
         """
         _raise_for_params(params, self, "fit")
         self._forget()
