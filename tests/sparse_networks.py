@@ -99,6 +99,7 @@ def chance_of_false_edges(parents, n, penalty=1.0):
     k useless ones gain half a chi-squared of k degrees of freedom, and cost k log(n) / 2. The sum
     over all such families bounds the chance; one more parent is counted once for each pair of
     columns and set that they are independent given, since the gain is the same in both directions.
+    More than three are left out: four have the probability 2e-9 at 100,000 rows.
     """
     one_more, more = set(), set()
     for network in equivalent_networks(parents):
