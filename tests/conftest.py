@@ -16,12 +16,14 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile(
-    "repeatable",
-    derandomize=True,
-    deadline=None,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
-)
+for name, max_examples in {"repeatable": 40, "thorough": 200}.items():
+    hypothesis.settings.register_profile(
+        name,
+        max_examples=max_examples,
+        derandomize=True,
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
 hypothesis.settings.load_profile("repeatable")
 
 

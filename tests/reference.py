@@ -53,6 +53,18 @@ def bge_local_score(rows, child, parents, alpha_mu=1.0, alpha_w=None, nu=None):
         return float(together - _bge_marginal(rows, list(parents), alpha_mu, alpha_w, nu))
 
 
+def all_bge_local_scores(rows, **settings):
+    """The BGe score of each family, as a dict."""
+    prior = {"alpha_mu": 1.0, "alpha_w": None, "nu": None} | settings
+    columns = range(rows.shape[1])
+    with mpmath.workdps(40):
+        marginal = {s: _bge_marginal(rows, list(s), **prior) for s in subsets(columns)}
+        return {
+            (x, p): float(marginal[tuple(sorted((*p, x)))] - marginal[p])
+            for x, p in families(len(columns))
+        }
+
+
 def _bge_marginal(rows, columns, alpha_mu, alpha_w, nu):
     n_rows, m = rows.shape
     size = len(columns)

@@ -53,7 +53,8 @@ def is_allowed(x, parents, settings):
 
 
 @pytest.mark.parametrize(
-    ("m", "n_cases"), [(2, 50), (3, 150), (4, 60), pytest.param(4, 300, marks=pytest.mark.slow)]
+    ("m", "n_cases"),
+    [(2, 20), (3, 40), (4, 30), *(pytest.param(m, 300, marks=pytest.mark.slow) for m in (3, 4))],
 )
 def test_optimum_of_the_allowed_dags(m, n_cases):
     rng = np.random.default_rng(m)
@@ -73,7 +74,7 @@ def test_optimum_of_the_allowed_dags(m, n_cases):
         assert scores[parents_of(learner.dag_)] == pytest.approx(best, abs=1e-8)
 
 
-@pytest.mark.parametrize("m", range(5, 10))
+@pytest.mark.parametrize("m", [*range(5, 9), pytest.param(9, marks=pytest.mark.slow)])
 def test_optimum_is_that_of_the_dynamic_program(m):
     rng = np.random.default_rng(m)
     for _ in range(6 if m < 8 else 2):

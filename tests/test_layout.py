@@ -122,7 +122,7 @@ def test_networks_of_usual_size(n, n_edges):
         nx.DiGraph([(0, i) for i in range(1, 16)]),
         nx.DiGraph([(i, 0) for i in range(1, 16)]),
         nx.DiGraph(combinations(range(7), 2)),
-        nx.DiGraph(combinations(range(12), 2)),
+        pytest.param(nx.DiGraph(combinations(range(12), 2)), marks=pytest.mark.slow),
     ],
     ids=["chain", "star", "star upwards", "complete 7", "complete 12"],
 )
@@ -223,6 +223,7 @@ found = str(layered_layout(dag, {node: (60.0, 24.0) for node in dag}))
 """
 
 
+@pytest.mark.slow
 def test_the_same_in_every_process():
     here = {}
     exec(PROGRAM, here)

@@ -65,16 +65,16 @@ def assert_same_as_grid_search(learner, grid):
         {"required_edges": [("ash", "alcohol")]},
     ],
 )
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_it_is_a_grid_search(wine, settings, n_jobs):
+def test_it_is_a_grid_search(wine, settings):
     wine = wine.rename(columns={"malic_acid": "hue"})
     if "tiers" in settings:
         rest = [name for name in wine.columns if name not in settings["tiers"][0]]
         settings = {**settings, "tiers": [settings["tiers"][0], rest]}
     grid = GridSearchCV(GaussianBNLearner(**settings), {"penalty": PENALTIES}, cv=FOLDS).fit(wine)
-    learner = GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=n_jobs, **settings).fit(wine)
-    assert_same_as_grid_search(learner, grid)
-    assert learner.score(wine) == grid.score(wine)
+    for n_jobs in (None, 2):
+        learner = GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=n_jobs, **settings).fit(wine)
+        assert_same_as_grid_search(learner, grid)
+        assert learner.score(wine) == grid.score(wine)
 
 
 def counted(function, calls):
@@ -105,9 +105,9 @@ def test_a_fold_computes_its_log_determinants_once(wine, max_parents, tiers, mon
 
 @pytest.mark.parametrize("cv", [KFold(11), RepeatedKFold(n_splits=4, n_repeats=3, random_state=0)])
 def test_means_over_many_folds_have_the_same_bits(wine, cv):
-    wine = wine.iloc[:, :4]
-    grid = GridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=cv).fit(wine)
-    assert_same_as_grid_search(GaussianBNLearnerCV(PENALTIES, cv=cv).fit(wine), grid)
+    wine, penalties = wine.iloc[:, :4], [0.0, 2.0]
+    grid = GridSearchCV(GaussianBNLearner(), {"penalty": penalties}, cv=cv).fit(wine)
+    assert_same_as_grid_search(GaussianBNLearnerCV(penalties, cv=cv).fit(wine), grid)
 
 
 def test_standard_errors_and_numbers_of_edges(wine):
@@ -370,9 +370,9 @@ def test_as_many_folds_at_a_time_as_the_memory_has_room_for(capsys):
     results = []
     for limit, n_at_a_time in ((least, 1), (2 * least - 1, 1), (2 * least, 2)):
         learner = GaussianBNLearnerCV(
-            PENALTIES, cv=FOLDS, n_jobs=2, verbose=True, max_memory=limit
+            [1, 3], cv=FOLDS, n_jobs=2, verbose=True, max_memory=limit
         ).fit(rows)
-        assert f"4 folds, {n_at_a_time} at a time, of 5 searches each" in capsys.readouterr().out
+        assert f"4 folds, {n_at_a_time} at a time, of 2 searches each" in capsys.readouterr().out
         results.append(learner.cv_results_["mean_test_score"])
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])

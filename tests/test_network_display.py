@@ -24,6 +24,12 @@ def learner():
     return GaussianBNLearner().fit(load_wine(as_frame=True).data)
 
 
+@pytest.fixture(scope="module")
+def small_learner():
+    columns = ["hue", "ash", "alcohol", "proline", "color_intensity"]
+    return GaussianBNLearner().fit(load_wine(as_frame=True).data[columns])
+
+
 def edge_colours(display):
     return {edge: line.get_edgecolor()[:3] for edge, line in display.edges_.items()}
 
@@ -149,12 +155,12 @@ def faces(display):
     return {node: box.get_facecolor()[:3] for node, box in display.nodes_.items()}
 
 
-def test_highlighted_nodes_stand_out(learner):
-    plain = faces(learner.plot())
+def test_highlighted_nodes_stand_out(small_learner):
+    plain = faces(small_learner.plot())
     for highlight in (["hue", "ash"], {"hue": 1, "ash": 2}.keys(), np.array(["ash", "hue"])):
-        marked = faces(learner.plot(highlight=highlight))
+        marked = faces(small_learner.plot(highlight=highlight))
         assert {node for node in plain if plain[node] != marked[node]} == {"hue", "ash"}
-    marked = faces(learner.plot(highlight="hue"))
+    marked = faces(small_learner.plot(highlight="hue"))
     assert {node for node in plain if plain[node] != marked[node]} == {"hue"}
 
 
@@ -251,11 +257,11 @@ def test_later_changes_of_the_graph_are_not_drawn():
     assert list(display.plot().edges_) == [("a", "b")]
 
 
-def test_names_are_not_set_by_tex(learner):
+def test_names_are_not_set_by_tex(small_learner):
     import matplotlib
 
     with matplotlib.rc_context({"text.usetex": True}):
-        display = learner.plot(edge_labels=True)
+        display = small_learner.plot(edge_labels=True)
         assert not any(text.get_usetex() for text in display.ax_.texts)
 
 
@@ -302,12 +308,12 @@ def test_bad_options_are_named(options, message):
         NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]), **options)
 
 
-def test_colours_suit_the_ground(learner):
+def test_colours_suit_the_ground(small_learner):
     import matplotlib
 
     with matplotlib.style.context("dark_background"):
-        dark = learner.plot()
-    light = learner.plot()
+        dark = small_learner.plot()
+    light = small_learner.plot()
     for display, is_light in ((dark, False), (light, True)):
         texts = np.array([matplotlib.colors.to_rgb(t.get_color()) for t in display.ax_.texts])
         boxes = np.array(list(faces(display).values()))

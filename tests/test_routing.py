@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 
 FOLDS = KFold(3, shuffle=True, random_state=0)
-PENALTIES = [0.5, 2.0, 8.0]
+PENALTIES = [0.5, 8.0]
 
 
 @pytest.fixture(scope="module")

@@ -21,15 +21,15 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbn import AIC, BIC, EBIC, BGe, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
+from skbn import AIC, BIC, EBIC, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 
 FOLDS = KFold(3, shuffle=True, random_state=0)
-CRITERIA = ["bic", "aic", "bge", EBIC(gamma=1.0), BGe(alpha_mu=0.1), BIC(unbiased_variance=True)]
+CRITERIA = ["aic", "bge", EBIC(gamma=1.0), BIC(unbiased_variance=True)]
 GRIDS = {
-    "penalty": {"penalty": [0.0, 1.0, 3.0, 30.0]},
+    "penalty": {"penalty": [0.0, 1.0, 30.0]},
     "criterion": {"criterion": CRITERIA},
-    "a criterion's parameter": {"criterion": [EBIC()], "criterion__gamma": [0, 0.5, 2]},
-    "max_parents": {"max_parents": [0, 1, 2, None]},
+    "a criterion's parameter": {"criterion": [EBIC()], "criterion__gamma": [0, 2]},
+    "max_parents": {"max_parents": [0, 2, None]},
 }
 TABLES = {
     "breast cancer": load_breast_cancer(as_frame=True).data.iloc[:, :8],
@@ -60,19 +60,24 @@ def prefixed(grid, step):
     return {f"{step}__{name}": values for name, values in grid.items()}
 
 
+@pytest.fixture(scope="module", params=GRIDS)
+def grid_and_means(request, wine):
+    grid = GRIDS[request.param]
+    return grid, held_out_means(GaussianBNLearner(), grid, wine)
+
+
 @pytest.mark.parametrize("step", ["gaussianbnlearner", "localscoretransformer"])
-@pytest.mark.parametrize("grid", GRIDS)
-def test_a_grid_search_is_a_loop_over_folds(wine, grid, step):
+def test_a_grid_search_is_a_loop_over_folds(wine, grid_and_means, step):
+    grid, means = grid_and_means
     steps = [StandardScaler().set_output(transform="pandas"), GaussianBNLearner()]
     if step == "localscoretransformer":
         steps.insert(1, LocalScoreTransformer())
-    search = GridSearchCV(make_pipeline(*steps), prefixed(GRIDS[grid], step), cv=FOLDS).fit(wine)
-    means = held_out_means(GaussianBNLearner(), GRIDS[grid], wine)
+    search = GridSearchCV(make_pipeline(*steps), prefixed(grid, step), cv=FOLDS).fit(wine)
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-12)
     assert len(set(means.round(9))) == len(means)  # each point is another one
     assert search.best_index_ == means.argmax()
     best = clone(GaussianBNLearner(), safe=False)
-    best.set_params(**ParameterGrid(GRIDS[grid])[search.best_index_])
+    best.set_params(**ParameterGrid(grid)[search.best_index_])
     best.fit(StandardScaler().set_output(transform="pandas").fit_transform(wine))
     assert list(search.predict(wine).edges(data=True)) == list(best.dag_.edges(data=True))
     assert search.score(wine) == search.best_estimator_.score(wine)
@@ -102,14 +107,18 @@ def test_the_penalty_is_that_of_the_learner_that_cross_validates(wine):
     np.testing.assert_allclose(apart, apart[0])
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing", "sequential"])
-def test_any_backend_gives_the_same(wine, backend):
-    search = GridSearchCV(
+@pytest.fixture(scope="module")
+def search_alone(wine):
+    return GridSearchCV(
         make_pipeline(StandardScaler(), LocalScoreTransformer(n_jobs=2), GaussianBNLearner()),
         {"localscoretransformer__penalty": [1.0, 3.0], "gaussianbnlearner__max_parents": [2, None]},
         cv=FOLDS,
-    )
-    alone = clone(search).fit(wine)
+    ).fit(wine)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing", "sequential"])
+def test_any_backend_gives_the_same(wine, search_alone, backend):
+    alone, search = search_alone, clone(search_alone)
     with joblib.parallel_config(backend=backend, n_jobs=2):
         search.fit(wine)
     np.testing.assert_array_equal(

@@ -13,10 +13,12 @@ CONFIGURATIONS = [
     LocalScoreTransformer("aic", penalty=2.0, n_jobs=2),
     LocalScoreTransformer("bge", max_parents=2),
     GaussianBNLearner(),
-    GaussianBNLearner("loglik", penalty=0.5, n_jobs=2),
     GaussianBNLearner(BGe(alpha_mu=0.1), max_memory=1e9),
-    GaussianBNLearnerCV(),
     GaussianBNLearnerCV([1, 3], cv=3, rule="one-standard-error", criterion="aic", n_jobs=2),
+]
+SLOW_CONFIGURATIONS = [
+    GaussianBNLearner("loglik", penalty=0.5, n_jobs=2),
+    GaussianBNLearnerCV(),
 ]
 RETURNS_A_GRAPH = "predict returns one graph, and not a value for each row"
 UNBOUNDED = "the check's table has 15 rows of 30 columns, on which the likelihood is unbounded"
@@ -34,24 +36,40 @@ def expected_failures(estimator):
     }
 
 
-checks = parametrize_with_checks(
-    CONFIGURATIONS, expected_failed_checks=expected_failures, xfail_strict=True
-)
+def checks_of(configurations):
+    return parametrize_with_checks(
+        configurations, expected_failed_checks=expected_failures, xfail_strict=True
+    )
 
 
-@checks
+@checks_of(CONFIGURATIONS)
 def test_common_checks(estimator, check):
     check(estimator)
 
 
-def test_no_common_check_is_lost(request):
+@pytest.mark.slow
+@checks_of(SLOW_CONFIGURATIONS)
+def test_common_checks_of_more_settings(estimator, check):
+    check(estimator)
+
+
+def check_that_none_is_lost(request, test, configurations):
     items = [item for item in request.session.items if item.path == request.node.path]
-    collected = [item for item in items if item.originalname == "test_common_checks"]
+    collected = [item for item in items if item.originalname == test.__name__]
     if not collected:
         pytest.skip("the checks themselves were not asked for")
     counts = Counter(repr(item.callspec.params["estimator"]) for item in collected)
-    for configuration in CONFIGURATIONS:
+    for configuration in configurations:
         assert counts[repr(configuration)] >= 45, configuration
+
+
+def test_no_common_check_is_lost(request):
+    check_that_none_is_lost(request, test_common_checks, CONFIGURATIONS)
+
+
+@pytest.mark.slow
+def test_no_common_check_of_more_settings_is_lost(request):
+    check_that_none_is_lost(request, test_common_checks_of_more_settings, SLOW_CONFIGURATIONS)
 
 
 def test_every_estimator_is_checked():

@@ -1,0 +1,185 @@
+"""What the theory of the scores says of random tables, at rates that are derived.
+
+Seeds are fixed. A count is held against the binomial distribution of the derived rate, where it
+would lie with probability 1 - 1e-6 were the seed drawn anew.
+"""
+
+import networkx as nx
+import numpy as np
+import pytest
+import reference
+import sparse_networks as sparse
+from scipy.special import digamma
+from scipy.stats import binom, chi2, kstest, multivariate_normal, t
+
+from skbn import (
+    AIC,
+    BIC,
+    EBIC,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    LocalScoreTransformer,
+)
+
+ALPHA = 1e-6
+
+
+def within(count, trials, lowest, highest):
+    """Whether a count is what a rate between two bounds makes."""
+    fewest = binom.ppf(ALPHA / 2, trials, lowest)
+    most = binom.isf(ALPHA / 2, trials, min(highest, 1))
+    return fewest <= count <= most
+
+
+# The structure
+
+
+def check_many_rows(sample):
+    """30 networks of 8 to 12 columns with no weak dependence, at 100,000 rows.
+
+    The smallest partial correlation gains n r^2 / 2 = 45 nats and more, against a price of 6:
+    what is there is missed with probability below 1e-8. So the networks not found are those with
+    an edge too many, whose number is bounded by a binomial with the mean chance (Hoeffding 1956).
+    """
+    rng = np.random.default_rng(0)
+    n, n_wrong, chances = 100_000, 0, []
+    for i in range(30):
+        (weights, noise), _ = sparse.draw_faithful(rng, m=8 + i % 5)
+        parents = sparse.parents_of(weights)
+        chances.append(sparse.chance_of_false_edges(parents, n))
+        rows, row_weights = sample(rng, weights, noise, n)
+        learner = GaussianBNLearner().fit(rows, sample_weight=row_weights)
+        found = sparse.parents_of(learner.network_.coef_)
+        n_wrong += reference.equivalence_class(found) != reference.equivalence_class(parents)
+    print(f"{n_wrong} of {len(chances)} wrong, at most {sum(chances):.2f} expected")
+    assert n_wrong <= binom.isf(ALPHA, len(chances), np.mean(chances))
+
+
+@pytest.mark.slow
+def test_many_rows_give_the_class_of_the_network():
+    check_many_rows(lambda *network: (sparse.sample(*network), None))
+
+
+def test_moments_of_many_rows_give_the_class_of_the_network():
+    check_many_rows(sparse.sample_moments)
+
+
+N_PAIRS, N_TABLES, N_ROWS = 6, 100, 20
+
+
+@pytest.mark.parametrize(
+    ("criterion", "penalty", "cost", "rate"),
+    [
+        (BIC(), 1.0, np.log(N_ROWS) / 2, 0.1053),
+        (BIC(), 0.5, np.log(N_ROWS) / 4, 0.2521),
+        (AIC(), 1.0, 1.0, 0.1857),
+        (AIC(), 2.0, 2.0, 0.0613),
+        (EBIC(), 0.5, np.log(N_ROWS) / 4 + np.log(12) / 2, 0.0618),
+        (EBIC(form="chen-chen"), 1.0, np.log(N_ROWS) / 2 + np.log(11) / 2, 0.0297),
+    ],
+    ids=lambda value: f"{value:.3g}" if isinstance(value, float) else str(value),
+)
+def test_independent_pairs_are_joined_at_the_rate_of_the_penalty(criterion, penalty, cost, rate):
+    """Exactly: r^2 has a beta distribution."""
+    assert sparse.family_chance(N_ROWS, 1, cost) == pytest.approx(rate, abs=5e-5)
+    rng = np.random.default_rng(1)
+    transformer, count = LocalScoreTransformer(criterion, penalty=penalty), 0
+    for _ in range(N_TABLES):
+        scores = transformer.fit_transform(rng.normal(size=(N_ROWS, 2 * N_PAIRS)))
+        count += sum(
+            bool(scores.best_parents(2 * i + 1, candidates=[2 * i])) for i in range(N_PAIRS)
+        )
+    print(f"{criterion}, penalty {penalty}: {count} of {N_PAIRS * N_TABLES}, {rate:.1%} expected")
+    assert within(count, N_PAIRS * N_TABLES, rate, rate)
+
+
+def test_independent_columns_have_no_edges_at_the_rate_of_the_penalty():
+    n, penalty = 40, 2.0
+    lowest, highest = sparse.chance_of_any_edge(5, n, penalty * np.log(n) / 2)
+    rng = np.random.default_rng(2)
+    learner, trials = GaussianBNLearner(penalty=penalty), 150
+    count = sum(
+        learner.fit(rng.normal(size=(n, 5))).dag_.number_of_edges() > 0 for _ in range(trials)
+    )
+    print(f"{count} of {trials} have edges, {lowest:.1%} to {highest:.1%} expected")
+    assert within(count, trials, lowest, highest)
+
+
+# The parameters
+
+
+def expected_loss(n, n_parents):
+    """Nats a new row loses by estimating a family of that many parents from n rows.
+
+    n / variance estimate is inverse chi-squared with n - l - 1 degrees of freedom, and the
+    regression's error at a new row independent of it.
+    """
+    log_variance = digamma((n - n_parents - 1) / 2) + np.log(2 / n)
+    squared_error = (n + 1) * (n - 2) / ((n - n_parents - 2) * (n - n_parents - 3))
+    return (log_variance + squared_error - 1) / 2
+
+
+def as_network(parents):
+    dag = nx.DiGraph()
+    dag.add_nodes_from(range(len(parents)))
+    dag.add_edges_from((p, x) for x, own in enumerate(parents) for p in own)
+    return GaussianBayesianNetwork(dag)
+
+
+def test_held_out_rows_are_likeliest_under_the_network_found():
+    """More than under the empty and the full one; what estimates cost is the derived mean."""
+    rng = np.random.default_rng(3)
+    n, m, n_new = 100, 10, 1000
+    full = as_network([tuple(range(x)) for x in range(m)])
+    empty = as_network([()] * m)
+    losses = {"found": [], "full": [], "empty": [], "true graph": []}
+    excess = []
+    for _ in range(30):
+        weights, noise = sparse.draw(rng, m)
+        true = as_network(sparse.parents_of(weights))
+        rows, new = np.split(sparse.sample(rng, weights, noise, n + n_new), [n])
+        best = multivariate_normal(np.zeros(m), sparse.covariance(weights, noise)).logpdf(new)
+        found = GaussianBNLearner().fit(rows)
+        networks = [found, full.fit(rows), empty.fit(rows), true.fit(rows)]
+        for loss, network in zip(losses.values(), networks, strict=True):
+            loss.append(best.mean() - network.score(new))
+        expected = sum(expected_loss(n, len(own)) for own in sparse.parents_of(weights))
+        excess.append(losses["true graph"][-1] - expected)
+
+    losses = {name: np.array(loss) for name, loss in losses.items()}
+    for name, loss in losses.items():
+        print(f"{name}: {loss.mean():.3f} +- {standard_error(loss):.3f} nats lost")
+    full_loss = sum(expected_loss(n, n_parents) for n_parents in range(m))
+    assert abs(losses["full"].mean() - full_loss) < 5 * standard_error(losses["full"])
+    assert abs(np.mean(excess)) < 5 * standard_error(excess)
+    for other in ("full", "empty"):
+        gain = losses[other] - losses["found"]
+        print(f"better than {other} by {gain.mean():.3f}, {(gain > 0).sum()} of {len(gain)}")
+        assert gain.mean() > 5 * standard_error(gain)
+        assert (gain > 0).mean() > 0.9
+
+
+def standard_error(values):
+    return np.std(values, ddof=1) / np.sqrt(len(values))
+
+
+def test_estimates_have_the_distributions_of_regression():
+    """Residual sums of squares a chi-squared, and coefficients Student's; 8 copies a table."""
+    rng = np.random.default_rng(4)
+    n, copies, parents = 12, 8, [(), (0,), (0, 1), ()]
+    weights = np.zeros((4, 4))
+    weights[0, 1], weights[0, 2], weights[1, 2] = 1.5, -0.7, 0.4
+    weights, noise = np.kron(np.eye(copies), weights), np.tile([0.5, 1.0, 1.5, 2.0], copies)
+    network = as_network(sparse.parents_of(weights))
+    first, second = 4 * np.arange(copies), 4 * np.arange(copies) + 1
+    coefficients, rss = [], []
+    for _ in range(50):
+        rows = sparse.sample(rng, weights, noise, n)
+        network.fit(rows)
+        squares = n * network.noise_variance_
+        rss.append((squares / noise**2).reshape(copies, 4))
+        error = network.coef_[first, second] - weights[first, second]
+        coefficients += list(error * np.sqrt(n * rows[:, first].var(0) / squares[second] * (n - 2)))
+    for own, squares in zip(parents, np.concatenate(rss).T, strict=True):
+        assert kstest(squares, chi2(n - len(own) - 1).cdf).pvalue > ALPHA
+    assert kstest(coefficients, t(n - 2).cdf).pvalue > ALPHA
