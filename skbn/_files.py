@@ -12,8 +12,8 @@ from typing import IO
 
 __all__ = ["replaced_file"]
 
-# What is open already: to replace it would cut it off from who opened it.
-_OPEN_ALREADY = ("/dev/std", "/dev/fd/", "/proc/")
+# What is open already, maybe a regular file: it is written on, from where it has come to.
+_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 @contextmanager
@@ -32,9 +32,10 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     """
     path = Path(path)
     old = _status(path)
-    is_regular = old is None or stat.S_ISREG(old.st_mode)
-    if not is_regular or str(path.absolute()).startswith(_OPEN_ALREADY):
-        with path.open("w", encoding="utf-8", newline="\n") as file:
+    stream = _STREAMS.get(str(path))
+    if stream is not None or (old is not None and not stat.S_ISREG(old.st_mode)):
+        where = path if stream is None else os.dup(stream)
+        with open(where, "w", encoding="utf-8", newline="\n") as file:
             yield file
         return
     target = Path(os.path.realpath(path))

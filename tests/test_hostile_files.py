@@ -447,6 +447,14 @@ def test_listed_families_are_written_as_they_are_or_refused(path, columns, data)
     assert path.read_bytes() == text
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no such file")
+def test_the_standard_output_is_written_on(capfd):
+    os.write(1, b"first\n")
+    network().to_json("/dev/stdout")
+    os.write(1, b"last\n")
+    assert capfd.readouterr().out == f"first\n{network().to_json()}\nlast\n"
+
+
 def test_names_and_scores_that_a_file_cannot_hold(path):
     frame = pd.DataFrame(np.eye(5)[:, :2], columns=["a", "b\ud800"])
     with pytest.raises(ValueError, match=r"'b.ud800' cannot be written"):
@@ -494,9 +502,8 @@ def test_a_hundred_megabytes_of_families(path):
 @pytest.mark.slow
 def test_a_hundred_megabytes_of_a_network(path):
     dag = nx.DiGraph()
-    dag.add_nodes_from(
-        (f"{j}" + "n" * 10_000 for j in range(10_000)), intercept=1, noise_variance=1
-    )
+    names = (f"{j}" + "n" * 100_000 for j in range(1_000))
+    dag.add_nodes_from(names, intercept=1, noise_variance=1)
     GaussianBayesianNetwork(dag).to_json(path)
     assert path.stat().st_size > 100e6
     assert GaussianBayesianNetwork.from_json(path).nodes == list(dag)
