@@ -118,7 +118,7 @@ class _Reader:
     def network(self, text: str) -> LinearGaussianModel:
         data = self._parsed(text)
         nodes, edges = (self._list_in(data, key) for key in ("nodes", "edges"))
-        self._check_keys(data, _DOCUMENT, "an object with")
+        self._check_keys(data, _DOCUMENT, [])
         if data.get("directed") is not True or data.get("multigraph") is not False:
             raise self.error('must hold a graph with "directed": true and "multigraph": false')
         if data.get("graph", {}) != {}:
@@ -172,38 +172,38 @@ class _Reader:
             raise self.error(f"must hold an object with a list {key!r}, as to_json writes it")
         return values
 
-    def _check_keys(self, data: dict[str, Any], known: tuple[str, ...], owner: str) -> None:
+    def _check_keys(
+        self, data: dict[str, Any], known: tuple[str, ...], owner: list[str | int]
+    ) -> None:
         for key in data:
             if key not in known:
                 raise self.error(
-                    f"has {owner} the key {_short.repr(key)}, which would be lost: {list(known)} "
-                    "are known. Remove it"
+                    f"has in {_named(owner)} the key {_short.repr(key)}, which would be lost: "
+                    f"{list(known)} are known. Remove it"
                 )
 
     def _add_node(self, dag: nx.DiGraph, data: Any) -> None:
         name = self._name_in(data, "id", "a node")
-        owner = f"node {_short.repr(name)}"
         if name in dag:
-            raise self.error(f"has the {owner} twice")
-        self._check_keys(data, _NODE, f"in {owner}")
-        intercept = self._number_in(data, "intercept", owner)
-        noise_variance = self._number_in(data, "noise_variance", owner)
+            raise self.error(f"has the {_named([name])} twice")
+        self._check_keys(data, _NODE, [name])
+        intercept, noise_variance = (self._number_in(data, key, [name]) for key in _NODE[1:])
         if noise_variance < 0:
             raise self.error(
-                f"is wrong: noise_variance of {owner} must not be negative; got {noise_variance!r}"
+                f"is wrong: noise_variance of {_named([name])} must not be negative; got "
+                f"{noise_variance!r}"
             )
         dag.add_node(name, intercept=intercept, noise_variance=noise_variance)
 
     def _add_edge(self, dag: nx.DiGraph, data: Any) -> None:
-        ends = [self._name_in(data, key, "an edge") for key in ("source", "target")]
-        owner = f"edge {_short.repr(ends[0])} -> {_short.repr(ends[1])}"
+        ends = [self._name_in(data, key, "an edge") for key in _EDGE[:2]]
         for end in ends:
             if end not in dag:
-                raise self.error(f"has an {owner}, but no {_short.repr(end)}")
+                raise self.error(f"has an {_named(ends)}, but no {_short.repr(end)}")
         if dag.has_edge(*ends):
-            raise self.error(f"has the {owner} twice")
-        self._check_keys(data, _EDGE, f"in {owner}")
-        dag.add_edge(*ends, weight=self._number_in(data, "weight", owner))
+            raise self.error(f"has the {_named(ends)} twice")
+        self._check_keys(data, _EDGE, ends)
+        dag.add_edge(*ends, weight=self._number_in(data, "weight", ends))
 
     def _name_in(self, data: Any, key: str, owner: str) -> str | int:
         name = data.get(key) if isinstance(data, dict) else None
@@ -213,16 +213,17 @@ class _Reader:
             )
         return name
 
-    def _number_in(self, data: dict[str, Any], key: str, owner: str) -> float:
+    def _number_in(self, data: dict[str, Any], key: str, owner: list[str | int]) -> float:
         if key not in data:
-            raise self.error(f"is incomplete: {owner} has no attribute {key}")
+            raise self.error(f"is incomplete: {_named(owner)} has no attribute {key}")
         value, number = data[key], math.nan
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             with suppress(OverflowError):
                 number = float(value)
         if not math.isfinite(number):
             raise self.error(
-                f"is wrong: {key} of {owner} must be a finite number; got {_short.repr(value)}"
+                f"is wrong: {key} of {_named(owner)} must be a finite number; got "
+                f"{_short.repr(value)}"
             )
         return number
 
@@ -232,3 +233,9 @@ def _check_number(n_nodes: int, name: str) -> None:
         raise ValueError(
             f"{name} has {n_nodes:,} nodes; JSON is for networks of up to {_MOST_NODES:,}."
         )
+
+
+def _named(owner: list[str | int]) -> str:
+    """Return what to call a node, an edge of two, or the document."""
+    kind = ["the whole", "node ", "edge "][len(owner)]
+    return kind + " -> ".join(map(_short.repr, owner))
