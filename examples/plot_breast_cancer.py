@@ -42,7 +42,7 @@ print(f"10 columns: BIC {of_means.network_score_:.4f}, {of_means.dag_.number_of_
 file = Path("breast_cancer.json")
 if not file.exists():  # in the repository it is beside the script
     file = Path(sys.argv[0]).with_name(file.name)
-network = GaussianBayesianNetwork.from_json(file.read_text(encoding="utf-8"))
+network = GaussianBayesianNetwork.from_json(file)
 dag = network.dag_
 print(f"30 columns: {dag.number_of_edges()} edges")
 

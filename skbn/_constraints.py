@@ -114,10 +114,13 @@ def read_constraints(
         allowed[child] &= ~(1 << parent)
     must = [0] * m
     order: nx.DiGraph = nx.DiGraph(required)
+    later = {
+        tier: mask_of(x for x, other in enumerate(tier_of) if other > tier) for tier in set(tier_of)
+    }
     for parent, child in required:
         must[child] |= 1 << parent
     for x in range(m):
-        allowed[x] &= ~mask_of(p for p in range(m) if tier_of[p] > tier_of[x])
+        allowed[x] &= ~later[tier_of[x]]
         if x in order:
             allowed[x] &= ~mask_of(nx.descendants(order, x))
         if must[x].bit_count() == max_parents:

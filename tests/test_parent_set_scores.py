@@ -81,16 +81,6 @@ def test_round_trip_keeps_the_optimum(tmp_path, criterion, max_parents):
     assert (tmp_path / "again.jkl").read_text() == path.read_text()
 
 
-def test_undominated_families_of_a_list():
-    parents = np.array([[-1, -1], [0, -1], [0, 2], [2, -1]], dtype=np.int16)
-    listed = parents, np.array([-5.0, -5.0, -3.0, -4.0])
-    empty = np.array([[-1]], dtype=np.int16), np.array([-1.0])
-    scores = ParentSetScores(["a", "b", "c"], [empty, listed, empty])
-    kept, values = scores._undominated(1)
-    assert kept.tolist() == [[-1, -1], [0, 2], [2, -1]]
-    assert values.tolist() == [-5.0, -3.0, -4.0]
-
-
 def test_a_learner_of_listed_families(tmp_path):
     rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
     frame = pd.DataFrame(rows, columns=list("abcd"))
@@ -144,6 +134,14 @@ def test_settings_that_listed_families_do_not_have(tmp_path):
         ("1\na 1\nnan 0\n", "line 3: 'nan' is not a finite score"),
         ("1\na 1\n-inf 0\n", "line 3: '-inf' is not a finite score"),
         ("1\na 1\nbest 0\n", "line 3: 'best' is not a finite score"),
+        ("1\na 1\n-1_0 0\n", "line 3: '-1_0' is not a finite score"),
+        ("1\na 1\n-٣ 0\n", "line 3: '-٣' is not a finite score"),
+        ("1\na 1\n-1e999 0\n", "line 3: '-1e999' is not a finite score"),
+        ("1\na 1\n-1e301 0\n", r"line 3: the score '-1e301' is beyond 1e\+300"),
+        ("1\na ٣\n", "line 2: there should be a number from 0 on; there is '٣'"),
+        ("1\na -1\n", "line 2: there should be a number from 0 on; there is '-1'"),
+        ("1\na\0 1\n-1 0\n", "line 2: the name 'a.x00' has bytes that are not UTF-8, or control"),
+        ("2\na 1\n-1 2 b b\nb 1\n-1 0\n", "line 3: a parent is named twice"),
         ("1\na 1\n-1\n", "line 3: there should be a score, a number of parents"),
         ("2\na 1\n-1 2 b\nb 1\n-1 0\n", "line 3: .*; 1 names follow"),
         ("2\na 2\n-1 0\n-1 1 c\nb 1\n-1 0\n", "line 4: the parent 'c' is none of the columns"),
@@ -169,7 +167,7 @@ def test_names_that_the_format_cannot_hold(tmp_path):
 def test_a_failed_writing_leaves_the_old_file(tmp_path, monkeypatch):
     path = written(tmp_path, BBMARKOV)
     scores = LocalScoreTransformer().fit_transform(np.eye(4)[:, :3])
-    monkeypatch.setattr(LocalScores, "_undominated", lambda *_: 1 / 0)
+    monkeypatch.setattr(LocalScores, "_written", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         scores.to_jkl(path)
     assert [each.name for each in tmp_path.iterdir()] == ["scores.jkl"]
@@ -204,25 +202,6 @@ def test_a_child_without_families(tmp_path):
     assert scores.top_parents("a") == []
 
 
-def test_many_families_of_a_list():
-    rng = np.random.default_rng(0)
-    rows = [[v, w] if v < w else [min(v, w), -1] for v in range(1, 60) for w in range(60)]
-    parents = np.unique(np.array([[-1, -1], *rows])[:, :2], axis=0)
-    parents = parents[(parents != 0).all(axis=1)]
-    values = rng.normal(size=len(parents))
-    alone = np.array([[-1]]), np.array([0.0])
-    names = [f"x{j}" for j in range(60)]
-    scores = ParentSetScores(names, [(parents, values), *[alone] * 59])
-    kept, _ = scores._undominated(0)
-    sets = {frozenset(row[row >= 0].tolist()): v for row, v in zip(parents, values, strict=True)}
-    expected = {
-        some
-        for some, score in sets.items()
-        if all(sets[other] < score for other in sets if other < some)
-    }
-    assert {frozenset(row[row >= 0].tolist()) for row in kept} == expected
-
-
 @pytest.mark.parametrize(
     "listed",
     [
@@ -233,14 +212,34 @@ def test_many_families_of_a_list():
         ([[1], [1]], [1.0, 2.0]),
         ([[1]], [np.nan]),
         ([[1]], [1.0, 2.0]),
+        ([[1]], [1.1e300]),
+        ([[1]], ["1.0"]),
+        ([["1"]], [1.0]),
+        ([[True]], [1.0]),
+        ([[1.0]], [1.0]),
+        ([[1], [1, 2]], [1.0, 2.0]),
+        (np.array([[65537]]), [1.0]),
+        ([[-65535]], [1.0]),
     ],
 )
 def test_families_that_are_no_families(listed):
     alone = [[-1]], [0.0]
     with pytest.raises(ValueError, match="families of column 'a' must be rows of other columns'"):
         ParentSetScores(["a", "b", "c"], [listed, alone, alone])
-    with pytest.raises(ValueError, match="no column twice"):
-        ParentSetScores(["a", "a"], [alone, alone])
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["a", "a"], "no column twice; got 'a' again"),
+        (["a", 1], "named by strings; got 1"),
+        (["a"], "got 1 columns and 2 lists"),
+        ([], "from 1 to 32767 columns"),
+    ],
+)
+def test_columns_that_are_no_columns(columns, message):
+    with pytest.raises(ValueError, match=message):
+        ParentSetScores(columns, [([[-1]], [0.0])] * (len(columns) + (columns == ["a"])))
 
 
 def test_a_learner_of_scores_without_rows(tmp_path):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import os
+from typing import Any, Self, overload
 
 import networkx as nx
 from sklearn.exceptions import NotFittedError
 
-from skbn._networks import _interchange
+from skbn._networks import _interchange, _json
 from skbn._networks._inference import InferenceMixin
 from skbn._networks._structure import StructureMixin
 
@@ -17,12 +18,22 @@ __all__ = ["InterchangeMixin"]
 class InterchangeMixin(StructureMixin, InferenceMixin):
     """JSON, DOT, Mermaid and pgmpy's models."""
 
-    def to_json(self) -> str:
-        """Return the network as JSON, in networkx's node-link format.
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+    @overload
+    def to_json(self, path: str | os.PathLike[str]) -> None: ...
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Return the network as JSON, in networkx's node-link format, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file. One of this name is replaced when all is written, and left as it is if
+            that fails. A symbolic link is followed; a pipe is written to.
 
         Returns
         -------
-        text : str
+        text : str, or None with a path
             `from_json` reads the same parameters from it, to the last bit.
 
         Raises
@@ -30,7 +41,9 @@ class InterchangeMixin(StructureMixin, InferenceMixin):
         sklearn.exceptions.NotFittedError
             If there are no parameters.
         ValueError
-            If a node is neither a string nor an integer.
+            If a node is neither a string nor an integer, or there are more than 10,000.
+        OSError
+            If the file cannot be written.
 
         Examples
         --------
@@ -42,16 +55,17 @@ class InterchangeMixin(StructureMixin, InferenceMixin):
         >>> GaussianBayesianNetwork.from_json(text).intercept_
         array([0.1])
         """
-        return _interchange.to_json(self._model().to_dag())
+        return _json.to_json(self._model().to_dag(), path)
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read a network from the text that `to_json` writes.
+    def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
+        """Read a network from the text that `to_json` returns, or the file that it writes.
 
         Parameters
         ----------
-        text : str
-            From anyone: it is checked, and nothing in it is evaluated.
+        text_or_path : str or path
+            A string is the JSON itself; a file is given by a `pathlib.Path`, and is in UTF-8.
+            Either may come from anyone: it is checked, and nothing in it is evaluated.
 
         Returns
         -------
@@ -60,11 +74,14 @@ class InterchangeMixin(StructureMixin, InferenceMixin):
         Raises
         ------
         TypeError
-            If the text is no string.
+            If it is neither a string nor a path.
         ValueError
-            If it is not JSON or lacks something; if a node or an edge is repeated, an
-            edge has an unknown end, or the edges have a cycle; if a parameter is no finite
-            number, or a variance negative.
+            If it is not JSON, lacks something, or has a key that a network would lose; if a
+            node, an edge or a key is repeated, an edge has an unknown end, or the edges have
+            a cycle; if a parameter is no finite number, or a variance negative; if there
+            are more than 10,000 nodes.
+        OSError
+            If the file cannot be read.
 
         Examples
         --------
@@ -74,7 +91,7 @@ class InterchangeMixin(StructureMixin, InferenceMixin):
         >>> GaussianBayesianNetwork.from_json(text).nodes
         ['a']
         """
-        return cls._of(_interchange.from_json(text))
+        return cls._of(_json.from_json(text_or_path))
 
     def to_dot(self, *, cpdag: bool = False) -> str:
         """Return the network in Graphviz's DOT language, the weights as the edges' labels.

@@ -1,4 +1,4 @@
-"""Networks in other forms: JSON, Graphviz's DOT, Mermaid, pgmpy's models.
+"""Networks in other forms: Graphviz's DOT, Mermaid, pgmpy's models.
 
 Networks are graphs with the attributes intercept and noise_variance of nodes and weight
 of edges.
@@ -6,12 +6,10 @@ of edges.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Hashable, Mapping
 from importlib import import_module
-from numbers import Integral
 from typing import Any
 from unicodedata import category
 
@@ -21,82 +19,7 @@ from skbn._graphs import check_dag
 from skbn._networks._arguments import finite_number
 from skbn._networks._gaussian import LinearGaussianModel
 
-__all__ = ["from_json", "from_pgmpy", "to_dot", "to_json", "to_mermaid", "to_pgmpy"]
-
-
-def to_json(dag: nx.DiGraph) -> str:
-    """Return a network as JSON, in networkx's node-link format.
-
-    Raises
-    ------
-    ValueError
-        If a node is neither a string nor an integer.
-    """
-    for node in dag:
-        if isinstance(node, bool) or not isinstance(node, (str, Integral)):
-            raise ValueError(
-                f"JSON keeps nodes that are strings or integers; got {node!r}. Rename it with "
-                "networkx.relabel_nodes."
-            )
-    # numpy's integers are none of JSON's.
-    return json.dumps(nx.node_link_data(dag, edges="edges"), default=int, allow_nan=False)
-
-
-def from_json(text: str) -> LinearGaussianModel:
-    """Read a network from `to_json`'s text.
-
-    Raises
-    ------
-    TypeError
-        If the text is no string.
-    ValueError
-        Saying what is wrong with it.
-    """
-    if not isinstance(text, str):
-        raise TypeError(f"text must be a string; got {type(text).__name__}.")
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"text is not JSON: {error}.") from None
-    nodes, edges = (_list_in(data, key) for key in ("nodes", "edges"))
-    if data.get("directed") is not True or data.get("multigraph") is not False:
-        raise ValueError('text must hold a graph with "directed": true and "multigraph": false.')
-    dag = nx.DiGraph()
-    for node in nodes:
-        name = _name_in(node, "id", "a node")
-        if name in dag:
-            raise ValueError(f"text has the node {name!r} twice.")
-        dag.add_node(name, **_chosen(node, "intercept", "noise_variance"))
-    for edge in edges:
-        ends = [_name_in(edge, key, "an edge") for key in ("source", "target")]
-        unknown = [end for end in ends if end not in dag]
-        if unknown:
-            raise ValueError(f"text has an edge {ends[0]!r} -> {ends[1]!r}, but no {unknown[0]!r}.")
-        if dag.has_edge(*ends):
-            raise ValueError(f"text has the edge {ends[0]!r} -> {ends[1]!r} twice.")
-        dag.add_edge(*ends, **_chosen(edge, "weight"))
-    check_dag(dag, "the graph in text")
-    return LinearGaussianModel.from_dag(dag)
-
-
-def _chosen(data: dict[str, Any], *keys: str) -> dict[str, Any]:
-    return {key: data[key] for key in keys if key in data}
-
-
-def _list_in(data: Any, key: str) -> list[Any]:
-    values = data.get(key) if isinstance(data, dict) else None
-    if not isinstance(values, list):
-        raise ValueError(f"text must hold an object with a list {key!r}, as to_json writes it.")
-    return values
-
-
-def _name_in(data: Any, key: str, owner: str) -> str | int:
-    name = data.get(key) if isinstance(data, dict) else None
-    if isinstance(name, bool) or not isinstance(name, (str, int)):
-        raise ValueError(
-            f"text has {owner} whose {key!r} is no string or integer: {json.dumps(data)[:80]}."
-        )
-    return name
+__all__ = ["from_pgmpy", "to_dot", "to_mermaid", "to_pgmpy"]
 
 
 def to_dot(dag: nx.DiGraph) -> str:

@@ -5,7 +5,8 @@ that have names); ``_row_summary`` (what is kept of rows, and merged) and ``_sam
 and their weights); ``_independence`` and ``_statistics`` (what every regression needs);
 ``_families`` (how families are numbered, with the kernels of ``_small_scores``);
 ``_subset_determinants`` (what scores of all penalties share); ``_scorer`` (a sample's
-families, by number). ``_jkl`` reads and writes lists of families.
+families, by number). ``_jkl`` reads and writes lists of families, whose parents are
+``_parent_rows``.
 ``_scored_families`` is what there is to ask of scores: of ``_local_scores``, which have a
 table's rows and are a ``_stand_in`` for it, and of ``_parent_set_scores``, which were
 listed; ``_summary`` and ``_top_parents`` are how they and their best families are shown.

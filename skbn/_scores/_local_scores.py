@@ -407,6 +407,6 @@ class LocalScores(StandIn, ScoredFamilies):
     def _scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
         return self.scorer.scored(child, candidates)
 
-    def _undominated(self, child: int) -> Listed:
+    def _written(self, child: int) -> Listed:
         others = [v for v in range(self.shape[1]) if v != child]
         return self.scorer.undominated(child, [], others)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import combinations
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._columns import family_numbers
 from skbn._scores._families import Listed, Scored
-from skbn._scores._jkl import read_jkl
+from skbn._scores._jkl import LARGEST_SCORE, read_jkl
+from skbn._scores._parent_rows import MOST_COLUMNS, repeated_row
 from skbn._scores._scored_families import ScoredFamilies
 from skbn._scores._summary import ScoresSummary
 
@@ -28,10 +28,11 @@ class ParentSetScores(ScoredFamilies):
     Parameters
     ----------
     columns : list of str
+        Different names.
     families : list of (parents, scores)
         For each column as a child: its parents' numbers, ascending, as an array of shape
         (n_families, width), rows padded with -1 at their end; and the local scores in nats,
-        shape (n_families,), finite. A set of parents comes once.
+        shape (n_families,), finite and at most 1e300 in magnitude. A set of parents comes once.
 
     Attributes
     ----------
@@ -60,12 +61,9 @@ class ParentSetScores(ScoredFamilies):
     """
 
     def __init__(self, columns: list[str], families: list[Listed]) -> None:
-        if len(set(columns)) < len(columns) or len(columns) != len(families):
-            raise ValueError(
-                f"There must be families of each of the columns, and no column twice; got "
-                f"{columns} and {len(families)} lists of families."
-            )
-        self._columns = list(columns)
+        columns = list(columns)
+        _check_columns(columns, len(families))
+        self._columns = columns
         self._families = [_checked(columns, x, *listed) for x, listed in enumerate(families)]
         self.feature_names_in_ = np.array(columns, dtype=object)
 
@@ -75,11 +73,17 @@ class ParentSetScores(ScoredFamilies):
 
         Its first line is the number of columns. For each column follow a line with its
         name and its number of parent sets, and a line for each of these: the local score,
-        the number of parents, and their names. Spaces separate.
+        the number of parents, and their names. Spaces separate. Empty lines, and lines that
+        begin with META before the first one, are passed over.
+
+        The larger a local score, the better: those of a program that minimises must be
+        negated first. A family that is not in the file is ruled out.
 
         Parameters
         ----------
         path : str or path
+            In UTF-8. It may come from anyone: it is checked, and it takes time and memory
+            in proportion to its size.
 
         Returns
         -------
@@ -89,7 +93,8 @@ class ParentSetScores(ScoredFamilies):
         ------
         ValueError
             If the file is not of this format, with the number of the line; if a name is
-            not that of a column, a parent set comes twice, or a score is not finite.
+            not that of a column or has control characters, a parent set comes twice, or a
+            score is not finite or beyond 1e300; if the last name may have been cut off.
         OSError
             If it cannot be read.
         """
@@ -164,44 +169,59 @@ class ParentSetScores(ScoredFamilies):
         parents, scores = self.listed(child, [], candidates, len(self._columns))
         yield scores, lambda i: [int(p) for p in parents[i] if p >= 0]
 
-    def _undominated(self, child: int) -> Listed:
-        """Return the families of a child that score higher than all with fewer of their parents."""
-        parents, scores = self._families[child]
-        members = [frozenset(row[row >= 0].tolist()) for row in parents]
-        kept: dict[frozenset[int], int] = {}
-        # Better ones, and of equals the smaller ones, come first.
-        for i in sorted(range(len(scores)), key=lambda i: (-scores[i], len(members[i]))):
-            if not _has_subset(members[i], kept):
-                kept[members[i]] = i
-        rows = sorted(kept.values())
-        return parents[rows], scores[rows]
+    def _written(self, child: int) -> Listed:
+        """Return the families of a child that `to_jkl` writes: all."""
+        return self._families[child]
 
 
-def _has_subset(members: frozenset[int], sets: dict[frozenset[int], int]) -> bool:
-    """Whether one of some sets is a subset of another set: the shorter way to see."""
-    if len(sets) < 1 << len(members):
-        return any(each <= members for each in sets)
-    sizes = range(len(members) + 1)
-    return any(frozenset(some) in sets for size in sizes for some in combinations(members, size))
+def _check_columns(columns: list[str], n_lists: int) -> None:
+    """Raise unless these are different names, one for each list of families."""
+    if not 0 < len(columns) == n_lists <= MOST_COLUMNS:
+        raise ValueError(
+            f"There must be from 1 to {MOST_COLUMNS} columns and families of each; got "
+            f"{len(columns)} columns and {n_lists} lists of families."
+        )
+    seen = set()
+    for column in columns:
+        if not isinstance(column, str):
+            raise ValueError(f"Columns must be named by strings; got {column!r}.")
+        if column in seen:
+            raise ValueError(f"There may be no column twice; got {column!r} again.")
+        seen.add(column)
 
 
 def _checked(
     columns: list[str], child: int, parents: npt.ArrayLike, scores: npt.ArrayLike
 ) -> Listed:
     """Return the families of a child as arrays of their own."""
-    rows = np.array(parents, dtype=np.int16, ndmin=2)
-    values = np.array(scores, dtype=np.float64)
+    rows, values = _as_numbers(parents, "iu", 2), _as_numbers(scores, "iuf", 1)
+    if rows is not None and values is not None and _are_families(rows, values, child, len(columns)):
+        return rows.astype(np.int16), values.astype(np.float64)
+    raise ValueError(
+        f"The families of column {columns[child]!r} must be rows of other columns' numbers, "
+        "ascending and padded with -1, each once, and for each a finite score of at most "
+        f"{LARGEST_SCORE} in magnitude."
+    )
+
+
+def _as_numbers(values: npt.ArrayLike, kinds: str, ndmin: int) -> npt.NDArray[Any] | None:
+    """Return an array of numbers of some kinds; None if it is anything else."""
+    try:
+        array = np.array(values, ndmin=ndmin)
+    except ValueError:  # lists of different lengths
+        return None
+    return array if array.dtype.kind in kinds or array.size == 0 else None
+
+
+def _are_families(
+    rows: npt.NDArray[Any], values: npt.NDArray[Any], child: int, n_columns: int
+) -> bool:
+    if rows.ndim != 2 or values.shape != (len(rows),):
+        return False
     is_parent = rows >= 0
-    is_fine = bool(rows.ndim == 2 and values.shape == (len(rows),) and np.isfinite(values).all())
-    if is_fine:
-        ascends = (np.diff(rows, axis=1) > 0) | ~is_parent[:, 1:]
-        in_front = is_parent[:, :-1] | ~is_parent[:, 1:]
-        others = (rows >= -1) & (rows < len(columns)) & (rows != child)
-        once = len(np.unique(rows, axis=0)) == len(rows)
-        is_fine = bool(ascends.all() and in_front.all() and others.all() and once)
-    if not is_fine:
-        raise ValueError(
-            f"The families of column {columns[child]!r} must be rows of other columns' numbers, "
-            "ascending and padded with -1, each once, and a finite score for each."
-        )
-    return rows, values
+    ascends = (np.diff(rows, axis=1) > 0) | ~is_parent[:, 1:]
+    in_front = is_parent[:, :-1] | ~is_parent[:, 1:]
+    others = (rows >= -1) & (rows < n_columns) & (rows != child)
+    are_sets = bool(ascends.all() and in_front.all() and others.all())
+    is_fine = are_sets and bool((np.abs(values) <= LARGEST_SCORE).all())
+    return is_fine and repeated_row(rows.astype(np.int16)) is None

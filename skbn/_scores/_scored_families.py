@@ -36,8 +36,8 @@ class ScoredFamilies(ABC):
         """Yield the scores of the families with parents among the candidates, in pieces."""
 
     @abstractmethod
-    def _undominated(self, child: int) -> Listed:
-        """Return the families of a child that score higher than all with fewer of their parents."""
+    def _written(self, child: int) -> Listed:
+        """Return the families of a child that `to_jkl` writes."""
 
     @abstractmethod
     def _overview(self) -> ScoresSummary:
@@ -199,20 +199,23 @@ class ScoredFamilies(ABC):
     def to_jkl(self, path: str | os.PathLike[str]) -> None:
         """Write the local scores to a file that GOBNILP, BLIP and others read.
 
-        Families that one with a subset of their parents beats, or equals, are left out:
-        no best network needs them, unless edges are required of it.
+        Of `LocalScores`, families that one with a subset of their parents beats, or equals,
+        are left out: no best network needs them, unless edges are required of it. Of
+        `ParentSetScores` all families are written.
 
         Parameters
         ----------
         path : str or path
-            The format is that of ``ParentSetScores.from_jkl``. The scores are written
-            with all digits.
+            The format is that of ``ParentSetScores.from_jkl``, which reads the same scores
+            from it, to the last bit. A file of this name is replaced when all is written,
+            and left as it is if that fails. A symbolic link is followed; a pipe is written to.
 
         Raises
         ------
         ValueError
-            If a column's name is empty or has a space in it, as the format separates by
-            spaces; and as the log-determinants of LocalScores.
+            If a column's name is empty or has a space or a control character in it, as the
+            format separates by spaces; if a score is beyond 1e300, or a line longer than a
+            MiB; and as the log-determinants of LocalScores.
         OSError
             If the file cannot be written.
 
@@ -223,5 +226,5 @@ class ScoredFamilies(ABC):
         >>> scores = LocalScoreTransformer().fit_transform(rows)
         >>> scores.to_jkl("scores.jkl")  # doctest: +SKIP
         """
-        listed = (self._undominated(child) for child in range(len(self.columns)))
+        listed = (self._written(child) for child in range(len(self.columns)))
         write_jkl(path, self.columns, listed)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 __all__ = ["SearchPlan", "plan_search"]
 
 _BYTES = 8  # of a float64
+_MANY = 10**18
 # A fixed outer column nearly halves the children's tables but adds half as much work
 # to filling them. Up to three, from 18 columns on, cost no more time than touching
 # the memory that they save.
@@ -162,8 +164,14 @@ def _too_large(plan: SearchPlan, n_bytes: int, limit: str) -> str:
             "set tiers or forbidden_edges, so that not all columns may come before as well as "
             "after each other"
         )
+    needed = _count(plan.n_bytes)
     return (
-        f"The exact search over {plan.n_columns} columns{others} needs {plan.n_bytes:,} bytes of "
-        f"memory for its 2**{plan.n_columns} states, and {n_bytes:,} bytes {limit}; "
+        f"The exact search over {plan.n_columns} columns{others} needs {needed} bytes of memory "
+        f"for its 2**{plan.n_columns} states, and {n_bytes:,} bytes {limit}; "
         f"{', or '.join(remedies)}."
     )
+
+
+def _count(n: int) -> str:
+    """Return a number in digits, or rounded if nobody would read them."""
+    return f"{n:,}" if n < _MANY else f"about 10**{math.log10(n):.0f}"
