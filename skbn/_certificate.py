@@ -88,12 +88,11 @@ def certify_listed_network(
     scores: ParentSetScores, constraints: Constraints, parents: list[int]
 ) -> None:
     """Raise unless each column's family is the best of those that make no cycle."""
-    m = len(parents)
-    follows = _followers(parents)
+    followers = _followers(parents)
     for child, mask in enumerate(parents):
         required = members_of(constraints.required[child])
-        may_be = np.flatnonzero(bits_of([constraints.allowed[child]], m)[0] & ~follows[child])
-        _, local = scores.listed(child, required, may_be.tolist(), constraints.max_parents)
+        may_be = members_of(constraints.allowed[child] & ~followers[child])
+        _, local = scores.listed(child, required, may_be, constraints.max_parents)
         own = scores.local_score(child, members_of(mask))
         if not local.max() <= own + _tolerance(abs(own)):
             _fail(
@@ -145,10 +144,8 @@ def _check_edges(
 ) -> None:
     """Raise if an edge that may be added, deleted or reversed has a gain."""
     m = len(parents)
-    is_parent, is_required, is_allowed = bits_of(
-        [*parents, *constraints.required, *constraints.allowed], m
-    ).reshape(3, m, m)
-    follows = _followers(parents)
+    masks = [*parents, *constraints.required, *constraints.allowed, *_followers(parents)]
+    is_parent, is_required, is_allowed, follows = bits_of(masks, m).reshape(4, m, m)
     has_room = is_parent.sum(axis=1) < constraints.max_parents
     may_come = is_allowed & has_room[:, np.newaxis]
     may_go = is_parent & ~is_required
@@ -168,15 +165,14 @@ def _check_edges(
             )
 
 
-def _followers(parents: list[int]) -> Booleans:
-    """Return whether a path leads from each column, by row, to each other."""
-    members = {child: members_of(mask) for child, mask in enumerate(parents)}
-    before = [0] * len(parents)
-    for child in TopologicalSorter(members).static_order():
-        before[child] = parents[child]
+def _followers(parents: list[int]) -> list[int]:
+    """Return the masks of the columns to which a path leads from each."""
+    members = [members_of(mask) for mask in parents]
+    after = [0] * len(parents)
+    for child in [*TopologicalSorter(dict(enumerate(members))).static_order()][::-1]:
         for parent in members[child]:
-            before[child] |= before[parent]
-    return bits_of(before, len(parents)).T
+            after[parent] |= 1 << child | after[child]
+    return after
 
 
 def _check_rows(
