@@ -1,0 +1,48 @@
+"""Time what it takes to prove a found network again, beside the whole fit.
+
+Run ``python tests/benchmarks/certificate.py``. Fits of random sparse networks by one thread, in
+processor time, the least of several.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import reference
+
+from skbn import GaussianBNLearner
+from skbn._estimators import _found_network
+
+TABLES = [(1000, 8), (1000, 13), (1000, 18), (1000, 20), (1000, 22), (1000, 24), (100_000, 18)]
+
+
+def main() -> None:
+    """Print a row for each size of table."""
+    certify, certificate = _found_network.certify_network, []
+
+    def timed(*arguments):
+        start = time.thread_time()
+        certify(*arguments)
+        certificate.append(time.thread_time() - start)
+
+    _found_network.certify_network = timed
+    print("| rows | columns | fit ms | certificate ms | share |\n" + "| ---: " * 5 + "|")
+    for n, m in TABLES:
+        rows = reference.random_network_rows(np.random.default_rng(m), m, n)
+        certificate.clear()
+        fits = []
+        for _ in range(4 if m > 22 else 20):
+            start = time.thread_time()
+            GaussianBNLearner().fit(rows)
+            fits.append(time.thread_time() - start)
+        fit, own = min(fits), min(certificate)
+        print(f"| {n:,} | {m} | {1e3 * fit:.1f} | {1e3 * own:.2f} | {100 * own / fit:.1f} % |")
+
+
+if __name__ == "__main__":
+    main()
