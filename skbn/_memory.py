@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import psutil
+
+if sys.platform == "linux":
+    import resource
 
 __all__ = ["allocate", "available_memory", "require_memory"]
 
@@ -21,7 +26,8 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 def available_memory() -> int:
     """Return the bytes that may be taken without swapping, with room for other processes.
 
-    Within the limit of the control group (version 2), as containers set it, if there is one.
+    Within the limit of the control group (version 2), as containers set it, and within
+    those of the process, as ``ulimit -v`` sets them, if there are any.
     """
     available = psutil.virtual_memory().available
     try:
@@ -30,7 +36,18 @@ def available_memory() -> int:
         available = min(available, max(limit - used, 0))
     except (OSError, ValueError):  # no control group, or no limit ("max")
         pass
-    return int(available * (1 - _FOR_OTHERS))
+    return int(min(available, _within_process_limits()) * (1 - _FOR_OTHERS))
+
+
+def _within_process_limits() -> float:
+    """Return the bytes that this process may still take, infinite without a limit."""
+    if sys.platform != "linux":
+        return math.inf
+    used = psutil.Process().memory_info()
+    limits = [(resource.RLIMIT_AS, used.vms), (resource.RLIMIT_DATA, used.data)]
+    soft = [(resource.getrlimit(kind)[0], taken) for kind, taken in limits]
+    left = [limit - taken for limit, taken in soft if limit != resource.RLIM_INFINITY]
+    return max(0, min(left, default=math.inf))
 
 
 def require_memory(n_bytes: int, purpose: str, remedy: str = "leave out columns") -> None:
