@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -39,7 +41,10 @@ def _compiled(function: Callable[..., Any], *, within: bool) -> Any:
         try:
             dispatcher = _njit(function, cache=True, **options)
         except RuntimeError:  # numba found no folder that it may write to
-            return _njit(function, **options)
+            dispatcher = _njit(function, **options)
+            dispatcher.compile = _undisturbed(dispatcher.compile)
+            return dispatcher
+    dispatcher.compile = _undisturbed(dispatcher.compile)
     cache = dispatcher._cache
     with suppress(OSError, AttributeError):  # else numba's own files: no sources, another numba
         stamp = cache._impl.locator.get_source_stamp()
@@ -61,6 +66,29 @@ def _compiler_enabled() -> Iterator[None]:
         yield
     finally:
         numba.config.DISABLE_JIT = disabled
+
+
+def _undisturbed(compile_: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Compile in another thread than the main one, which alone can be interrupted.
+
+    Interrupted halfway, numba may lack for good what it was about to register. So the
+    interruption is answered at once, and the kernel is finished all the same.
+    """
+
+    def compile_aside(signature: Any) -> Any:
+        is_main = threading.current_thread() is threading.main_thread()
+        if not is_main or global_compiler_lock.is_locked():  # by this thread
+            return compile_(signature)
+        pool = ThreadPoolExecutor(1)
+        try:
+            compiled = pool.submit(compile_, signature)
+        except RuntimeError:  # no thread can be started
+            return compile_(signature)
+        finally:
+            pool.shutdown(wait=False)
+        return compiled.result()
+
+    return compile_aside
 
 
 def _unless_it_fails(access: Callable[..., Any]) -> Callable[..., Any]:
