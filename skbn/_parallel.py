@@ -14,13 +14,28 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["FEWEST_COLUMNS", "Threads", "one_blas_thread"]
+__all__ = ["FEWEST_COLUMNS", "Threads", "count_threads", "one_blas_thread"]
 
 # Below this many columns it takes longer to start threads than to do the work.
 FEWEST_COLUMNS = 18
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that `n_jobs` stands for, by joblib's rules.
+
+    A backend of processes would warn that these cannot be nested, of which threads know nothing.
+    """
+    backend, of_context = get_active_backend()
+    if n_jobs is None:
+        n_jobs = of_context
+    if n_jobs is None or getattr(backend, "supports_sharedmem", False):
+        return effective_n_jobs(n_jobs)
+    with parallel_config(backend="threading"):
+        return effective_n_jobs(n_jobs)
 
 
 class Threads:
@@ -40,7 +55,7 @@ class Threads:
 
     def __init__(self, n_jobs: int | None, n_columns: int | None = None) -> None:
         is_small = n_columns is not None and n_columns < FEWEST_COLUMNS
-        self.n_threads = 1 if is_small else effective_n_jobs(n_jobs)
+        self.n_threads = 1 if is_small else count_threads(n_jobs)
         self._tasks: deque[tuple[Callable[..., Any], tuple[Any, ...], int, dict[int, Any]]] = (
             deque()
         )

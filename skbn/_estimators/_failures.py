@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 __all__ = ["all_or_nothing", "clear_failure", "forget"]
@@ -35,7 +36,9 @@ def all_or_nothing(estimator: BaseEstimator, *private: str) -> Iterator[None]:
 
 @contextmanager
 def clear_failure() -> Iterator[None]:
-    """Let go of the tables of what fails, interruptions included.
+    """Let go of the tables of what fails, interruptions included; let underflow be 0.
+
+    A user may have told numpy to raise it, and numbers in large units do underflow.
 
     Raises
     ------
@@ -43,13 +46,15 @@ def clear_failure() -> Iterator[None]:
         In place of one that does not say what to do.
     """
     try:
-        yield
+        with np.errstate(under="ignore"):
+            yield
     except BaseException as error:
         # A traceback that outlives the error would hold on to the tables.
         traceback.clear_frames(error.__traceback__)
         if isinstance(error, MemoryError):
+            details = f": {error}" if str(error) else ""
             raise MemoryError(
-                f"The system refused memory that seemed to be available: {error or 'no more'}. "
+                f"The system refused memory that seemed to be available{details}. "
                 "Free some, leave out columns, or let the search go through more parts by a "
                 "smaller max_memory."
             ) from error
