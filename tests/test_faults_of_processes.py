@@ -61,7 +61,8 @@ for n_jobs in (1, 2):
             assert "bytes are available; leave out columns" in str(error)
             assert vars(learner).keys() == learner.get_params().keys()
         assert threading.active_count() == 1
-        assert np.isfinite(GaussianBNLearner().fit(small).network_score_)
+        if extra >= 4:
+            GaussianBNLearner().fit(small)
 resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
 """
 
@@ -71,8 +72,6 @@ def test_memory_refused_at_any_point(expected):
 
 
 INTERRUPTED = """
-estimator = {}
-estimator.fit(table(8))
 class Interrupt:
     def __init__(self, percent):
         self.left = percent
@@ -83,24 +82,23 @@ class Interrupt:
         self.left -= 1
         if self.left == 0:
             os.kill(os.getpid(), signal.SIGINT)
-for percent in (1, 20, 40, 60, 80, 95):
+one = GaussianBNLearner()
+two = GaussianBNLearner(n_jobs=2)
+folds = GaussianBNLearnerCV(cv=2, penalties=[1, 2], n_jobs=2)
+for estimator, percent in [(e, p) for e in (one, two, folds) for p in (1, 30, 60, 95)]:
     try:
         estimator.set_callbacks(Interrupt(percent)).fit(table(19))
     except KeyboardInterrupt:
-        assert vars(estimator).keys() <= {{*estimator.get_params(), "_skl_callbacks"}}, vars(estimator)
+        assert vars(estimator).keys() == {*estimator.get_params(), "_skl_callbacks"}
     else:
         raise AssertionError(percent)
     assert threading.active_count() == 1
 """
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    ["GaussianBNLearner()", "GaussianBNLearner(n_jobs=2)", "GaussianBNLearnerCV(cv=2, n_jobs=2)"],
-)
-def test_interrupted_at_any_stage(expected, estimator):
+def test_interrupted_at_any_stage(expected):
     program = "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    assert run(program + INTERRUPTED.format(estimator) + FIT) == [expected]
+    assert run(program + INTERRUPTED + FIT) == [expected]
 
 
 COMPILING = """
@@ -134,9 +132,9 @@ def test_processes_that_compile_at_once(expected, tmp_path):
     command = [sys.executable, "-c", BEGIN + FIT]
     started = [
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
+        for _ in range(2)
     ]
-    assert [process.communicate()[0] for process in started] == [f"{expected}\n"] * 3
+    assert [process.communicate()[0] for process in started] == [f"{expected}\n"] * 2
     assert list(tmp_path.rglob("*.tmp.*")) == []
     compiled = {path: path.read_bytes() for path in tmp_path.rglob("*.nbc")}
     # Files without room, such as a full disk makes them, cost a compilation only.
@@ -160,11 +158,10 @@ except Exception as error:
     assert type(error).__name__ == "TerminatedWorkerError", error
 assert not hasattr(search, "best_estimator_")
 grid = {"penalty": [1, 2]}
-means = [
-    GridSearchCV(GaussianBNLearner(), grid, cv=2, n_jobs=n).fit(small).cv_results_["mean_test_score"]
-    for n in (1, 2)
-]
-assert (means[0] == means[1]).all()
+alone, shared = (
+    GridSearchCV(GaussianBNLearner(), grid, cv=2, n_jobs=n).fit(small).cv_results_ for n in (1, 2)
+)
+assert (alone["mean_test_score"] == shared["mean_test_score"]).all()
 """
 
 
@@ -193,9 +190,8 @@ def test_terminated_halfway(tmp_path):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"NUMBA_DISABLE_JIT": "1"},
-        {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-        {"TMPDIR": "/nowhere", "PYTHONOPTIMIZE": "2", "LC_ALL": "de_DE.UTF-8", "HOME": "/nowhere"},
+        {"NUMBA_DISABLE_JIT": "1", "LC_ALL": "de_DE.UTF-8"},
+        {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TMPDIR": "/no", "HOME": "/no"},
     ],
 )
 def test_settings_of_the_process(expected, settings, monkeypatch):

@@ -118,6 +118,9 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_found")
 
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(super().__getstate__())  # a copy, which a fit in another thread leaves alone
+
     def __dir__(self) -> list[str]:
         # Who looks at all attributes, as a notebook does, is not to begin a search; and
         # scikit-learn's own __dir__ looks at all of them.

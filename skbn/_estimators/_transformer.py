@@ -254,6 +254,9 @@ class LocalScoreTransformer(
     def _keep(self, summary: RowSummary) -> None:
         self.local_scores_ = self._scores_of(Sample.of_summary(summary))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(super().__getstate__())  # a copy, which a fit in another thread leaves alone
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "local_scores_")
 
