@@ -14,6 +14,7 @@ import numba
 from numba.core.compiler_lock import global_compiler_lock
 
 from skbn._kernel_cache import KernelCache
+from skbn._memory import has_room_for_thread
 
 __all__ = ["inner_kernel", "kernel"]
 
@@ -77,7 +78,8 @@ def _undisturbed(compile_: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def compile_aside(signature: Any) -> Any:
         is_main = threading.current_thread() is threading.main_thread()
-        if not is_main or global_compiler_lock.is_locked():  # by this thread
+        # The lock may be held by this thread.
+        if not is_main or global_compiler_lock.is_locked() or not has_room_for_thread():
             return compile_(signature)
         pool = ThreadPoolExecutor(1)
         try:

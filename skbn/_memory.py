@@ -13,9 +13,11 @@ import psutil
 if sys.platform == "linux":
     import resource
 
-__all__ = ["allocate", "available_memory", "require_memory"]
+__all__ = ["allocate", "available_memory", "has_room_for_thread", "require_memory"]
 
 _FOR_OTHERS = 0.05
+# Its stack, and what Python and the C library reserve for it.
+_FOR_A_THREAD = 64 << 20
 # So little memory is not worth the time to ask how much there is.
 _TRIFLE = 1 << 20
 _NUMBERS_A_PAGE = 4096 // 8
@@ -43,11 +45,21 @@ def _within_process_limits() -> float:
     """Return the bytes that this process may still take, infinite without a limit."""
     if sys.platform != "linux":
         return math.inf
+    space, data = (resource.getrlimit(of)[0] for of in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    if space == data == resource.RLIM_INFINITY:
+        return math.inf
     used = psutil.Process().memory_info()
-    limits = [(resource.RLIMIT_AS, used.vms), (resource.RLIMIT_DATA, used.data)]
-    soft = [(resource.getrlimit(kind)[0], taken) for kind, taken in limits]
-    left = [limit - taken for limit, taken in soft if limit != resource.RLIM_INFINITY]
-    return max(0, min(left, default=math.inf))
+    limits = [(space, used.vms), (data, used.data)]
+    left = [limit - taken for limit, taken in limits if limit != resource.RLIM_INFINITY]
+    return max(0, min(left))
+
+
+def has_room_for_thread() -> bool:
+    """Whether the limits of the process leave a new thread the memory to begin with.
+
+    Python would wait forever for one that is refused it after it was started.
+    """
+    return _within_process_limits() >= _FOR_A_THREAD
 
 
 def require_memory(n_bytes: int, purpose: str, remedy: str = "leave out columns") -> None:

@@ -18,6 +18,8 @@ from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
+from skbn._memory import has_room_for_thread
+
 __all__ = ["FEWEST_COLUMNS", "Threads", "count_threads", "one_blas_thread"]
 
 # Below this many columns it takes longer to start threads than to do the work.
@@ -134,8 +136,9 @@ class _Helpers(ThreadPoolExecutor):
     """Threads, or fewer of them where the system refuses one."""
 
     def _adjust_thread_count(self) -> None:
-        with suppress(RuntimeError, MemoryError):
-            super()._adjust_thread_count()
+        if has_room_for_thread():
+            with suppress(RuntimeError, MemoryError):
+                super()._adjust_thread_count()
 
 
 @contextmanager
