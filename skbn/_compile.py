@@ -1,18 +1,20 @@
-"""How kernels are compiled: one decorator, so that all of them agree.
-
-A cached kernel does not notice a change of one that it calls from another file. Whoever
-edits kernels deletes ``skbn/**/__pycache__``; the tests keep a cache for each state of
-the sources.
-"""
+"""How kernels are compiled: one decorator, so that all of them agree."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
+
+from skbn._kernel_cache import KernelCache
+from skbn._memory import has_room_for_thread
 
 __all__ = ["inner_kernel", "kernel"]
 
@@ -36,21 +38,80 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
 
 def _compiled(function: Callable[..., Any], *, within: bool) -> Any:
     options = {"no_cpython_wrapper": within, "no_cfunc_wrapper": True}
-    try:
-        dispatcher = _njit(function, cache=True, **options)
-    except RuntimeError:  # numba found no folder that it may write to
-        return _njit(function, **options)
+    with _compiler_enabled():
+        try:
+            dispatcher = _njit(function, cache=True, **options)
+        except RuntimeError:  # numba found no folder that it may write to
+            dispatcher = _njit(function, **options)
+            dispatcher.compile = _undisturbed(dispatcher.compile)
+            return dispatcher
+    dispatcher.compile = _undisturbed(dispatcher.compile)
     cache = dispatcher._cache
+    with suppress(OSError, AttributeError):  # else numba's own files: no sources, another numba
+        stamp = cache._impl.locator.get_source_stamp()
+        cache._cache_file = KernelCache(cache.cache_path, cache._impl.filename_base, stamp)
     cache.load_overload = _unless_it_fails(cache.load_overload)
     cache.save_overload = _unless_it_fails(cache.save_overload)
     return dispatcher
+
+
+@contextmanager
+def _compiler_enabled() -> Iterator[None]:
+    """Compile for those too who set NUMBA_DISABLE_JIT for code of their own.
+
+    Kernels with vectors of four cannot run in Python.
+    """
+    disabled = numba.config.DISABLE_JIT
+    numba.config.DISABLE_JIT = False
+    try:
+        yield
+    finally:
+        numba.config.DISABLE_JIT = disabled
+
+
+def _undisturbed(compile_: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Compile in another thread than the main one, which alone can be interrupted.
+
+    Interrupted halfway, numba may lack for good what it was about to register. So the
+    interruption is answered at once, and the kernel is finished all the same.
+    """
+
+    def compile_aside(signature: Any) -> Any:
+        is_main = threading.current_thread() is threading.main_thread()
+        # The lock may be held by this thread.
+        if not is_main or global_compiler_lock.is_locked() or not has_room_for_thread():
+            return compile_(signature)
+        pool = ThreadPoolExecutor(1)
+        try:
+            compiled = pool.submit(compile_, signature)
+        except RuntimeError:  # no thread can be started
+            return compile_(signature)
+        finally:
+            pool.shutdown(wait=False)
+        return compiled.result()
+
+    return compile_aside
 
 
 def _unless_it_fails(access: Callable[..., Any]) -> Callable[..., Any]:
     """Let a cache that cannot be read or written cost a compilation, and not the fit."""
 
     def guarded(*arguments: Any) -> Any:
-        with suppress(OSError):
+        try:
             return access(*arguments)
+        except MemoryError:
+            raise
+        except Exception:  # whatever a damaged file makes of unpickling and linking
+            return None
 
     return guarded
+
+
+if hasattr(os, "register_at_fork"):
+    # A process that forks while another of its threads compiles waits for that: in the
+    # child nobody would ever set the compiler free again.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )

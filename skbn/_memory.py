@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import psutil
 
-__all__ = ["allocate", "available_memory", "require_memory"]
+if sys.platform == "linux":
+    import resource
+
+__all__ = ["allocate", "available_memory", "has_room_for_thread", "require_memory"]
 
 _FOR_OTHERS = 0.05
+# Its stack, and what Python and the C library reserve for it.
+_FOR_A_THREAD = 64 << 20
 # So little memory is not worth the time to ask how much there is.
 _TRIFLE = 1 << 20
 _NUMBERS_A_PAGE = 4096 // 8
@@ -21,7 +28,8 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 def available_memory() -> int:
     """Return the bytes that may be taken without swapping, with room for other processes.
 
-    Within the limit of the control group (version 2), as containers set it, if there is one.
+    Within the limit of the control group (version 2), as containers set it, and within
+    those of the process, as ``ulimit -v`` sets them, if there are any.
     """
     available = psutil.virtual_memory().available
     try:
@@ -30,7 +38,28 @@ def available_memory() -> int:
         available = min(available, max(limit - used, 0))
     except (OSError, ValueError):  # no control group, or no limit ("max")
         pass
-    return int(available * (1 - _FOR_OTHERS))
+    return int(min(available, _within_process_limits()) * (1 - _FOR_OTHERS))
+
+
+def _within_process_limits() -> float:
+    """Return the bytes that this process may still take, infinite without a limit."""
+    if sys.platform != "linux":
+        return math.inf
+    space, data = (resource.getrlimit(of)[0] for of in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    if space == data == resource.RLIM_INFINITY:
+        return math.inf
+    used = psutil.Process().memory_info()
+    limits = [(space, used.vms), (data, used.data)]
+    left = [limit - taken for limit, taken in limits if limit != resource.RLIM_INFINITY]
+    return max(0, min(left))
+
+
+def has_room_for_thread() -> bool:
+    """Whether the limits of the process leave a new thread the memory to begin with.
+
+    Python would wait forever for one that is refused it after it was started.
+    """
+    return _within_process_limits() >= _FOR_A_THREAD
 
 
 def require_memory(n_bytes: int, purpose: str, remedy: str = "leave out columns") -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from threading import Lock
 from types import TracebackType
@@ -13,13 +14,30 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["FEWEST_COLUMNS", "Threads", "one_blas_thread"]
+from skbn._memory import has_room_for_thread
+
+__all__ = ["FEWEST_COLUMNS", "Threads", "count_threads", "one_blas_thread"]
 
 # Below this many columns it takes longer to start threads than to do the work.
 FEWEST_COLUMNS = 18
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that `n_jobs` stands for, by joblib's rules.
+
+    A backend of processes would warn that these cannot be nested, of which threads know nothing.
+    """
+    backend, of_context = get_active_backend()
+    if n_jobs is None:
+        n_jobs = of_context
+    if n_jobs is None or getattr(backend, "supports_sharedmem", False):
+        return effective_n_jobs(n_jobs)
+    with parallel_config(backend="threading"):
+        return effective_n_jobs(n_jobs)
 
 
 class Threads:
@@ -39,14 +57,14 @@ class Threads:
 
     def __init__(self, n_jobs: int | None, n_columns: int | None = None) -> None:
         is_small = n_columns is not None and n_columns < FEWEST_COLUMNS
-        self.n_threads = 1 if is_small else effective_n_jobs(n_jobs)
+        self.n_threads = 1 if is_small else count_threads(n_jobs)
         self._tasks: deque[tuple[Callable[..., Any], tuple[Any, ...], int, dict[int, Any]]] = (
             deque()
         )
 
     def __enter__(self) -> Self:
         if self.n_threads > 1:
-            self._helpers = ThreadPoolExecutor(self.n_threads - 1)
+            self._helpers = _Helpers(self.n_threads - 1)
         return self
 
     def __exit__(
@@ -75,14 +93,18 @@ class Threads:
         results: dict[int, Any] = {}
         self._tasks.extend((function, each, i, results) for i, each in enumerate(arguments))
         n_helpers = min(self.n_threads, len(arguments)) - 1
-        helpers = [self._helpers.submit(self._work) for _ in range(n_helpers)]
+        helpers = []
+        with suppress(RuntimeError):  # the interpreter ends: no thread begins any more
+            for _ in range(n_helpers):
+                helpers.append(self._helpers.submit(self._work))
         n_yielded = 0
         while self._do_one():
             while n_yielded in results:
                 yield results.pop(n_yielded)
                 n_yielded += 1
         for helper in helpers:
-            helper.result()
+            if not helper.cancel():  # one that has not begun has nothing left to do
+                helper.result()
         for i in range(n_yielded, len(arguments)):
             yield results.pop(i)
 
@@ -110,6 +132,15 @@ class Threads:
         return np.array_split(items, max(1, min(pieces, len(items))))
 
 
+class _Helpers(ThreadPoolExecutor):
+    """Threads, or fewer of them where the system refuses one."""
+
+    def _adjust_thread_count(self) -> None:
+        if has_room_for_thread():
+            with suppress(RuntimeError, MemoryError):
+                super()._adjust_thread_count()
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Keep linear algebra in the calling thread for a while.
@@ -119,26 +150,51 @@ def one_blas_thread() -> Iterator[None]:
     number of threads is the process's, so of several fits at once the last one to leave
     sets it back.
     """
-    with _blas.lock:
-        if _blas.users == 0:
-            _blas.limit = _controller().limit(limits=1, user_api="blas")
-        _blas.users += 1
+    user = object()
+    blas = _blas
     try:
+        blas.enter(user)
         yield
     finally:
-        with _blas.lock:
-            _blas.users -= 1
-            if _blas.users == 0:
-                _blas.limit.restore_original_limits()
+        blas.leave(user)
 
 
 class _Blas:
-    lock = Lock()
-    users = 0
-    limit: Any = None
+    """Who keeps linear algebra in one thread."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users: set[object] = set()
+        self._limit: Any = None
+
+    def enter(self, user: object) -> None:
+        with self._lock:
+            self._users.add(user)
+            if self._limit is None:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+
+    def leave(self, user: object) -> None:
+        with self._lock:
+            self._users.discard(user)
+            if not self._users:
+                self._restore()
+
+    def begin_anew(self) -> None:
+        """In a process that was forked, let go of what threads left that it does not have."""
+        self._lock = Lock()
+        self._users.clear()
+        self._restore()
+
+    def _restore(self) -> None:
+        if self._limit is not None:
+            self._limit.restore_original_limits()
+            self._limit = None
 
 
 _blas = _Blas()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_blas.begin_anew)
 
 
 @cache

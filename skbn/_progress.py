@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock
 
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackContext
 
-__all__ = ["Progress", "StoppedError", "listeners_of"]
+__all__ = ["Progress", "StoppedError", "listeners_of", "say"]
 
 Listener = Callable[[int, float], None]
 _SECONDS_BETWEEN_LINES = 2.0
@@ -96,9 +97,15 @@ def printing_listener(name: str) -> Listener:
         nonlocal last
         if time.perf_counter() - last >= _SECONDS_BETWEEN_LINES:
             last = time.perf_counter()
-            print(f"[{name}] {percent} % done, about {_duration(seconds_left)} left", flush=True)
+            say(f"[{name}] {percent} % done, about {_duration(seconds_left)} left")
 
     return listen
+
+
+def say(line: str) -> None:
+    """Print a line, if there is somebody to read it: a closed terminal is not to end a search."""
+    with suppress(OSError, ValueError):
+        print(line, flush=True)
 
 
 def callback_listener(estimator: BaseEstimator, context: CallbackContext) -> Listener:

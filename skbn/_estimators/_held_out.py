@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 
 from skbn._constraints import Constraints
 from skbn._estimators._found_network import found_network
 from skbn._optimum import MemoryLimit, best_networks, plan_groups, work_of
-from skbn._parallel import FEWEST_COLUMNS, Threads, one_blas_thread
+from skbn._parallel import FEWEST_COLUMNS, Threads, count_threads, one_blas_thread
 from skbn._progress import Progress, StoppedError
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._sample import Sample
@@ -109,7 +108,7 @@ class HeldOutScores:
         self._constraints = constraints
         self._penalties = penalties
         self._splits = splits
-        n_threads, (n_rows, m) = effective_n_jobs(n_jobs), scores.shape
+        n_threads, (n_rows, m) = count_threads(n_jobs), scores.shape
         is_small = m < FEWEST_COLUMNS and n_rows < _FEWEST_ROWS
         self.n_at_a_time = 1
         for n in range(1 if is_small else min(n_threads, len(splits)), 1, -1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
@@ -13,7 +12,7 @@ from skbn._estimators._found_network import FoundNetwork, found_network
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._optimum import best_networks, plan_groups, work_of
-from skbn._progress import Progress, listeners_of
+from skbn._progress import Progress, listeners_of, say
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
@@ -173,24 +172,24 @@ class GaussianBNLearner(NetworkLearner):
         RuntimeError
             If a callback asks to stop before the search is finished; if regressions apart from
             the search do not confirm its network, by a defect of the library or of the machine.
+        MemoryError
+            If the system refuses memory that seemed to be available.
         """
-        self._forget()  # a search that fails leaves nothing of an earlier one
+        with self._fitting():
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         context = self._init_callback_context(max_subtasks=100)
         metadata = {"sample_weight": sample_weight}
         context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
         scores = self._read_scores(X, sample_weight, self._table_penalty)
         if isinstance(X, LocalScores | ParentSetScores):
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
-        try:
-            self._found = self._search(scores, context)
-            # Scores have settings of their own, which rows of `partial_fit` have not.
-            if isinstance(scores, LocalScores) and not isinstance(X, LocalScores):
-                self._summary = scores.sample.summary
-        except BaseException as error:
-            # A traceback that outlives the error would hold on to the search's tables.
-            traceback.clear_frames(error.__traceback__)
-            del scores
-            raise
+        learned: dict[str, Any] = {"_found": self._search(scores, context)}
+        # Scores have settings of their own, which rows of `partial_fit` have not.
+        if isinstance(scores, LocalScores) and not isinstance(X, LocalScores):
+            learned["_summary"] = scores.sample.summary
+        self.__dict__.update(learned)  # in one step, for whoever looks on in another thread
         context.call_on_fit_task_end(
             estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
         )
@@ -245,8 +244,8 @@ class GaussianBNLearner(NetworkLearner):
                 "This GaussianBNLearner was fitted to scores, to which no rows can be added; give "
                 "rows to another one."
             )
-        self._summary = add_rows(self, before, X, sample_weight)
-        self._found = None
+        summary = add_rows(self, before, X, sample_weight)
+        self.__dict__.update(_summary=summary, _found=None)
         return self
 
     _summary: RowSummary
@@ -259,11 +258,7 @@ class GaussianBNLearner(NetworkLearner):
         """Search for the best network of the rows that came in chunks."""
         self._validate_params()
         sample = Sample.of_summary(self._summary)
-        try:
-            return self._search(self._scores_of(sample, self._table_penalty))
-        except BaseException as error:
-            traceback.clear_frames(error.__traceback__)
-            raise
+        return self._search(self._scores_of(sample, self._table_penalty))
 
     def _search(
         self, scores: LocalScores | ParentSetScores, context: CallbackContext | None = None
@@ -273,7 +268,7 @@ class GaussianBNLearner(NetworkLearner):
         if self.verbose:
             largest = max((search.plan for search in searches), key=lambda plan: plan.n_bytes)
             several = f"{len(searches)} searches, the largest: " if len(searches) > 1 else ""
-            print(f"[{type(self).__name__}] {several}{largest}", flush=True)
+            say(f"[{type(self).__name__}] {several}{largest}")
         progress = Progress(work_of([scores], searches), listeners_of(self, context))
         (optimum,) = best_networks([scores], constraints, searches, self.n_jobs, progress)
         return found_network(scores, constraints, optimum)

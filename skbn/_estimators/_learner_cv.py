@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
@@ -25,7 +24,7 @@ from skbn._estimators._held_out import HeldOutScores, Split, read_splits
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import check_settings
 from skbn._optimum import best_networks, plan_groups, work_of
-from skbn._progress import Progress, listeners_of
+from skbn._progress import Progress, listeners_of, say
 from skbn._scores._criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
@@ -192,9 +191,14 @@ class GaussianBNLearnerCV(NetworkLearner):
         RuntimeError
             If a callback asks to stop before the searches are finished; if regressions apart from
             a search do not confirm its network.
+        MemoryError
+            If the system refuses memory that seemed to be available.
         """
         _raise_for_params(params, self, "fit")
-        self._forget()
+        with self._fitting():
+            return self._fit(X, y, sample_weight, params)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> Self:
         penalties = _read_penalties(self.penalties)
         context = self._init_callback_context(max_subtasks=100)
         metadata = {"sample_weight": sample_weight}
@@ -212,13 +216,7 @@ class GaussianBNLearnerCV(NetworkLearner):
         splits = read_splits(self._splits(X, y, routed), len(scores))
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
-        try:
-            self._choose(scores, penalties, splits, context)
-        except BaseException as error:
-            # A traceback that outlives the error would hold on to the searches' tables.
-            traceback.clear_frames(error.__traceback__)
-            del scores
-            raise
+        self._choose(scores, penalties, splits, context)
         context.call_on_fit_task_end(
             estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
         )
@@ -253,18 +251,17 @@ class GaussianBNLearnerCV(NetworkLearner):
         searches = plan_groups(scores, constraints, memory)
         folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs)
         if self.verbose:
-            print(
+            say(
                 f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
-                f"{len(penalties)} searches each",
-                flush=True,
+                f"{len(penalties)} searches each"
             )
         progress = Progress(folds.work + work_of([scores], searches), listeners_of(self, context))
         cv_results = _cv_results(penalties, *folds.compute(progress))
         penalty = penalties[_chosen(cv_results, self.rule)]
         best = scores.with_penalty(penalty)
         (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
-        self._found = found_network(best, constraints, optimum)
-        self.cv_results_, self.penalty_ = cv_results, penalty
+        found = found_network(best, constraints, optimum)
+        self.__dict__.update(_found=found, cv_results_=cv_results, penalty_=penalty)
 
 
 def _has_complexity(scores: LocalScores) -> bool:

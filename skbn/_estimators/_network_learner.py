@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._constraints import Constraints, read_constraints
 from skbn._doc_links import DocLinkMixin
+from skbn._estimators._failures import all_or_nothing, clear_failure
 from skbn._estimators._found_network import FoundNetwork
 from skbn._estimators._validation import (
     PARAMETER_CONSTRAINTS,
@@ -102,7 +104,8 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
     def _result(self) -> FoundNetwork:
         check_is_fitted(self)
         if self._found is None:
-            self._found = self._find()
+            with clear_failure():
+                self._found = self._find()
         return self._found
 
     def _find(self) -> FoundNetwork:
@@ -115,6 +118,9 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_found")
 
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(super().__getstate__())  # a copy, which a fit in another thread leaves alone
+
     def __dir__(self) -> list[str]:
         # Who looks at all attributes, as a notebook does, is not to begin a search; and
         # scikit-learn's own __dir__ looks at all of them.
@@ -123,11 +129,9 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
         names = (name for name in object.__dir__(self) if name not in hidden | {"_result"})
         return [name for name in names if hasattr(self, name)]
 
-    def _forget(self) -> None:
-        """Leave nothing of an earlier fit to one that fails."""
-        learned = [name for name in vars(self) if name.endswith("_") and name[0] != "_"]
-        for attribute in {*learned, "_found", "_summary"} & {*vars(self)}:
-            delattr(self, attribute)
+    def _fitting(self) -> AbstractContextManager[None]:
+        """Return the context of a fit: one that fails leaves nothing, nor an earlier one's."""
+        return all_or_nothing(self, "_found", "_summary")
 
     # What it is good for
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._doc_links import DocLinkMixin
 from skbn._estimators._chunks import add_rows
+from skbn._estimators._failures import all_or_nothing
 from skbn._estimators._validation import PARAMETER_CONSTRAINTS, make_scores, read_rows
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
@@ -233,7 +234,10 @@ class LocalScoreTransformer(
         return self._scores_of(self._fit(X, y, sample_weight))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-        self._forget()
+        with all_or_nothing(self):
+            return self._learn(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Sample:
         context = self._init_callback_context()
         metadata = {"sample_weight": sample_weight}
         context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
@@ -250,13 +254,11 @@ class LocalScoreTransformer(
     def _keep(self, summary: RowSummary) -> None:
         self.local_scores_ = self._scores_of(Sample.of_summary(summary))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(super().__getstate__())  # a copy, which a fit in another thread leaves alone
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "local_scores_")
-
-    def _forget(self) -> None:
-        """Leave nothing of an earlier fit to one that fails."""
-        if hasattr(self, "local_scores_"):
-            del self.local_scores_
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Do nothing: LocalScores keep the columns' names whatever the output's container.

@@ -30,6 +30,8 @@ from skbn._subsets import mask_of, members_of
 __all__ = ["AllFamilies", "Families", "SmallFamilies"]
 
 _PIECE_BITS = 20
+# So many sets are looked at in some tenths of a second: a user's interruption waits for it.
+_PIECE = 1 << 21
 
 # The scores of some families, and the parents of the one at an index.
 Scored = tuple[npt.NDArray[np.float64], Callable[[int], list[int]]]
@@ -164,11 +166,16 @@ class SmallFamilies:
         added = np.zeros(self.m) if offsets is None else offsets
         tables = subsets.binomials, subsets.starts
         limit = 2 * np.log(threshold)
-        while (i := first_suspect(log_det, subsets.most, *tables, added, limit, members)) >= 0:
-            yield members.tolist()
-            if i + 1 == subsets.n_sets:
-                return
-            advance(members, subsets.most)
+        begin = int(subsets.starts[subsets.most])
+        while begin < subsets.n_sets:
+            end = min(begin + _PIECE, subsets.n_sets)
+            arguments = log_det, subsets.most, *tables, added, limit, members
+            suspect = int(first_suspect(*arguments, begin, end))
+            begin = end if suspect < 0 else suspect + 1
+            if suspect >= 0:
+                yield members.tolist()
+                if begin < subsets.n_sets:
+                    advance(members, subsets.most)
 
     def column(self, child: int, parents: Sequence[int]) -> int:
         """Return the number of a parent set among those of the child."""

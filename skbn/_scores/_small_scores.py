@@ -114,7 +114,7 @@ def list_families(required, candidates, most, keep, members):
 
 
 @kernel
-def first_suspect(log_det, size, binomials, starts, offsets, threshold, first):
+def first_suspect(log_det, size, binomials, starts, offsets, threshold, first, begin, end):
     """Return the first set of this size of which a column hardly adds anything, or -1.
 
     Parameters
@@ -128,10 +128,12 @@ def first_suspect(log_det, size, binomials, starts, offsets, threshold, first):
     threshold : float
         For the logarithm of the square of a column's residual, its norm being 1.
     first : ndarray of shape (size,), int64
-        The set to begin with; set to the one that was found.
+        The set to begin with; set to the one that was found, or that comes after the last.
+    begin, end : int
+        The number of this set, and of that before which to end.
     """
     fewer = np.empty(size, dtype=np.int64)
-    for i in range(starts[size] + rank(first, size, binomials), starts[size + 1]):
+    for i in range(begin, end):
         for left_out in range(size):
             for j in range(size - 1):
                 fewer[j] = first[j + (j >= left_out)]

@@ -1,0 +1,201 @@
+"""Faults that take a process of their own: limits, interruptions, kills, caches."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="limits and signals of Linux"),
+]
+
+BEGIN = """
+import os, resource, signal, sys, threading, time
+import numpy as np
+from skbn import GaussianBNLearner, GaussianBNLearnerCV
+rng = np.random.default_rng(0)
+def table(m):
+    rows = rng.normal(size=(200, m))
+    rows[:, 1:] += 0.5 * rows[:, :-1]
+    return rows
+small = table(6)
+"""
+FIT = "print(repr(GaussianBNLearner().fit(small).network_score_), flush=True)\n"
+
+
+def run(program, *, cache=None, timeout=300, **options):
+    environment = os.environ | ({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})
+    command = [sys.executable, "-c", BEGIN + program]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=timeout, **options
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def expected():
+    (score,) = run(FIT)
+    return score
+
+
+LIMITED = """
+rows = table(20)
+GaussianBNLearner(n_jobs=2).fit(table(18))  # kernels and BLAS are there
+for n_jobs in (1, 2):
+    for extra in (0, 1, 4, 10, 20, 24, 40, 80, 150):
+        with open("/proc/self/statm") as pages:
+            taken = int(pages.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (taken + (extra << 20), -1))
+        learner = GaussianBNLearner(n_jobs=n_jobs)
+        try:
+            learner.fit(rows)
+        except MemoryError as error:
+            assert "Free some" in str(error)
+            assert vars(learner).keys() == learner.get_params().keys()
+        except ValueError as error:
+            assert "bytes are available; leave out columns" in str(error)
+            assert vars(learner).keys() == learner.get_params().keys()
+        assert threading.active_count() == 1
+        if extra >= 4:
+            GaussianBNLearner().fit(small)
+resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+"""
+
+
+def test_memory_refused_at_any_point(expected):
+    assert run(LIMITED + FIT) == [expected]
+
+
+INTERRUPTED = """
+class Interrupt:
+    def __init__(self, percent):
+        self.left = percent
+    def setup(self, estimator, context):
+        pass
+    teardown = on_fit_task_begin = setup
+    def on_fit_task_end(self, estimator, context, **_):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+one = GaussianBNLearner()
+two = GaussianBNLearner(n_jobs=2)
+folds = GaussianBNLearnerCV(cv=2, penalties=[1, 2], n_jobs=2)
+for estimator, percent in [(e, p) for e in (one, two, folds) for p in (1, 30, 60, 95)]:
+    try:
+        estimator.set_callbacks(Interrupt(percent)).fit(table(19))
+    except KeyboardInterrupt:
+        assert vars(estimator).keys() == {*estimator.get_params(), "_skl_callbacks"}
+    else:
+        raise AssertionError(percent)
+    assert threading.active_count() == 1
+"""
+
+
+def test_interrupted_at_any_stage(expected):
+    program = "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    assert run(program + INTERRUPTED + FIT) == [expected]
+
+
+COMPILING = """
+from skbn import _compile
+signal.signal(signal.SIGINT, signal.default_int_handler)
+begun = []
+from numba.core.typeinfer import TypeInferer
+infer = TypeInferer.propagate
+def interrupted(*arguments, **options):
+    begun.append(threading.current_thread() is threading.main_thread())
+    if len(begun) == 3:
+        os.kill(os.getpid(), signal.SIGINT)
+    return infer(*arguments, **options)
+TypeInferer.propagate = interrupted
+try:
+    GaussianBNLearner().fit(small)
+except KeyboardInterrupt:
+    assert not any(begun)
+else:
+    raise AssertionError
+"""
+
+
+def test_caches_that_are_filled_at_once_damaged_or_without_room(expected, tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", BEGIN + FIT]
+    started = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert [process.communicate()[0] for process in started] == [f"{expected}\n"] * 2
+    assert list(tmp_path.rglob("*.tmp.*")) == []
+    compiled = list(tmp_path.rglob("*.nbc"))
+    for path in compiled:
+        path.write_bytes(b"")
+    # No file has room, as on a full disk, and the compilation is interrupted.
+    limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, -1))\n"
+    assert run(limit + COMPILING + FIT, cache=tmp_path) == [expected]
+    assert list(tmp_path.rglob("*.tmp.*")) == []
+    assert all(path.stat().st_size <= 4000 for path in compiled)
+
+
+KILLED = """
+from sklearn.model_selection import GridSearchCV
+class Killed(GaussianBNLearner):
+    def fit(self, X, y=None, sample_weight=None):
+        os.kill(os.getpid(), signal.SIGKILL)
+search = GridSearchCV(Killed(), {"penalty": [1, 2]}, cv=2, n_jobs=2)
+try:
+    search.fit(small)
+except Exception as error:
+    assert type(error).__name__ == "TerminatedWorkerError", error
+assert not hasattr(search, "best_estimator_")
+grid = {"penalty": [1, 2]}
+alone, shared = (
+    GridSearchCV(GaussianBNLearner(), grid, cv=2, n_jobs=n).fit(small).cv_results_ for n in (1, 2)
+)
+assert (alone["mean_test_score"] == shared["mean_test_score"]).all()
+"""
+
+
+def test_a_worker_that_is_killed(expected, tmp_path):
+    program = tmp_path / "program.py"  # of which processes can unpickle the class
+    program.write_text(BEGIN + KILLED + FIT)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{expected}\n"
+
+
+def test_terminated_halfway(tmp_path):
+    program = "print('ready', flush=True)\nwhile True: GaussianBNLearner(n_jobs=2).fit(table(20))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", BEGIN + program], stdout=subprocess.PIPE, cwd=tmp_path
+    )
+    assert process.stdout.readline() == b"ready\n"
+    process.terminate()
+    assert process.wait(60) == -signal.SIGTERM
+    process.stdout.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"NUMBA_DISABLE_JIT": "1", "LC_ALL": "de_DE.UTF-8"},
+        {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TMPDIR": "/no", "HOME": "/no"},
+    ],
+)
+def test_settings_of_the_process(expected, settings, monkeypatch):
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    assert run(FIT, stdin=subprocess.DEVNULL) == [expected]
+
+
+def test_a_folder_that_is_removed(expected, tmp_path):
+    here = f"os.makedirs({str(tmp_path / 'here')!r}); os.chdir({str(tmp_path / 'here')!r})\n"
+    here += "os.rmdir(os.getcwd())\nos.close(0)\n"
+    assert run(here + FIT) == [expected]
