@@ -1,16 +1,7 @@
-import hashlib
 import os
 import signal
 import sys
-from pathlib import Path
 
-# A cached kernel does not notice a change of a kernel that it calls from another file:
-# each state of the sources gets a cache of its own. Before numba is imported.
-ROOT = Path(__file__).parents[1]
-SOURCES = b"".join(path.read_bytes() for path in sorted(ROOT.glob("skbn/**/*.py")))
-os.environ["NUMBA_CACHE_DIR"] = str(
-    ROOT / ".pytest_cache" / "numba" / hashlib.sha256(SOURCES).hexdigest()[:16]
-)
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import hypothesis

@@ -132,8 +132,9 @@ def test_parent_set_scores_show_themselves():
     scores = listed("a", "b")
     assert repr(scores) == "<ParentSetScores of 2 families, 2 columns, 20 B>"
     assert dict(cells(scores)) == {"families": "2", "columns": "2: a, b", "memory": "20 B"}
-    assert repr(ParentSetScores([], [])) == "<ParentSetScores of 0 families, 0 columns, 0 B>"
-    assert dict(cells(ParentSetScores([], [])))["families"] == "0"
+    without = ParentSetScores(["a"], [(np.empty((0, 1), dtype=int), [])])
+    assert repr(without) == "<ParentSetScores of 0 families, 1 column, 0 B>"
+    assert dict(cells(without))["families"] == "0"
 
 
 @pytest.mark.parametrize("name", [HOSTILE, '"><b onload="x', "a\nb\0", "\u202eabc"])
