@@ -53,7 +53,7 @@ class ScoresSummary:
         rows = "" if self.n_rows is None else f"{self.n_rows:,} rows x "
         parts = [
             f"{readable_count(self.n_families)} families",
-            f"{rows}{len(self.columns):,} columns",
+            f"{rows}{len(self.columns):,} column{'s' * (len(self.columns) != 1)}",
             *(f"{name}={value}" for name, value in self._settings()),
             readable_size(self.n_bytes),
         ]
