@@ -9,7 +9,7 @@ ends in an error and not in a network.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from typing import NoReturn
 
 import numpy as np
@@ -29,7 +29,12 @@ from skbn._scores._scorer import FamilyScorer
 from skbn._scores._statistics import SCORE_ACCURACY
 from skbn._subsets import bits_of, members_of
 
-__all__ = ["certify_listed_network", "certify_network", "certify_score"]
+__all__ = [
+    "certify_constraints",
+    "certify_listed_network",
+    "certify_network",
+    "certify_score",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -39,16 +44,39 @@ Booleans = npt.NDArray[np.bool_]
 _MOST_OTHERS = 32
 
 
-def certify_score(own: float, searched: float, m: int) -> None:
-    """Raise unless a network's score, from its own regressions, is what the search found.
+def certify_constraints(
+    names: Sequence[str | int], constraints: Constraints, parents: list[int]
+) -> None:
+    """Raise unless a network, by the masks of each column's parents, is acyclic and allowed."""
+    for x, (mask, allowed, required) in enumerate(
+        zip(parents, constraints.allowed, constraints.required, strict=True)
+    ):
+        is_allowed = mask & ~allowed == 0 and required & ~mask == 0
+        if not is_allowed or mask.bit_count() > constraints.max_parents:
+            chosen = [names[p] for p in members_of(mask)]
+            _fail(f"the constraints do not allow column {names[x]!r} the parents {chosen}")
+    try:
+        _followers(parents)
+    except CycleError as error:
+        _fail(f"the best network has the cycle {[names[x] for x in error.args[1]]}")
 
-    Each of the m families may be off by `SCORE_ACCURACY`.
+
+def certify_score(
+    scores: LocalScores | ParentSetScores, parents: list[int], searched: float
+) -> float:
+    """Return a network's score, of its families alone, if it is what the search found.
+
+    Each family may be off by `SCORE_ACCURACY`, and by the rounding of the largest term.
     """
-    if not np.isfinite(own) or not abs(own - searched) <= m * _tolerance(abs(searched) / m):
+    terms = scores._network_terms([members_of(mask) for mask in parents])
+    score = float(terms.sum(axis=0).sum())
+    tolerance = len(parents) * _tolerance(np.abs(terms).max())
+    if not np.isfinite(score) or not abs(score - searched) <= tolerance:
         _fail(
-            f"the best network's score is {searched!r} from the search and {own!r} from its own "
+            f"the best network's score is {searched!r} from the search and {score!r} from its own "
             "regressions"
         )
+    return score
 
 
 def certify_network(
@@ -89,15 +117,17 @@ def certify_listed_network(
 ) -> None:
     """Raise unless each column's family is the best of those that make no cycle."""
     followers = _followers(parents)
-    for child, mask in enumerate(parents):
+    (own,) = scores._network_terms([members_of(mask) for mask in parents])
+    tolerance = _tolerance(np.abs(own).max())
+    for child, name in enumerate(scores.columns):
         required = members_of(constraints.required[child])
         may_be = members_of(constraints.allowed[child] & ~followers[child])
         _, local = scores.listed(child, required, may_be, constraints.max_parents)
-        own = scores.local_score(child, members_of(mask))
-        if not local.max() <= own + _tolerance(abs(own)):
+        best = local.max()
+        if not best <= own[child] + tolerance:
             _fail(
-                f"with other parents of column {scores.columns[child]!r} the best network scores "
-                f"higher by {local.max() - own:g} nats"
+                f"with other parents of column {name!r} the best network scores higher by "
+                f"{best - own[child]:g} nats"
             )
 
 
@@ -134,7 +164,10 @@ def _gains(
         )
         scores = terms.sum(axis=0)
         higher = scores - np.take_along_axis(scores, own, axis=1)
-        higher -= _tolerance(np.abs(terms).max(axis=0))
+        # What is lost in the rounding of the network's largest term, the search takes for a tie.
+        largest = np.abs(terms).max(axis=0)
+        of_network = np.take_along_axis(largest, own, axis=1).max()
+        higher -= _tolerance(np.maximum(largest, of_network))
     np.put_along_axis(gains, orders, higher, axis=1)
     return gains
 
