@@ -23,6 +23,7 @@ from skbn._regressions._neighbours import (
     neighbours,
     stacked_factors,
 )
+from skbn._scores._families import AllFamilies
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._scorer import FamilyScorer
@@ -47,7 +48,7 @@ _MOST_OTHERS = 32
 def certify_constraints(
     names: Sequence[str | int], constraints: Constraints, parents: list[int]
 ) -> None:
-    """Raise unless a network, by the masks of each column's parents, is acyclic and allowed."""
+    """Raise unless constraints allow each column the parents of its mask."""
     for x, (mask, allowed, required) in enumerate(
         zip(parents, constraints.allowed, constraints.required, strict=True)
     ):
@@ -55,10 +56,6 @@ def certify_constraints(
         if not is_allowed or mask.bit_count() > constraints.max_parents:
             chosen = [names[p] for p in members_of(mask)]
             _fail(f"the constraints do not allow column {names[x]!r} the parents {chosen}")
-    try:
-        _followers(parents)
-    except CycleError as error:
-        _fail(f"the best network has the cycle {[names[x] for x in error.args[1]]}")
 
 
 def certify_score(
@@ -106,7 +103,10 @@ def certify_network(
     orders = _orders(is_parent, int(n_parents.max()) + 1 + _MOST_OTHERS)
     factors = stacked_factors(scores.scorer.statistics.factor, orders)
     found = neighbours(factors, n_parents)
-    gains = _gains(scores.scorer, orders, n_parents, found)
+    offsets = scores.scorer.determinants.offsets
+    scored = found if offsets is None else _in_own_units(found, orders, n_parents, offsets)
+    _check_determinants(scores.scorer, parents, orders, scored)
+    gains = _gains(scores.scorer, orders, n_parents, scored)
     _check_edges(scores.columns, gains, constraints, parents)
     if scores.sample.has_rows:
         _check_rows(scores, orders, n_parents, estimated, found)
@@ -139,6 +139,38 @@ def _orders(is_parent: Booleans, width: int) -> Integers:
     return families_first(is_parent, others)[:, :width]
 
 
+def _in_own_units(
+    found: Neighbours, orders: Integers, n_parents: Integers, offsets: Floats
+) -> Neighbours:
+    """Return the log-determinants of columns in their own units, which add these offsets."""
+    own = n_parents[:, np.newaxis]
+    place = np.arange(orders.shape[1])
+    of_parents = np.where(place < own, offsets[orders], 0.0).sum(axis=1, keepdims=True)
+    added = of_parents + np.sign(place - own) * offsets[orders]
+    without, within = found.without + added, found.within + added + offsets[:, np.newaxis]
+    return Neighbours(without, within, found.inverse)
+
+
+def _check_determinants(
+    scorer: FamilyScorer, parents: list[int], orders: Integers, found: Neighbours
+) -> None:
+    """Raise unless these families' log-determinants are those of the search, if it keeps them."""
+    if scorer.n_bytes == 0 or not isinstance(scorer.families, AllFamilies):
+        return
+    log_det, child = scorer.log_determinants(), np.arange(len(orders))[:, np.newaxis]
+    masks = np.array(parents)[:, np.newaxis] ^ np.where(orders == child, 0, 1 << orders)
+    weight = np.abs(scorer.tables[1:]).max()
+    for sets, own in ((masks, found.without), (masks | 1 << child, found.within)):
+        searched = log_det[sets]
+        off = weight * np.abs(searched - own) - len(orders) * _tolerance(weight * np.abs(own))
+        at = np.unravel_index(np.argmax(off), off.shape)
+        if not off[at] <= 0:
+            _fail(
+                f"the log-determinant of the columns {members_of(int(sets[at]))} is {own[at]!r} by "
+                f"a regression of its own, and the search has {searched[at]!r}"
+            )
+
+
 def _gains(
     scorer: FamilyScorer, orders: Integers, n_parents: Integers, found: Neighbours
 ) -> Floats:
@@ -149,19 +181,10 @@ def _gains(
     """
     m, own = len(orders), n_parents[:, np.newaxis]
     change = np.sign(np.arange(orders.shape[1]) - own)
-    unit = np.zeros(m) if scorer.determinants.offsets is None else scorer.determinants.offsets
-    units = np.where(change < 0, unit[orders], 0.0).sum(axis=1, keepdims=True)
-    units = units + change * unit[orders]
     constant, without, within = scorer.tables[:, own + change]
     gains = np.full((m, m), -np.inf)
     with np.errstate(invalid="ignore"):  # of dependent columns, which no family brings together
-        terms = np.stack(
-            [
-                constant,
-                without * (found.without + units),
-                within * (found.within + units + unit[:, np.newaxis]),
-            ]
-        )
+        terms = np.stack([constant, without * found.without, within * found.within])
         scores = terms.sum(axis=0)
         higher = scores - np.take_along_axis(scores, own, axis=1)
         # What is lost in the rounding of the network's largest term, the search takes for a tie.
@@ -202,7 +225,11 @@ def _followers(parents: list[int]) -> list[int]:
     """Return the masks of the columns to which a path leads from each."""
     members = [members_of(mask) for mask in parents]
     after = [0] * len(parents)
-    for child in [*TopologicalSorter(dict(enumerate(members))).static_order()][::-1]:
+    try:
+        order = [*TopologicalSorter(dict(enumerate(members))).static_order()]
+    except CycleError as error:
+        _fail(f"the best network has a cycle of the columns with the numbers {error.args[1]}")
+    for child in order[::-1]:
         for parent in members[child]:
             after[parent] |= 1 << child | after[child]
     return after

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 import reference
 
-from skbn import BGe, GaussianBNLearner, LocalScoreTransformer, ParentSetScores
+from skbn import (
+    BGe,
+    GaussianBNLearner,
+    InformationCriterion,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
 from skbn._certificate import certify_network
 from skbn._constraints import read_constraints
 from skbn._estimators import _learner
@@ -15,6 +21,7 @@ from skbn._graphs import dag_of
 from skbn._networks._parameters import estimate_parameters
 from skbn._optimum import Optimum
 from skbn._regressions._neighbours import families_first, neighbours, stacked_factors
+from skbn._search import _exact
 from skbn._subsets import bits_of, mask_of, members_of
 
 
@@ -213,3 +220,87 @@ def test_of_many_columns_some_are_tried():
         certify_network(
             scores, one_order, empty, estimate_parameters(scores.statistics, empty, scores.columns)
         )
+
+
+class Cost(InformationCriterion):
+    """A cost for each number of parents."""
+
+    def __init__(self, cost=(0.0,)):
+        self.cost = cost
+
+    def complexity(self, n_samples, m):
+        return np.resize(np.array(self.cost), m)
+
+
+@pytest.mark.parametrize(
+    "cost", [(1e15, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 1.0, 1e15, 3.0, 1e99, 2.0)]
+)
+@pytest.mark.parametrize("edges", [None, [(0, 2), (1, 2)]])
+def test_what_a_huge_cost_hides_is_a_tie_and_no_defect(rows, cost, edges):
+    """Some column has no parents, and others are lost in the rounding of what that costs."""
+    learner = GaussianBNLearner(Cost(cost), required_edges=edges).fit(rows)
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+
+
+def test_what_a_huge_listed_score_hides_is_a_tie_and_no_defect():
+    alone = [[-1]]
+    pair = [([[-1], [2]], [-10.0, -3.0]), ([[-1], [1]], [-9.0, -4.0])]
+    for huge in [1e17, -1e300]:
+        scores = ParentSetScores(["a", "b", "c"], [(alone, [huge]), *pair])
+        assert GaussianBNLearner().fit(scores).network_score_ == pytest.approx(huge)
+    cancelling = [(alone, [5.0]), (alone, [1e20]), (alone, [-1e20])]
+    assert GaussianBNLearner().fit(ParentSetScores(["a", "b", "c"], cancelling)).dag_.size() == 0
+
+
+def test_a_network_that_breaks_constraints_is_noticed(rows, monkeypatch):
+    parents = best_parents(rows)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    score = scores.network_score(dag_of(range(6), parents))
+    monkeypatch.setattr(_learner, "best_networks", returning(Optimum(parents, score)))
+    child = next(x for x in range(6) if parents[x])
+    parent = members_of(parents[child])[0]
+    other = next(x for x in range(6) if x != child and not parents[child] >> x & 1)
+    for constraints in [
+        {"forbidden_edges": [(parent, child)]},
+        {"required_edges": [(other, child)]},
+        {"max_parents": max(mask.bit_count() for mask in parents) - 1},
+    ]:
+        with pytest.raises(RuntimeError, match=r"constraints do not allow column \d the parents"):
+            GaussianBNLearner(**constraints).fit(rows)
+
+
+def test_a_cycle_is_noticed(rows):
+    scores = LocalScoreTransformer().fit_transform(rows)
+    with pytest.raises(RuntimeError, match="a cycle of the columns"):
+        certify(scores, [0b10, 0b1, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("criterion", ["bic", BGe()])
+def test_log_determinants_of_the_search_that_are_wrong_are_noticed(rows, criterion):
+    parents = best_parents(rows, criterion=criterion)
+    for change in [1e-9, 0.1, np.nan]:
+        scores = LocalScoreTransformer(criterion).fit_transform(rows)
+        scores.log_determinants[parents[5] | 1 << 5] += change
+        if change == 1e-9:
+            certify(scores, parents)
+            continue
+        with pytest.raises(RuntimeError, match="log-determinant of the columns"):
+            certify(scores, parents)
+
+
+@pytest.mark.parametrize("constraints", [{}, {"required_edges": [(0, 6)], "max_parents": 4}])
+def test_a_state_of_the_search_that_is_wrong_is_noticed(constraints, monkeypatch):
+    """One that is too low on all sets with one column, so that another network may come out."""
+    rows = reference.random_network_rows(np.random.default_rng(4), 7, 60)
+    states = _exact.best_scores
+
+    def too_low(*arguments):
+        best, best_local = states(*arguments)
+        best[np.arange(len(best)) & 0b1000 > 0] -= np.arange(len(best) // 2) % 3
+        return best, best_local
+
+    learner = GaussianBNLearner(**constraints).fit(rows)
+    assert learner.dag_.number_of_nodes() == 7
+    monkeypatch.setattr(_exact, "best_scores", too_low)
+    with pytest.raises(RuntimeError, match="the best score of the columns"):
+        learner.fit(rows)

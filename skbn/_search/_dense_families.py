@@ -20,6 +20,7 @@ from skbn._search._family_maxima import (
     weigh_parent_sets,
 )
 from skbn._search._plan import SearchPlan
+from skbn._search._spot_check import check_states
 from skbn._subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
 
 __all__ = ["DenseFamilies", "first_parents_that_reach", "spread_tables"]
@@ -124,6 +125,11 @@ class DenseFamilies:
             scratch,
         )
         self._scratch.put(scratch)
+
+    def check(self, best: npt.NDArray[np.float64]) -> None:
+        """Raise if some states are not as `check_states` has them; with others nothing is asked."""
+        if not self._others:
+            check_states(best, self._log_det, self._tables, self._forbidden, self._required)
 
     def first_parents(
         self, child: int, candidates: int, threshold: float, threads: Threads

@@ -59,6 +59,7 @@ def exact_search(
     """
     with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
         best, best_local = best_scores(families, plan, threads, progress or Progress())
+        families.check(best)
         if best[-1] == -np.inf:
             return SearchResult([], -math.inf)
         walk = partial(walk_back, best, best_local, families, plan.n_roots, threads)

@@ -45,6 +45,9 @@ class FamilySource(Protocol):
             At least so many pieces, so that a user's interruption need not wait long.
         """
 
+    def check(self, best: npt.NDArray[np.float64]) -> None:
+        """Raise if the best scores of some sets of columns are not what they should be."""
+
     def first_parents(
         self, child: int, candidates: int, threshold: float, threads: Threads
     ) -> int | None:
