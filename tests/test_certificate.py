@@ -21,7 +21,11 @@ from skbn._graphs import dag_of
 from skbn._networks._parameters import estimate_parameters
 from skbn._optimum import Optimum
 from skbn._regressions._neighbours import families_first, neighbours, stacked_factors
-from skbn._search import _exact
+from skbn._search._dense_families import DenseFamilies
+from skbn._search._exact import exact_search
+from skbn._search._plan import SearchPlan
+from skbn._search._slab import Slab
+from skbn._search._spot_check import draw_states
 from skbn._subsets import bits_of, mask_of, members_of
 
 
@@ -288,19 +292,42 @@ def test_log_determinants_of_the_search_that_are_wrong_are_noticed(rows, criteri
             certify(scores, parents)
 
 
+def states_too_low(slab, best, fixed):
+    best[np.arange(len(best)) & 0b1000 > 0] -= 1
+
+
+def maxima_too_low(slab, best, fixed):
+    slab._tables[slab._starts[3] : slab._starts[4]] -= 1
+
+
+@pytest.mark.parametrize("defect", [states_too_low, maxima_too_low])
 @pytest.mark.parametrize("constraints", [{}, {"required_edges": [(0, 6)], "max_parents": 4}])
-def test_a_state_of_the_search_that_is_wrong_is_noticed(constraints, monkeypatch):
-    """One that is too low on all sets with one column, so that another network may come out."""
-    rows = reference.random_network_rows(np.random.default_rng(4), 7, 60)
-    states = _exact.best_scores
+def test_a_search_that_leaves_out_families_is_noticed(constraints, defect, monkeypatch):
+    rows = reference.random_network_rows(np.random.default_rng(4), 8, 60)
+    constrained = GaussianBNLearner(**constraints).fit(rows)
+    assert constrained.dag_.number_of_nodes() == 8
+    extend = Slab.extend
 
-    def too_low(*arguments):
-        best, best_local = states(*arguments)
-        best[np.arange(len(best)) & 0b1000 > 0] -= np.arange(len(best) // 2) % 3
-        return best, best_local
+    def defective(slab, best, fixed):
+        extend(slab, best, fixed)
+        defect(slab, best, fixed)
 
-    learner = GaussianBNLearner(**constraints).fit(rows)
-    assert learner.dag_.number_of_nodes() == 7
-    monkeypatch.setattr(_exact, "best_scores", too_low)
-    with pytest.raises(RuntimeError, match="the best score of the columns"):
-        learner.fit(rows)
+    monkeypatch.setattr(Slab, "extend", defective)
+    with pytest.raises(RuntimeError, match="the best scores of the set"):
+        constrained.fit(rows)
+
+
+@pytest.mark.parametrize("n_outer", range(5))
+def test_the_drawn_states_of_each_slab_are_right(n_outer):
+    plan = SearchPlan(7, n_outer)
+    log_det = np.random.default_rng(n_outer).normal(size=1 << 7)
+    tables = np.random.default_rng(5).normal(size=(3, 7))
+    tables[0, 3] = -np.inf
+    allowed = [0b1111111 ^ 1 << x for x in range(7)]
+    allowed[2] ^= 0b10001
+    families = DenseFamilies(log_det, tables, plan, allowed, [0, 0, 0, 1, 0, 0, 0b10])
+    exact_search(families, plan)
+    drawn = [draw_states(7, plan.n_inner, fixed) for fixed in range(1 << n_outer)]
+    assert [None if each is None else each.n_outer for each in drawn] == [
+        fixed.bit_count() if fixed.bit_count() <= 3 else None for fixed in range(1 << n_outer)
+    ]

@@ -59,7 +59,6 @@ def exact_search(
     """
     with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
         best, best_local = best_scores(families, plan, threads, progress or Progress())
-        families.check(best)
         if best[-1] == -np.inf:
             return SearchResult([], -math.inf)
         walk = partial(walk_back, best, best_local, families, plan.n_roots, threads)
@@ -93,4 +92,5 @@ def best_scores(
         slab.fill(fixed)
         slab.transform(fixed)
         slab.extend(best, fixed)
+        slab.check(best, fixed)
     return best, slab.best_local
