@@ -9,7 +9,7 @@ ends in an error and not in a network.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from typing import NoReturn
 
 import numpy as np
@@ -23,13 +23,19 @@ from skbn._regressions._neighbours import (
     neighbours,
     stacked_factors,
 )
+from skbn._scores._families import AllFamilies
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._scorer import FamilyScorer
 from skbn._scores._statistics import SCORE_ACCURACY
 from skbn._subsets import bits_of, members_of
 
-__all__ = ["certify_listed_network", "certify_network", "certify_score"]
+__all__ = [
+    "certify_constraints",
+    "certify_listed_network",
+    "certify_network",
+    "certify_score",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -39,16 +45,35 @@ Booleans = npt.NDArray[np.bool_]
 _MOST_OTHERS = 32
 
 
-def certify_score(own: float, searched: float, m: int) -> None:
-    """Raise unless a network's score, from its own regressions, is what the search found.
+def certify_constraints(
+    names: Sequence[str | int], constraints: Constraints, parents: list[int]
+) -> None:
+    """Raise unless constraints allow each column the parents of its mask."""
+    for x, (mask, allowed, required) in enumerate(
+        zip(parents, constraints.allowed, constraints.required, strict=True)
+    ):
+        is_allowed = mask & ~allowed == 0 and required & ~mask == 0
+        if not is_allowed or mask.bit_count() > constraints.max_parents:
+            chosen = [names[p] for p in members_of(mask)]
+            _fail(f"the constraints do not allow column {names[x]!r} the parents {chosen}")
 
-    Each of the m families may be off by `SCORE_ACCURACY`.
+
+def certify_score(
+    scores: LocalScores | ParentSetScores, parents: list[int], searched: float
+) -> float:
+    """Return a network's score, of its families alone, if it is what the search found.
+
+    Each family may be off by `SCORE_ACCURACY`, and by the rounding of the largest term.
     """
-    if not np.isfinite(own) or not abs(own - searched) <= m * _tolerance(abs(searched) / m):
+    terms = scores._network_terms([members_of(mask) for mask in parents])
+    score = float(terms.sum(axis=0).sum())
+    tolerance = len(parents) * _tolerance(np.abs(terms).max())
+    if not np.isfinite(score) or not abs(score - searched) <= tolerance:
         _fail(
-            f"the best network's score is {searched!r} from the search and {own!r} from its own "
+            f"the best network's score is {searched!r} from the search and {score!r} from its own "
             "regressions"
         )
+    return score
 
 
 def certify_network(
@@ -78,7 +103,10 @@ def certify_network(
     orders = _orders(is_parent, int(n_parents.max()) + 1 + _MOST_OTHERS)
     factors = stacked_factors(scores.scorer.statistics.factor, orders)
     found = neighbours(factors, n_parents)
-    gains = _gains(scores.scorer, orders, n_parents, found)
+    offsets = scores.scorer.determinants.offsets
+    scored = found if offsets is None else _in_own_units(found, orders, n_parents, offsets)
+    _check_determinants(scores.scorer, parents, orders, scored)
+    gains = _gains(scores.scorer, orders, n_parents, scored)
     _check_edges(scores.columns, gains, constraints, parents)
     if scores.sample.has_rows:
         _check_rows(scores, orders, n_parents, estimated, found)
@@ -89,15 +117,17 @@ def certify_listed_network(
 ) -> None:
     """Raise unless each column's family is the best of those that make no cycle."""
     followers = _followers(parents)
-    for child, mask in enumerate(parents):
+    (own,) = scores._network_terms([members_of(mask) for mask in parents])
+    tolerance = _tolerance(np.abs(own).max())
+    for child, name in enumerate(scores.columns):
         required = members_of(constraints.required[child])
         may_be = members_of(constraints.allowed[child] & ~followers[child])
         _, local = scores.listed(child, required, may_be, constraints.max_parents)
-        own = scores.local_score(child, members_of(mask))
-        if not local.max() <= own + _tolerance(abs(own)):
+        best = local.max()
+        if not best <= own[child] + tolerance:
             _fail(
-                f"with other parents of column {scores.columns[child]!r} the best network scores "
-                f"higher by {local.max() - own:g} nats"
+                f"with other parents of column {name!r} the best network scores higher by "
+                f"{best - own[child]:g} nats"
             )
 
 
@@ -107,6 +137,38 @@ def _orders(is_parent: Booleans, width: int) -> Integers:
         return families_first(is_parent)
     others = np.random.default_rng(0).uniform(1, 2, is_parent.shape)  # the same in each run
     return families_first(is_parent, others)[:, :width]
+
+
+def _in_own_units(
+    found: Neighbours, orders: Integers, n_parents: Integers, offsets: Floats
+) -> Neighbours:
+    """Return the log-determinants of columns in their own units, which add these offsets."""
+    own = n_parents[:, np.newaxis]
+    place = np.arange(orders.shape[1])
+    of_parents = np.where(place < own, offsets[orders], 0.0).sum(axis=1, keepdims=True)
+    added = of_parents + np.sign(place - own) * offsets[orders]
+    without, within = found.without + added, found.within + added + offsets[:, np.newaxis]
+    return Neighbours(without, within, found.inverse)
+
+
+def _check_determinants(
+    scorer: FamilyScorer, parents: list[int], orders: Integers, found: Neighbours
+) -> None:
+    """Raise unless these families' log-determinants are those of the search, if it keeps them."""
+    if scorer.n_bytes == 0 or not isinstance(scorer.families, AllFamilies):
+        return
+    log_det, child = scorer.log_determinants(), np.arange(len(orders))[:, np.newaxis]
+    masks = np.array(parents)[:, np.newaxis] ^ np.where(orders == child, 0, 1 << orders)
+    weight = np.abs(scorer.tables[1:]).max()
+    for sets, own in ((masks, found.without), (masks | 1 << child, found.within)):
+        searched = log_det[sets]
+        off = weight * np.abs(searched - own) - len(orders) * _tolerance(weight * np.abs(own))
+        at = np.unravel_index(np.argmax(off), off.shape)
+        if not off[at] <= 0:
+            _fail(
+                f"the log-determinant of the columns {members_of(int(sets[at]))} is {own[at]!r} by "
+                f"a regression of its own, and the search has {searched[at]!r}"
+            )
 
 
 def _gains(
@@ -119,22 +181,16 @@ def _gains(
     """
     m, own = len(orders), n_parents[:, np.newaxis]
     change = np.sign(np.arange(orders.shape[1]) - own)
-    unit = np.zeros(m) if scorer.determinants.offsets is None else scorer.determinants.offsets
-    units = np.where(change < 0, unit[orders], 0.0).sum(axis=1, keepdims=True)
-    units = units + change * unit[orders]
     constant, without, within = scorer.tables[:, own + change]
     gains = np.full((m, m), -np.inf)
     with np.errstate(invalid="ignore"):  # of dependent columns, which no family brings together
-        terms = np.stack(
-            [
-                constant,
-                without * (found.without + units),
-                within * (found.within + units + unit[:, np.newaxis]),
-            ]
-        )
+        terms = np.stack([constant, without * found.without, within * found.within])
         scores = terms.sum(axis=0)
         higher = scores - np.take_along_axis(scores, own, axis=1)
-        higher -= _tolerance(np.abs(terms).max(axis=0))
+        # What is lost in the rounding of the network's largest term, the search takes for a tie.
+        largest = np.abs(terms).max(axis=0)
+        of_network = np.take_along_axis(largest, own, axis=1).max()
+        higher -= _tolerance(np.maximum(largest, of_network))
     np.put_along_axis(gains, orders, higher, axis=1)
     return gains
 
@@ -169,7 +225,11 @@ def _followers(parents: list[int]) -> list[int]:
     """Return the masks of the columns to which a path leads from each."""
     members = [members_of(mask) for mask in parents]
     after = [0] * len(parents)
-    for child in [*TopologicalSorter(dict(enumerate(members))).static_order()][::-1]:
+    try:
+        order = [*TopologicalSorter(dict(enumerate(members))).static_order()]
+    except CycleError as error:
+        _fail(f"the best network has a cycle of the columns with the numbers {error.args[1]}")
+    for child in order[::-1]:
         for parent in members[child]:
             after[parent] |= 1 << child | after[child]
     return after

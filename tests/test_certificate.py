@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 import reference
 
-from skbn import BGe, GaussianBNLearner, LocalScoreTransformer, ParentSetScores
+from skbn import (
+    BGe,
+    GaussianBNLearner,
+    InformationCriterion,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
 from skbn._certificate import certify_network
 from skbn._constraints import read_constraints
 from skbn._estimators import _learner
@@ -15,6 +21,11 @@ from skbn._graphs import dag_of
 from skbn._networks._parameters import estimate_parameters
 from skbn._optimum import Optimum
 from skbn._regressions._neighbours import families_first, neighbours, stacked_factors
+from skbn._search._dense_families import DenseFamilies
+from skbn._search._exact import exact_search
+from skbn._search._plan import SearchPlan
+from skbn._search._slab import Slab
+from skbn._search._spot_check import draw_states
 from skbn._subsets import bits_of, mask_of, members_of
 
 
@@ -213,3 +224,110 @@ def test_of_many_columns_some_are_tried():
         certify_network(
             scores, one_order, empty, estimate_parameters(scores.statistics, empty, scores.columns)
         )
+
+
+class Cost(InformationCriterion):
+    """A cost for each number of parents."""
+
+    def __init__(self, cost=(0.0,)):
+        self.cost = cost
+
+    def complexity(self, n_samples, m):
+        return np.resize(np.array(self.cost), m)
+
+
+@pytest.mark.parametrize(
+    "cost", [(1e15, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 1.0, 1e15, 3.0, 1e99, 2.0)]
+)
+@pytest.mark.parametrize("edges", [None, [(0, 2), (1, 2)]])
+def test_what_a_huge_cost_hides_is_a_tie_and_no_defect(rows, cost, edges):
+    """Some column has no parents, and others are lost in the rounding of what that costs."""
+    learner = GaussianBNLearner(Cost(cost), required_edges=edges).fit(rows)
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+
+
+def test_what_a_huge_listed_score_hides_is_a_tie_and_no_defect():
+    alone = [[-1]]
+    pair = [([[-1], [2]], [-10.0, -3.0]), ([[-1], [1]], [-9.0, -4.0])]
+    for huge in [1e17, -1e300]:
+        scores = ParentSetScores(["a", "b", "c"], [(alone, [huge]), *pair])
+        assert GaussianBNLearner().fit(scores).network_score_ == pytest.approx(huge)
+    cancelling = [(alone, [5.0]), (alone, [1e20]), (alone, [-1e20])]
+    assert GaussianBNLearner().fit(ParentSetScores(["a", "b", "c"], cancelling)).dag_.size() == 0
+
+
+def test_a_network_that_breaks_constraints_is_noticed(rows, monkeypatch):
+    parents = best_parents(rows)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    score = scores.network_score(dag_of(range(6), parents))
+    monkeypatch.setattr(_learner, "best_networks", returning(Optimum(parents, score)))
+    child = next(x for x in range(6) if parents[x])
+    parent = members_of(parents[child])[0]
+    other = next(x for x in range(6) if x != child and not parents[child] >> x & 1)
+    for constraints in [
+        {"forbidden_edges": [(parent, child)]},
+        {"required_edges": [(other, child)]},
+        {"max_parents": max(mask.bit_count() for mask in parents) - 1},
+    ]:
+        with pytest.raises(RuntimeError, match=r"constraints do not allow column \d the parents"):
+            GaussianBNLearner(**constraints).fit(rows)
+
+
+def test_a_cycle_is_noticed(rows):
+    scores = LocalScoreTransformer().fit_transform(rows)
+    with pytest.raises(RuntimeError, match="a cycle of the columns"):
+        certify(scores, [0b10, 0b1, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("criterion", ["bic", BGe()])
+def test_log_determinants_of_the_search_that_are_wrong_are_noticed(rows, criterion):
+    parents = best_parents(rows, criterion=criterion)
+    for change in [1e-9, 0.1, np.nan]:
+        scores = LocalScoreTransformer(criterion).fit_transform(rows)
+        scores.log_determinants[parents[5] | 1 << 5] += change
+        if change == 1e-9:
+            certify(scores, parents)
+            continue
+        with pytest.raises(RuntimeError, match="log-determinant of the columns"):
+            certify(scores, parents)
+
+
+def states_too_low(slab, best, fixed):
+    best[np.arange(len(best)) & 0b1000 > 0] -= 1
+
+
+def maxima_too_low(slab, best, fixed):
+    slab._tables[slab._starts[3] : slab._starts[4]] -= 1
+
+
+@pytest.mark.parametrize("defect", [states_too_low, maxima_too_low])
+@pytest.mark.parametrize("constraints", [{}, {"required_edges": [(0, 6)], "max_parents": 4}])
+def test_a_search_that_leaves_out_families_is_noticed(constraints, defect, monkeypatch):
+    rows = reference.random_network_rows(np.random.default_rng(4), 8, 60)
+    constrained = GaussianBNLearner(**constraints).fit(rows)
+    assert constrained.dag_.number_of_nodes() == 8
+    extend = Slab.extend
+
+    def defective(slab, best, fixed):
+        extend(slab, best, fixed)
+        defect(slab, best, fixed)
+
+    monkeypatch.setattr(Slab, "extend", defective)
+    with pytest.raises(RuntimeError, match="the best scores of the set"):
+        constrained.fit(rows)
+
+
+@pytest.mark.parametrize("n_outer", range(5))
+def test_the_drawn_states_of_each_slab_are_right(n_outer):
+    plan = SearchPlan(7, n_outer)
+    log_det = np.random.default_rng(n_outer).normal(size=1 << 7)
+    tables = np.random.default_rng(5).normal(size=(3, 7))
+    tables[0, 3] = -np.inf
+    allowed = [0b1111111 ^ 1 << x for x in range(7)]
+    allowed[2] ^= 0b10001
+    families = DenseFamilies(log_det, tables, plan, allowed, [0, 0, 0, 1, 0, 0, 0b10])
+    exact_search(families, plan)
+    drawn = [draw_states(7, plan.n_inner, fixed) for fixed in range(1 << n_outer)]
+    assert [None if each is None else each.n_outer for each in drawn] == [
+        fixed.bit_count() if fixed.bit_count() <= 3 else None for fixed in range(1 << n_outer)
+    ]

@@ -6,7 +6,12 @@ from typing import NamedTuple
 
 import networkx as nx
 
-from skbn._certificate import certify_listed_network, certify_network, certify_score
+from skbn._certificate import (
+    certify_constraints,
+    certify_listed_network,
+    certify_network,
+    certify_score,
+)
 from skbn._constraints import Constraints
 from skbn._graphs import dag_of
 from skbn._networks._equivalence import canonical_member
@@ -51,25 +56,19 @@ def found_network(
     RuntimeError
         If the network is not what the search says, by regressions of its own.
     """
+    parents, columns = optimum.parents, scores.columns
+    certify_constraints(columns, constraints, parents)
     with one_blas_thread():
-        if isinstance(scores, LocalScores):
-            network = _estimated_network(scores, constraints, optimum.parents)
-        else:
-            certify_listed_network(scores, constraints, optimum.parents)
-            network = GaussianBayesianNetwork(dag_of(scores.columns, optimum.parents))
-        score = scores.network_score(network.dag)
-    certify_score(score, optimum.score, len(optimum.parents))
-    return FoundNetwork(network, network.dag.copy(), score, getattr(scores, "criterion", None))
-
-
-def _estimated_network(
-    scores: LocalScores, constraints: Constraints, parents: list[int]
-) -> GaussianBayesianNetwork:
-    if constraints.is_free and is_score_equivalent(scores.scorer.tables):
-        parents = canonical_member(parents)
-    scorer = scores.scorer
-    parameters = estimate_parameters(
-        scorer.statistics, parents, scores.columns, scorer.noise_divisors
-    )
-    certify_network(scores, constraints, parents, parameters)
-    return GaussianBayesianNetwork._from_estimates(scores.columns, parents, parameters)
+        if not isinstance(scores, LocalScores):
+            score = certify_score(scores, parents, optimum.score)
+            certify_listed_network(scores, constraints, parents)
+            network = GaussianBayesianNetwork(dag_of(columns, parents))
+            return FoundNetwork(network, network.dag.copy(), score, None)
+        scorer = scores.scorer
+        if constraints.is_free and is_score_equivalent(scorer.tables):
+            parents = canonical_member(parents)
+        score = certify_score(scores, parents, optimum.score)
+        estimated = estimate_parameters(scorer.statistics, parents, columns, scorer.noise_divisors)
+        certify_network(scores, constraints, parents, estimated)
+        network = GaussianBayesianNetwork._from_estimates(columns, parents, estimated)
+    return FoundNetwork(network, network.dag.copy(), score, scores.criterion)

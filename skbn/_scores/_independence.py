@@ -50,7 +50,8 @@ class IndependenceCheck:
         weights = -(inverse @ inverse.T) * residual[:, np.newaxis] ** 2
         np.fill_diagonal(weights, 1.0)
         # A child's residual is smallest on all other columns together.
-        excess = residual / (np.abs(weights) @ rounding)
+        with np.errstate(divide="ignore"):  # no rounding counts for scores of no log-determinants
+            excess = residual / (np.abs(weights) @ rounding)
         x = int(np.argmin(excess))
         if excess[x] <= 1:
             others = [j for j in range(k) if j != x]

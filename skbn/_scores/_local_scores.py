@@ -375,8 +375,8 @@ class LocalScores(StandIn, ScoredFamilies):
         """
         return self.scorer.to_array()
 
-    def _network_score(self, parents: list[list[int]]) -> float:
-        return self.scorer.network_score(parents)
+    def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+        return self.scorer.network_terms(parents)
 
     def _family(self, child: str | int, parents: Iterable[str | int]) -> tuple[int, list[int]]:
         x, others = family_numbers(self.columns, child, parents)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import networkx as nx
 import numpy as np
+import numpy.typing as npt
 
 from skbn._columns import column_number, column_numbers, parents_in
 from skbn._regressions._swaps import as_integer
@@ -191,10 +192,11 @@ class ScoredFamilies(ABC):
         >>> round(scores.network_score(nx.DiGraph([(0, 1)])), 2)
         -13.67
         """
-        return self._network_score(parents_in(dag, self.columns))
+        return float(self._network_terms(parents_in(dag, self.columns)).sum(axis=0).sum())
 
-    def _network_score(self, parents: list[list[int]]) -> float:
-        return float(sum(self.local_score(x, others) for x, others in enumerate(parents)))
+    def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+        """Return the numbers of which each column's local score is the sum, shape (k, m)."""
+        return np.array([[self.local_score(x, others) for x, others in enumerate(parents)]])
 
     def to_jkl(self, path: str | os.PathLike[str]) -> None:
         """Write the local scores to a file that GOBNILP, BLIP and others read.

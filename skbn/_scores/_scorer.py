@@ -83,18 +83,16 @@ class FamilyScorer:
 
     def local_score(self, child: int, parents: Sequence[int]) -> float:
         """Return the local score of a family, without the log-determinants of all."""
-        parents = list(parents)
-        log_det, log_det_with_child = self.statistics.log_determinants(child, parents)
-        offsets = self.determinants.offsets
-        if offsets is not None:
-            log_det += offsets[parents].sum()
-            log_det_with_child += offsets[[*parents, child]].sum()
-        constant, without, within = self.tables[:, len(parents)]
-        score = constant + without * log_det + within * log_det_with_child
-        return float(score + self.score_offsets[child])
+        constant, of_parents, of_family = self._terms(child, list(parents))
+        return constant + of_parents + of_family + float(self.score_offsets[child])
 
-    def network_score(self, parents: Sequence[Sequence[int]]) -> float:
-        """Return the sum of the local scores of all columns, given the parents of each."""
+    def network_terms(self, parents: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
+        """Return the numbers of which each column's local score is the sum, shape (4, m).
+
+        Parameters
+        ----------
+        parents : sequence of m sequences of int
+        """
         is_parent = bits_of([mask_of(each) for each in parents], len(parents))
         child, n = np.arange(len(is_parent)), is_parent.sum(axis=1)
         factors = self.statistics.family_factors(is_parent)
@@ -104,14 +102,20 @@ class FamilyScorer:
             without += is_parent @ self.determinants.offsets
             within += is_parent @ self.determinants.offsets + self.determinants.offsets
         constant, of_parents, of_family = self.tables[:, n]
-        scores = constant + of_parents * without + of_family * within + self.score_offsets
-        return float(scores.sum())
+        return np.stack([constant, of_parents * without, of_family * within, self.score_offsets])
 
     def largest_term(self, child: int, parents: list[int]) -> float:
         """Return the largest magnitude of a number that enters this local score."""
+        return max(map(abs, self._terms(child, parents)))
+
+    def _terms(self, child: int, parents: list[int]) -> tuple[float, float, float]:
         log_det, log_det_with_child = self.statistics.log_determinants(child, parents)
+        offsets = self.determinants.offsets
+        if offsets is not None:
+            log_det += offsets[parents].sum()
+            log_det_with_child += offsets[[*parents, child]].sum()
         constant, without, within = self.tables[:, len(parents)]
-        return max(abs(constant), abs(without * log_det), abs(within * log_det_with_child))
+        return float(constant), float(without * log_det), float(within * log_det_with_child)
 
     def scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
         """Yield the scores of the families with parents among the candidates, in pieces."""

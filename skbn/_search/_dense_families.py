@@ -20,6 +20,7 @@ from skbn._search._family_maxima import (
     weigh_parent_sets,
 )
 from skbn._search._plan import SearchPlan
+from skbn._search._spot_check import check_slab, draw_states, local_maxima
 from skbn._subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
 
 __all__ = ["DenseFamilies", "first_parents_that_reach", "spread_tables"]
@@ -124,6 +125,23 @@ class DenseFamilies:
             scratch,
         )
         self._scratch.put(scratch)
+
+    def check(
+        self,
+        best: npt.NDArray[np.float64],
+        slab: npt.NDArray[np.float64],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+    ) -> None:
+        """Raise if `check_slab` does; with columns that are not in the search nothing is asked."""
+        drawn = (
+            None if self._others else draw_states(self._plan.n_columns, self._plan.n_inner, fixed)
+        )
+        if drawn is not None:
+            local = local_maxima(
+                drawn, self._log_det, self._tables, self._forbidden, self._required
+            )
+            check_slab(drawn, local, best, slab, starts)
 
     def first_parents(
         self, child: int, candidates: int, threshold: float, threads: Threads

@@ -92,4 +92,5 @@ def best_scores(
         slab.fill(fixed)
         slab.transform(fixed)
         slab.extend(best, fixed)
+        slab.check(best, fixed)
     return best, slab.best_local

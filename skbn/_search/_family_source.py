@@ -45,6 +45,15 @@ class FamilySource(Protocol):
             At least so many pieces, so that a user's interruption need not wait long.
         """
 
+    def check(
+        self,
+        best: npt.NDArray[np.float64],
+        slab: npt.NDArray[np.float64],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+    ) -> None:
+        """Raise if some maxima of a slab, or states with its outer columns, are wrong."""
+
     def first_parents(
         self, child: int, candidates: int, threshold: float, threads: Threads
     ) -> int | None:

@@ -74,6 +74,15 @@ class ListedFamilies:
         np.maximum.at(table, inner, self._scores[child][fits])
         max_zeta(table, 0, self._plan.row_bits(child))
 
+    def check(
+        self,
+        best: npt.NDArray[np.float64],
+        slab: npt.NDArray[np.float64],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+    ) -> None:
+        """Ask nothing."""
+
     def first_parents(
         self,
         child: int,

@@ -85,6 +85,10 @@ class Slab:
             ):
                 self._progress.advance(work * len(blocks) / plan.n_blocks / len(parts))
 
+    def check(self, best: npt.NDArray[np.float64], fixed: int) -> None:
+        """Raise if some of the slab's maxima and states are not what they should be."""
+        self._families.check(best, self._tables, self._starts, fixed)
+
     def _transform_tables(self, children: npt.NDArray[np.int64]) -> None:
         for x in children:
             table = self._tables[self._starts[x] : self._starts[x + 1]]
