@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
-from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._constraints import Constraints
+from skbn._defect import defect
 from skbn._networks._parameters import NetworkParameters
 from skbn._regressions._neighbours import (
     Neighbours,
@@ -55,7 +55,7 @@ def certify_constraints(
         is_allowed = mask & ~allowed == 0 and required & ~mask == 0
         if not is_allowed or mask.bit_count() > constraints.max_parents:
             chosen = [names[p] for p in members_of(mask)]
-            _fail(f"the constraints do not allow column {names[x]!r} the parents {chosen}")
+            raise defect(f"the constraints do not allow column {names[x]!r} the parents {chosen}")
 
 
 def certify_score(
@@ -69,7 +69,7 @@ def certify_score(
     score = float(terms.sum(axis=0).sum())
     tolerance = len(parents) * _tolerance(np.abs(terms).max())
     if not np.isfinite(score) or not abs(score - searched) <= tolerance:
-        _fail(
+        raise defect(
             f"the best network's score is {searched!r} from the search and {score!r} from its own "
             "regressions"
         )
@@ -125,7 +125,7 @@ def certify_listed_network(
         _, local = scores.listed(child, required, may_be, constraints.max_parents)
         best = local.max()
         if not best <= own[child] + tolerance:
-            _fail(
+            raise defect(
                 f"with other parents of column {name!r} the best network scores higher by "
                 f"{best - own[child]:g} nats"
             )
@@ -165,7 +165,7 @@ def _check_determinants(
         off = weight * np.abs(searched - own) - len(orders) * _tolerance(weight * np.abs(own))
         at = np.unravel_index(np.argmax(off), off.shape)
         if not off[at] <= 0:
-            _fail(
+            raise defect(
                 f"the log-determinant of the columns {members_of(int(sets[at]))} is {own[at]!r} by "
                 f"a regression of its own, and the search has {searched[at]!r}"
             )
@@ -215,7 +215,7 @@ def _check_edges(
         is_better = is_possible & ~(gain <= 0)
         if is_better.any():
             child, parent = np.argwhere(is_better)[0]
-            _fail(
+            raise defect(
                 f"with the edge {names[parent]!r} -> {names[child]!r} {what} the best network "
                 f"scores higher by {gain[child, parent]:g} nats and more"
             )
@@ -228,7 +228,8 @@ def _followers(parents: list[int]) -> list[int]:
     try:
         order = [*TopologicalSorter(dict(enumerate(members))).static_order()]
     except CycleError as error:
-        _fail(f"the best network has a cycle of the columns with the numbers {error.args[1]}")
+        cycle = error.args[1]
+        raise defect(f"the best network has a cycle of the columns {cycle}") from None
     for child in order[::-1]:
         for parent in members[child]:
             after[parent] |= 1 << child | after[child]
@@ -264,7 +265,7 @@ def _check_rows(
     if is_off.any():
         x = int(np.argmax(is_off))
         parents = [scores.columns[p] for p in orders[x, : n_parents[x]]]
-        _fail(
+        raise defect(
             f"the regression of column {scores.columns[x]!r} on {parents} leaves the rows a share "
             f"of {squares[x]:.17g} of its scatter, where the scores have {by_scores[x]:.17g}, and "
             f"other coefficients would explain {explained[x]:g} more"
@@ -274,9 +275,3 @@ def _check_rows(
 def _tolerance(magnitude: float | Floats) -> float | Floats:
     """Return what numbers of this magnitude, in nats, may be off."""
     return SCORE_ACCURACY + 1e-10 * magnitude
-
-
-def _fail(what: str) -> NoReturn:
-    raise RuntimeError(
-        f"{what}; this is a defect of the library or of the machine, please report it"
-    )

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._defect import defect
+
 __all__ = ["DrawnStates", "LocalMaxima", "check_slab", "draw_states", "local_maxima"]
 
 Floats = npt.NDArray[np.float64]
@@ -135,10 +137,7 @@ def check_slab(
     is_right &= _are_equal(best[drawn.columns], expected, drawn.child.shape[1] * tolerance)
     if not is_right.all():
         columns = sorted(drawn.child[int(np.argmin(is_right))].tolist())
-        raise RuntimeError(
-            f"the best scores of the set {columns} are not those of its families; this is a "
-            "defect of the library or of the machine, please report it"
-        )
+        raise defect(f"the best scores of the set {columns} are not those of its families")
 
 
 def _are_equal(a: Floats, b: Floats, tolerance: float) -> npt.NDArray[np.bool_]:

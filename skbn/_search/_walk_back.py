@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from skbn._defect import defect
 from skbn._parallel import Threads
 from skbn._search._family_source import FamilySource
 from skbn._subsets import members_of
@@ -81,7 +82,4 @@ def _last_sink(
             parents = families.first_parents(sink, candidates, threshold, threads)
             if parents is not None:
                 return sink, parents
-    raise RuntimeError(
-        f"no column attains the best score of the set {members_of(columns)}; "
-        "this is a defect of the search, please report it"
-    )
+    raise defect(f"no column attains the best score of the set {members_of(columns)}")
