@@ -64,7 +64,7 @@ class InterchangeMixin(StructureMixin, InferenceMixin):
         Parameters
         ----------
         text_or_path : str or path
-            A string is the JSON itself; a file is given by a `pathlib.Path`, and is in UTF-8.
+            A string is the JSON itself; a file is given by a ``pathlib.Path``, and is in UTF-8.
             Either may come from anyone: it is checked, and nothing in it is evaluated.
 
         Returns
