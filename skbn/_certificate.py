@@ -94,9 +94,10 @@ def certify_network(
     ------
     RuntimeError
         If a network with one edge added, deleted or reversed scores higher, where of many
-        columns no more than `_MOST_OTHERS` are tried as further parents of each; or if the
-        coefficients do not leave the residual sums of squares that the scores are of, or
-        others would leave less. Of rows that were not kept, nothing is asked.
+        columns no more than `_MOST_OTHERS` are tried as further parents of each; if the search
+        kept other log-determinants than theirs; or if the coefficients do not leave the residual
+        sums of squares that the scores are of, or others would leave less. Of rows that were not
+        kept, nothing is asked.
     """
     is_parent = bits_of(parents, len(parents))
     n_parents = is_parent.sum(axis=1)
@@ -165,9 +166,10 @@ def _check_determinants(
         off = weight * np.abs(searched - own) - len(orders) * _tolerance(weight * np.abs(own))
         at = np.unravel_index(np.argmax(off), off.shape)
         if not off[at] <= 0:
+            columns = members_of(int(sets[at]))
             raise defect(
-                f"the log-determinant of the columns {members_of(int(sets[at]))} is {own[at]!r} by "
-                f"a regression of its own, and the search has {searched[at]!r}"
+                f"the log-determinant of the columns {columns} is {own[at]:.17g} by regressions of "
+                f"its own, and the search has {searched[at]:.17g}"
             )
 
 
