@@ -14,6 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 import numpy.typing as npt
 
+from skbn._accuracy import score_tolerance
 from skbn._constraints import Constraints
 from skbn._defect import defect
 from skbn._networks._parameters import NetworkParameters
@@ -27,7 +28,6 @@ from skbn._scores._families import AllFamilies
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._scorer import FamilyScorer
-from skbn._scores._statistics import SCORE_ACCURACY
 from skbn._subsets import bits_of, members_of
 
 __all__ = [
@@ -67,7 +67,7 @@ def certify_score(
     """
     terms = scores._network_terms([members_of(mask) for mask in parents])
     score = float(terms.sum(axis=0).sum())
-    tolerance = len(parents) * _tolerance(np.abs(terms).max())
+    tolerance = len(parents) * score_tolerance(np.abs(terms).max())
     if not np.isfinite(score) or not abs(score - searched) <= tolerance:
         raise defect(
             f"the best network's score is {searched!r} from the search and {score!r} from its own "
@@ -119,7 +119,7 @@ def certify_listed_network(
     """Raise unless each column's family is the best of those that make no cycle."""
     followers = _followers(parents)
     (own,) = scores._network_terms([members_of(mask) for mask in parents])
-    tolerance = _tolerance(np.abs(own).max())
+    tolerance = score_tolerance(np.abs(own).max())
     for child, name in enumerate(scores.columns):
         required = members_of(constraints.required[child])
         may_be = members_of(constraints.allowed[child] & ~followers[child])
@@ -163,7 +163,7 @@ def _check_determinants(
     weight = np.abs(scorer.tables[1:]).max()
     for sets, own in ((masks, found.without), (masks | 1 << child, found.within)):
         searched = log_det[sets]
-        off = weight * np.abs(searched - own) - len(orders) * _tolerance(weight * np.abs(own))
+        off = weight * np.abs(searched - own) - len(orders) * score_tolerance(weight * np.abs(own))
         at = np.unravel_index(np.argmax(off), off.shape)
         if not off[at] <= 0:
             columns = members_of(int(sets[at]))
@@ -192,7 +192,7 @@ def _gains(
         # What is lost in the rounding of the network's largest term, the search takes for a tie.
         largest = np.abs(terms).max(axis=0)
         of_network = np.take_along_axis(largest, own, axis=1).max()
-        higher -= _tolerance(np.maximum(largest, of_network))
+        higher -= score_tolerance(np.maximum(largest, of_network))
     np.put_along_axis(gains, orders, higher, axis=1)
     return gains
 
@@ -263,7 +263,7 @@ def _check_rows(
     explained = np.where(is_parent, in_basis**2, 0.0).sum(axis=1)
     weight = np.abs(scorer.tables[2, n_parents])
     off = weight * (np.abs(np.log(squares / by_scores)) + explained / by_scores)
-    is_off = ~(off <= _tolerance(weight))
+    is_off = ~(off <= score_tolerance(weight))
     if is_off.any():
         x = int(np.argmax(is_off))
         parents = [scores.columns[p] for p in orders[x, : n_parents[x]]]
@@ -272,8 +272,3 @@ def _check_rows(
             f"of {squares[x]:.17g} of its scatter, where the scores have {by_scores[x]:.17g}, and "
             f"other coefficients would explain {explained[x]:g} more"
         )
-
-
-def _tolerance(magnitude: float | Floats) -> float | Floats:
-    """Return what numbers of this magnitude, in nats, may be off."""
-    return SCORE_ACCURACY + 1e-10 * magnitude

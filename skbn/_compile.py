@@ -43,11 +43,10 @@ def _compiled(function: Callable[..., Any], *, within: bool) -> Any:
             dispatcher = _njit(function, cache=True, **options)
         except RuntimeError:  # numba found no folder that it may write to
             dispatcher = _njit(function, **options)
-            dispatcher.compile = _undisturbed(dispatcher.compile)
-            return dispatcher
     dispatcher.compile = _undisturbed(dispatcher.compile)
     cache = dispatcher._cache
-    with suppress(OSError, AttributeError):  # else numba's own files: no sources, another numba
+    # Without a folder, or with another numba, the cache is numba's own, if there is any.
+    with suppress(OSError, AttributeError):
         stamp = cache._impl.locator.get_source_stamp()
         cache._cache_file = KernelCache(cache.cache_path, cache._impl.filename_base, stamp)
     cache.load_overload = _unless_it_fails(cache.load_overload)

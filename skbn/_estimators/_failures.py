@@ -9,14 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 from sklearn.base import BaseEstimator
 
-__all__ = ["all_or_nothing", "clear_failure", "forget"]
-
-
-def forget(estimator: BaseEstimator, *private: str) -> None:
-    """Remove what an estimator has learned, and these attributes."""
-    learned = [name for name in vars(estimator) if name.endswith("_") and name[0] != "_"]
-    for attribute in {*learned, *private} & {*vars(estimator)}:
-        delattr(estimator, attribute)
+__all__ = ["all_or_nothing", "clear_failure"]
 
 
 @contextmanager
@@ -25,12 +18,12 @@ def all_or_nothing(estimator: BaseEstimator, *private: str) -> Iterator[None]:
 
     Raises what `clear_failure` raises.
     """
-    forget(estimator, *private)
+    _forget(estimator, *private)
     try:
         with clear_failure():
             yield
     except BaseException:
-        forget(estimator, *private)
+        _forget(estimator, *private)
         raise
 
 
@@ -59,3 +52,10 @@ def clear_failure() -> Iterator[None]:
                 "smaller max_memory."
             ) from error
         raise
+
+
+def _forget(estimator: BaseEstimator, *private: str) -> None:
+    """Remove what an estimator has learned, and these attributes."""
+    learned = [name for name in vars(estimator) if name.endswith("_") and name[0] != "_"]
+    for attribute in {*learned, *private} & {*vars(estimator)}:
+        delattr(estimator, attribute)

@@ -12,7 +12,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Neighbours", "families_first", "first_block", "neighbours", "stacked_factors"]
+__all__ = [
+    "Neighbours",
+    "families_first",
+    "family_log_determinants",
+    "first_block",
+    "neighbours",
+    "stacked_factors",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -76,6 +83,21 @@ def first_block(factors: Floats, n: Integers) -> Floats:
     return np.where(both, factors[:, :k, :k], np.eye(k))
 
 
+def family_log_determinants(factors: Floats, n_parents: Integers) -> tuple[Floats, Floats]:
+    """Return those of each family's parents, and of them and the child, shape (n,).
+
+    Parameters
+    ----------
+    factors : ndarray of shape (n, width, width)
+        Of a child's parents, the child, and other columns, in this order.
+    n_parents : ndarray of shape (n,), int
+    """
+    each = np.arange(len(factors))
+    with np.errstate(divide="ignore"):  # outside the families, columns may be dependent
+        log_det = np.cumsum(np.log(np.diagonal(factors, axis1=1, axis2=2) ** 2), axis=1)
+    return np.where(n_parents > 0, log_det[each, n_parents - 1], 0.0), log_det[each, n_parents]
+
+
 def neighbours(factors: Floats, n_parents: Integers) -> Neighbours:
     """Return the families one parent away from those of these factors.
 
@@ -87,10 +109,8 @@ def neighbours(factors: Floats, n_parents: Integers) -> Neighbours:
         How many of the columns are parents.
     """
     each = np.arange(len(factors))
+    own_without, own_within = family_log_determinants(factors, n_parents)
     with np.errstate(divide="ignore"):  # outside the families, columns may be dependent
-        log_det = np.cumsum(np.log(np.diagonal(factors, axis1=1, axis2=2) ** 2), axis=1)
-        own_within = log_det[each, n_parents]
-        own_without = np.where(n_parents > 0, log_det[each, n_parents - 1], 0.0)
         # Another parent adds what the parents, without and with the child, leave of it.
         left = np.cumsum(factors[:, ::-1] ** 2, axis=1)[:, ::-1]
         without = own_without[:, np.newaxis] + np.log(left[each, n_parents])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from skbn._memory import require_memory
 from skbn._progress import Progress
+from skbn._regressions._neighbours import family_log_determinants
 from skbn._scores._criterion import is_scale_free, noise_divisors
 from skbn._scores._families import Families, Listed, Scored
 from skbn._scores._statistics import SampleStatistics
@@ -94,10 +95,8 @@ class FamilyScorer:
         parents : sequence of m sequences of int
         """
         is_parent = bits_of([mask_of(each) for each in parents], len(parents))
-        child, n = np.arange(len(is_parent)), is_parent.sum(axis=1)
-        factors = self.statistics.family_factors(is_parent)
-        log_det = np.cumsum(np.log(np.diagonal(factors, axis1=1, axis2=2) ** 2), axis=1)
-        without, within = np.where(n > 0, log_det[child, n - 1], 0.0), log_det[child, n]
+        n = is_parent.sum(axis=1)
+        without, within = family_log_determinants(self.statistics.family_factors(is_parent), n)
         if self.determinants.offsets is not None:
             without += is_parent @ self.determinants.offsets
             within += is_parent @ self.determinants.offsets + self.determinants.offsets

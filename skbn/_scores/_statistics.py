@@ -9,17 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._accuracy import SCORE_ACCURACY
 from skbn._regressions._neighbours import families_first, stacked_factors
 from skbn._regressions._qr import solve_triangular, triangular_factor
 from skbn._scores._criterion import Prior
 from skbn._scores._independence import IndependenceCheck
 from skbn._scores._row_summary import RowSummary
 
-__all__ = ["SCORE_ACCURACY", "Regression", "SampleStatistics", "sample_statistics"]
+__all__ = ["Regression", "SampleStatistics", "sample_statistics"]
 
 _EPS = np.finfo(np.float64).eps
-# How far a score may be from the exact one, in nats; else the columns are refused.
-SCORE_ACCURACY = 1e-3
 # The square of a column's norm must be a normal number, with room for its residuals'.
 _SMALLEST_SCALE, _LARGEST_SCALE = 1e-152, 1e153
 

@@ -134,14 +134,13 @@ class DenseFamilies:
         fixed: int,
     ) -> None:
         """Raise if `check_slab` does; with columns that are not in the search nothing is asked."""
-        drawn = (
-            None if self._others else draw_states(self._plan.n_columns, self._plan.n_inner, fixed)
-        )
-        if drawn is not None:
-            local = local_maxima(
-                drawn, self._log_det, self._tables, self._forbidden, self._required
-            )
-            check_slab(drawn, local, best, slab, starts)
+        if self._others:
+            return
+        drawn = draw_states(self._plan.n_columns, self._plan.n_inner, fixed)
+        if drawn is None:
+            return
+        local = local_maxima(drawn, self._log_det, self._tables, self._forbidden, self._required)
+        check_slab(drawn, local, best, slab, starts)
 
     def first_parents(
         self, child: int, candidates: int, threshold: float, threads: Threads

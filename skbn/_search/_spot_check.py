@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._accuracy import score_tolerance
 from skbn._defect import defect
+from skbn._subsets import remove_bit
 
 __all__ = ["DrawnStates", "LocalMaxima", "check_slab", "draw_states", "local_maxima"]
 
@@ -20,8 +22,6 @@ Integers = npt.NDArray[np.int64]
 _N_STATES = 16
 _N_COLUMNS = 5
 _FEWEST_INNER = 2
-# What scores may be off, in nats, and in units of the largest term that enters them.
-_ROUNDING = 1e-3, 1e-10
 
 
 class DrawnStates(NamedTuple):
@@ -81,7 +81,7 @@ def draw_states(m: int, n_inner: int, fixed: int) -> DrawnStates | None:
     columns = subsets[:, -1]
     without = columns[:, np.newaxis] ^ bits
     inner, x = without[:, len(outer) :] & ((1 << n_inner) - 1), child[:, len(outer) :]
-    in_table = inner >> (x + 1) << x | inner & ((1 << x) - 1)  # the child's bit removed
+    in_table = remove_bit.py_func(inner, x)
     n_parents = np.bitwise_count(lacking).astype(np.int64)
     return DrawnStates(
         columns, child, without, subsets[:, lacking], n_parents, len(outer), in_table
@@ -128,8 +128,7 @@ def check_slab(
     starts : ndarray of shape (m + 1,), int64
         Where each child's table starts in `slab`.
     """
-    nats, share = _ROUNDING
-    tolerance = nats + share * local.largest_term
+    tolerance = score_tolerance(local.largest_term)
     inner = drawn.child[:, drawn.n_outer :]
     maxima = slab[starts[inner] + drawn.in_table]
     expected = (best[drawn.without_child] + local.scores).max(axis=1)
