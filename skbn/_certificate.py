@@ -63,17 +63,18 @@ def certify_score(
 ) -> float:
     """Return a network's score, of its families alone, if it is what the search found.
 
-    Each family may be off by `SCORE_ACCURACY`, and by the rounding of the largest term.
+    Each family may be off by `SCORE_ACCURACY`, and by the rounding of the largest term. The
+    search leaves out the offsets of all families of a child.
     """
-    terms = scores._network_terms([members_of(mask) for mask in parents])
-    score = float(terms.sum(axis=0).sum())
+    *terms, shared = scores._network_terms([members_of(mask) for mask in parents])
+    score, offset = float(sum(terms).sum()), float(shared.sum())
     tolerance = len(parents) * score_tolerance(np.abs(terms).max())
     if not np.isfinite(score) or not abs(score - searched) <= tolerance:
         raise defect(
-            f"the best network's score is {searched!r} from the search and {score!r} from its own "
-            "regressions"
+            f"the best network's score is {offset + searched!r} from the search and "
+            f"{offset + score!r} from its own regressions"
         )
-    return score
+    return offset + score
 
 
 def certify_network(
@@ -118,13 +119,13 @@ def certify_listed_network(
 ) -> None:
     """Raise unless each column's family is the best of those that make no cycle."""
     followers = _followers(parents)
-    (own,) = scores._network_terms([members_of(mask) for mask in parents])
+    own, offsets = scores._network_terms([members_of(mask) for mask in parents])
     tolerance = score_tolerance(np.abs(own).max())
     for child, name in enumerate(scores.columns):
         required = members_of(constraints.required[child])
         may_be = members_of(constraints.allowed[child] & ~followers[child])
         _, local = scores.listed(child, required, may_be, constraints.max_parents)
-        best = local.max()
+        best = local.max() - offsets[child]
         if not best <= own[child] + tolerance:
             raise defect(
                 f"with other parents of column {name!r} the best network scores higher by "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ import psutil
 if sys.platform == "linux":
     import resource
 
-__all__ = ["allocate", "available_memory", "has_room_for_thread", "require_memory"]
+__all__ = ["allocate", "available_memory", "has_room_for_thread", "read_only", "require_memory"]
 
 _FOR_OTHERS = 0.05
 # Its stack, and what Python and the C library reserve for it.
@@ -91,3 +92,10 @@ def allocate(size: int) -> npt.NDArray[np.float64]:
     for start in range(0, size, _NUMBERS_A_PIECE):
         array[start : start + _NUMBERS_A_PIECE : _NUMBERS_A_PAGE] = 0.0
     return array
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view of an array that cannot be written to; the array itself still can."""
+    view = array.view()
+    view.setflags(write=False)
+    return view

@@ -16,6 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from skbn._accuracy import SCORE_ACCURACY
 from skbn._constraints import Constraints, Group
 from skbn._parallel import Threads
 from skbn._progress import Progress
@@ -26,7 +27,7 @@ from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._scorer import FamilyScorer
 from skbn._search._dense_families import DenseFamilies
-from skbn._search._exact import exact_search
+from skbn._search._exact import SearchResult, exact_search
 from skbn._search._listed_families import ListedFamilies
 from skbn._search._plan import SearchPlan, plan_search
 from skbn._small_subsets import SmallSubsets
@@ -45,7 +46,10 @@ Scores = LocalScores | ParentSetScores
 
 
 class Optimum(NamedTuple):
-    """The masks of each column's parents in the best network, and its score in nats."""
+    """The masks of each column's parents in the best network, and its score in nats.
+
+    The score is that of the search: `score_offsets` are left out.
+    """
 
     parents: list[int]
     score: float
@@ -278,8 +282,9 @@ def _best_of_all(
         columns,
     )
     found = exact_search(families, search.plan, n_jobs, progress)
+    _require_certainty(found)
     masks = found.parents[: len(search.group)]
-    score = found.score + float(scorer.score_offsets[search.group].sum())
+    score = found.score
     for i in range(len(search.group), len(search.columns)):  # the roots are no part of it
         score -= float(tables[0, 0] + tables[2, 0] * log_det[1 << i])
     return Optimum([mask_of(columns[i] for i in members_of(mask)) for mask in masks], score)
@@ -312,13 +317,30 @@ def _best_of_listed(
         [parents for parents, _ in listed],
         [local for _, local in listed],
         search.plan,
-        scores.scorer.largest_term if isinstance(scores, LocalScores) else scores.magnitude,
+        (scores.scorer if isinstance(scores, LocalScores) else scores).largest_term,
     )
-    return Optimum(*exact_search(families, search.plan, n_jobs, progress))
+    found = exact_search(families, search.plan, n_jobs, progress)
+    _require_certainty(found)
+    return Optimum(found.parents, found.score)
+
+
+def _require_certainty(found: SearchResult) -> None:
+    """Raise if rounding may have hidden a better network than the one found."""
+    if found.uncertainty > SCORE_ACCURACY:
+        raise ValueError(
+            "The terms of the best network's score are so large that it is known to "
+            f"{found.uncertainty:.2g} nats only, and not to {SCORE_ACCURACY}, which may hide a "
+            "better network. If they are costs of a criterion or of listed families, make the costs "
+            "smaller, and rule families out by forbidden_edges or max_parents instead; if they are "
+            "likelihoods, give fewer rows or smaller sample weights."
+        )
 
 
 def _listed(scores: Scores, constraints: Constraints, child: int) -> Listed:
-    """Return the families of a child that may be part of the best network."""
+    """Return the families of a child that may be part of the best network.
+
+    Their scores lack the child's offset.
+    """
     required = members_of(constraints.required[child])
     candidates = members_of(constraints.allowed[child] & ~constraints.required[child])
     if isinstance(scores, ParentSetScores):
@@ -330,10 +352,10 @@ def _listed(scores: Scores, constraints: Constraints, child: int) -> Listed:
                 f"Column {scores.columns[child]!r} has no listed family{must} satisfies the "
                 "constraints. List more parent sets, or relax these."
             )
-        return listed
+        return listed[0], listed[1] - scores.score_offsets[child]
     if not required and not candidates:
-        local_score = scores.scorer.local_score(child, [])
-        return np.empty((1, 0), dtype=np.int16), np.array([local_score])
+        terms = scores.scorer.terms(child, [])
+        return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
     parents, local = scores.scorer.undominated(child, required, candidates)
     fits = (parents >= 0).sum(axis=1) <= constraints.max_parents
     return parents[fits], local[fits]

@@ -157,6 +157,7 @@ def test_coefficients_that_are_not_least_squares_on_the_rows_are_noticed(rows, c
 def test_a_factor_that_is_not_the_rows_is_noticed(rows):
     scores = LocalScoreTransformer().fit_transform(rows)
     parents = best_parents(rows)
+    scores.statistics.factor.setflags(write=True)
     scores.statistics.factor[0, 0] *= 1.01
     with pytest.raises(RuntimeError, match="leaves the rows a share of"):
         certify(scores, parents)
@@ -175,9 +176,10 @@ def returning(optimum):
 
 def test_what_a_defective_search_ends_with_is_no_network(rows, monkeypatch):
     learner = GaussianBNLearner().fit(rows)
-    best, score = best_parents(rows), learner.network_score_
     scores = LocalScoreTransformer().fit_transform(rows)
-    empty = scores.network_score(nx.empty_graph(6, nx.DiGraph))
+    offset = scores.scorer.score_offsets.sum()  # which the search leaves out
+    best, score = best_parents(rows), learner.network_score_ - offset
+    empty = scores.network_score(nx.empty_graph(6, nx.DiGraph)) - offset
     for optimum, message in [
         (Optimum(best, score + 1), "the best network's score is .* from the search and"),
         (Optimum(best, np.nan), "the best network's score is nan from the search"),
@@ -188,16 +190,16 @@ def test_what_a_defective_search_ends_with_is_no_network(rows, monkeypatch):
             learner.fit(rows)
         assert not hasattr(learner, "network_")
     monkeypatch.setattr(_learner, "best_networks", returning(Optimum(best, score)))
-    assert learner.fit(rows).network_score_ == score
+    assert learner.fit(rows).network_score_ == score + offset
 
 
 def test_a_defective_search_of_listed_families_is_noticed(monkeypatch):
     families = [([[-1], [1]], [-10.0, -3.0]), ([[-1], [0]], [-9.0, -4.0])]
     scores = ParentSetScores(["a", "b"], families)
     assert GaussianBNLearner().fit(scores).network_score_ == -12.0
-    monkeypatch.setattr(_learner, "best_networks", returning(Optimum([0, 1], -14.0)))
+    monkeypatch.setattr(_learner, "best_networks", returning(Optimum([0, 1], -7.0)))
     assert GaussianBNLearner().fit(scores).network_score_ == -14.0  # none that differs in one
-    monkeypatch.setattr(_learner, "best_networks", returning(Optimum([0, 0], -19.0)))
+    monkeypatch.setattr(_learner, "best_networks", returning(Optimum([0, 0], -12.0)))
     with pytest.raises(RuntimeError, match=r"other parents of column 'a' the best .* by 7 nats"):
         GaussianBNLearner().fit(scores)
 
@@ -237,13 +239,24 @@ class Cost(InformationCriterion):
 
 
 @pytest.mark.parametrize(
-    "cost", [(1e15, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 1.0, 1e15, 3.0, 1e99, 2.0)]
+    ("cost", "edges"),
+    [
+        ((1e15, 0.0, 0.0, 0.0, 0.0, 0.0), None),
+        ((1e15, 0.0, 0.0, 0.0, 0.0, 0.0), [(0, 2), (1, 2)]),
+        ((0.0, 1.0, 1e15, 3.0, 1e99, 2.0), [(0, 2), (1, 2)]),
+    ],
 )
-@pytest.mark.parametrize("edges", [None, [(0, 2), (1, 2)]])
-def test_what_a_huge_cost_hides_is_a_tie_and_no_defect(rows, cost, edges):
-    """Some column has no parents, and others are lost in the rounding of what that costs."""
-    learner = GaussianBNLearner(Cost(cost), required_edges=edges).fit(rows)
+def test_a_huge_cost_that_no_network_avoids_is_refused(rows, cost, edges):
+    """It hides differences between networks that all have to pay it."""
+    learner = GaussianBNLearner(Cost(cost), required_edges=edges, max_parents=2)
+    with pytest.raises(ValueError, match=r"known to .* nats only, and not to 0\.001"):
+        learner.fit(rows)
+
+
+def test_a_huge_cost_that_a_network_avoids_is_no_defect(rows):
+    learner = GaussianBNLearner(Cost((0.0, 1.0, 1e15, 3.0, 1e99, 2.0))).fit(rows)
     assert nx.is_directed_acyclic_graph(learner.dag_)
+    assert 2 not in dict(learner.dag_.in_degree()).values()
 
 
 def test_what_a_huge_listed_score_hides_is_a_tie_and_no_defect():
@@ -284,7 +297,7 @@ def test_log_determinants_of_the_search_that_are_wrong_are_noticed(rows, criteri
     parents = best_parents(rows, criterion=criterion)
     for change in [1e-9, 0.1, np.nan]:
         scores = LocalScoreTransformer(criterion).fit_transform(rows)
-        scores.log_determinants[parents[5] | 1 << 5] += change
+        scores.scorer.log_determinants()[parents[5] | 1 << 5] += change
         if change == 1e-9:
             certify(scores, parents)
             continue

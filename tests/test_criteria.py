@@ -9,6 +9,7 @@ import reference
 from scipy.special import comb
 from scipy.stats import norm
 from sklearn.base import clone
+from sklearn.datasets import load_wine
 
 from skbn import (
     AIC,
@@ -339,6 +340,43 @@ def test_a_users_criterion_may_have_parameters(rows):
 
 
 # What a search must not take for a tie, nor for a network
+
+
+class Shifted(BIC):
+    """The BIC with a constant added to the complexity of every family."""
+
+    def __init__(self, shift=0.0):
+        self.shift = shift
+
+    def complexity(self, n_samples, m):
+        return super().complexity(n_samples, m) + self.shift
+
+
+@pytest.mark.parametrize("shift", [-2e12, 1e6, 1e12])
+@pytest.mark.parametrize("max_parents", [None, 4])
+def test_a_constant_that_all_families_share_does_not_matter(shift, max_parents, monkeypatch):
+    monkeypatch.setattr("skbn._optimum._WORK_OF_LISTING", 0)  # lists, where there are such
+    wine = load_wine().data
+    plain = GaussianBNLearner(max_parents=max_parents).fit(wine)
+    shifted = GaussianBNLearner(Shifted(shift), max_parents=max_parents).fit(wine)
+    assert set(shifted.dag_.edges) == set(plain.dag_.edges)
+    shared = 13 * shift
+    assert shifted.network_score_ + shared == pytest.approx(plain.network_score_, abs=13 * 1e-3)
+
+
+@pytest.mark.parametrize("shift", [1e13, 1e15, -1e15, 1e90])
+def test_a_constant_that_hides_differences_is_refused(rows, shift):
+    message = r"Shifted\.tables\(.*, 5\) has .*e\+.* in its first row .*Leave out a constant"
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner(Shifted(shift)).fit(rows)
+    GaussianBNLearner(Shifted()).fit(rows)
+
+
+def test_a_huge_penalty_is_no_constant(rows):
+    for penalty in (1e13, 1e50, 1e97):
+        for criterion in ("aic", "bic", "ebic"):
+            learner = GaussianBNLearner(criterion, penalty=penalty).fit(rows)
+            assert learner.dag_.number_of_edges() == 0
 
 
 class RulesOut(Criterion):

@@ -182,6 +182,22 @@ def test_a_huge_score_hides_no_difference(tmp_path):
         assert learner.network_score_ == pytest.approx(float(better) - 15)
 
 
+def test_what_all_scores_of_a_child_share_does_not_matter():
+    rng = np.random.default_rng(0)
+    parents = [
+        [[-1, -1], *([a, -1] for a in others), others] for others in ([1, 2], [0, 2], [0, 1])
+    ]
+    for _ in range(20):
+        # Multiples of 2**-10, which are exact beside any of these constants.
+        local = rng.integers(-4096, 4096, size=(3, 4)) / 1024
+        plain = ParentSetScores(list("abc"), list(zip(parents, local, strict=True)))
+        shifts = np.array([[2.0**42], [-(2.0**42)], [3e9]])
+        shifted = ParentSetScores(list("abc"), list(zip(parents, local + shifts, strict=True)))
+        expected, learner = GaussianBNLearner().fit(plain), GaussianBNLearner().fit(shifted)
+        assert set(learner.dag_.edges) == set(expected.dag_.edges)
+        assert learner.network_score_ == expected.network_score_ + 3e9
+
+
 def test_names_and_marks_that_look_like_something_else(tmp_path):
     frame = pd.DataFrame(np.eye(5)[:, :3], columns=["METHANE", "META", "3"])
     scores = LocalScoreTransformer().fit_transform(frame)

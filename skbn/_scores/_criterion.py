@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from skbn._accuracy import SCORE_ACCURACY
 from skbn._doc_links import DocLinkMixin
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "criterion_tables",
     "is_scale_free",
     "is_score_equivalent",
+    "largest_constant",
     "noise_divisors",
     "prior_of",
     "read_penalty",
@@ -36,6 +38,9 @@ __all__ = [
 LARGEST_PENALTY = 1e100
 # Beyond this a score is as good as infinite, and sums of scores might be.
 _LARGEST = 1e100
+# A family whose c is so far below the largest, as a share of c itself, is known to enough digits,
+# and no likelihood makes up for it.
+_FAR_BELOW = 1 / 16
 # Of a log-determinant in a score: its rounding, some 1e-14, times this must stay small.
 _LARGEST_WEIGHT = 1e9
 
@@ -277,7 +282,7 @@ def criterion_tables(
     ------
     ValueError
         If they have another shape or hold NaN; if there is no complexity for the
-        penalty to multiply.
+        penalty to multiply; if float64 cannot tell families apart to `SCORE_ACCURACY`.
     """
     name = type(criterion).__name__
     if isinstance(criterion, InformationCriterion):
@@ -303,7 +308,32 @@ def criterion_tables(
             f"than {_LARGEST_WEIGHT:g} scores are known to too few digits; lower its parameters or "
             "the sample weights, or give fewer rows."
         )
+    _check_differences(tables, what)
     return tables
+
+
+def largest_constant(tables: npt.NDArray[np.float64]) -> float:
+    """Return the largest entry of c in a criterion's tables, 0 if all are -inf."""
+    largest = float(tables[0].max())
+    return largest if largest > -np.inf else 0.0
+
+
+def _check_differences(tables: npt.NDArray[np.float64], what: str) -> None:
+    """Raise if the rounding of c's entries hides differences between them that may matter."""
+    largest = largest_constant(tables)
+    differences = largest - tables[0]
+    magnitude = np.maximum(np.abs(tables[0]), abs(largest))
+    # Two entries, each off by a rounding of its own and one of the product with the penalty.
+    error = 2 * np.finfo(np.float64).eps * magnitude
+    is_uncertain = (error > SCORE_ACCURACY) & (differences < _FAR_BELOW * magnitude)
+    is_uncertain[np.argmax(tables[0])] = False  # the entry that the others are compared with
+    if is_uncertain.any():
+        n_parents = int(np.argmax(is_uncertain))
+        raise ValueError(
+            f"{what} has {tables[0, n_parents]:g} in its first row for {n_parents} parents, where "
+            f"float64 cannot tell scores apart to {SCORE_ACCURACY} nats. Leave out a constant that "
+            "families of all sizes share, or lower the penalty; -inf rules out a number of parents."
+        )
 
 
 def noise_divisors(criterion: Criterion, n_samples: float, m: int) -> npt.NDArray[np.float64]:

@@ -227,7 +227,7 @@ class SmallFamilies:
             *_arrays(required, candidates),
             free.most,
             log_det,
-            np.ascontiguousarray(tables),
+            tables.copy(),  # the kernel is compiled for arrays that can be written
             subsets.binomials,
             subsets.starts,
             scores,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._columns import family_numbers
+from skbn._memory import read_only
 from skbn._scores._families import Listed, Scored
 from skbn._scores._jkl import LARGEST_SCORE, read_jkl
 from skbn._scores._parent_rows import MOST_COLUMNS, repeated_row
@@ -65,7 +67,7 @@ class ParentSetScores(ScoredFamilies):
         _check_columns(columns, len(families))
         self._columns = columns
         self._families = [_checked(columns, x, *listed) for x, listed in enumerate(families)]
-        self.feature_names_in_ = np.array(columns, dtype=object)
+        self.feature_names_in_ = read_only(np.array(columns, dtype=object))
 
     @classmethod
     def from_jkl(cls, path: str | os.PathLike[str]) -> Self:
@@ -143,9 +145,23 @@ class ParentSetScores(ScoredFamilies):
         found = np.flatnonzero((listed == row).all(axis=1))
         return float(scores[found[0]]) if len(found) else -np.inf
 
-    def magnitude(self, child: int, parents: list[int]) -> float:
-        """Return the magnitude of a listed local score."""
-        return abs(self.local_score(child, parents))
+    @cached_property
+    def score_offsets(self) -> npt.NDArray[np.float64]:
+        """The best local score of each child, shape (m,), in nats, read-only.
+
+        The search compares scores by their differences from it, so that what all of a
+        child's scores have in common costs no digits.
+        """
+        best = [scores.max(initial=-LARGEST_SCORE) for _, scores in self._families]
+        return read_only(np.array(best))
+
+    def largest_term(self, child: int, parents: list[int]) -> float:
+        """Return by how many nats a listed local score is below the child's best."""
+        return float(self.score_offsets[child] - self.local_score(child, parents))
+
+    def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+        scores = np.array([self.local_score(x, others) for x, others in enumerate(parents)])
+        return np.array([scores - self.score_offsets, self.score_offsets])
 
     def listed(
         self, child: int, required: list[int], candidates: list[int], max_parents: int

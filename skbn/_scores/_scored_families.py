@@ -192,11 +192,15 @@ class ScoredFamilies(ABC):
         >>> round(scores.network_score(nx.DiGraph([(0, 1)])), 2)
         -13.67
         """
-        return float(self._network_terms(parents_in(dag, self.columns)).sum(axis=0).sum())
+        *terms, shared = self._network_terms(parents_in(dag, self.columns))
+        return float(sum(terms).sum()) + float(shared.sum())
 
+    @abstractmethod
     def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
-        """Return the numbers of which each column's local score is the sum, shape (k, m)."""
-        return np.array([[self.local_score(x, others) for x, others in enumerate(parents)]])
+        """Return the numbers of which each column's local score is the sum, shape (k, m).
+
+        The last row has what all scores of a child share, which no comparison depends on.
+        """
 
     def to_jkl(self, path: str | os.PathLike[str]) -> None:
         """Write the local scores to a file that GOBNILP, BLIP and others read.

@@ -9,10 +9,10 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from skbn._memory import require_memory
+from skbn._memory import read_only, require_memory
 from skbn._progress import Progress
 from skbn._regressions._neighbours import family_log_determinants
-from skbn._scores._criterion import is_scale_free, noise_divisors
+from skbn._scores._criterion import is_scale_free, largest_constant, noise_divisors
 from skbn._scores._families import Families, Listed, Scored
 from skbn._scores._statistics import SampleStatistics
 from skbn._scores._subset_determinants import SubsetDeterminants
@@ -52,20 +52,28 @@ class FamilyScorer:
 
     @cached_property
     def tables(self) -> npt.NDArray[np.float64]:
-        """The criterion's tables over the number of parents, shape (3, m)."""
-        return self.determinants.tables(self.penalty)
+        """The criterion's tables over the number of parents, shape (3, m), read-only.
+
+        The largest entry of c is taken out of c and put into `score_offsets`: a constant that
+        all families share would cost the search digits, and cannot change its result.
+        """
+        tables = self.determinants.tables(self.penalty)
+        tables[0] -= largest_constant(tables)
+        return read_only(tables)
 
     @cached_property
     def score_offsets(self) -> npt.NDArray[np.float64]:
-        """What each child's unit adds to its local scores, shape (m,), in nats.
+        """What all local scores of each child have in common, shape (m,), in nats, read-only.
 
-        The log-determinants are those of columns of unit norm; in its own units a
-        child's residual sum of squares is larger by its scale squared. 0 if they are those
-        of the columns in their own units.
+        It is the constant that `tables` leave out, and what the child's unit adds: the
+        log-determinants are those of columns of unit norm, and in its own units a child's
+        residual sum of squares is larger by its scale squared. The unit adds nothing if the
+        log-determinants are those of the columns in their own units.
         """
-        if not is_scale_free(self.tables):
-            return np.zeros(self.families.m)
-        return 2 * self.tables[2, 0] * np.log(self.statistics.scale)
+        offsets = np.full(self.families.m, largest_constant(self.determinants.tables(self.penalty)))
+        if is_scale_free(self.tables):
+            offsets += 2 * self.tables[2, 0] * np.log(self.statistics.scale)
+        return read_only(offsets)
 
     @property
     def noise_divisors(self) -> npt.NDArray[np.float64]:
@@ -84,11 +92,13 @@ class FamilyScorer:
 
     def local_score(self, child: int, parents: Sequence[int]) -> float:
         """Return the local score of a family, without the log-determinants of all."""
-        constant, of_parents, of_family = self._terms(child, list(parents))
+        constant, of_parents, of_family = self.terms(child, list(parents))
         return constant + of_parents + of_family + float(self.score_offsets[child])
 
     def network_terms(self, parents: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
         """Return the numbers of which each column's local score is the sum, shape (4, m).
+
+        The last row is `score_offsets`.
 
         Parameters
         ----------
@@ -104,10 +114,11 @@ class FamilyScorer:
         return np.stack([constant, of_parents * without, of_family * within, self.score_offsets])
 
     def largest_term(self, child: int, parents: list[int]) -> float:
-        """Return the largest magnitude of a number that enters this local score."""
-        return max(map(abs, self._terms(child, parents)))
+        """Return the largest magnitude of a term of this local score, apart from its offset."""
+        return max(map(abs, self.terms(child, parents)))
 
-    def _terms(self, child: int, parents: list[int]) -> tuple[float, float, float]:
+    def terms(self, child: int, parents: list[int]) -> tuple[float, float, float]:
+        """Return the numbers of which this local score, less the child's offset, is the sum."""
         log_det, log_det_with_child = self.statistics.log_determinants(child, parents)
         offsets = self.determinants.offsets
         if offsets is not None:
@@ -139,12 +150,10 @@ class FamilyScorer:
         parents : ndarray of shape (n_families, width), int16
             Ascending, rows padded with -1.
         scores : ndarray of shape (n_families,), float64, nats
+            Less the child's offset.
         """
         log_det = self.log_determinants()
-        parents, scores = self.families.undominated(
-            child, required, candidates, log_det, self.tables
-        )
-        return parents, scores + self.score_offsets[child]
+        return self.families.undominated(child, required, candidates, log_det, self.tables)
 
     def to_array(self) -> npt.NDArray[np.float64]:
         """Return the local scores of all families, shape (m, n_parent_sets)."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._accuracy import SCORE_ACCURACY
 from skbn._memory import allocate
 from skbn._parallel import Threads
 from skbn._progress import Progress
@@ -19,17 +20,22 @@ from skbn._search._walk_back import walk_back
 
 __all__ = ["SearchResult", "best_scores", "exact_search"]
 
+_EPS = np.finfo(np.float64).eps
 # Rounding of one local score, in units of the largest term that enters it.
-_ROUNDING = 64 * np.finfo(np.float64).eps
+_ROUNDING = 64 * _EPS
 # So many numbers are gone over in some tenths of a second: a user's interruption waits for it.
 _PIECE = 1 << 24
 
 
 class SearchResult(NamedTuple):
-    """The optimum: the mask of each child's parents, and the sum of their local scores."""
+    """The optimum: the mask of each child's parents, and the sum of their local scores.
+
+    The uncertainty is how far rounding may put the score of a network off, in nats.
+    """
 
     parents: list[int]
     score: float
+    uncertainty: float
 
 
 def exact_search(
@@ -60,13 +66,15 @@ def exact_search(
     with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
         best, best_local = best_scores(families, plan, threads, progress or Progress())
         if best[-1] == -np.inf:
-            return SearchResult([], -math.inf)
+            return SearchResult([], -math.inf, 0.0)
         walk = partial(walk_back, best, best_local, families, plan.n_roots, threads)
         parents = walk(0.0)
         largest_term = max(families.largest_term(x, mask) for x, mask in enumerate(parents))
-        # Among the networks that tie with this one, find the one that ties are broken to.
-        parents = walk(_ROUNDING * plan.n_columns * largest_term)
-    return SearchResult(parents, float(best[-1]))
+        # Among the networks that tie with this one, find the one that ties are broken to. All
+        # sinks together may lose no more than a score may be off.
+        m, score = plan.n_columns, float(best[-1])
+        parents = walk(min(_ROUNDING * m * largest_term, SCORE_ACCURACY / m))
+    return SearchResult(parents, score, m * _EPS * (largest_term + 8 * abs(score)))
 
 
 def best_scores(

@@ -58,12 +58,12 @@ class LocalMaxima(NamedTuple):
     Parameters
     ----------
     scores : ndarray of shape (n_states, k)
-    largest_term : float
-        The largest magnitude of a number that enters a local score.
+    largest_term : ndarray of shape (n_states, k)
+        The largest magnitude of a number that enters each of them.
     """
 
     scores: Floats
-    largest_term: float
+    largest_term: Floats
 
 
 @cache
@@ -107,9 +107,11 @@ def local_maxima(
     of_parents, of_family = without * log_det[parents], within * log_det[parents | 1 << child]
     scores = constant + of_parents + of_family
     scores[(parents & forbidden[child] | ~parents & required[child]) != 0] = -np.inf
-    of_size = np.abs(constant[constant > -np.inf]).max(initial=0.0)
-    largest = max(of_size, np.abs(of_parents).max(), np.abs(of_family).max())
-    return LocalMaxima(scores.max(axis=2), float(largest))
+    best = scores.argmax(axis=2)[:, :, np.newaxis]
+    terms = np.stack([np.broadcast_to(constant, scores.shape), of_parents, of_family])
+    of_best = np.take_along_axis(terms, best[np.newaxis], axis=3)[..., 0]
+    largest = np.abs(of_best).max(axis=0, where=of_best > -np.inf, initial=0.0)
+    return LocalMaxima(np.take_along_axis(scores, best, axis=2)[..., 0], largest)
 
 
 def check_slab(
@@ -129,16 +131,16 @@ def check_slab(
         Where each child's table starts in `slab`.
     """
     tolerance = score_tolerance(local.largest_term)
-    inner = drawn.child[:, drawn.n_outer :]
-    maxima = slab[starts[inner] + drawn.in_table]
+    maxima = slab[starts[drawn.child[:, drawn.n_outer :]] + drawn.in_table]
     expected = (best[drawn.without_child] + local.scores).max(axis=1)
-    is_right = _are_equal(maxima, local.scores[:, drawn.n_outer :], tolerance).all(axis=1)
-    is_right &= _are_equal(best[drawn.columns], expected, drawn.child.shape[1] * tolerance)
+    inner = slice(drawn.n_outer, None)
+    is_right = _are_equal(maxima, local.scores[:, inner], tolerance[:, inner]).all(axis=1)
+    is_right &= _are_equal(best[drawn.columns], expected, tolerance.sum(axis=1))
     if not is_right.all():
         columns = sorted(drawn.child[int(np.argmin(is_right))].tolist())
         raise defect(f"the best scores of the set {columns} are not those of its families")
 
 
-def _are_equal(a: Floats, b: Floats, tolerance: float) -> npt.NDArray[np.bool_]:
+def _are_equal(a: Floats, b: Floats, tolerance: Floats) -> npt.NDArray[np.bool_]:
     # Not by their difference, which infinite ones do not have.
     return (a <= b + tolerance) & (b <= a + tolerance)
