@@ -150,11 +150,41 @@ def test_single_families_need_no_table(rows, monkeypatch):
 def test_2_to_the_m_numbers_are_stored(scores):
     scores.to_array()
     assert scores.log_determinants.shape == (2**6,)
-    assert scores.log_determinants is scores.log_determinants
+    assert np.shares_memory(scores.log_determinants, scores.log_determinants)
     holders = (scores.scorer, scores.scorer.determinants, scores.sample)
     kept = [v for holder in holders for v in vars(holder).values() if isinstance(v, np.ndarray)]
     small = 3 * 6 + 6  # the criterion's tables and the columns' units
     assert sum(v.size for v in kept) == 40 * 6 + 2**6 + small
+
+
+def test_what_scores_hand_out_cannot_be_written(rows):
+    frame = pd.DataFrame(rows, columns=list("abcdef"))
+    scores = LocalScoreTransformer().fit(frame).transform(frame, np.ones(len(rows)))
+    before = scores.network_score(nx.DiGraph([("a", "b"), *(("c", x) for x in "def")]))
+    for each in (scores, pickle.loads(pickle.dumps(scores))):
+        statistics = each.statistics
+        for array in (
+            each.log_determinants,
+            each.sample.rows,
+            each.sample.weight,
+            statistics.mean,
+            statistics.scale,
+            statistics.factor,
+            scores.feature_names_in_,
+        ):
+            with pytest.raises(ValueError, match="read-only"):
+                array.sort()
+        each.to_array().sort()
+        each.coef("a", ["b", "c"])[1].sort()
+        each.criterion.set_params(unbiased_variance=True)
+        after = each.network_score(nx.DiGraph([("a", "b"), *(("c", x) for x in "def")]))
+        assert after == before
+
+
+def test_settings_that_scores_depend_on_cannot_be_set(scores):
+    for name in ("criterion", "penalty", "max_parents", "n_jobs"):
+        with pytest.raises(AttributeError, match="no setter"):
+            setattr(scores, name, None)
 
 
 def test_rows_stay_what_they_were(rows):

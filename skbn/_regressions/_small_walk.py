@@ -52,7 +52,7 @@ def small_log_determinants(
         In the order of `subsets`; 0 for the empty set.
     """
     m = len(factor)
-    factor = np.ascontiguousarray(factor)
+    factor = np.array(factor, order="C")  # the kernels are compiled for arrays that can be written
     log_det = allocate(subsets.n_sets)
     log_det[0] = 0.0
     add_singles(factor, offsets, log_det)

@@ -8,8 +8,10 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 
 from skbn._columns import family_numbers
+from skbn._memory import read_only
 from skbn._scores._criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores._families import Listed, Scored
 from skbn._scores._sample import Sample
@@ -53,9 +55,6 @@ class LocalScores(StandIn, ScoredFamilies):
 
     Attributes
     ----------
-    criterion : Criterion
-    penalty : float
-    max_parents, n_jobs : int or None
     sample : Sample
         The rows and their weights.
     feature_names_in_ : ndarray of shape (m,) of str
@@ -86,12 +85,11 @@ class LocalScores(StandIn, ScoredFamilies):
         n_jobs: int | None = None,
     ) -> None:
         self.sample = sample
-        self.criterion = criterion
-        self.penalty = penalty
-        self.max_parents = max_parents
-        self.n_jobs = n_jobs
+        self._criterion = criterion
+        self._max_parents = max_parents
+        self._n_jobs = n_jobs
         if feature_names is not None:
-            self.feature_names_in_ = feature_names
+            self.feature_names_in_ = read_only(feature_names)
         determinants = SubsetDeterminants(sample, self.columns, criterion, max_parents, n_jobs)
         self.scorer = FamilyScorer(determinants, penalty)
 
@@ -121,15 +119,37 @@ class LocalScores(StandIn, ScoredFamilies):
         >>> [len(scores.with_penalty(p).best_parents("hue")) for p in (1, 4, 16)]
         [4, 3, 0]
         """
-        other = copy(self)
-        other.penalty = read_penalty(penalty)
-        if other.penalty != 1 and not isinstance(self.criterion, InformationCriterion):
+        penalty = read_penalty(penalty)
+        if penalty != 1 and not isinstance(self._criterion, InformationCriterion):
             raise ValueError(
-                f"criterion={self.criterion!r} has no complexity term that penalty={penalty!r} "
+                f"criterion={self._criterion!r} has no complexity term that penalty={penalty!r} "
                 "could multiply."
             )
-        other.scorer = self.scorer.with_penalty(other.penalty)
+        other = copy(self)
+        other.scorer = self.scorer.with_penalty(penalty)
         return other
+
+    # The settings, which cannot be changed: the scores depend on them.
+
+    @property
+    def criterion(self) -> Criterion:
+        """A copy of the criterion."""
+        return clone(self._criterion)
+
+    @property
+    def penalty(self) -> float:
+        """What multiplies the complexity term of an information criterion."""
+        return self.scorer.penalty
+
+    @property
+    def max_parents(self) -> int | None:
+        """The largest number of parents; None for any number."""
+        return self._max_parents
+
+    @property
+    def n_jobs(self) -> int | None:
+        """Number of threads, by joblib's rules."""
+        return self._n_jobs
 
     # The table
 
@@ -177,11 +197,11 @@ class LocalScores(StandIn, ScoredFamilies):
         names = getattr(self, "feature_names_in_", None)
         return type(self)(
             sample,
-            self.criterion,
+            self._criterion,
             names,
             penalty=self.penalty,
             max_parents=self.max_parents,
-            n_jobs=self.n_jobs if n_jobs is None else n_jobs,
+            n_jobs=self._n_jobs if n_jobs is None else n_jobs,
         )
 
     # The families
@@ -205,7 +225,7 @@ class LocalScores(StandIn, ScoredFamilies):
 
     @property
     def log_determinants(self) -> npt.NDArray[np.float64]:
-        """The logarithms of det(Z'Z) for the subsets Z of the columns, centred.
+        """The logarithms of det(Z'Z) for the subsets Z of the columns, centred; read-only.
 
         The columns are of unit norm if the criterion does not depend on their units, as no
         information criterion does; else they are in their own. Shape (2**m,), bit v
@@ -218,7 +238,7 @@ class LocalScores(StandIn, ScoredFamilies):
         ValueError
             As `statistics`, and if the memory does not suffice.
         """
-        return self.scorer.log_determinants()
+        return read_only(self.scorer.log_determinants())
 
     def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
         """Return the local score of a family, in nats; larger is better.
@@ -388,8 +408,8 @@ class LocalScores(StandIn, ScoredFamilies):
         return x, others
 
     def _overview(self) -> ScoresSummary:
-        settings = {"criterion": str(self.criterion)}
-        if isinstance(self.criterion, InformationCriterion):
+        settings = {"criterion": str(self._criterion)}
+        if isinstance(self._criterion, InformationCriterion):
             settings["penalty"] = f"{self.penalty:g}"
         if self.max_parents is not None:
             settings["max_parents"] = str(self.max_parents)
@@ -409,4 +429,5 @@ class LocalScores(StandIn, ScoredFamilies):
 
     def _written(self, child: int) -> Listed:
         others = [v for v in range(self.shape[1]) if v != child]
-        return self.scorer.undominated(child, [], others)
+        parents, scores = self.scorer.undominated(child, [], others)
+        return parents, scores + self.scorer.score_offsets[child]

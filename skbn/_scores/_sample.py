@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from skbn._memory import read_only
 from skbn._parallel import one_blas_thread
 from skbn._scores._row_summary import RowSummary, summarise
 from skbn._scores._sample_weight import read_sample_weight
@@ -29,21 +30,20 @@ class Sample:
 
     Attributes
     ----------
-    weight : ndarray of shape (n,) or None
     shape : tuple of int
         Number of rows and of columns.
     """
 
     def __init__(self, rows: Floats, weight: Floats | None = None) -> None:
-        self._rows: Floats | None = rows.view()
-        self.weight = weight
+        self._rows: Floats | None = rows
+        self._weight = weight
         self.shape: tuple[int, int] = rows.shape
 
     @classmethod
     def of_summary(cls, summary: RowSummary) -> Self:
         """Return a sample that is known by its summary alone."""
         sample = cls.__new__(cls)
-        sample._rows = sample.weight = None
+        sample._rows = sample._weight = None
         sample.shape = (summary.n_rows, summary.n_columns)
         sample.summary = summary
         return sample
@@ -88,8 +88,12 @@ class Sample:
                 "These LocalScores do not keep the rows they were made of, and can neither be "
                 "split nor weighted nor scored; give the table."
             )
-        self._rows.setflags(write=False)  # which pickling forgets
-        return self._rows
+        return read_only(self._rows)
+
+    @property
+    def weight(self) -> Floats | None:
+        """How often each row counts, shape (n,), read-only; None for once."""
+        return None if self._weight is None else read_only(self._weight)
 
     @cached_property
     def summary(self) -> RowSummary:

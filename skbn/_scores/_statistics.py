@@ -41,7 +41,7 @@ class Regression(NamedTuple):
 
 @dataclass(frozen=True)
 class SampleStatistics:
-    """All that regressions among the columns of a table depend on.
+    """All that regressions among the columns of a table depend on, as read-only arrays.
 
     Parameters
     ----------
@@ -65,6 +65,14 @@ class SampleStatistics:
     factor: npt.NDArray[np.float64]
     independence: IndependenceCheck = field(repr=False)
     is_checked: bool
+
+    def __post_init__(self) -> None:
+        for array in (self.mean, self.scale, self.factor):
+            array.setflags(write=False)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # pickling forgets which arrays are read-only
 
     def log_determinants(self, child: int, parents: Sequence[int]) -> tuple[float, float]:
         """Return log det(Z'Z) for the parents Z, and for them and the child.
