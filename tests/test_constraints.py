@@ -275,6 +275,10 @@ def test_scores_of_fewer_parents_than_asked_for():
         ({"required_edges": [{"a", "b"}]}, r"must hold pairs \(parent, child\)"),
         ({"required_edges": (edge for edge in [("a", "b")])}, "must be a list of pairs"),
         ({"tiers": (tier for tier in [["a"], list("bcde")])}, "must be a list of lists"),
+        ({"tiers": {("a",), tuple("bcde")}}, "tiers must be a list of lists"),
+        ({"tiers": {("a",): 1, tuple("bcde"): 0}}, "tiers must be a list of lists"),
+        ({"tiers": pd.Series([["a"], list("bcde")], [1, 0])}, r"do not ascend.*sort_index\(\)"),
+        ({"forbidden_edges": {("a", "b"): True, ("b", "a"): False}}, "must be a list of pairs"),
     ],
 )
 def test_what_has_no_order_or_comes_only_once(settings, message):

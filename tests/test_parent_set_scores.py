@@ -228,6 +228,20 @@ def test_families_that_are_no_families(listed):
         ParentSetScores(["a", "b", "c"], [listed, alone, alone])
 
 
+def test_labelled_scores_belong_to_the_rows_of_their_labels():
+    parents = pd.DataFrame([[-1], [1]], index=["none", "b"])
+    values = pd.Series({"b": 2.0, "none": 1.0})
+    alone = [[-1]], [0.0]
+    scores = ParentSetScores(["a", "b"], [(parents, values), alone])
+    assert scores.local_score("a", ["b"]) == 2.0
+    with pytest.raises(ValueError, match=r"scores of column 'a'.*another order"):
+        ParentSetScores(["a", "b"], [([[-1], [1]], pd.Series([2.0, 1.0], [1, 0])), alone])
+    with pytest.raises(
+        TypeError, match=r"families must be a list .* order of the columns; got dict"
+    ):
+        ParentSetScores(["a", "b"], {"b": alone, "a": alone})
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
