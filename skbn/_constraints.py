@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -10,6 +10,7 @@ import numpy as np
 
 from skbn._columns import column_number
 from skbn._graphs import reject_undirected
+from skbn._labels import is_series
 from skbn._subsets import mask_of, members_of
 
 __all__ = ["Constraints", "Group", "read_constraints"]
@@ -140,7 +141,7 @@ def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
         for node in edges:
             column_number(columns, node)
         edges = list(edges.edges())
-    if isinstance(edges, str) or not isinstance(edges, Collection):
+    if isinstance(edges, str | dict) or not isinstance(edges, Collection):
         raise TypeError(
             f"{name} must be a list of pairs (parent, child) or a networkx.DiGraph; got {edges!r}."
         )
@@ -160,8 +161,14 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
     """Return the number of each column's tier."""
     if tiers is None:
         return [0] * len(columns)
-    if isinstance(tiers, str) or not isinstance(tiers, Collection):
+    if isinstance(tiers, str | dict | Set) or not isinstance(tiers, Collection):
         raise TypeError(f"tiers must be a list of lists of columns; got {tiers!r}.")
+    labels: Any = getattr(tiers, "index", None)  # of a Series, or the method of a list
+    if is_series(tiers) and not labels.is_monotonic_increasing:
+        raise TypeError(
+            "tiers is a Series whose labels do not ascend; give tiers.sort_index().to_list() if "
+            "they number the tiers, or tiers.to_list() if these are in their order."
+        )
     tier_of: dict[int, int] = {}
     for number, tier in enumerate(tiers):
         if isinstance(tier, str) or not isinstance(tier, Collection):

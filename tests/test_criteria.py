@@ -192,9 +192,9 @@ def test_a_labelled_nu_goes_by_its_labels(rows, nu):
     learner = GaussianBNLearner(BGe(nu=nu)).fit(table)
     assert learner.network_score_ == expected.network_score_
     assert nx.utils.graphs_equal(learner.dag_, expected.dag_)
-    # in another order of the columns too
-    turned = GaussianBNLearner(BGe(nu=nu)).fit(table[list("tsrqp")])
-    assert turned.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
+    if set(dict(nu)) == set(NU):  # no numbers: in any order of the columns
+        turned = GaussianBNLearner(BGe(nu=nu)).fit(table[list("tsrqp")])
+        assert turned.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
     scores = scores_of(table, BGe(nu=nu), max_parents=2)
     again = scores_of(table, BGe(nu=list(NU.values())), max_parents=2)
     np.testing.assert_array_equal(scores.to_array(), again.to_array())
@@ -578,19 +578,19 @@ class BadParts(BIC):
         (BadParts({"prior": Prior(np.full((1, 5), np.nan), np.zeros(5))}), "prior must be finite"),
         (
             BadParts({"complexity": pd.Series(np.arange(5.0)).sort_index(ascending=False)}),
-            r"complexity\(40, 5\) has labels \[4, 3, .* return an array.*to_numpy\(\)",
+            r"complexity\(40, 5\) must .* labels \[4, 3, .* return an array.*to_numpy\(\)",
         ),
         (
             BadParts({"noise_divisors": pd.Series(np.full(5, 40.0), index=list("abcde"))}),
-            r"noise_divisors.* has labels \['a', .* return an array",
+            r"noise_divisors.* must come without labels.* the labels \['a', .* return an array",
         ),
         (
             BadParts({"prior": Prior(np.ones((1, 5)), pd.Series(np.zeros(5), list("edcba")))}),
-            r"prior: the mean has labels \['e', .* return an array",
+            r"prior: the mean must come without labels.* the labels \['e', .* return an array",
         ),
         (
             BadParts({"prior": Prior(pd.DataFrame(np.ones((1, 5)), columns=[*"edcba"]), [0] * 5)}),
-            r"prior: the rows has labels \['e', .* return an array",
+            r"prior: the rows must come without labels.* the labels \['e', .* return an array",
         ),
         (BGe(nu=["a"] * 5), "nu must hold a finite prior mean"),
         (BGe(alpha_mu=5e-324), "'alpha_mu' parameter of BGe"),

@@ -266,8 +266,9 @@ def test_labels_that_are_not_those_of_the_rows_are_named(change, message):
     table = pd.DataFrame(rows, index=LABELS)
     series = change(pd.Series(weight, index=LABELS))
     learner = GaussianBNLearner().fit(table)
+    network = GaussianBayesianNetwork(learner.dag_)
     scores = LocalScoreTransformer().fit_transform(table)
-    for use in (learner.fit, learner.score, learner.network_.fit, learner.network_.score):
+    for use in (learner.score, GaussianBNLearner().fit, network.fit, network.score):
         for X in (table, scores):
             with pytest.raises(ValueError, match=message):
                 use(X, sample_weight=series)
@@ -282,7 +283,7 @@ def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_o
         series = pd.Series(weight, index=index)
         assert GaussianBNLearner().fit(rows, sample_weight=series).network_score_ == expected
     series = pd.Series(weight).sort_values()
-    message = r"labels are the numbers of the rows, in another order.*sort_index\(\).*to_numpy\(\)"
+    message = r"are the numbers of the rows in another order.*sort_index\(\).*to_numpy\(\)"
     for X in (rows, rows.tolist(), LocalScoreTransformer().fit_transform(rows)):
         with pytest.raises(ValueError, match=message):
             GaussianBNLearner().fit(X, sample_weight=series)

@@ -155,7 +155,9 @@ class GaussianBNLearner(NetworkLearner):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, not negative: 2 as if it came twice, 0 as if it did
-            not come. The sum takes the place of the number of rows.
+            not come. The sum takes the place of the number of rows. The weights of a pandas
+            Series go to the rows of the same labels, if X is a pandas data frame, or
+            LocalScores of one.
 
         Returns
         -------

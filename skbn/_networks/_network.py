@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from skbn._doc_links import DocLinkMixin
 from skbn._graphs import check_dag, contents_of, dag_of, parent_masks
+from skbn._labels import row_labels
 from skbn._networks._forms import InterchangeMixin
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
@@ -184,7 +185,8 @@ class GaussianBayesianNetwork(
             their order, as a learner takes them too.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts; LocalScores may have weights of their own.
+            How often each row counts; LocalScores may have weights of their own. The weights
+            of a pandas Series go to the rows of the same labels, if X has some.
 
         Returns
         -------
@@ -363,5 +365,8 @@ class GaussianBayesianNetwork(
 
 def _sample(X: Any, rows: npt.NDArray[np.float64], sample_weight: Any) -> Sample:
     """Return rows with their weights, or those that LocalScores have."""
-    own = X.sample.weight if isinstance(X, LocalScores) else None
-    return Sample(rows, own).with_weight(sample_weight)
+    if isinstance(X, LocalScores):
+        sample = Sample(rows, X.sample.weight, X.sample.labels)
+    else:
+        sample = Sample(rows, labels=row_labels(X))
+    return sample.with_weight(sample_weight)
