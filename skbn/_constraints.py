@@ -44,17 +44,27 @@ class Constraints(NamedTuple):
         are others than the required parents where these are `max_parents` already.
     max_parents : int
         The largest number of parents.
+    possible : list of int
+        As `allowed`, but whatever `max_parents` is: what is known of directions.
     """
 
     allowed: list[int]
     required: list[int]
     max_parents: int
+    possible: list[int]
 
     @property
     def is_free(self) -> bool:
         """Whether there is no constraint on edges."""
         m = len(self.allowed)
         return not any(self.required) and all(mask.bit_count() == m - 1 for mask in self.allowed)
+
+    def fixed(self, parents: list[int]) -> list[int]:
+        """Return the masks of each column's parents whose edges must not be reversed."""
+        return [
+            mask_of(p for p in members_of(mask) if not self.possible[p] >> x & 1)
+            for x, mask in enumerate(parents)
+        ]
 
     @property
     def groups(self) -> list[Group]:
@@ -124,9 +134,11 @@ def read_constraints(
         allowed[x] &= ~later[tier_of[x]]
         if x in order:
             allowed[x] &= ~mask_of(nx.descendants(order, x))
+    possible = [*allowed]
+    for x in range(m):
         if must[x].bit_count() == max_parents:
             allowed[x] = must[x]
-    return Constraints(allowed, must, max_parents)
+    return Constraints(allowed, must, max_parents, possible)
 
 
 def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:

@@ -298,7 +298,7 @@ def test_divisors_depend_on_the_number_of_parents(wine):
     np.testing.assert_array_equal(scaled.coef, plain.coef)
     expected = plain.noise_variance * len(rows) / unbiased
     np.testing.assert_allclose(scaled.noise_variance, expected, rtol=1e-12)
-    network = GaussianBayesianNetwork._from_estimates(["a", "b", "c"], parents, scaled)
+    network = GaussianBayesianNetwork._from_estimates(["a", "b", "c"], parents, scaled, [0, 0, 0])
     assert set(network.dag.edges) == {("a", "b"), ("a", "c"), ("b", "c")}
     np.testing.assert_array_equal(network.noise_variance_, scaled.noise_variance)
     np.testing.assert_array_equal(network.mean_, statistics.mean)
@@ -309,7 +309,7 @@ def test_divisors_depend_on_the_number_of_parents(wine):
 
 def test_an_edge_of_weight_0_remains_an_edge():
     parameters = NetworkParameters(np.zeros((2, 2)), np.zeros(2), np.ones(2))
-    network = GaussianBayesianNetwork._from_estimates(["a", "b"], [0, 1], parameters)
+    network = GaussianBayesianNetwork._from_estimates(["a", "b"], [0, 1], parameters, [0, 0])
     assert list(network.dag_.edges) == [("a", "b")]
     assert list(network.moral_graph().edges) == [("a", "b")]
 

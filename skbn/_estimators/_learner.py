@@ -67,7 +67,8 @@ class GaussianBNLearner(NetworkLearner):
     dag_ : networkx.DiGraph
         The network's graph. Its nodes are the columns, by name if all names are strings, else
         by position, with the attributes `intercept` and `noise_variance`; its edges have
-        the attribute `weight`, the coefficient of the child's regression.
+        the attribute `weight`, the coefficient of the child's regression, and `fixed`, True,
+        if the constraints rule out their reverse.
     network_score_ : float
         Its score, in nats.
     network_ : GaussianBayesianNetwork

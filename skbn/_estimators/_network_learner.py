@@ -86,7 +86,8 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
 
         Its nodes are the columns, by name if all names are strings, else by position, with
         the attributes `intercept` and `noise_variance`; its edges have the attribute
-        `weight`, the coefficient of the child's regression. Raises what `network_` raises.
+        `weight`, the coefficient of the child's regression, and `fixed`, True, if the constraints
+        rule out their reverse. Raises what `network_` raises.
         """
         return self._result.dag
 
