@@ -175,12 +175,6 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
         return [0] * len(columns)
     if isinstance(tiers, str | dict | Set) or not isinstance(tiers, Collection):
         raise TypeError(f"tiers must be a list of lists of columns; got {tiers!r}.")
-    labels: Any = getattr(tiers, "index", None)  # of a Series, or the method of a list
-    if is_series(tiers) and not labels.is_monotonic_increasing:
-        raise TypeError(
-            "tiers is a Series whose labels do not ascend; give tiers.sort_index().to_list() if "
-            "they number the tiers, or tiers.to_list() if these are in their order."
-        )
     tier_of: dict[int, int] = {}
     for number, tier in enumerate(tiers):
         if isinstance(tier, str) or not isinstance(tier, Collection):
@@ -190,6 +184,12 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
             if x in tier_of:
                 raise ValueError(f"Column {each!r} is given twice in the tiers; leave one out.")
             tier_of[x] = number
+    labels: Any = getattr(tiers, "index", None)
+    if is_series(tiers) and not labels.is_monotonic_increasing:
+        raise TypeError(
+            "tiers is a Series whose labels do not ascend; give tiers.sort_index().to_list() if "
+            "they number the tiers, or tiers.to_list() if these are in their order."
+        )
     missing = [name for x, name in enumerate(columns) if x not in tier_of]
     if missing:
         raise ValueError(f"The columns {missing} are in no tier; add each to one.")

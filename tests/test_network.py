@@ -403,6 +403,8 @@ def test_positions_that_are_other_nodes_names_are_refused(nodes):
         with pytest.raises(ValueError, match=message):
             use(frame, **({"target": 2} if use == network.predict else {}))
     np.testing.assert_array_equal(network.logpdf(frame.to_numpy()), network.logpdf(rows))
+    scores = LocalScoreTransformer().fit_transform(rows)  # which have no more names than an array
+    np.testing.assert_array_equal(network.logpdf(scores), network.logpdf(rows))
     by_name = frame.set_axis(nodes, axis=1)
     np.testing.assert_array_equal(network.logpdf(by_name), network.logpdf(rows))
 
