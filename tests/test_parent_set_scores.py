@@ -91,7 +91,8 @@ def test_a_learner_of_listed_families(tmp_path):
     learner = GaussianBNLearner(required_edges=[edge]).fit(scores)
     assert edge in learner.dag_.edges
     assert learner.criterion_ is None
-    assert not any(data for _, _, data in learner.dag_.edges(data=True))
+    assert [known for known, data in learner.dag_.edges.items() if data] == [edge]
+    assert learner.dag_.edges[edge] == {"fixed": True}  # and no weight
     fitted = learner.network_.fit(frame)
     assert np.isfinite(fitted.score(frame))
     assert nx.utils.graphs_equal(nx.DiGraph(fitted.dag.edges), nx.DiGraph(learner.dag_.edges))
