@@ -7,8 +7,15 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 from skbn._graphs import check_dag
+from skbn._labels import by_label, finite_number
 
-__all__ = ["column_number", "column_numbers", "family_numbers", "parents_in"]
+__all__ = [
+    "column_number",
+    "column_numbers",
+    "family_numbers",
+    "numbers_by_column",
+    "parents_in",
+]
 
 
 def column_number(columns: list[str | int], column: Hashable) -> int:
@@ -56,6 +63,40 @@ def column_numbers(
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise TypeError(f"{parameter} must be a list of columns; got {chosen!r}.")
     return [column_number(columns, column) for column in chosen]
+
+
+def numbers_by_column(columns: list[str | int], values: Any, parameter: str) -> list[float]:
+    """Return the number that a dict or a Series has for each column, in the columns' order.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, unknown or named twice, or has no finite number.
+
+    Examples
+    --------
+    >>> numbers_by_column(["hue", "ash"], {"ash": 2, "hue": 1}, "nu")
+    [1.0, 2.0]
+    """
+    found: dict[int, float] = {}
+    for label, value in by_label(values, parameter, "column").items():
+        try:
+            x = column_number(columns, label)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{parameter}: {error} Label the values by these, or give them in the order of the "
+                "columns without labels."
+            ) from None
+        if x in found:
+            raise ValueError(f"{parameter} must name each column once; got {columns[x]!r} twice.")
+        found[x] = finite_number(value, f"The value of column {columns[x]!r} in {parameter}")
+    missing = [name for x, name in enumerate(columns) if x not in found]
+    if missing:
+        raise ValueError(
+            f"{parameter} must have a value for each column, and has no value for the columns "
+            f"{missing}; add them."
+        )
+    return [found[x] for x in range(len(columns))]
 
 
 def family_numbers(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -10,6 +10,7 @@ import numpy as np
 
 from skbn._columns import column_number
 from skbn._graphs import reject_undirected
+from skbn._labels import is_series
 from skbn._subsets import mask_of, members_of
 
 __all__ = ["Constraints", "Group", "read_constraints"]
@@ -43,17 +44,27 @@ class Constraints(NamedTuple):
         are others than the required parents where these are `max_parents` already.
     max_parents : int
         The largest number of parents.
+    possible : list of int
+        As `allowed`, but whatever `max_parents` is: what is known of directions.
     """
 
     allowed: list[int]
     required: list[int]
     max_parents: int
+    possible: list[int]
 
     @property
     def is_free(self) -> bool:
         """Whether there is no constraint on edges."""
         m = len(self.allowed)
         return not any(self.required) and all(mask.bit_count() == m - 1 for mask in self.allowed)
+
+    def fixed(self, parents: list[int]) -> list[int]:
+        """Return the masks of each column's parents whose edges must not be reversed."""
+        return [
+            mask_of(p for p in members_of(mask) if not self.possible[p] >> x & 1)
+            for x, mask in enumerate(parents)
+        ]
 
     @property
     def groups(self) -> list[Group]:
@@ -123,9 +134,11 @@ def read_constraints(
         allowed[x] &= ~later[tier_of[x]]
         if x in order:
             allowed[x] &= ~mask_of(nx.descendants(order, x))
+    possible = [*allowed]
+    for x in range(m):
         if must[x].bit_count() == max_parents:
             allowed[x] = must[x]
-    return Constraints(allowed, must, max_parents)
+    return Constraints(allowed, must, max_parents, possible)
 
 
 def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
@@ -140,7 +153,7 @@ def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
         for node in edges:
             column_number(columns, node)
         edges = list(edges.edges())
-    if isinstance(edges, str) or not isinstance(edges, Collection):
+    if isinstance(edges, str | dict) or not isinstance(edges, Collection):
         raise TypeError(
             f"{name} must be a list of pairs (parent, child) or a networkx.DiGraph; got {edges!r}."
         )
@@ -160,7 +173,7 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
     """Return the number of each column's tier."""
     if tiers is None:
         return [0] * len(columns)
-    if isinstance(tiers, str) or not isinstance(tiers, Collection):
+    if isinstance(tiers, str | dict | Set) or not isinstance(tiers, Collection):
         raise TypeError(f"tiers must be a list of lists of columns; got {tiers!r}.")
     tier_of: dict[int, int] = {}
     for number, tier in enumerate(tiers):
@@ -171,6 +184,12 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
             if x in tier_of:
                 raise ValueError(f"Column {each!r} is given twice in the tiers; leave one out.")
             tier_of[x] = number
+    labels: Any = getattr(tiers, "index", None)
+    if is_series(tiers) and not labels.is_monotonic_increasing:
+        raise TypeError(
+            "tiers is a Series whose labels do not ascend; give tiers.sort_index().to_list() if "
+            "they number the tiers, or tiers.to_list() if these are in their order."
+        )
     missing = [name for x, name in enumerate(columns) if x not in tier_of]
     if missing:
         raise ValueError(f"The columns {missing} are in no tier; add each to one.")

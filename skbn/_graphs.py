@@ -9,7 +9,14 @@ import networkx as nx
 
 from skbn._subsets import mask_of, members_of
 
-__all__ = ["check_dag", "check_same_nodes", "contents_of", "dag_of", "parent_masks"]
+__all__ = [
+    "check_dag",
+    "check_same_nodes",
+    "contents_of",
+    "dag_of",
+    "fixed_masks",
+    "parent_masks",
+]
 
 
 def check_dag(
@@ -99,16 +106,39 @@ def parent_masks(dag: nx.DiGraph, nodes: Sequence[Hashable] | None = None) -> li
     return [mask_of(number[parent] for parent in dag.predecessors(node)) for node in nodes]
 
 
-def dag_of(nodes: Sequence[Hashable], parents: list[int]) -> nx.DiGraph:
-    """Return the graph, without attributes, of the masks of each node's parents.
+def fixed_masks(dag: nx.DiGraph) -> list[int]:
+    """Return the masks of each node's parents whose edges have the attribute `fixed`.
 
     Examples
     --------
-    >>> list(dag_of(["a", "b", "c"], [0, 0, 3]).edges)
-    [('a', 'c'), ('b', 'c')]
+    >>> import networkx as nx
+    >>> fixed_masks(nx.DiGraph([("a", "c", {"fixed": True}), ("b", "c", {})]))
+    [0, 1, 0]
+    """
+    number = {node: v for v, node in enumerate(dag)}
+    return [
+        mask_of(number[p] for p, _, is_fixed in dag.in_edges(node, data="fixed") if is_fixed)
+        for node in dag
+    ]
+
+
+def dag_of(
+    nodes: Sequence[Hashable], parents: list[int], fixed: list[int] | None = None
+) -> nx.DiGraph:
+    """Return the graph of the masks of each node's parents.
+
+    Its edges have no attributes but for `fixed`, of those among the fixed.
+
+    Examples
+    --------
+    >>> list(dag_of(["a", "b", "c"], [0, 0, 3], [0, 0, 1]).edges(data=True))
+    [('a', 'c', {'fixed': True}), ('b', 'c', {})]
     """
     dag = nx.DiGraph()
     dag.add_nodes_from(nodes)
     for child, mask in enumerate(parents):
         dag.add_edges_from((nodes[parent], nodes[child]) for parent in members_of(mask))
+    for child, mask in enumerate(fixed or []):
+        for parent in members_of(mask):
+            dag.edges[nodes[parent], nodes[child]]["fixed"] = True
     return dag

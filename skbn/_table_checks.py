@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skbn._labels import is_labelled
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 
@@ -25,7 +26,7 @@ _MOST_LABELS = 5
 
 
 def reject_other_containers(X: Any) -> None:
-    """Raise if X is scores, a masked array or a frame that holds no values yet."""
+    """Raise if X is scores, a masked array, a frame without values yet, or labelled rows."""
     if isinstance(X, LocalScores | ParentSetScores):
         kind = type(X).__name__
         raise TypeError(f"X are {kind} already; give them to a GaussianBNLearner.")
@@ -33,6 +34,13 @@ def reject_other_containers(X: Any) -> None:
         raise TypeError("X is a masked array, whose mask would be lost; impute or drop rows.")
     if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
         raise TypeError(f"X is a {type(X).__name__}, which holds no values yet; call X.collect().")
+    if isinstance(X, list | tuple):
+        for row in X:
+            if is_labelled(row) or hasattr(row, "_fields"):
+                raise TypeError(
+                    f"X is a list of {type(row).__name__}, whose labels would be lost; give "
+                    "pandas.DataFrame(X)."
+                )
 
 
 def reject_no_columns(X: Any) -> None:
@@ -61,7 +69,16 @@ def reject_lost_labels(X: Any, nodes: Sequence[Any] = ()) -> None:
     labels = list(getattr(X, "columns", []))
     if any(isinstance(label, str) for label in labels):
         return
-    if labels != list(range(len(labels))) and labels != list(nodes):
+    if labels == list(nodes):
+        return
+    stands_for = zip(labels, nodes, strict=False)
+    if labels == list(range(len(labels))) and any(a != b and a in nodes for a, b in stands_for):
+        raise ValueError(
+            f"The columns of X are labelled {labels}, and by position they stand for the nodes "
+            f"{list(nodes)}; some of the labels name other nodes. If the columns are in the order "
+            f"of the nodes, give X.to_numpy(); else a data frame with the columns {list(nodes)}."
+        )
+    if labels != list(range(len(labels))):
         shown = ", ".join(repr(label) for label in labels[:_MOST_LABELS])
         more = ", ..." if len(labels) > _MOST_LABELS else ""
         raise ValueError(

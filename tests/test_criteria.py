@@ -1,7 +1,10 @@
 """Criteria: their formulas, what they share, and those that users write."""
 
+import pickle
+
 import hypothesis
 import hypothesis.strategies as st
+import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +13,7 @@ from scipy.special import comb
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.model_selection import GridSearchCV
 
 from skbn import (
     AIC,
@@ -167,6 +171,132 @@ def test_bge_network_has_posterior_means():
     precision = (n + alpha_w) * np.linalg.inv(posterior)
     assert network.noise_variance_[2] == pytest.approx(1 / precision[2, 2])
     np.testing.assert_allclose(network.coef_[:2, 2], -precision[:2, 2] / precision[2, 2])
+
+
+def labelled_table(rows):
+    return pd.DataFrame(rows, columns=list("pqrst"))
+
+
+NU = {"p": 1.0, "q": -2.0, "r": 0.0, "s": 30.0, "t": 4.0}
+LABELLED = [
+    pd.Series(NU),
+    pd.Series(NU).sort_values(),
+    dict(reversed(NU.items())),
+    pd.Series([30, 1, 4, -2, 0], index=[3, "p", 4, 1, "r"]),  # columns by number, as elsewhere
+]
+
+
+@pytest.mark.parametrize("nu", LABELLED)
+def test_a_labelled_nu_goes_by_its_labels(rows, nu):
+    table = labelled_table(rows)
+    expected = GaussianBNLearner(BGe(nu=list(NU.values()))).fit(table)
+    learner = GaussianBNLearner(BGe(nu=nu)).fit(table)
+    assert learner.network_score_ == expected.network_score_
+    assert nx.utils.graphs_equal(learner.dag_, expected.dag_)
+    if set(dict(nu)) == set(NU):  # no numbers: in any order of the columns
+        turned = GaussianBNLearner(BGe(nu=nu)).fit(table[list("tsrqp")])
+        assert turned.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
+    scores = scores_of(table, BGe(nu=nu), max_parents=2)
+    again = scores_of(table, BGe(nu=list(NU.values())), max_parents=2)
+    np.testing.assert_array_equal(scores.to_array(), again.to_array())
+
+
+def test_a_labelled_nu_of_columns_without_names_goes_by_their_numbers(rows):
+    expected = GaussianBNLearner(BGe(nu=list(NU.values()))).fit(rows).network_score_
+    numbered = pd.Series(list(NU.values()))
+    for nu in (numbered, numbered.sort_values(), numbered.to_dict()):
+        assert GaussianBNLearner(BGe(nu=nu)).fit(rows).network_score_ == expected
+    with pytest.raises(ValueError, match=r"nu: There is no column 'p'.* 0 to 4|nu: .*'p'"):
+        GaussianBNLearner(BGe(nu=pd.Series(NU))).fit(rows)
+
+
+@pytest.mark.parametrize(
+    ("nu", "message"),
+    [
+        ({"p": 1.0, "q": 2.0, "r": 0, "s": 1}, r"nu .*no value for the columns \['t'\]"),
+        (pd.Series({**NU, "z": 1.0}), r"nu: There is no column 'z'; the columns are"),
+        (pd.Series([*NU.values(), 7.0], index=[*NU, "p"]), r"nu .*'p' twice"),
+        ({**NU, 0: 1.0}, r"nu .*'p' twice"),
+        ({**NU, "q": np.nan}, "column 'q' in nu must be a finite number; got nan"),
+        ({**NU, "q": "2"}, "column 'q' in nu must be a finite number; got '2'"),
+        ({**NU, 1.5: 2.0}, r"nu: .*by its name or its number; got 1\.5"),
+        ({}, r"nu .*no value for the columns \['p', 'q'"),
+    ],
+)
+def test_labels_that_are_not_those_of_the_columns_are_named(rows, nu, message):
+    for estimator in (GaussianBNLearner(BGe(nu=nu)), LocalScoreTransformer(BGe(nu=nu))):
+        with pytest.raises(ValueError, match=message):
+            estimator.fit(labelled_table(rows))
+
+
+def test_a_labelled_nu_without_a_table_goes_by_numbers():
+    mean = np.zeros(2)
+    by_number = BGe(nu={1: 3.0, 0: 1.0}).prior(10, mean)
+    np.testing.assert_array_equal(by_number.mean, BGe(nu=[1.0, 3.0]).prior(10, mean).mean)
+    with pytest.raises(ValueError, match=r"nu: .*'a'"):
+        BGe(nu=pd.Series({"a": 1.0, "b": 3.0})).prior(10, mean)
+    criterion = BGe(nu={"b": 3.0, "a": 1.0}).for_columns(["a", "b"])
+    np.testing.assert_array_equal(criterion.prior(10, mean).mean, by_number.mean)
+
+
+@pytest.mark.parametrize("nu", LABELLED)
+def test_a_labelled_nu_is_a_parameter_like_any_other(rows, nu):
+    table = labelled_table(rows)
+    learner = clone(pickle.loads(pickle.dumps(GaussianBNLearner(BGe(nu=nu)))))
+    fitted = pickle.loads(pickle.dumps(learner.fit(table)))
+    assert same_criterion(fitted.criterion_, BGe(nu=nu))
+    assert "BGe(nu=" in repr(fitted.criterion_)
+    assert learner._repr_html_()
+    assert "\n" not in repr(scores_of(table, BGe(nu=nu)))
+    search = GridSearchCV(GaussianBNLearner(BGe()), {"criterion__nu": [nu, None]}, cv=2)
+    scores = search.fit(table).cv_results_["mean_test_score"]
+    values = {"criterion__nu": [list(NU.values()), None]}
+    expected = GridSearchCV(GaussianBNLearner(BGe()), values, cv=2).fit(table)
+    np.testing.assert_array_equal(scores, expected.cv_results_["mean_test_score"])
+
+
+def test_labels_are_part_of_what_makes_criteria_the_same(rows):
+    assert same_criterion(BGe(nu=LABELLED[0]), BGe(nu=LABELLED[1]))
+    assert same_criterion(BGe(nu=LABELLED[0]), BGe(nu=LABELLED[2]))
+    renamed = LABELLED[0].rename({"p": "q", "q": "p"})
+    assert not same_criterion(BGe(nu=LABELLED[0]), BGe(nu=renamed))
+    assert not same_criterion(BGe(nu=LABELLED[0]), BGe(nu=LABELLED[0].to_numpy()))
+    scores = scores_of(labelled_table(rows), BGe(nu=LABELLED[0]))
+    score = GaussianBNLearner().fit(scores).network_score_
+    for nu in (*LABELLED, list(NU.values())):  # the same for these columns
+        assert GaussianBNLearner(BGe(nu=nu)).fit(scores).network_score_ == score
+    for nu in (renamed, LABELLED[1].to_numpy()):
+        with pytest.raises(ValueError, match="was asked for, but the LocalScores were made with"):
+            GaussianBNLearner(BGe(nu=nu)).fit(scores)
+
+
+class ByColumn(BIC):
+    """Gives what it is told to, once it knows the columns."""
+
+    def __init__(self, means):
+        self.means = means
+
+    def for_columns(self, columns):
+        return ByColumn([self.means[column] for column in columns])
+
+    def prior(self, n_samples, mean):
+        return Prior(np.atleast_2d(np.array(self.means, dtype=float) - mean), mean)
+
+
+def test_a_users_criterion_is_told_the_columns(rows):
+    table = labelled_table(rows)
+    expected = scores_of(rows, ByColumn(dict(enumerate(NU.values())))).local_score(1, [0])
+    learner = GaussianBNLearner(ByColumn(NU)).fit(table[list("tsrqp")])
+    assert learner.criterion_.means == NU
+    scores = scores_of(table[list("tsrqp")], ByColumn(NU))
+    assert scores.local_score("q", ["p"]) == pytest.approx(expected, rel=1e-12)
+
+    class Wrong(BIC):
+        def for_columns(self, columns):
+            return None
+
+    with pytest.raises(TypeError, match=r"Wrong\.for_columns must return a Criterion; got None"):
+        GaussianBNLearner(Wrong()).fit(table)
 
 
 def test_bge_refuses_what_its_prior_cannot_carry():
@@ -484,8 +614,23 @@ class BadParts(BIC):
         (BadParts({"noise_divisors": np.ones(3)}), r"noise_divisors.* of shape \(5,\)"),
         (BadParts({"prior": Prior(np.ones((1, 4)), np.zeros(5))}), r"prior: the rows must be"),
         (BadParts({"prior": Prior(np.full((1, 5), np.nan), np.zeros(5))}), "prior must be finite"),
+        (
+            BadParts({"complexity": pd.Series(np.arange(5.0)).sort_index(ascending=False)}),
+            r"complexity\(40, 5\) must .* labels \[4, 3, .* return an array.*to_numpy\(\)",
+        ),
+        (
+            BadParts({"noise_divisors": pd.Series(np.full(5, 40.0), index=list("abcde"))}),
+            r"noise_divisors.* must come without labels.* the labels \['a', .* return an array",
+        ),
+        (
+            BadParts({"prior": Prior(np.ones((1, 5)), pd.Series(np.zeros(5), list("edcba")))}),
+            r"prior: the mean must come without labels.* the labels \['e', .* return an array",
+        ),
+        (
+            BadParts({"prior": Prior(pd.DataFrame(np.ones((1, 5)), columns=[*"edcba"]), [0] * 5)}),
+            r"prior: the rows must come without labels.* the labels \['e', .* return an array",
+        ),
         (BGe(nu=["a"] * 5), "nu must hold a finite prior mean"),
-        (BGe(nu={"a": 1}), "nu must hold a finite prior mean"),
         (BGe(alpha_mu=5e-324), "'alpha_mu' parameter of BGe"),
         (BGe(alpha_w=1e16), "'alpha_w' parameter of BGe"),
     ],

@@ -1,14 +1,19 @@
+import pickle
 from collections import defaultdict
-from itertools import combinations
+from copy import deepcopy
+from itertools import combinations, product
 
 import hypothesis
 import hypothesis.strategies as st
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import reference
+from sklearn.base import clone
+from test_constraints import is_allowed, random_constraints
 
-from skbn import GaussianBayesianNetwork
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNLearnerCV, ParentSetScores
 from skbn._networks._equivalence import canonical_member, compelled_parents
 from skbn._networks._structure import cpdag, is_equivalent, structural_hamming_distance
 from skbn._subsets import mask_of, members_of
@@ -220,3 +225,213 @@ def test_cpdags_are_not_taken_for_networks():
         GaussianBayesianNetwork(pattern).fit(np.eye(3))
     collider = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("c", "b")]))
     assert collider.is_equivalent(collider.cpdag())  # all of whose edges are directed
+
+
+# What knowledge rules out
+
+
+def members_by_enumeration(parents):
+    """The networks of the equivalence class, among all orientations of the edges."""
+    m = len(parents)
+    edges = [(p, x) for x, ps in enumerate(parents) for p in ps]
+    own, members = reference.equivalence_class(parents), []
+    for turned in product([False, True], repeat=len(edges)):
+        other = [[] for _ in range(m)]
+        for (p, x), is_turned in zip(edges, turned, strict=True):
+            other[p if is_turned else x].append(x if is_turned else p)
+        other = tuple(tuple(sorted(ps)) for ps in other)
+        if reference.is_acyclic(other) and reference.equivalence_class(other) == own:
+            members.append(other)
+    return members
+
+
+def check_known_cpdag(network, members):
+    """Held against the members of the class that satisfy the knowledge."""
+    assert as_parents(network.dag) in members
+    check_pattern(network.cpdag(), members)
+    check_pattern(network.cpdag(knowledge=False), members_by_enumeration(as_parents(network.dag)))
+    assert nx.utils.graphs_equal(
+        network.cpdag(knowledge=False), GaussianBayesianNetwork(bare(network.dag)).cpdag()
+    )
+
+
+def check_pattern(pattern, members):
+    directions = directions_by_enumeration(members)
+    assert pattern.number_of_edges() == len(directions)
+    for a, b, is_undirected in pattern.edges(data="undirected"):
+        assert (a, b) in directions[frozenset((a, b))]
+        assert is_undirected is (len(directions[frozenset((a, b))]) == 2)
+    assert as_parents(pattern) in members
+
+
+def bare(dag):
+    graph = nx.DiGraph()
+    graph.add_nodes_from(dag)
+    graph.add_edges_from(dag.edges)
+    return graph
+
+
+def marked(parents, fixed):
+    dag = as_graph(parents)
+    for edge in fixed:
+        dag.edges[edge]["fixed"] = True
+    return dag
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_known_directions_by_enumeration(m):
+    rng = np.random.default_rng(m)
+    for members in classes_of_networks(m).values():
+        parents = members[rng.integers(len(members))]
+        edges = list(as_graph(parents).edges)
+        for share in (0.15, 0.5):
+            fixed = [edge for edge in edges if rng.random() < share]
+            known = [other for other in members if set(fixed) <= set(as_graph(other).edges)]
+            networks = [GaussianBayesianNetwork(marked(other, fixed)) for other in known]
+            check_known_cpdag(networks[0], known)
+            for network in networks[1:]:
+                assert nx.utils.graphs_equal(network.cpdag(), networks[0].cpdag())
+
+
+@hypothesis.given(st.integers(0, 2**32))
+@hypothesis.settings(max_examples=60)
+def test_known_directions_of_five_and_six_columns(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(5, 7))
+    order = rng.permutation(m)
+    parents = [()] * m
+    for i, x in enumerate(order):
+        parents[x] = tuple(sorted(int(p) for p in order[:i] if rng.random() < 0.6))
+    while sum(map(len, parents)) > 10:  # not too many orientations
+        parents[max(range(m), key=lambda x: len(parents[x]))] = ()
+    edges = list(as_graph(parents).edges)
+    fixed = [edge for edge in edges if rng.random() < rng.choice([0.1, 0.3])]
+    members = members_by_enumeration(tuple(parents))
+    known = [other for other in members if set(fixed) <= set(as_graph(other).edges)]
+    check_known_cpdag(GaussianBayesianNetwork(marked(parents, fixed)), known)
+
+
+def test_the_rule_that_knowledge_alone_needs():
+    """Meek (1995), rule 4: b -> a would ask for a -> c, as c and b are not joined: a cycle."""
+    dag = nx.DiGraph([("a", "b"), ("a", "c"), ("a", "d"), ("c", "d"), ("d", "b")])
+    assert all(mark for _, _, mark in GaussianBayesianNetwork(dag).cpdag().edges(data="undirected"))
+    dag.edges["c", "d"]["fixed"] = True
+    marks = dict(GaussianBayesianNetwork(dag).cpdag().edges)
+    directed = {edge for edge, data in marks.items() if not data["undirected"]}
+    assert directed == {("c", "d"), ("d", "b"), ("a", "b")}
+
+
+@pytest.mark.parametrize("m", [4, 5])
+def test_what_a_learner_knows_by_enumeration(m):
+    """Its class is that of the networks that satisfy the knowledge, with however many parents."""
+    rng = np.random.default_rng(m)
+    n_informative = 0
+    for _ in range(60 if m == 4 else 40):
+        settings = random_constraints(rng, m)
+        rows = reference.random_network_rows(rng, m, 50, edges_per_node=2.0)
+        network = GaussianBNLearner(**settings, penalty=rng.choice([0.1, 1.0])).fit(rows).network_
+        members = members_by_enumeration(as_parents(network.dag))
+        settings["max_parents"] = m
+        known = [
+            other
+            for other in members
+            if all(is_allowed(x, parents, settings) for x, parents in enumerate(other))
+        ]
+        check_known_cpdag(network, known)
+        n_informative += 1 < len(known) < len(members)
+    assert n_informative > 5
+
+
+def tiered_network():
+    rows = np.random.default_rng(0).normal(size=(50, 3)).cumsum(axis=1)
+    learner = GaussianBNLearner(tiers=[["a"], ["b", "c"]])
+    return learner.fit(pd.DataFrame(rows, columns=list("abc"))), rows
+
+
+def test_tiers_leave_no_edge_between_them_open():
+    learner, _ = tiered_network()
+    network = learner.network_
+    assert list(network.dag.edges(data="fixed")) == [("a", "b", True), ("b", "c", None)]
+    assert list(network.cpdag().edges(data="undirected")) == [("a", "b", False), ("b", "c", False)]
+    without = network.cpdag(knowledge=False)
+    assert [mark for _, _, mark in without.edges(data="undirected")] == [True, True]
+    free = GaussianBNLearner().fit(tiered_network()[1]).network_
+    assert "fixed" not in free.to_json()
+    assert [mark for _, _, mark in free.cpdag().edges(data="undirected")] == [True, True]
+
+
+def test_cross_validated_and_listed_networks_know_their_tiers_too():
+    learner, rows = tiered_network()
+    table = pd.DataFrame(rows, columns=list("abc"))
+    by_cv = GaussianBNLearnerCV([1, 2], tiers=[["a"], ["b", "c"]], cv=2).fit(table)
+    families = [([[-1, -1]], [-1.0]), ([[-1, -1], [0, -1]], [-9.0, -1.0]), ([[1, -1]], [-1.0])]
+    listed = GaussianBNLearner(tiers=[["a"], ["b", "c"]]).fit(ParentSetScores([*"abc"], families))
+    for other in (by_cv, listed):
+        assert list(other.network_.dag.edges(data="fixed")) == list(
+            learner.dag_.edges(data="fixed")
+        )
+        assert nx.utils.graphs_equal(other.network_.cpdag(), learner.network_.cpdag())
+        assert not any(mark for *_, mark in other.network_.cpdag().edges(data="undirected"))
+
+
+def test_knowledge_goes_where_the_network_goes(tmp_path):
+    learner, rows = tiered_network()
+    network, expected = learner.network_, learner.network_.cpdag()
+    network.to_json(tmp_path / "network.json")
+    for other in (
+        GaussianBayesianNetwork.from_json(network.to_json()),
+        GaussianBayesianNetwork.from_json(tmp_path / "network.json"),
+        GaussianBayesianNetwork(learner.dag_),
+        GaussianBayesianNetwork(learner.predict()),
+        GaussianBayesianNetwork(network.dag_),
+        GaussianBayesianNetwork(learner.dag_).fit(rows),
+        clone(network),
+        deepcopy(network),
+        pickle.loads(pickle.dumps(network)),
+        pickle.loads(pickle.dumps(learner)).network_,
+        network.do({"a": 1.0}),  # which has no parents
+    ):
+        assert nx.utils.graphs_equal(other.cpdag(), expected)
+        assert nx.utils.graphs_equal(other.cpdag(knowledge=False), network.cpdag(knowledge=False))
+    renamed = GaussianBayesianNetwork(nx.relabel_nodes(learner.dag_, {"a": "z"}))
+    assert not any(mark for _, _, mark in renamed.cpdag().edges(data="undirected"))
+    # An edge that do cuts off is known no more; nor is one that is removed and added again.
+    assert list(network.do({"b": 1.0}).cpdag().edges(data="undirected")) == [("b", "c", True)]
+    dag = learner.dag_.copy()
+    dag.remove_edge("a", "b")
+    dag.add_edge("a", "b", weight=1.0)
+    assert all(mark for *_, mark in GaussianBayesianNetwork(dag).cpdag().edges(data="undirected"))
+
+
+def test_marks_may_change_after_fit_and_leave_the_estimates():
+    dag = nx.DiGraph([("a", "b"), ("b", "c")])
+    network = GaussianBayesianNetwork(dag).fit(np.random.default_rng(0).normal(size=(20, 3)))
+    before = network.coef_
+    dag.edges["a", "b"]["fixed"] = True
+    np.testing.assert_array_equal(network.coef_, before)
+    assert network.dag_.edges["a", "b"]["fixed"] is True
+    assert not any(mark for *_, mark in network.cpdag().edges(data="undirected"))
+    dag.edges["a", "b"]["fixed"] = False
+    assert "fixed" not in network.dag_.edges["a", "b"]
+    assert all(mark for *_, mark in network.cpdag().edges(data="undirected"))
+
+
+def test_a_mark_in_json_is_true_or_false():
+    text = tiered_network()[0].network_.to_json()
+    assert text.count('"fixed": true') == 1
+    read = GaussianBayesianNetwork.from_json(text.replace('"fixed": true', '"fixed": false'))
+    assert all(mark for *_, mark in read.cpdag().edges(data="undirected"))
+    for wrong in ("1", "null", '"yes"'):
+        with pytest.raises(ValueError, match=r"fixed of edge 'a' -> 'b' must be true or false"):
+            GaussianBayesianNetwork.from_json(text.replace('"fixed": true', f'"fixed": {wrong}'))
+
+
+def test_equivalence_and_distances_of_classes_ask_for_independences_alone():
+    network = tiered_network()[0].network_
+    reversed_chain = nx.DiGraph([("c", "b"), ("b", "a")])
+    assert network.is_equivalent(reversed_chain)
+    assert network.structural_hamming_distance(reversed_chain, cpdag=True) == 0
+    assert network.structural_hamming_distance(reversed_chain) == 2
+    # Pictures and texts show what cpdag returns.
+    assert "dir=none" not in network.to_dot(cpdag=True)
+    assert "---" not in network.to_mermaid(cpdag=True)

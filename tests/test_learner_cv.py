@@ -4,6 +4,7 @@ import threading
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 import reference
 from sklearn import config_context
@@ -202,6 +203,7 @@ def test_groups_go_to_the_splitter(wine):
         (3.0, "'penalties' parameter"),
         (np.array(3.0), "one or more numbers"),
         ({1.0, 2.0}, "one or more numbers"),
+        (pd.DataFrame([[0.5, 4.0]]), "one or more numbers"),  # which would yield 0 and 1
     ],
 )
 def test_penalties_that_are_refused(wine, penalties, message):
@@ -277,6 +279,24 @@ def test_kinds_of_splits(wine):
         learner = GaussianBNLearnerCV(PENALTIES, cv=splits).fit(wine)
         for key, values in expected.cv_results_.items():
             np.testing.assert_array_equal(learner.cv_results_[key], values)
+
+
+def test_masks_go_by_the_labels_of_the_rows(wine):
+    expected = GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(wine)
+    table = wine.set_index(np.arange(len(wine))[::-1] + 1000)
+    pairs = [masks(*pair) for pair in FOLDS.split(wine)]
+    labelled = [[pd.Series(mask, index=table.index) for mask in pair] for pair in pairs]
+    turned = [[mask.sort_index() for mask in pair] for pair in labelled]
+    for X in (table, LocalScoreTransformer().fit_transform(table)):
+        for splits in (labelled, turned):
+            learner = GaussianBNLearnerCV(PENALTIES, cv=splits).fit(X)
+            for key, values in expected.cv_results_.items():
+                np.testing.assert_array_equal(learner.cv_results_[key], values)
+    with pytest.raises(ValueError, match=r"mask that cv yields has no value for the row .* 0"):
+        GaussianBNLearnerCV(PENALTIES, cv=labelled).fit(wine)
+    backwards = [[mask.set_axis(range(178)[::-1]) for mask in pair] for pair in labelled]
+    with pytest.raises(ValueError, match=r"mask that cv yields.*another order"):
+        GaussianBNLearnerCV(PENALTIES, cv=backwards).fit(wine.to_numpy())
 
 
 class ByColumn(KFold):

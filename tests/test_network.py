@@ -298,7 +298,7 @@ def test_divisors_depend_on_the_number_of_parents(wine):
     np.testing.assert_array_equal(scaled.coef, plain.coef)
     expected = plain.noise_variance * len(rows) / unbiased
     np.testing.assert_allclose(scaled.noise_variance, expected, rtol=1e-12)
-    network = GaussianBayesianNetwork._from_estimates(["a", "b", "c"], parents, scaled)
+    network = GaussianBayesianNetwork._from_estimates(["a", "b", "c"], parents, scaled, [0, 0, 0])
     assert set(network.dag.edges) == {("a", "b"), ("a", "c"), ("b", "c")}
     np.testing.assert_array_equal(network.noise_variance_, scaled.noise_variance)
     np.testing.assert_array_equal(network.mean_, statistics.mean)
@@ -309,7 +309,7 @@ def test_divisors_depend_on_the_number_of_parents(wine):
 
 def test_an_edge_of_weight_0_remains_an_edge():
     parameters = NetworkParameters(np.zeros((2, 2)), np.zeros(2), np.ones(2))
-    network = GaussianBayesianNetwork._from_estimates(["a", "b"], [0, 1], parameters)
+    network = GaussianBayesianNetwork._from_estimates(["a", "b"], [0, 1], parameters, [0, 0])
     assert list(network.dag_.edges) == [("a", "b")]
     assert list(network.moral_graph().edges) == [("a", "b")]
 
@@ -375,20 +375,38 @@ def test_columns_with_names_are_matched_to_the_nodes(wine, wine_dag):
     np.testing.assert_array_equal(by_position.logpdf(wine[nodes].to_numpy().tolist()), expected)
 
 
-@pytest.mark.parametrize("names", [[2, 0, 1], [0, 1, 2]])
-def test_columns_labelled_by_nodes_or_positions_count_by_position(names):
+@pytest.mark.parametrize(("nodes", "names"), [([2, 0, 1], [2, 0, 1]), ([9, 8, 7], [0, 1, 2])])
+def test_columns_labelled_by_nodes_or_positions_count_by_position(nodes, names):
     rows = np.random.default_rng(0).normal(size=(20, 3))
-    network = GaussianBayesianNetwork(nx.DiGraph([(2, 0), (0, 1)])).fit(rows)
-    assert network.nodes == [2, 0, 1]
+    dag = nx.DiGraph([(nodes[0], nodes[1]), (nodes[1], nodes[2])])
+    network = GaussianBayesianNetwork(dag).fit(rows)
+    assert network.nodes == nodes
     frame = pd.DataFrame(dict(zip(names, rows.T, strict=True)))
     np.testing.assert_array_equal(network.logpdf(frame), network.logpdf(rows))
     fitted = GaussianBayesianNetwork(network.dag).fit(frame)
     np.testing.assert_array_equal(fitted.coef_, network.coef_)
-    predicted = network.predict(frame, target=0)
-    np.testing.assert_array_equal(predicted, network.predict(rows, target=0))
-    only = frame.iloc[:, [2]].set_axis([1 if names[0] == 2 else 0], axis=1)
-    predicted = network.predict(only, given=1)
-    np.testing.assert_array_equal(predicted, network.predict(rows[:, [2]], given=1))
+    predicted = network.predict(frame, target=nodes[1])
+    np.testing.assert_array_equal(predicted, network.predict(rows, target=nodes[1]))
+    only = frame.iloc[:, [2]].set_axis([nodes[2] if names == nodes else 0], axis=1)
+    predicted = network.predict(only, given=nodes[2])
+    np.testing.assert_array_equal(predicted, network.predict(rows[:, [2]], given=nodes[2]))
+
+
+@pytest.mark.parametrize("nodes", [[2, 0, 1], [1, 2, 3]])
+def test_positions_that_are_other_nodes_names_are_refused(nodes):
+    """The table of a sample has the nodes in their order; another may have them by number."""
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    dag = nx.DiGraph([(nodes[0], nodes[1]), (nodes[1], nodes[2])])
+    network, frame = GaussianBayesianNetwork(dag).fit(rows), pd.DataFrame(rows)
+    message = r"labelled \[0, 1, 2\], .* stand for the nodes \[.*X\.to_numpy\(\)"
+    for use in (network.fit, network.logpdf, network.score, network.predict):
+        with pytest.raises(ValueError, match=message):
+            use(frame, **({"target": 2} if use == network.predict else {}))
+    np.testing.assert_array_equal(network.logpdf(frame.to_numpy()), network.logpdf(rows))
+    scores = LocalScoreTransformer().fit_transform(rows)  # which have no more names than an array
+    np.testing.assert_array_equal(network.logpdf(scores), network.logpdf(rows))
+    by_name = frame.set_axis(nodes, axis=1)
+    np.testing.assert_array_equal(network.logpdf(by_name), network.logpdf(rows))
 
 
 @pytest.mark.parametrize("names", [[2, 0, 1, 3], [2.5, "0", "1", "3"], ["3", "2", "0", "1"]])
@@ -432,6 +450,13 @@ def test_a_learner_and_its_network_read_the_same_columns(names):
         (None, TypeError, "a data frame or an array .*; got NoneType"),
         ({"a": [1.0]}, TypeError, "got dict"),
         (csr_array(np.zeros((2, 3))), TypeError, "got csr_array"),
+        ([pd.Series([1.0, 2, 3], index=list("cba"))] * 2, TypeError, r"Series.*DataFrame\(X\)"),
+        ([{"c": 1.0, "b": 2, "a": 3}] * 2, TypeError, r"list of dict.*pandas\.DataFrame\(X\)"),
+        (
+            list(pd.DataFrame(np.zeros((2, 3)), columns=list("cba")).itertuples(index=False)),
+            TypeError,
+            r"list of Pandas, .* pandas\.DataFrame\(X\)",
+        ),
     ],
 )
 def test_bad_tables_are_named(X, error, message):
@@ -544,7 +569,7 @@ def test_conditioning_on_columns_that_nearly_agree_keeps_digits():
         ([("a", 1.0)], TypeError, "evidence must be a dict or a pandas.Series"),
         (pd.DataFrame({"a": [1.0]}), TypeError, "evidence must be a dict or a pandas.Series"),
         (pd.Series({"a": np.nan}), ValueError, "value of node 'a' in evidence .* got nan"),
-        (pd.Series([1, 2], list("aa")), ValueError, "each node once; got 2 values of the 1 nodes"),
+        (pd.Series([1, 2], list("aa")), ValueError, "each node once; got 'a' twice"),
     ],
 )
 def test_bad_evidence_is_named(evidence, error, message):
@@ -921,10 +946,10 @@ def test_moral_graph_carries_no_parameters():
 def test_labels_that_are_neither_nodes_nor_positions():
     """Taken by position, they would be columns of other nodes than they say."""
     rows = np.random.default_rng(0).normal(size=(20, 3))
-    network = GaussianBayesianNetwork(nx.DiGraph([(5, 3), (3, 0)])).fit(rows)
-    by_label = pd.DataFrame(rows, columns=[5, 3, 0])
+    network = GaussianBayesianNetwork(nx.DiGraph([(5, 3), (3, 8)])).fit(rows)
+    by_label = pd.DataFrame(rows, columns=[5, 3, 8])
     assert network.score(by_label) == network.score(pd.DataFrame(rows)) == network.score(rows)
-    for wrong in ([3, 5, 0], [7, 8, 9]):
+    for wrong in ([3, 5, 8], [7, 8, 9]):
         for method in (network.score, network.fit, network.logpdf):
             with pytest.raises(ValueError, match=r"labelled \[.*\], which are not strings"):
                 method(pd.DataFrame(rows, columns=wrong))

@@ -91,7 +91,8 @@ def test_a_learner_of_listed_families(tmp_path):
     learner = GaussianBNLearner(required_edges=[edge]).fit(scores)
     assert edge in learner.dag_.edges
     assert learner.criterion_ is None
-    assert not any(data for _, _, data in learner.dag_.edges(data=True))
+    assert [known for known, data in learner.dag_.edges.items() if data] == [edge]
+    assert learner.dag_.edges[edge] == {"fixed": True}  # and no weight
     fitted = learner.network_.fit(frame)
     assert np.isfinite(fitted.score(frame))
     assert nx.utils.graphs_equal(nx.DiGraph(fitted.dag.edges), nx.DiGraph(learner.dag_.edges))
@@ -242,6 +243,20 @@ def test_families_that_are_no_families(listed):
     alone = [[-1]], [0.0]
     with pytest.raises(ValueError, match="families of column 'a' must be rows of other columns'"):
         ParentSetScores(["a", "b", "c"], [listed, alone, alone])
+
+
+def test_labelled_scores_belong_to_the_rows_of_their_labels():
+    parents = pd.DataFrame([[-1], [1]], index=["none", "b"])
+    values = pd.Series({"b": 2.0, "none": 1.0})
+    alone = [[-1]], [0.0]
+    scores = ParentSetScores(["a", "b"], [(parents, values), alone])
+    assert scores.local_score("a", ["b"]) == 2.0
+    with pytest.raises(ValueError, match=r"scores of column 'a'.*another order"):
+        ParentSetScores(["a", "b"], [([[-1], [1]], pd.Series([2.0, 1.0], [1, 0])), alone])
+    with pytest.raises(
+        TypeError, match=r"families must be a list .* order of the columns; got dict"
+    ):
+        ParentSetScores(["a", "b"], {"b": alone, "a": alone})
 
 
 @pytest.mark.parametrize(

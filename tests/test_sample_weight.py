@@ -1,5 +1,6 @@
 """Weights of rows: repeats, zeros, means, and what is refused."""
 
+import pickle
 from fractions import Fraction
 
 import networkx as nx
@@ -9,6 +10,7 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from skbn import (
     BIC,
@@ -176,6 +178,119 @@ def test_kinds_of_weights(weight):
     )
 
 
+LABELS = [f"row {i}" for i in range(30)]
+
+
+def uses_of_weights(table, weight):
+    """What each public taker of weights makes of them, as numbers."""
+    learner = GaussianBNLearner().fit(table)
+    chain = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c"), ("c", "d")])).fit(table)
+    transformer = LocalScoreTransformer().fit(table)
+    scores = transformer.transform(table)
+    cv = GaussianBNLearnerCV([1, 2], cv=3).fit(table, sample_weight=weight)
+    return [
+        GaussianBNLearner().fit(table, sample_weight=weight).network_score_,
+        GaussianBNLearner().partial_fit(table, sample_weight=weight).network_score_,
+        *cv.cv_results_["mean_test_score"],
+        cv.network_score_,
+        learner.score(table, sample_weight=weight),
+        transformer.transform(table, sample_weight=weight).local_score("a", ["b"]),
+        transformer.fit_transform(table, sample_weight=weight).local_score("a", ["b"]),
+        transformer.fit(table, sample_weight=weight).local_scores_.local_score("a", ["b"]),
+        scores.with_sample_weight(weight).local_score("a", ["b"]),
+        GaussianBNLearner().fit(scores, sample_weight=weight).network_score_,
+        clone(chain).fit(table, sample_weight=weight).score(table),
+        clone(chain).fit(scores, sample_weight=weight).score(table),
+        chain.score(table, sample_weight=weight),
+    ]
+
+
+@pytest.mark.parametrize(
+    "index", [LABELS, range(30), range(100, 130), pd.date_range("2026-01-01", periods=30)]
+)
+def test_weights_go_by_the_labels_of_the_rows(index):
+    rows, weight = weighted_table(9)
+    table = pd.DataFrame(rows, columns=list("abcd"), index=index)
+    series = pd.Series(weight, index=table.index)
+    expected = uses_of_weights(table, weight)
+    assert uses_of_weights(table, series) == expected
+    assert uses_of_weights(table, series.sort_values()) == expected
+
+
+def test_rows_that_share_a_label_have_weights_in_their_order():
+    rows, weight = weighted_table(9)
+    table = pd.DataFrame(rows, index=[*LABELS[:-1], LABELS[0]])
+    expected = GaussianBNLearner().fit(table, sample_weight=weight).network_score_
+    series = pd.Series(weight, index=table.index)
+    assert GaussianBNLearner().fit(table, sample_weight=series).network_score_ == expected
+    with pytest.raises(ValueError, match=r"label 'row 0' is given more than once.*to_numpy\(\)"):
+        GaussianBNLearner().fit(table, sample_weight=series.sort_index(ascending=False))
+
+
+def test_parts_of_labelled_scores_keep_their_labels():
+    rows, weight = weighted_table(9)
+    table = pd.DataFrame(rows, index=LABELS)
+    series = pd.Series(weight, index=LABELS)
+    scores = LocalScoreTransformer().fit_transform(table)
+    for chosen in (slice(5, 25), np.arange(29, 4, -1), weight > 1):
+        part = pickle.loads(pickle.dumps(scores[chosen]))
+        expected = GaussianBNLearner().fit(
+            table[chosen] if isinstance(chosen, slice) else table.iloc[np.arange(30)[chosen]],
+            sample_weight=weight[chosen],
+        )
+        learner = GaussianBNLearner().fit(
+            part, sample_weight=series.iloc[np.arange(30)[chosen]].sort_index()
+        )
+        assert learner.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
+    mask = pd.Series(weight > 1, index=LABELS).sort_index()
+    assert scores[mask].shape == (int((weight > 1).sum()), 4)
+    np.testing.assert_array_equal(np.asarray(scores[mask]), rows[weight > 1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda w: w.reset_index(drop=True),
+            r"sample_weight has no value for the row of X labelled 'row 0'.*to_numpy\(\)",
+        ),
+        (lambda w: w.iloc[1:], "no value for the row of X labelled 'row 0'"),
+        (
+            lambda w: pd.concat([w, pd.Series({"row 30": 1})]),
+            r"sample_weight has a value labelled 'row 30', which is no row of X.*\.loc\[X\.index\]",
+        ),
+    ],
+)
+def test_labels_that_are_not_those_of_the_rows_are_named(change, message):
+    rows, weight = weighted_table(9)
+    table = pd.DataFrame(rows, index=LABELS)
+    series = change(pd.Series(weight, index=LABELS))
+    learner = GaussianBNLearner().fit(table)
+    network = GaussianBayesianNetwork(learner.dag_)
+    scores = LocalScoreTransformer().fit_transform(table)
+    for use in (learner.score, GaussianBNLearner().fit, network.fit, network.score):
+        for X in (table, scores):
+            with pytest.raises(ValueError, match=message):
+                use(X, sample_weight=series)
+    learner.fit(table, sample_weight=series.to_numpy()[:30] if len(series) >= 30 else weight)
+
+
+def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_otherwise():
+    """A pipeline hands on arrays, and the labels of the frame that it was given."""
+    rows, weight = weighted_table(9)
+    expected = GaussianBNLearner().fit(rows, sample_weight=weight).network_score_
+    for index in (LABELS, range(30), range(59, 29, -1)):
+        series = pd.Series(weight, index=index)
+        assert GaussianBNLearner().fit(rows, sample_weight=series).network_score_ == expected
+    series = pd.Series(weight).sort_values()
+    message = r"are the numbers of the rows in another order.*sort_index\(\).*to_numpy\(\)"
+    for X in (rows, rows.tolist(), LocalScoreTransformer().fit_transform(rows)):
+        with pytest.raises(ValueError, match=message):
+            GaussianBNLearner().fit(X, sample_weight=series)
+        learner = GaussianBNLearner().fit(X, sample_weight=series.sort_index())
+        assert learner.network_score_ == expected
+
+
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
@@ -213,6 +328,7 @@ def test_what_is_refused(estimator, weight, message):
         (np.full(30, 1, dtype="timedelta64[D]"), "must hold numbers"),
         (np.full(30, 1 + 2j), r"must hold numbers; got '\(1\+2j\)' for row 0"),
         (np.ma.masked_array(np.ones(30), [0, 1] * 15), "mask would be lost"),
+        (dict.fromkeys(range(30), 1.0), r"is a dict; give pandas\.Series\(sample_weight\)"),
     ],
 )
 def test_what_is_no_number_is_no_weight(weight, message):

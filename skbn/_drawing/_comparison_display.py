@@ -38,7 +38,8 @@ class NetworkComparisonDisplay:
     ----------
     expected, found : networkx.DiGraph
         Acyclic, on the same nodes in any order. To compare equivalence classes, give both
-        CPDAGs, as `GaussianBayesianNetwork.cpdag` gives them.
+        CPDAGs, as `GaussianBayesianNetwork.cpdag` gives them: with the directions that are
+        known, or without.
 
     Attributes
     ----------
@@ -59,7 +60,7 @@ class NetworkComparisonDisplay:
     See Also
     --------
     GaussianBayesianNetwork.structural_hamming_distance : The number of edges that are
-        missing, extra or reversed.
+        missing, extra or reversed; with ``cpdag=True`` for CPDAGs without knowledge.
 
     Examples
     --------

@@ -6,12 +6,11 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from skbn._estimators._validation import read_rows
+from skbn._estimators._validation import read_sample
 from skbn._parallel import one_blas_thread
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._row_summary import RowSummary, summarise
-from skbn._scores._sample import Sample
 
 __all__ = ["add_rows"]
 
@@ -32,13 +31,12 @@ def add_rows(
     Raises
     ------
     ValueError, TypeError
-        As `read_rows` and `Sample.with_weight`.
+        As `read_sample` and `Sample.with_weight`.
     """
     if isinstance(X, LocalScores | ParentSetScores):
         name = type(estimator).__name__
         raise TypeError(f"partial_fit of {name} takes tables, and X are {type(X).__name__}.")
-    rows = read_rows(estimator, X, reset=before is None)
-    chunk = Sample(rows).with_weight(sample_weight)
+    chunk = read_sample(estimator, X, reset=before is None).with_weight(sample_weight)
     with one_blas_thread():
         # A chunk may have no rows of a positive weight, if only the others have some.
         summary = summarise(chunk.rows, chunk.weight)

@@ -62,7 +62,8 @@ def found_network(
         if not isinstance(scores, LocalScores):
             score = certify_score(scores, parents, optimum.score)
             certify_listed_network(scores, constraints, parents)
-            network = GaussianBayesianNetwork(dag_of(columns, parents))
+            dag = dag_of(columns, parents, constraints.fixed(parents))
+            network = GaussianBayesianNetwork(dag)
             return FoundNetwork(network, network.dag.copy(), score, None)
         scorer = scores.scorer
         if constraints.is_free and is_score_equivalent(scorer.tables):
@@ -70,5 +71,6 @@ def found_network(
         score = certify_score(scores, parents, optimum.score)
         estimated = estimate_parameters(scorer.statistics, parents, columns, scorer.noise_divisors)
         certify_network(scores, constraints, parents, estimated)
-        network = GaussianBayesianNetwork._from_estimates(columns, parents, estimated)
+        fixed = constraints.fixed(parents)
+        network = GaussianBayesianNetwork._from_estimates(columns, parents, estimated, fixed)
     return FoundNetwork(network, network.dag.copy(), score, scores.criterion)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from skbn._constraints import Constraints
 from skbn._estimators._found_network import found_network
+from skbn._labels import in_order_of_rows, is_mask
 from skbn._optimum import MemoryLimit, best_networks, plan_groups, work_of
 from skbn._parallel import FEWEST_COLUMNS, Threads, count_threads, one_blas_thread
 from skbn._progress import Progress, StoppedError
@@ -28,13 +29,16 @@ Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 Outcome = tuple[float, int]
 
 
-def read_splits(splits: Iterable[Any], n_rows: int) -> list[Split]:
-    """Return what a splitter yields as numbers of rows.
+def read_splits(splits: Iterable[Any], sample: Sample) -> list[Split]:
+    """Return what a splitter yields as numbers of a sample's rows.
+
+    A mask that is a Series goes by the labels of the rows.
 
     Raises
     ------
     ValueError
-        If it yields nothing, or anything but pairs of numbers of rows, or of masks.
+        If it yields nothing, or anything but pairs of numbers of rows, or of masks; if a
+        mask has other labels than the rows.
     """
     pairs = []
     for split in splits:
@@ -44,13 +48,16 @@ def read_splits(splits: Iterable[Any], n_rows: int) -> list[Split]:
             raise ValueError(
                 f"cv must yield pairs, of rows to learn from and rows held out; got {split!r}."
             ) from None
-        pairs.append((_row_numbers(train, n_rows), _row_numbers(test, n_rows)))
+        pairs.append((_row_numbers(train, sample), _row_numbers(test, sample)))
     if not pairs:
         raise ValueError("cv yields no splits; a generator does so the second time. Give a list.")
     return pairs
 
 
-def _row_numbers(rows: Any, n_rows: int) -> npt.NDArray[np.intp]:
+def _row_numbers(rows: Any, sample: Sample) -> npt.NDArray[np.intp]:
+    n_rows = sample.shape[0]
+    if is_mask(rows):
+        rows = in_order_of_rows(rows, sample.labels, n_rows, "a mask that cv yields")
     try:
         numbers = np.asarray(rows)
     except ValueError:  # lists of different lengths

@@ -67,7 +67,8 @@ class GaussianBNLearner(NetworkLearner):
     dag_ : networkx.DiGraph
         The network's graph. Its nodes are the columns, by name if all names are strings, else
         by position, with the attributes `intercept` and `noise_variance`; its edges have
-        the attribute `weight`, the coefficient of the child's regression.
+        the attribute `weight`, the coefficient of the child's regression, and `fixed`, True,
+        if the constraints rule out their reverse.
     network_score_ : float
         Its score, in nats.
     network_ : GaussianBayesianNetwork
@@ -155,7 +156,9 @@ class GaussianBNLearner(NetworkLearner):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, not negative: 2 as if it came twice, 0 as if it did
-            not come. The sum takes the place of the number of rows.
+            not come. The sum takes the place of the number of rows. The weights of a pandas
+            Series go to the rows of the same labels, if X is a pandas data frame, or
+            LocalScores of one.
 
         Returns
         -------

@@ -48,8 +48,9 @@ class GaussianBNLearnerCV(NetworkLearner):
         Each multiplies the criterion's complexity term; not negative.
     cv : int, cross-validation generator or iterable, default=None
         How the rows are split: a number of folds, one of scikit-learn's splitters, or
-        pairs of arrays of row numbers, to learn from and to be held against. None is 5
-        folds. Rows are not shuffled, unless by the splitter.
+        pairs of arrays of row numbers, or of masks of all rows, to learn from and to be held
+        against. Masks that are Series go by the labels of the rows. None is 5 folds. Rows are
+        not shuffled, unless by the splitter.
     rule : {"best", "one-standard-error"}, default="best"
         Which penalty is chosen: the first with the best mean score, or the largest whose
         mean score is no more than a standard error of the best below it, which gives
@@ -173,7 +174,7 @@ class GaussianBNLearnerCV(NetworkLearner):
             Handed to the splitter, for which some stratify; not used otherwise.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, both where it is learned from and where it is held
-            out.
+            out. A Series goes by its labels, as in `GaussianBNLearner.fit`.
         **params
             Handed to the splitter, `groups` for one; only with scikit-learn's metadata
             routing enabled.
@@ -213,7 +214,7 @@ class GaussianBNLearnerCV(NetworkLearner):
                 "multiply; choose its own parameters by a GridSearchCV of GaussianBNLearner."
             )
         routed = process_routing(self, "fit", **params).splitter.split if _routing_enabled() else {}
-        splits = read_splits(self._splits(X, y, routed), len(scores))
+        splits = read_splits(self._splits(X, y, routed), scores.sample)
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
         self._choose(scores, penalties, splits, context)
@@ -266,7 +267,7 @@ class GaussianBNLearnerCV(NetworkLearner):
 
 def _has_complexity(scores: LocalScores) -> bool:
     """Whether the criterion has a term that a penalty multiplies, and that is not always 0."""
-    criterion, n_samples = scores.criterion, scores.statistics.n_samples
+    criterion, n_samples = scores.scorer.determinants.criterion, scores.statistics.n_samples
     return isinstance(criterion, InformationCriterion) and bool(
         np.any(criterion.complexity(n_samples, scores.shape[1]))
     )
@@ -308,6 +309,7 @@ def _read_penalties(penalties: Any) -> list[float]:
         Naming the one that is no finite number, or negative.
     """
     is_list = np.ndim(penalties) > 0 if isinstance(penalties, np.ndarray) else True
+    is_list = is_list and not hasattr(penalties, "columns")  # a data frame would yield its columns
     values = [*penalties] if is_list and not isinstance(penalties, str | set | dict) else []
     if not values:
         raise ValueError(f"penalties must be a list of one or more numbers; got {penalties!r}.")

@@ -23,7 +23,7 @@ from skbn._estimators._validation import (
     check_columns,
     make_scores,
     most_parents,
-    read_rows,
+    read_sample,
 )
 from skbn._memory import available_memory
 from skbn._networks._network import GaussianBayesianNetwork
@@ -86,7 +86,8 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
 
         Its nodes are the columns, by name if all names are strings, else by position, with
         the attributes `intercept` and `noise_variance`; its edges have the attribute
-        `weight`, the coefficient of the child's regression. Raises what `network_` raises.
+        `weight`, the coefficient of the child's regression, and `fixed`, True, if the constraints
+        rule out their reverse. Raises what `network_` raises.
         """
         return self._result.dag
 
@@ -227,7 +228,7 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
             The columns of `fit`.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts. LocalScores may have weights of their own.
+            How often each row counts, as in `fit`. LocalScores may have weights of their own.
 
         Returns
         -------
@@ -266,7 +267,7 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
             check_columns(self, X, reset=False)
             sample = X.sample
         else:
-            sample = Sample(read_rows(self, X, reset=False))
+            sample = read_sample(self, X, reset=False)
         return sample.with_weight(sample_weight)
 
     def _read_scores(
@@ -274,8 +275,8 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
     ) -> LocalScores | ParentSetScores:
         """Return the scores that X is, or those of a table."""
         if not isinstance(X, LocalScores | ParentSetScores):
-            rows = read_rows(self, X, reset=True, min_samples=2)
-            return self._scores_of(Sample(rows).with_weight(sample_weight), penalty)
+            sample = read_sample(self, X, reset=True, min_samples=2)
+            return self._scores_of(sample.with_weight(sample_weight), penalty)
         check_columns(self, X, reset=True)
         if isinstance(X, LocalScores):
             return X.with_sample_weight(sample_weight)

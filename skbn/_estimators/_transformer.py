@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbn._doc_links import DocLinkMixin
 from skbn._estimators._chunks import add_rows
 from skbn._estimators._failures import all_or_nothing
-from skbn._estimators._validation import PARAMETER_CONSTRAINTS, make_scores, read_rows
+from skbn._estimators._validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._row_summary import RowSummary
@@ -194,7 +194,8 @@ class LocalScoreTransformer(
             The columns that `fit` was given. Not modified, and copied.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, not negative: 2 as if it came twice, 0 as if it did
-            not come. The sum takes the place of the number of rows.
+            not come. The sum takes the place of the number of rows. The weights of a pandas
+            Series go to the rows of the same labels, if X is a pandas data frame.
 
         Returns
         -------
@@ -208,7 +209,7 @@ class LocalScoreTransformer(
         """
         check_is_fitted(self)
         self._validate_params()
-        sample = Sample(read_rows(self, X, reset=False))
+        sample = read_sample(self, X, reset=False)
         return self._scores_of(sample.with_weight(sample_weight))
 
     @with_callbacks
@@ -241,7 +242,7 @@ class LocalScoreTransformer(
         context = self._init_callback_context()
         metadata = {"sample_weight": sample_weight}
         context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
-        sample = Sample(read_rows(self, X, reset=True, min_samples=2)).with_weight(sample_weight)
+        sample = read_sample(self, X, reset=True, min_samples=2).with_weight(sample_weight)
         self._keep(sample.summary)
         context.call_on_fit_task_end(
             estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}

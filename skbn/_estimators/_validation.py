@@ -6,13 +6,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from skbn._labels import row_labels
 from skbn._scores._criteria import CRITERIA, as_criterion, same_criterion
-from skbn._scores._criterion import LARGEST_PENALTY, Criterion
+from skbn._scores._criterion import LARGEST_PENALTY, Criterion, criterion_for
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._sample import Sample
@@ -32,7 +32,7 @@ __all__ = [
     "check_settings",
     "make_scores",
     "most_parents",
-    "read_rows",
+    "read_sample",
 ]
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
@@ -62,10 +62,8 @@ def make_scores(
     )
 
 
-def read_rows(
-    estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1
-) -> npt.NDArray[np.float64]:
-    """Return a table's rows as an array of its own that nobody can change.
+def read_sample(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1) -> Sample:
+    """Return a table's rows, as an array of their own that nobody can change, and their labels.
 
     Parameters
     ----------
@@ -77,7 +75,7 @@ def read_rows(
 
     Returns
     -------
-    rows : ndarray of shape (n, m), float64
+    sample : Sample
 
     Raises
     ------
@@ -108,7 +106,7 @@ def read_rows(
     for name, column in zip(names, rows.T, strict=True):
         reject_non_finite(name, column)
     rows.setflags(write=False)
-    return rows
+    return Sample(rows, labels=row_labels(X))
 
 
 def check_columns(
@@ -160,7 +158,9 @@ def check_settings(
     made = getattr(scores, "criterion", None)
     made_penalty = getattr(scores, "penalty", None)
     same_penalty = penalty in (None, made_penalty)
-    same = criterion is None or (made is not None and same_criterion(as_criterion(criterion), made))
+    same = criterion is None or (
+        made is not None and _same_for(scores.columns, as_criterion(criterion), made)
+    )
     if same and same_penalty:
         return
     parameter, asked, has = (
@@ -171,6 +171,11 @@ def check_settings(
         f"{parameter}={has!r}. Set it where they are made, and leave the learner's {parameter} "
         "at None."
     )
+
+
+def _same_for(columns: list[str | int], a: Criterion, b: Criterion) -> bool:
+    """Whether two criteria are the same for these columns, whatever names their parameters."""
+    return same_criterion(criterion_for(a, columns), criterion_for(b, columns))
 
 
 def most_parents(learner: BaseEstimator, scores: LocalScores | ParentSetScores) -> int:

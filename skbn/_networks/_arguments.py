@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from decimal import Decimal
-from numbers import Real
 from typing import Any
 
-import numpy as np
+from skbn._labels import by_label, finite_number, is_labelled
 
-__all__ = ["attribute", "finite_number", "named_nodes", "named_values"]
+__all__ = ["attribute", "named_nodes", "named_values"]
 
 
 def named_nodes(
@@ -55,17 +52,11 @@ def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict
     >>> named_values({"b": 2, "a": 1}, ["a", "b"], "evidence")
     {0: 1.0, 1: 2.0}
     """
-    if hasattr(values, "to_dict") and getattr(values, "ndim", None) == 1:
-        n_values, values = len(values), values.to_dict()
-        if len(values) < n_values:
-            raise ValueError(
-                f"{parameter} must name each node once; got {n_values} values of the "
-                f"{len(values)} nodes {list(values)}."
-            )
-    if not isinstance(values, Mapping):
+    if not is_labelled(values):
         raise TypeError(
             f"{parameter} must be a dict or a pandas.Series of nodes and values; got {values!r}."
         )
+    values = by_label(values, parameter, "node")
     unknown = [node for node in values if not _is_among(node, nodes)]
     if unknown:
         raise ValueError(f"{parameter} must name nodes; {unknown[0]!r} is none of {list(nodes)}.")
@@ -90,25 +81,6 @@ def attribute(data: Mapping[str, Any], key: str, owner: str) -> float:
             "each edge a weight."
         )
     return finite_number(data[key], f"{key} of {owner}")
-
-
-def finite_number(value: Any, name: str) -> float:
-    """Return a number, maybe in an array of no dimensions, as a float.
-
-    Raises
-    ------
-    ValueError
-        If it is no number, or not a finite one.
-    """
-    if type(value) is np.ndarray and value.ndim == 0:
-        value = value[()]
-    try:
-        number = float(value) if isinstance(value, Real | Decimal) else math.nan
-    except (OverflowError, ValueError):  # a huge integer, a decimal's signalling NaN
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be a finite number; got {value!r}.")
-    return number
 
 
 def _is_among(value: Any, nodes: Sequence[Hashable]) -> bool:

@@ -2,7 +2,9 @@
 
 Networks are equivalent if they state the same independences, and then a
 score-equivalent criterion gives them the same score. Here they are lists of the masks
-of each column's parents.
+of each column's parents. Knowledge of directions is a list of masks too: of each column's
+parents whose edges are fixed, as the knowledge rules out the reverse. Which pairs are
+joined is the same in a whole class, so that this is all that knowledge says of its members.
 """
 
 from __future__ import annotations
@@ -14,25 +16,30 @@ from skbn._subsets import members_of
 __all__ = ["canonical_member", "compelled_parents"]
 
 
-def compelled_parents(parents: list[int]) -> list[int]:
+def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> list[int]:
     """Return the mask of each column's parents whose edges no equivalent network reverses.
 
     Parameters
     ----------
     parents : list of int
         The masks of the parents in an acyclic network.
+    fixed : list of int, optional
+        The masks of those parents whose edges are fixed: only networks that have these edges
+        too count then.
 
     Notes
     -----
     The edges that meet in a child without being joined at their other ends are
-    compelled, and so are those that follow by the rules of Meek (1995), "Causal
-    inference and causal explanation with background knowledge".
+    compelled, and so are the fixed ones and those that follow by the four rules of Meek (1995),
+    "Causal inference and causal explanation with background knowledge".
     """
     m = len(parents)
     joined = _neighbours(parents)
     compelled = [
         sum(1 << p for p in members_of(mask) if mask & ~joined[p] & ~(1 << p)) for mask in parents
     ]
+    if fixed is not None:
+        compelled = [own | known for own, known in zip(compelled, fixed, strict=True)]
     changed = True
     while changed:
         changed = False
@@ -55,19 +62,30 @@ def _is_forced(parent: int, child: int, compelled: list[int], joined: list[int])
     # Rule 3: else, of two unjoined parents of the child, one would have to meet the
     # other in `parent`, or the edges would close a cycle.
     spouses = members_of(between & joined[parent] & ~compelled[parent])
-    return any(not joined[a] >> b & 1 for a, b in combinations(spouses, 2))
+    if any(not joined[a] >> b & 1 for a, b in combinations(spouses, 2)):
+        return True
+    # Rule 4, which knowledge alone needs: else, where a -> b -> child and a is joined to the
+    # parent and not to the child, `parent` -> a would close a cycle, and a -> `parent` would
+    # make a new pair of unjoined parents.
+    return any(
+        compelled[b] & joined[parent] & ~joined[child] & ~(1 << child)
+        for b in members_of(between & joined[parent])
+    )
 
 
-def canonical_member(parents: list[int]) -> list[int]:
+def canonical_member(parents: list[int], fixed: list[int] | None = None) -> list[int]:
     """Return the member of a network's equivalence class that the column order picks.
 
     Built from its last column back: of the columns that can be a sink of what
-    remains, the last in column order is taken. It depends on the class alone.
+    remains, the last in column order is taken. It depends on the class and the knowledge
+    alone.
 
     Parameters
     ----------
     parents : list of int
         The masks of the parents in an acyclic network.
+    fixed : list of int, optional
+        The masks of those parents whose edges the member must have too.
 
     Notes
     -----
@@ -75,7 +93,7 @@ def canonical_member(parents: list[int]) -> list[int]:
     consistent extension of a partially oriented graph".
     """
     joined = _neighbours(parents)
-    compelled = compelled_parents(parents)
+    compelled = compelled_parents(parents, fixed)
     member = [0] * len(parents)
     remaining = (1 << len(parents)) - 1
     while remaining:

@@ -34,7 +34,8 @@ class InterchangeMixin(StructureMixin, InferenceMixin):
         Returns
         -------
         text : str, or None with a path
-            `from_json` reads the same parameters from it, to the last bit.
+            `from_json` reads the same parameters from it, to the last bit, and which edges
+            are `fixed`.
 
         Raises
         ------
@@ -100,7 +101,7 @@ class InterchangeMixin(StructureMixin, InferenceMixin):
         ----------
         cpdag : bool, default=False
             Whether to return the graph of the equivalence class instead, as `cpdag` gives
-            it, without weights and its undirected edges without heads.
+            it with what is known, without weights and its undirected edges without heads.
 
         Returns
         -------
@@ -139,7 +140,7 @@ class InterchangeMixin(StructureMixin, InferenceMixin):
         ----------
         cpdag : bool, default=False
             Whether to return the graph of the equivalence class instead, as `cpdag` gives
-            it, without weights and its undirected edges without heads.
+            it with what is known, without weights and its undirected edges without heads.
 
         Returns
         -------
@@ -180,7 +181,7 @@ class InterchangeMixin(StructureMixin, InferenceMixin):
         -------
         model : pgmpy.models.LinearGaussianBayesianNetwork
             It keeps standard deviations, whose squares may differ from the variances in
-            the last bit.
+            the last bit, and not which edges are `fixed`.
 
         Raises
         ------

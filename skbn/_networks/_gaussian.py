@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._graphs import dag_of, parent_masks
+from skbn._graphs import dag_of, fixed_masks, parent_masks
 from skbn._networks._arguments import attribute
 from skbn._networks._parameters import NetworkParameters
 from skbn._regressions._qr import solve_triangular, triangular_factor
@@ -36,6 +36,8 @@ class LinearGaussianModel:
     intercept, mean, noise_variance : ndarray of shape (m,)
         The mean is kept beside the intercepts: differences from it have all digits
         where a mean is far from 0.
+    fixed : list of m int
+        The masks of those parents whose edges are known to have this direction.
     """
 
     nodes: list[Hashable]
@@ -44,14 +46,19 @@ class LinearGaussianModel:
     intercept: npt.NDArray[np.float64]
     mean: npt.NDArray[np.float64]
     noise_variance: npt.NDArray[np.float64]
+    fixed: list[int]
 
     @classmethod
     def from_estimates(
-        cls, nodes: list[Hashable], parents: list[int], parameters: NetworkParameters
+        cls,
+        nodes: list[Hashable],
+        parents: list[int],
+        parameters: NetworkParameters,
+        fixed: list[int],
     ) -> Self:
         """Complete estimates by the intercepts."""
         coef, mean, noise_variance = parameters
-        return cls(nodes, parents, coef, mean - mean @ coef, mean, noise_variance)
+        return cls(nodes, parents, coef, mean - mean @ coef, mean, noise_variance, fixed)
 
     @classmethod
     def from_dag(cls, dag: nx.DiGraph) -> Self:
@@ -80,11 +87,11 @@ class LinearGaussianModel:
         parents = parent_masks(dag)
         mean = _propagate(intercept, coef, _causal_order(nodes, parents))
         _require_finite(mean, nodes)
-        return cls(nodes, parents, coef, intercept, mean, noise_variance)
+        return cls(nodes, parents, coef, intercept, mean, noise_variance, fixed_masks(dag))
 
     def to_dag(self) -> nx.DiGraph:
         """Return the graph with the parameters as attributes, nodes in their order."""
-        dag = dag_of(self.nodes, self.parents)
+        dag = dag_of(self.nodes, self.parents, self.fixed)
         for v, node in enumerate(self.nodes):
             dag.nodes[node]["intercept"] = float(self.intercept[v])
             dag.nodes[node]["noise_variance"] = float(self.noise_variance[v])
@@ -193,7 +200,10 @@ class LinearGaussianModel:
     def do(self, values: dict[int, float]) -> Self:
         """Return the model whose nodes of these numbers are cut off and set to the values."""
         held = list(values)
-        parents = [0 if v in values else mask for v, mask in enumerate(self.parents)]
+        parents, fixed = (
+            [0 if v in values else mask for v, mask in enumerate(masks)]
+            for masks in (self.parents, self.fixed)
+        )
         coef, intercept = self.coef.copy(), self.intercept.copy()
         noise_variance, shift = self.noise_variance.copy(), np.zeros(len(parents))
         coef[:, held] = 0
@@ -203,7 +213,7 @@ class LinearGaussianModel:
         mean = self.mean + _propagate(shift, coef, _causal_order(self.nodes, parents))
         mean[held] = intercept[held]
         _require_finite(mean, self.nodes)
-        return type(self)(self.nodes, parents, coef, intercept, mean, noise_variance)
+        return type(self)(self.nodes, parents, coef, intercept, mean, noise_variance, fixed)
 
 
 def is_parametrised(dag: nx.DiGraph) -> bool:

@@ -16,7 +16,7 @@ from unicodedata import category
 import networkx as nx
 
 from skbn._graphs import check_dag
-from skbn._networks._arguments import finite_number
+from skbn._labels import finite_number
 from skbn._networks._gaussian import LinearGaussianModel
 
 __all__ = ["from_pgmpy", "to_dot", "to_mermaid", "to_pgmpy"]

@@ -27,7 +27,7 @@ _IS_NOT_ZERO = re.compile(r"[-0.]*[1-9]")
 _PIECE = 1 << 20
 _DOCUMENT = ("directed", "multigraph", "graph", "nodes", "edges")
 _NODE = ("id", "intercept", "noise_variance")
-_EDGE = ("source", "target", "weight")
+_EDGE = ("source", "target", "weight", "fixed")
 
 _short = Repr()
 _short.maxstring = _short.maxlong = _short.maxother = 80
@@ -204,6 +204,14 @@ class _Reader:
             raise self.error(f"has the {_named(ends)} twice")
         self._check_keys(data, _EDGE, ends)
         dag.add_edge(*ends, weight=self._number_in(data, "weight", ends))
+        is_fixed = data.get("fixed", False)
+        if not isinstance(is_fixed, bool):
+            raise self.error(
+                f"is wrong: fixed of {_named(ends)} must be true or false; got "
+                f"{_short.repr(is_fixed)}"
+            )
+        if is_fixed:
+            dag.edges[*ends]["fixed"] = True
 
     def _name_in(self, data: Any, key: str, owner: str) -> str | int:
         name = data.get(key) if isinstance(data, dict) else None

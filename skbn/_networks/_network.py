@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import networkx as nx
@@ -13,7 +14,8 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import NotFittedError
 
 from skbn._doc_links import DocLinkMixin
-from skbn._graphs import check_dag, contents_of, dag_of, parent_masks
+from skbn._graphs import check_dag, contents_of, dag_of, fixed_masks, parent_masks
+from skbn._labels import row_labels
 from skbn._networks._forms import InterchangeMixin
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
@@ -41,7 +43,9 @@ class GaussianBayesianNetwork(
     dag : networkx.DiGraph
         Acyclic; its nodes are the columns, in their order. The parameters are the
         attributes `intercept` and `noise_variance` of its nodes, not negative, and
-        `weight` of its edges. Weights without attributes of nodes are no parameters.
+        `weight` of its edges. Weights without attributes of nodes are no parameters. An edge
+        whose reverse is known to be wrong has the attribute `fixed`, True; `cpdag` leaves it
+        directed. A learner marks those that its constraints do not let it reverse.
         To change it after `fit` drops the estimates: the network has the parameters that the
         graph carries then, or none, until it is fitted again.
 
@@ -50,7 +54,8 @@ class GaussianBayesianNetwork(
     nodes : list
     dag_ : networkx.DiGraph
         A copy of the graph with just the parameters as attributes, after `fit` those
-        that it estimated. A network of it has the same parameters.
+        that it estimated, and `fixed` of edges that have it. A network of it has the same
+        parameters.
     coef_ : ndarray of shape (m, m)
         ``coef_[i, j]`` is the weight of the edge i -> j, 0 where there is none.
     intercept_ : ndarray of shape (m,)
@@ -89,10 +94,14 @@ class GaussianBayesianNetwork(
 
     @classmethod
     def _from_estimates(
-        cls, names: Sequence[str | int], parents: list[int], parameters: NetworkParameters
+        cls,
+        names: Sequence[str | int],
+        parents: list[int],
+        parameters: NetworkParameters,
+        fixed: list[int],
     ) -> Self:
-        """Return a network of columns, given the masks of their parents."""
-        return cls._of(LinearGaussianModel.from_estimates(list(names), parents, parameters))
+        """Return a network of columns, given the masks of their parents, and of fixed ones."""
+        return cls._of(LinearGaussianModel.from_estimates(list(names), parents, parameters, fixed))
 
     @classmethod
     def _of(cls, model: LinearGaussianModel) -> Self:
@@ -184,7 +193,8 @@ class GaussianBayesianNetwork(
             their order, as a learner takes them too.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts; LocalScores may have weights of their own.
+            How often each row counts; LocalScores may have weights of their own. The weights
+            of a pandas Series go to the rows of the same labels, if X has some.
 
         Returns
         -------
@@ -228,7 +238,8 @@ class GaussianBayesianNetwork(
             )
         statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
         parameters = estimate_parameters(statistics, parents, nodes)
-        self._keep(LinearGaussianModel.from_estimates(nodes, parents, parameters))
+        fixed = fixed_masks(self.dag)
+        self._keep(LinearGaussianModel.from_estimates(nodes, parents, parameters, fixed))
         context.call_on_fit_task_end(
             estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
         )
@@ -352,7 +363,7 @@ class GaussianBayesianNetwork(
     def _model(self) -> LinearGaussianModel:
         check_dag(self.dag)
         if hasattr(self, "_estimated") and self._estimated_of == contents_of(self.dag):
-            return self._estimated
+            return replace(self._estimated, fixed=fixed_masks(self.dag))
         if not is_parametrised(self.dag):
             raise NotFittedError(
                 "This GaussianBayesianNetwork has no parameters yet. Call fit, or give the nodes "
@@ -363,5 +374,8 @@ class GaussianBayesianNetwork(
 
 def _sample(X: Any, rows: npt.NDArray[np.float64], sample_weight: Any) -> Sample:
     """Return rows with their weights, or those that LocalScores have."""
-    own = X.sample.weight if isinstance(X, LocalScores) else None
-    return Sample(rows, own).with_weight(sample_weight)
+    if isinstance(X, LocalScores):
+        sample = Sample(rows, X.sample.weight, X.sample.labels)
+    else:
+        sample = Sample(rows, labels=row_labels(X))
+    return sample.with_weight(sample_weight)

@@ -7,21 +7,22 @@ from typing import Any
 
 import networkx as nx
 
-from skbn._graphs import check_dag, check_same_nodes, dag_of, parent_masks
+from skbn._graphs import check_dag, check_same_nodes, dag_of, fixed_masks, parent_masks
 from skbn._networks._equivalence import canonical_member, compelled_parents
 from skbn._subsets import members_of
 
 __all__ = ["StructureMixin", "cpdag", "is_equivalent", "structural_hamming_distance"]
 
 
-def cpdag(dag: nx.DiGraph) -> nx.DiGraph:
+def cpdag(dag: nx.DiGraph, fixed: list[int] | None = None) -> nx.DiGraph:
     """Return the completed partially directed graph of an acyclic graph.
 
     It is the canonical member of the graph's equivalence class, with the attribute
-    `undirected` of edges.
+    `undirected` of edges. Only members that have the fixed edges count: the masks of some of
+    each node's parents.
     """
     nodes, parents = list(dag), parent_masks(dag)
-    member, compelled = canonical_member(parents), compelled_parents(parents)
+    member, compelled = canonical_member(parents, fixed), compelled_parents(parents, fixed)
     pattern = dag_of(nodes, member)
     for child, mask in enumerate(member):
         for parent in members_of(mask):
@@ -59,16 +60,25 @@ class StructureMixin:
         """Return the graph, checked and without attributes."""
         raise NotImplementedError
 
-    def cpdag(self) -> nx.DiGraph:
+    def cpdag(self, *, knowledge: bool = True) -> nx.DiGraph:
         """Return the graph of the network's equivalence class, its CPDAG.
+
+        Parameters
+        ----------
+        knowledge : bool, default=True
+            Whether networks that contradict what is known are left out of the class: those
+            that reverse an edge with the attribute `fixed`. A learner marks the edges whose
+            reverse its tiers, required and forbidden edges rule out. False takes the whole
+            class: what the independences say.
 
         Returns
         -------
         cpdag : networkx.DiGraph
             One edge for each pair that is joined, with the attribute `undirected`: True
-            if some equivalent network has it reversed. Such edges point as in the
+            if some network of the class has it reversed. Such edges point as in the
             canonical member of the class, so that the graph is acyclic. Equivalent
-            networks with the same nodes in the same order have equal graphs.
+            networks with the same nodes in the same order, and the same knowledge, have
+            equal graphs.
 
         Raises
         ------
@@ -78,20 +88,33 @@ class StructureMixin:
         Notes
         -----
         The completed partially directed acyclic graph of Chickering (2002), "Learning
-        equivalence classes of Bayesian-network structures".
+        equivalence classes of Bayesian-network structures". With knowledge it is the
+        maximally oriented graph of Meek (1995), "Causal inference and causal explanation with
+        background knowledge". `max_parents` is not knowledge about directions: networks of the
+        class may have more parents.
 
         Examples
         --------
         >>> import networkx as nx
         >>> from skbn import GaussianBayesianNetwork
-        >>> network = GaussianBayesianNetwork(nx.DiGraph([("b", "a"), ("b", "c")]))
+        >>> dag = nx.DiGraph([("b", "a"), ("b", "c")])
+        >>> network = GaussianBayesianNetwork(dag)
         >>> list(network.cpdag().edges(data="undirected"))
         [('b', 'a', True), ('b', 'c', True)]
+
+        That a comes before b says that b comes before c, or c would be another cause of b and
+        independent of a:
+
+        >>> known = GaussianBayesianNetwork(nx.DiGraph([("a", "b", {"fixed": True}), ("b", "c")]))
+        >>> list(known.cpdag().edges(data="undirected"))
+        [('a', 'b', False), ('b', 'c', False)]
+        >>> known.cpdag(knowledge=False).edges["b", "c"]["undirected"]
+        True
         """
-        return cpdag(self._structure())
+        return cpdag(self._structure(), fixed_masks(self.dag) if knowledge else None)
 
     def is_equivalent(self, other: StructureMixin | nx.DiGraph) -> bool:
-        """Whether another network states the same independences.
+        """Whether another network states the same independences, whatever is known otherwise.
 
         Parameters
         ----------
@@ -132,8 +155,10 @@ class StructureMixin:
         other : GaussianBayesianNetwork or networkx.DiGraph
             On the same nodes, in any order.
         cpdag : bool, default=False
-            Whether to compare the equivalence classes, as `cpdag` gives them, instead:
-            then an edge that is undirected in one and directed in the other counts 1.
+            Whether to compare the equivalence classes instead, as ``cpdag(knowledge=False)``
+            gives them: then an edge that is undirected in one and directed in the other counts
+            1. What is known besides the independences does not count: equivalent networks are
+            at a distance of 0.
 
         Returns
         -------

@@ -54,7 +54,8 @@ def read_columns(
     names = _column_names(X)
     table = _table_of(X)
     if names is None:
-        reject_lost_labels(X, columns)
+        if not isinstance(X, LocalScores):  # which have numbers where an array has nothing
+            reject_lost_labels(X, columns)
         names = list(columns)
         if len(table.shape) != 2 or table.shape[1] != len(names):
             hint = " Names of columns must be strings to be matched to the nodes."

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ from scipy.special import betaln, gammaln
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skbn._columns import numbers_by_column
+from skbn._labels import by_label, is_labelled
 from skbn._scores._criterion import Criterion, InformationCriterion, Prior
 
 __all__ = [
@@ -227,8 +230,10 @@ class BGe(Criterion):
     alpha_w : float or None, default=None
         Degrees of freedom of the Wishart prior, from m + 1 to 1e9. None is m + 2.
         bnlearn's ``iss.w``, BiDAG's ``aw``.
-    nu : array-like of shape (m,) or None, default=None
-        The prior mean of the columns. None is the columns' means.
+    nu : array-like of shape (m,), dict, pandas.Series or None, default=None
+        The prior mean of the columns. A dict or a Series names each column once, by its name
+        or its number, in any order. An array or a list is in the columns' order. None is the
+        columns' means.
 
     Notes
     -----
@@ -248,18 +253,47 @@ class BGe(Criterion):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha_mu": [Interval(Real, 1e-100, 1e100, closed="both")],
         "alpha_w": [Interval(Real, 0, 1e9, closed="neither"), None],
-        "nu": ["array-like", None],
+        "nu": ["array-like", dict, None],
     }
 
     def __init__(
         self,
         alpha_mu: float = 1.0,
         alpha_w: float | None = None,
-        nu: npt.ArrayLike | None = None,
+        nu: npt.ArrayLike | Mapping[str | int, float] | None = None,
     ) -> None:
         self.alpha_mu = alpha_mu
         self.alpha_w = alpha_w
         self.nu = nu
+
+    def for_columns(self, columns: list[str | int]) -> Self:
+        """Return the criterion with `nu` in the order of these columns.
+
+        Parameters
+        ----------
+        columns : list of str or int
+            The columns' names in their order, or their numbers if they have none.
+
+        Returns
+        -------
+        criterion : BGe
+            The criterion itself unless `nu` is a dict or a Series.
+
+        Raises
+        ------
+        ValueError
+            If a label is no column's or comes twice, a column has none, or a value is no finite
+            number.
+
+        Examples
+        --------
+        >>> from skbn import BGe
+        >>> BGe(nu={"hue": 1, "ash": 2}).for_columns(["ash", "hue"])
+        BGe(nu=[2.0, 1.0])
+        """
+        if not is_labelled(self.nu):
+            return self
+        return clone(self).set_params(nu=numbers_by_column(columns, self.nu, "nu"))
 
     def tables(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         """Return c, a0 and a1 as the rows of an array of shape (3, m).
@@ -308,10 +342,16 @@ class BGe(Criterion):
         -------
         prior : Prior
             A named tuple of `rows`, of shape (m + 1, m), and `mean`, of shape (m,).
+
+        Raises
+        ------
+        ValueError
+            If `nu` does not hold a finite number for each column, or names columns other
+            than by their numbers, which `for_columns` resolves.
         """
         m = len(mean)
         _, t = self._freedom_and_scale(m)
-        nu = self._prior_mean(mean)
+        nu = self.for_columns(list(range(m)))._prior_mean(mean)
         weight = self.alpha_mu / (self.alpha_mu + n_samples)
         shift = math.sqrt(weight * n_samples) * (mean - nu)
         rows = np.vstack([math.sqrt(t) * np.eye(m), shift])
@@ -388,4 +428,9 @@ def same_criterion(a: Criterion, b: Criterion) -> bool:
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, Criterion) and isinstance(b, Criterion):
         return same_criterion(a, b)
+    if is_labelled(a) or is_labelled(b):
+        if not (is_labelled(a) and is_labelled(b)):
+            return False
+        a, b = (by_label(values, "A criterion's parameter", "label") for values in (a, b))
+        return a.keys() == b.keys() and all(_same(a[label], b[label]) for label in a)
     return a is b or bool(np.array_equal(a, b))

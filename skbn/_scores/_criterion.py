@@ -19,12 +19,14 @@ from sklearn.base import BaseEstimator
 
 from skbn._accuracy import SCORE_ACCURACY
 from skbn._doc_links import DocLinkMixin
+from skbn._labels import reject_labels
 
 __all__ = [
     "LARGEST_PENALTY",
     "Criterion",
     "InformationCriterion",
     "Prior",
+    "criterion_for",
     "criterion_tables",
     "is_scale_free",
     "is_score_equivalent",
@@ -108,6 +110,30 @@ class Criterion(DocLinkMixin, BaseEstimator, ABC):
         tables : ndarray of shape (3, m), float64
             Finite, except that c may be -inf for numbers of parents that are ruled out.
         """
+
+    def for_columns(self, columns: list[str | int]) -> Criterion:
+        """Return the criterion as it is for these columns; by default itself.
+
+        The other methods know columns by their position alone. A criterion whose
+        parameters go by columns' names puts them in order here: the scores of a table ask
+        for it first, and then ask nothing but what is returned.
+
+        Parameters
+        ----------
+        columns : list of str or int
+            The columns' names in their order, or their numbers if they have none.
+
+        Returns
+        -------
+        criterion : Criterion
+            The criterion itself, or another one; it is not changed.
+
+        Raises
+        ------
+        ValueError
+            If a parameter does not go with these columns.
+        """
+        return self
 
     def prior(
         self,
@@ -351,6 +377,23 @@ def noise_divisors(criterion: Criterion, n_samples: float, m: int) -> npt.NDArra
     return divisors
 
 
+def criterion_for(criterion: Criterion, columns: list[str | int]) -> Criterion:
+    """Return a criterion's `for_columns`, checked.
+
+    Raises
+    ------
+    TypeError
+        If it is no `Criterion`.
+    ValueError
+        What `for_columns` raises.
+    """
+    found: Any = criterion.for_columns(columns)
+    if not isinstance(found, Criterion):
+        name = type(criterion).__name__
+        raise TypeError(f"{name}.for_columns must return a Criterion; got {found!r}.")
+    return found
+
+
 def prior_of(criterion: Criterion, n_samples: float, mean: npt.NDArray[np.float64]) -> Prior | None:
     """Return a criterion's prior, checked.
 
@@ -377,6 +420,7 @@ def prior_of(criterion: Criterion, n_samples: float, mean: npt.NDArray[np.float6
 
 def _numbers(values: Any, shape: tuple[int, ...], what: str) -> npt.NDArray[np.float64]:
     """Return a copy of an array of real numbers of this shape."""
+    reject_labels(values, what)
     try:
         array = np.array(values)
     except ValueError:  # of rows of different lengths

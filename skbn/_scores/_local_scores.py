@@ -165,7 +165,8 @@ class LocalScores(StandIn, ScoredFamilies):
         Parameters
         ----------
         sample_weight : array-like of shape (n,), or None
-            How often each row counts, not negative. None returns these scores.
+            How often each row counts, not negative. None returns these scores. The weights
+            of a pandas Series go to the rows of the same labels, if the table had some.
 
         Returns
         -------

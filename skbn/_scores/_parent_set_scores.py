@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._columns import family_numbers
+from skbn._labels import in_order_of_rows, is_labelled, row_labels
 from skbn._memory import read_only
 from skbn._scores._families import Listed, Scored
 from skbn._scores._jkl import LARGEST_SCORE, read_jkl
@@ -64,6 +65,11 @@ class ParentSetScores(ScoredFamilies):
 
     def __init__(self, columns: list[str], families: list[Listed]) -> None:
         columns = list(columns)
+        if is_labelled(families):
+            raise TypeError(
+                "families must be a list with those of each column, in the order of the columns; "
+                f"got {type(families).__name__}."
+            )
         _check_columns(columns, len(families))
         self._columns = columns
         self._families = [_checked(columns, x, *listed) for x, listed in enumerate(families)]
@@ -210,6 +216,8 @@ def _checked(
     columns: list[str], child: int, parents: npt.ArrayLike, scores: npt.ArrayLike
 ) -> Listed:
     """Return the families of a child as arrays of their own."""
+    what = f"The scores of column {columns[child]!r}"
+    scores = in_order_of_rows(scores, row_labels(parents), np.size(scores), what)
     rows, values = _as_numbers(parents, "iu", 2), _as_numbers(scores, "iuf", 1)
     if rows is not None and values is not None and _are_families(rows, values, child, len(columns)):
         return rows.astype(np.int16), values.astype(np.float64)

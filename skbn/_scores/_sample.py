@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from skbn._labels import in_order_of_rows
 from skbn._memory import read_only
 from skbn._parallel import one_blas_thread
 from skbn._scores._row_summary import RowSummary, summarise
@@ -27,29 +28,35 @@ class Sample:
         Finite.
     weight : ndarray of shape (n,), float64, optional
         How often each row counts; finite and not negative.
+    labels : pandas.Index of length n, optional
+        Those of the table's rows, if they had some.
 
     Attributes
     ----------
+    labels : pandas.Index or None
     shape : tuple of int
         Number of rows and of columns.
     """
 
-    def __init__(self, rows: Floats, weight: Floats | None = None) -> None:
+    def __init__(self, rows: Floats, weight: Floats | None = None, labels: Any = None) -> None:
         self._rows: Floats | None = rows
         self._weight = weight
+        self.labels = labels
         self.shape: tuple[int, int] = rows.shape
 
     @classmethod
     def of_summary(cls, summary: RowSummary) -> Self:
         """Return a sample that is known by its summary alone."""
         sample = cls.__new__(cls)
-        sample._rows = sample._weight = None
+        sample._rows = sample._weight = sample.labels = None
         sample.shape = (summary.n_rows, summary.n_columns)
         sample.summary = summary
         return sample
 
     def with_weight(self, sample_weight: Any) -> Self:
         """Return the sample with weights as users give them; None leaves it as it is.
+
+        Those of a Series go to the rows of the same labels.
 
         Raises
         ------
@@ -59,9 +66,11 @@ class Sample:
         """
         if sample_weight is None:
             return self
-        weight = read_sample_weight(sample_weight, len(self.rows))
+        n_rows = len(self.rows)
+        in_order = in_order_of_rows(sample_weight, self.labels, n_rows, "sample_weight")
+        weight = read_sample_weight(in_order, n_rows)
         if self.weight is None:
-            return type(self)(self.rows, weight)
+            return type(self)(self.rows, weight, self.labels)
         if not np.array_equal(self.weight, weight):
             raise ValueError(
                 "The LocalScores were made with another sample_weight than is given now. Give it "
@@ -130,5 +139,5 @@ class Sample:
 
     def __getitem__(self, chosen: Any) -> Self:
         """Return the sample of several of the rows."""
-        weight = None if self.weight is None else self.weight[chosen]
-        return type(self)(self.rows[chosen], weight)
+        weight, labels = (None if of is None else of[chosen] for of in (self.weight, self.labels))
+        return type(self)(self.rows[chosen], weight, labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -32,12 +33,7 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float6
         Naming the row and its weight: if they are not `n_rows` finite numbers, none
         negative; if their sum is out of range.
     """
-    if isinstance(sample_weight, np.ma.MaskedArray):
-        raise TypeError("sample_weight is a masked array, whose mask would be lost; fill it.")
-    try:
-        given = np.asarray(sample_weight)
-    except ValueError:  # lists of different lengths
-        given = np.empty((0, 0))
+    given = _as_array(sample_weight)
     if given.shape != (n_rows,):
         raise ValueError(
             f"sample_weight must have a weight for each of the {n_rows} rows; got an array of "
@@ -70,3 +66,14 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float6
         )
     weight.setflags(write=False)
     return weight
+
+
+def _as_array(sample_weight: Any) -> npt.NDArray[Any]:
+    if isinstance(sample_weight, np.ma.MaskedArray):
+        raise TypeError("sample_weight is a masked array, whose mask would be lost; fill it.")
+    if isinstance(sample_weight, Mapping):
+        raise TypeError("sample_weight is a dict; give pandas.Series(sample_weight).")
+    try:
+        return np.asarray(sample_weight)
+    except ValueError:  # lists of different lengths
+        return np.empty((0, 0))

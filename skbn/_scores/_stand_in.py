@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from skbn._labels import in_order_of_rows, is_mask
 from skbn._scores._sample import Sample
 
 __all__ = ["StandIn"]
@@ -54,11 +55,12 @@ class StandIn(ABC):
         # scikit-learn takes rows out of whatever has a shape by X[rows, ...].
         if isinstance(rows, tuple) and len(rows) == 2 and _is_all(rows[1]):
             rows = rows[0]
+        if is_mask(rows):
+            rows = np.asarray(in_order_of_rows(rows, self.sample.labels, len(self), "the mask"))
         chosen = self.sample.rows[rows]
         if chosen.ndim != 2 or isinstance(rows, tuple):
             return chosen
-        weight = self.sample.weight
-        return self.of_sample(Sample(chosen, None if weight is None else weight[rows]))
+        return self.of_sample(self.sample[rows])
 
 
 def _is_all(chosen: Any) -> bool:

@@ -15,6 +15,7 @@ from skbn._progress import Progress
 from skbn._scores._criterion import (
     Criterion,
     InformationCriterion,
+    criterion_for,
     criterion_tables,
     is_scale_free,
     prior_of,
@@ -36,13 +37,16 @@ class SubsetDeterminants:
     ----------
     sample : Sample
     names : list of str or int
-        What to call the columns in errors.
+        The columns' names, or numbers: what to call them in errors, and how a criterion's
+        labelled parameters name them.
     criterion : Criterion
     max_parents : int or None
     n_jobs : int or None
 
     Attributes
     ----------
+    criterion : Criterion
+        The one that is right for these columns.
     families : AllFamilies or SmallFamilies
         How the families are numbered, and in what order the log-determinants are.
     """
@@ -59,7 +63,7 @@ class SubsetDeterminants:
         self.families: Families = (
             AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
         )
-        self.criterion = criterion
+        self.criterion = criterion_for(criterion, names)
         self._sample = sample
         self._names = names
         self._n_jobs = n_jobs

@@ -1,0 +1,162 @@
+"""Labelled arguments, dicts and pandas' Series: their values go by label, never by position."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "by_label",
+    "finite_number",
+    "in_order_of_rows",
+    "is_labelled",
+    "is_mask",
+    "is_series",
+    "reject_labels",
+    "row_labels",
+]
+
+_MOST_LABELS = 5
+
+
+def is_series(values: Any) -> bool:
+    """Whether this is a pandas Series, or what behaves like one."""
+    return hasattr(values, "iloc") and getattr(values, "ndim", None) == 1
+
+
+def is_mask(values: Any) -> bool:
+    """Whether this is an array or a Series of truth values."""
+    return getattr(getattr(values, "dtype", None), "kind", None) == "b"
+
+
+def is_labelled(values: Any) -> bool:
+    """Whether values have labels: those of a dict or a Series."""
+    return isinstance(values, Mapping) or is_series(values)
+
+
+def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
+    """Return the values of a dict or a Series by their labels.
+
+    Parameters
+    ----------
+    values : Mapping or Series
+    parameter, kind : str
+        What to call it in errors, and what the labels name.
+
+    Raises
+    ------
+    ValueError
+        If a label comes twice.
+    """
+    if isinstance(values, Mapping):
+        return dict(values)
+    labels = values.index.tolist()
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(f"{parameter} must name each {kind} once; got {twice!r} twice.")
+    return dict(zip(labels, values.tolist(), strict=True))
+
+
+def row_labels(X: Any) -> Any:
+    """Return the index of a pandas data frame; None for a table whose rows have no labels."""
+    return X.index if hasattr(X, "iloc") and hasattr(X, "columns") else None
+
+
+def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> Any:
+    """Return the values of a Series in the order of a table's rows, and others as they are.
+
+    Rows without labels take a Series in its order, as scikit-learn does: a pipeline hands on
+    arrays beside the Series that it was given.
+
+    Parameters
+    ----------
+    values : object
+    labels : pandas.Index or None
+        Those of the rows.
+    n_rows : int
+    parameter : str
+        What to call the values in errors.
+
+    Raises
+    ------
+    ValueError
+        If a Series has other labels than the rows; if the rows have none, and those of the
+        Series are the rows' numbers in another order.
+    """
+    if not is_series(values):
+        return values
+    index = values.index
+    if labels is None:
+        own = index.tolist()
+        if own != (numbers := list(range(n_rows))) and set(own) == set(numbers):
+            raise ValueError(
+                f"The rows of X have no labels, and the labels of {parameter} are the numbers of "
+                "the rows in another order. If they say which row each value is for, call "
+                "sort_index() on the Series; if its values are in the order of the rows, "
+                "to_numpy()."
+            )
+        return values
+    if index.equals(labels):
+        return values
+    remedy = "If the values are in the order of the rows, call to_numpy() on the Series."
+    for some in (index, labels):
+        if not some.is_unique:
+            twice = some[some.duplicated()].tolist()[0]
+            raise ValueError(
+                f"The values of {parameter} cannot be matched to the rows of X, as the label "
+                f"{twice!r} is given more than once. {remedy}"
+            )
+    position = {label: i for i, label in enumerate(index.tolist())}
+    wanted = labels.tolist()
+    for label in wanted:
+        if label not in position:
+            raise ValueError(
+                f"{parameter} has no value for the row of X labelled {label!r}. Give one for each "
+                f"row. {remedy}"
+            )
+    if len(position) > len(wanted):
+        rows = set(wanted)
+        extra = next(label for label in position if label not in rows)
+        raise ValueError(
+            f"{parameter} has a value labelled {extra!r}, which is no row of X. Leave it out, as "
+            ".loc[X.index] does where X is a data frame."
+        )
+    return values.iloc[[position[label] for label in wanted]]
+
+
+def reject_labels(values: Any, what: str) -> None:
+    """Raise if values have labels other than 0, 1, ... where only their order counts."""
+    for axis in getattr(values, "axes", []):
+        labels = list(axis)
+        if labels != list(range(len(labels))):
+            shown = ", ".join(map(repr, labels[:_MOST_LABELS]))
+            more = ", ..." if len(labels) > _MOST_LABELS else ""
+            raise ValueError(
+                f"{what} must come without labels, as its values are taken in their order; got the "
+                f"labels [{shown}{more}]. Bring them into that order and return an array, as by "
+                "to_numpy()."
+            )
+
+
+def finite_number(value: Any, name: str) -> float:
+    """Return a number, maybe in an array of no dimensions, as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, or not a finite one.
+    """
+    if type(value) is np.ndarray and value.ndim == 0:
+        value = value[()]
+    try:
+        number = float(value) if isinstance(value, Real | Decimal) else math.nan
+    except (OverflowError, ValueError):  # a huge integer, a decimal's signalling NaN
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be a finite number; got {value!r}.")
+    return number
