@@ -164,3 +164,10 @@ def test_reference_has_all_public_names():
         r"^   ([A-Za-z_]+)$", (DOCS / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert sorted(listed) == sorted(skbn.__all__)
+
+
+def test_the_license_has_the_notice_of_borrowed_code():
+    source = Path(skbn.__file__).with_name("_vectors.py").read_text(encoding="utf-8")
+    notice = re.search(r"^# Copyright \(C\) .*?is preserved\.$", source, re.DOTALL | re.MULTILINE)
+    words = notice.group().replace("#", "").split()
+    assert " ".join(words) in " ".join((ROOT / "LICENSE").read_text(encoding="utf-8").split())
