@@ -9,8 +9,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-__all__ = ["attribute", "finite_number", "named_nodes", "named_values"]
+__all__ = ["attribute", "finite_number", "named_nodes", "named_values", "random_generator"]
 
 
 def named_nodes(
@@ -109,6 +110,25 @@ def finite_number(value: Any, name: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{name} must be a finite number; got {value!r}.")
     return number
+
+
+def random_generator(random_state: Any) -> np.random.Generator | np.random.RandomState:
+    """Return what to draw from: a new one for a number, and NumPy's own for None.
+
+    Raises
+    ------
+    ValueError
+        If it is neither of these, nor one of NumPy's two kinds of generators.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "random_state must be None, an integer from 0 to 2**32 - 1, or a Generator or "
+            f"RandomState of numpy.random; got {random_state!r}."
+        ) from None
 
 
 def _is_among(value: Any, nodes: Sequence[Hashable]) -> bool:
