@@ -30,7 +30,7 @@ BBMARKOV = """3
 
 def written(tmp_path, text):
     path = tmp_path / "scores.jkl"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -78,7 +78,7 @@ def test_round_trip_keeps_the_optimum(tmp_path, criterion, max_parents):
     learner, again = GaussianBNLearner().fit(scores), GaussianBNLearner().fit(read)
     assert again.network_score_ == pytest.approx(learner.network_score_, abs=1e-9)
     read.to_jkl(tmp_path / "again.jkl")
-    assert (tmp_path / "again.jkl").read_text() == path.read_text()
+    assert (tmp_path / "again.jkl").read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
 
 
 def test_a_learner_of_listed_families(tmp_path):
@@ -171,7 +171,7 @@ def test_a_failed_writing_leaves_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         scores.to_jkl(path)
     assert [each.name for each in tmp_path.iterdir()] == ["scores.jkl"]
-    assert path.read_text() == BBMARKOV
+    assert path.read_text(encoding="utf-8") == BBMARKOV
 
 
 def test_a_huge_score_hides_no_difference(tmp_path):
@@ -188,7 +188,9 @@ def test_names_and_marks_that_look_like_something_else(tmp_path):
     path = tmp_path / "scores.jkl"
     scores.to_jkl(path)
     assert ParentSetScores.from_jkl(path).columns == ["METHANE", "META", "3"]
-    path.write_text("\ufeffMETA pss_version = 0.1\n" + path.read_text())
+    path.write_text(
+        "\ufeffMETA pss_version = 0.1\n" + path.read_text(encoding="utf-8"), encoding="utf-8"
+    )
     assert ParentSetScores.from_jkl(path).columns == ["METHANE", "META", "3"]
     assert path.stat().st_mode & 0o044
 

@@ -113,7 +113,9 @@ def run_one(method, m):
 def peak_megabytes():
     status = Path("/proc/self/status")
     if status.exists():  # where ru_maxrss counts the process that started this one, too
-        peak = next(line for line in status.read_text().splitlines() if "VmHWM" in line)
+        peak = next(
+            line for line in status.read_text(encoding="utf-8").splitlines() if "VmHWM" in line
+        )
         return int(peak.split()[1]) / 1000
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
