@@ -59,6 +59,8 @@ def blas_threads():
 
 def test_linear_algebra_in_one_thread_until_the_last_leaves():
     before = blas_threads()
+    if not before:
+        pytest.skip("threadpoolctl does not know this BLAS, Apple's for one")
     first, second = one_blas_thread(), one_blas_thread()
     first.__enter__()
     assert set(blas_threads()) == {1}
