@@ -1,9 +1,10 @@
 """Count the random networks whose class is found again, against the rate that theory allows.
 
-Run ``python tests/benchmarks/recover.py``. Networks have 8 to 12 columns, and else what
-`skbn.datasets.make_gaussian_network` draws by default: two neighbours a column on average, weights
-from 0.5 to 1.5 in size and noise of a standard deviation from 0.5 to 1.5. "faithful" are those that have no partial correlation below 0.03 in size, but 0, of columns at
-most two edges apart. The sample covariance of n rows is drawn as such.
+Run ``python tests/benchmarks/recover.py``. Networks have 8 to 12 columns and are drawn by
+`skbn.datasets.make_gaussian_network`: two neighbours a column on average, weights from 0.5 to 1.5
+in size and noise of a standard deviation from 0.5 to 1.5. "faithful" are those that have no partial
+correlation below 0.03 in size, but 0, of columns at most two edges apart. The sample covariance of
+n rows is drawn as such.
 
 For each number of rows and penalty it prints the networks whose class BIC does not find, the bound
 of their expected number (none for unfaithful networks), and how many of them lack an edge or have
