@@ -15,17 +15,17 @@ from unittest.mock import Mock
 import joblib
 import numpy as np
 import pytest
-import reference
 
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer, _memory, _parallel
 from skbn._kernel_cache import KernelCache
 from skbn._parallel import Threads, count_threads
+from skbn.datasets import make_gaussian_network
 
 ESTIMATORS = [GaussianBNLearner(), GaussianBNLearnerCV(cv=2), LocalScoreTransformer()]
 
 
 def table(m, n=200):
-    return reference.random_network_rows(np.random.default_rng(m), m, n)
+    return make_gaussian_network(m, n_samples=n, random_state=m)[0]
 
 
 # The cache of kernels

@@ -7,6 +7,7 @@ import pytest
 import reference
 
 from skbn import GaussianBNLearner, LocalScores, LocalScoreTransformer, ParentSetScores
+from skbn.datasets import make_gaussian_network
 
 # The example of https://www.cs.helsinki.fi/group/coreo/bbmarkov/ (Cussens' file format).
 BBMARKOV = """3
@@ -56,7 +57,7 @@ def test_published_example(tmp_path):
 @pytest.mark.parametrize("max_parents", [None, 3])
 @pytest.mark.parametrize("criterion", ["bic", "loglik"])
 def test_round_trip_keeps_the_optimum(tmp_path, criterion, max_parents):
-    rows = reference.random_network_rows(np.random.default_rng(0), 6, 60)
+    rows = make_gaussian_network(6, n_samples=60, random_state=0)[0]
     frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(6)])
     scores = LocalScoreTransformer(criterion, max_parents=max_parents).fit_transform(frame)
     path = tmp_path / "scores.jkl"
@@ -82,7 +83,7 @@ def test_round_trip_keeps_the_optimum(tmp_path, criterion, max_parents):
 
 
 def test_a_learner_of_listed_families(tmp_path):
-    rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
+    rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
     frame = pd.DataFrame(rows, columns=list("abcd"))
     path = tmp_path / "scores.jkl"
     LocalScoreTransformer().fit_transform(frame).to_jkl(path)
