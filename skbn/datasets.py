@@ -101,7 +101,7 @@ def make_gaussian_network(
 
     See Also
     --------
-    GaussianBayesianNetwork.sample : Draws more rows.
+    skbn.GaussianBayesianNetwork.sample : Draws more rows.
 
     Notes
     -----
