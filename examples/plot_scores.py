@@ -8,11 +8,11 @@ the search is exact, so that all the errors are those of the score and of the sa
 """
 
 import matplotlib.pyplot as plt
-import networkx as nx
 import numpy as np
 import pandas as pd
 
-from skbn import GaussianBayesianNetwork, GaussianBNLearner
+from skbn import GaussianBNLearner
+from skbn.datasets import make_gaussian_network
 
 criteria = {"aic": "#E69F00", "bic": "#0072B2", "ebic": "#009E73", "bge": "#CC79A7"}
 sizes = [25, 50, 100, 250, 500, 1000]
@@ -20,20 +20,14 @@ n_networks, n_nodes = 30, 8
 
 
 # %%
-# A random network: of the 28 pairs of 8 nodes each is joined with probability 0.3, by an
-# edge of weight 0.3 to 1 in size. All noise has variance 1.
+# A random network has 8 nodes, each with two neighbours on average, and edges of weight 0.3
+# to 1 in size. All noise has variance 1.
 
 
 def random_network(rng):
-    dag = nx.DiGraph()
-    dag.add_nodes_from(range(n_nodes), intercept=0.0, noise_variance=1.0)
-    order = rng.permutation(n_nodes).tolist()
-    for i in range(n_nodes):
-        for j in range(i):
-            if rng.random() < 0.3:
-                weight = rng.uniform(0.3, 1) * rng.choice([-1, 1])
-                dag.add_edge(order[j], order[i], weight=weight)
-    return GaussianBayesianNetwork(dag)
+    return make_gaussian_network(
+        n_nodes, weight_range=(0.3, 1), noise_range=(1, 1), random_state=rng
+    )
 
 
 # %%

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from skbn import datasets as datasets
     from skbn._drawing._comparison_display import NetworkComparisonDisplay
     from skbn._drawing._edge_weights_display import EdgeWeightsDisplay
     from skbn._drawing._network_display import NetworkDisplay
@@ -69,6 +70,8 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return import_module("skbn.datasets")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = getattr(import_module(_MODULES[name]), name)
@@ -76,4 +79,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "datasets"})

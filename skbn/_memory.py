@@ -34,8 +34,8 @@ def available_memory() -> int:
     """
     available = psutil.virtual_memory().available
     try:
-        limit = int((_CONTROL_GROUP / "memory.max").read_text())
-        used = int((_CONTROL_GROUP / "memory.current").read_text())
+        limit = int((_CONTROL_GROUP / "memory.max").read_text(encoding="utf-8"))
+        used = int((_CONTROL_GROUP / "memory.current").read_text(encoding="utf-8"))
         available = min(available, max(limit - used, 0))
     except (OSError, ValueError):  # no control group, or no limit ("max")
         pass

@@ -35,8 +35,16 @@ __all__ = [
 
 _VECTOR = ir.VectorType(ir.DoubleType(), 4)
 _INTEGERS = ir.VectorType(ir.IntType(64), 4)
-# From fdlibm: log(2) in two parts, the first with trailing zeros, and the series of
-# log((1 + s) / (1 - s)) / s - 2 in s**2, optimised for the interval.
+# log(2) in two parts, the first with trailing zeros, and the series of
+# log((1 + s) / (1 - s)) / s - 2 in s**2, optimised for the interval. They and the algorithm of
+# `logarithm` come from fdlibm's e_log.c, whose notice is:
+#
+# Copyright (C) 1993 by Sun Microsystems, Inc. All rights reserved.
+#
+# Developed at SunSoft, a Sun Microsystems, Inc. business.
+# Permission to use, copy, modify, and distribute this
+# software is freely granted, provided that this notice
+# is preserved.
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _LOG_SERIES = (
     6.666666666666735130e-01,

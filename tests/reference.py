@@ -159,17 +159,6 @@ def is_first_in_order(parents, others):
     return all((len(parents), tuple(parents)) <= (len(o), tuple(o)) for o in others)
 
 
-def random_network_rows(rng, m, n, edges_per_node=1.5):
-    """Rows of a random sparse linear network, its columns shuffled."""
-    rows = np.zeros((n, m))
-    for j in range(m):
-        rows[:, j] = rng.normal(size=n)
-        for i in range(j):
-            if rng.random() < 2 * edges_per_node / m:
-                rows[:, j] += rng.choice([-1, 1]) * rng.uniform(0.3, 1.2) * rows[:, i]
-    return rows[:, rng.permutation(m)]
-
-
 def exact_log_rss(rows):
     """Log residual sums of squares of all families, by rational arithmetic.
 

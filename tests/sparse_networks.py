@@ -1,8 +1,4 @@
-"""Sparse random networks, and what theory says of how they are found again.
-
-Nothing here uses the library. A network is a matrix of weights, row to column, and the standard
-deviations of the noise.
-"""
+"""Faithful random networks, samples of them, and what theory says of how they are found again."""
 
 from itertools import combinations
 
@@ -10,51 +6,39 @@ import numpy as np
 from scipy.special import comb
 from scipy.stats import beta, chi2
 
-
-def draw(rng, m, degree=2.0):
-    """A network in no causal order whose weights are between 0.5 and 1.5 in size."""
-    order = rng.permutation(m)
-    edges = np.triu(rng.random((m, m)) < degree / (m - 1), k=1)
-    weights = edges * rng.choice([-1, 1], (m, m)) * rng.uniform(0.5, 1.5, (m, m))
-    return weights[np.ix_(order, order)], rng.uniform(0.5, 1.5, m)
+from skbn.datasets import make_gaussian_network
 
 
 def draw_faithful(rng, m, smallest=0.03):
     """The first network drawn that is faithful enough, and how many were drawn."""
     n_drawn = 1
-    while smallest_partial_correlation(*(network := draw(rng, m))) < smallest:
+    network = make_gaussian_network(m, random_state=rng)
+    while smallest_partial_correlation(network) < smallest:
+        network = make_gaussian_network(m, random_state=rng)
         n_drawn += 1
     return network, n_drawn
 
 
-def covariance(weights, noise):
-    effects = np.linalg.inv(np.eye(len(noise)) - weights)
-    return effects.T @ np.diag(noise**2) @ effects
-
-
-def sample(rng, weights, noise, n):
-    return rng.standard_normal((n, len(noise))) @ np.linalg.cholesky(covariance(weights, noise)).T
-
-
-def sample_moments(rng, weights, noise, n):
+def sample_moments(rng, network, n):
     """Few weighted rows with means 0 and the random covariance of n rows (Bartlett 1933)."""
-    m = len(noise)
+    m = len(network.nodes)
     factor = np.tril(rng.standard_normal((m, m)), k=-1)
     factor[range(m), range(m)] = np.sqrt(rng.chisquare(n - 1 - np.arange(m)))
-    rows = (np.linalg.cholesky(covariance(weights, noise)) @ factor).T * np.sqrt(m / n)
+    rows = (np.linalg.cholesky(network.covariance_) @ factor).T * np.sqrt(m / n)
     return np.concatenate([rows, -rows]), np.full(2 * m, n / (2 * m))
 
 
-def parents_of(weights):
-    return tuple(tuple(np.flatnonzero(column).tolist()) for column in weights.T)
+def parents_of(network):
+    return tuple(tuple(np.flatnonzero(column).tolist()) for column in network.coef_.T)
 
 
-def smallest_partial_correlation(weights, noise):
+def smallest_partial_correlation(network):
     """Of all that are not 0 among columns at most two edges apart, given any set of others."""
-    m = len(noise)
+    weights = network.coef_
+    m = len(weights)
     sets = np.arange(1 << m)
     inside = (sets[:, np.newaxis] >> np.arange(m) & 1).astype(float)
-    blocks = inside[:, :, np.newaxis] * inside[:, np.newaxis] * covariance(weights, noise)
+    blocks = inside[:, :, np.newaxis] * inside[:, np.newaxis] * network.covariance_
     blocks[:, range(m), range(m)] += 1 - inside
     log_det = np.linalg.slogdet(blocks)[1]
     joined = ((weights != 0) | (weights.T != 0)).astype(int)

@@ -5,7 +5,6 @@ from itertools import permutations
 import networkx as nx
 import numpy as np
 import pytest
-import reference
 
 from skbn import (
     BGe,
@@ -27,6 +26,7 @@ from skbn._search._plan import SearchPlan
 from skbn._search._slab import Slab
 from skbn._search._spot_check import draw_states
 from skbn._subsets import bits_of, mask_of, members_of
+from skbn.datasets import make_gaussian_network
 
 
 def log_determinant(rows, columns):
@@ -35,7 +35,7 @@ def log_determinant(rows, columns):
 
 
 def test_neighbours_are_regressions_with_a_parent_more_or_fewer():
-    rows = reference.random_network_rows(np.random.default_rng(0), 6, 40)
+    rows = make_gaussian_network(6, n_samples=40, random_state=0)[0]
     parents = [0b100110, 0, 0b101001, 0b1, 0b101111, 0]
     is_parent = bits_of(parents, 6)
     orders = families_first(is_parent)
@@ -94,7 +94,7 @@ def satisfies(constraints, parents):
 def test_a_network_is_refused_if_and_only_if_one_near_it_scores_higher(criterion):
     """On the way from random networks up to where none near is better."""
     m = 5
-    rows = reference.random_network_rows(np.random.default_rng(1), m, 60)
+    rows = make_gaussian_network(m, n_samples=60, random_state=1)[0]
     scores = LocalScoreTransformer(criterion, max_parents=3).fit_transform(rows)
     for seed in range(12):
         constraints, parents = constrained(seed, m)
@@ -116,7 +116,7 @@ def test_a_network_is_refused_if_and_only_if_one_near_it_scores_higher(criterion
 
 @pytest.fixture
 def rows():
-    return reference.random_network_rows(np.random.default_rng(2), 6, 80)
+    return make_gaussian_network(6, n_samples=80, random_state=2)[0]
 
 
 def certify(scores, parents, change=lambda estimated: estimated):
@@ -316,7 +316,7 @@ def maxima_too_low(slab, best, fixed):
 @pytest.mark.parametrize("defect", [states_too_low, maxima_too_low])
 @pytest.mark.parametrize("constraints", [{}, {"required_edges": [(0, 6)], "max_parents": 4}])
 def test_a_search_that_leaves_out_families_is_noticed(constraints, defect, monkeypatch):
-    rows = reference.random_network_rows(np.random.default_rng(4), 8, 60)
+    rows = make_gaussian_network(8, n_samples=60, random_state=4)[0]
     constrained = GaussianBNLearner(**constraints).fit(rows)
     assert constrained.dag_.number_of_nodes() == 8
     extend = Slab.extend

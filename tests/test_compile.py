@@ -17,7 +17,7 @@ PROGRAM = """
 import shutil, sys
 from skbn import GaussianBNLearner
 shutil.rmtree(sys.argv[1], ignore_errors=True)
-open(sys.argv[1], "w").close()  # no folder can be made here any more
+open(sys.argv[1], "wb").close()  # no folder can be made here any more
 print(list(GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]]).dag_.edges))
 """
 

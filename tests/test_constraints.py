@@ -9,6 +9,7 @@ import reference
 from skbn import BIC, GaussianBNLearner, LocalScoreTransformer
 from skbn._constraints import read_constraints
 from skbn._subsets import mask_of
+from skbn.datasets import make_gaussian_network
 
 COLUMNS = list("abcde")
 
@@ -60,7 +61,8 @@ def test_optimum_of_the_allowed_dags(m, n_cases):
     rng = np.random.default_rng(m)
     dags = reference.all_dags(m)
     for _ in range(n_cases):
-        rows = reference.random_network_rows(rng, m, int(rng.integers(m + 2, 100)))
+        n = int(rng.integers(m + 2, 100))
+        rows = make_gaussian_network(m, n_samples=n, random_state=rng)[0]
         settings = random_constraints(rng, m)
         local = reference.all_local_scores(rows)
         scores = {
@@ -78,7 +80,7 @@ def test_optimum_of_the_allowed_dags(m, n_cases):
 def test_optimum_is_that_of_the_dynamic_program(m):
     rng = np.random.default_rng(m)
     for _ in range(6 if m < 8 else 2):
-        rows = reference.random_network_rows(rng, m, 60)
+        rows = make_gaussian_network(m, n_samples=60, random_state=rng)[0]
         settings = random_constraints(rng, m)
         local = {
             (x, parents): score if is_allowed(x, parents, settings) else -np.inf
@@ -101,7 +103,7 @@ def test_optimum_is_that_of_the_dynamic_program(m):
 def test_tiers_that_the_optimum_respects_change_nothing(m, max_parents):
     rng = np.random.default_rng(m)
     for _ in range(5 if m == 6 else 1):
-        rows = reference.random_network_rows(rng, m, 200)
+        rows = make_gaussian_network(m, n_samples=200, random_state=rng)[0]
         free = GaussianBNLearner(max_parents=max_parents).fit(rows)
         order = list(nx.topological_sort(free.dag_))
         tiers = [order[: m // 3], order[m // 3 : m // 2], order[m // 2 :]]
@@ -113,7 +115,7 @@ def test_tiers_that_the_optimum_respects_change_nothing(m, max_parents):
 
 @pytest.mark.parametrize("max_parents", [None, 2])
 def test_threads_change_no_bit(max_parents):
-    rows = reference.random_network_rows(np.random.default_rng(0), 19, 100)
+    rows = make_gaussian_network(19, n_samples=100, random_state=0)[0]
     settings = {
         "tiers": [range(9), range(9, 19)],
         "max_parents": max_parents,
@@ -126,7 +128,7 @@ def test_threads_change_no_bit(max_parents):
 
 def test_a_search_beyond_thirty_columns():
     """Four tiers, each tier's optimum known: a search of its own with the earlier ones given."""
-    rows = reference.random_network_rows(np.random.default_rng(0), 36, 300)
+    rows = make_gaussian_network(36, n_samples=300, random_state=0)[0]
     tiers = [list(range(i, i + 9)) for i in range(0, 36, 9)]
     learner = GaussianBNLearner(tiers=tiers, max_parents=2).fit(rows)
     assert all(a // 9 <= b // 9 for a, b in learner.dag_.edges)
@@ -140,7 +142,7 @@ def test_a_search_beyond_thirty_columns():
 
 
 def test_a_total_order_is_regression_by_regression():
-    rows = reference.random_network_rows(np.random.default_rng(0), 9, 80)
+    rows = make_gaussian_network(9, n_samples=80, random_state=0)[0]
     order = [4, 2, 8, 0, 1, 7, 3, 6, 5]
     scores = LocalScoreTransformer().fit_transform(rows)
     expected = [scores.best_parents(x, order[:i]) for i, x in enumerate(order)]
@@ -155,7 +157,7 @@ def test_a_total_order_is_regression_by_regression():
 
 def test_forty_columns_in_an_order_that_edges_imply():
     """A required chain forbids all edges back along it."""
-    rows = reference.random_network_rows(np.random.default_rng(0), 40, 300)
+    rows = make_gaussian_network(40, n_samples=300, random_state=0)[0]
     chain = [(i, i + 1) for i in range(39)]
     dag = GaussianBNLearner(required_edges=chain, max_parents=2).fit(rows).dag_
     assert set(chain) <= set(dag.edges)
@@ -163,7 +165,7 @@ def test_forty_columns_in_an_order_that_edges_imply():
 
 
 def test_names_numbers_and_graphs_mean_the_same():
-    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    rows = make_gaussian_network(5, n_samples=80, random_state=0)[0]
     frame = pd.DataFrame(rows, columns=COLUMNS)
     graph = nx.DiGraph([("d", "a"), ("c", "b")])
     by_name, by_number, by_graph = (
@@ -259,7 +261,7 @@ def test_what_is_too_large_says_what_would_fit():
 
 
 def test_scores_of_fewer_parents_than_asked_for():
-    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    rows = make_gaussian_network(5, n_samples=80, random_state=0)[0]
     scores = LocalScoreTransformer(BIC(), max_parents=2).fit_transform(rows)
     with pytest.raises(ValueError, match=r"max_parents=3 was asked for, .* with max_parents=2"):
         GaussianBNLearner(max_parents=3).fit(scores)
@@ -307,7 +309,7 @@ def test_many_columns_with_many_parents_say_what_they_need():
 
 
 def test_a_network_states_edges_and_its_class_does_not():
-    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    rows = make_gaussian_network(5, n_samples=80, random_state=0)[0]
     network = GaussianBNLearner().fit(rows).network_
     required = GaussianBNLearner(required_edges=network, max_parents=4).fit(rows)
     assert set(network.dag.edges) <= set(required.dag_.edges)

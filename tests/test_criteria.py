@@ -28,6 +28,7 @@ from skbn import (
 )
 from skbn._scores._criteria import CRITERIA, same_criterion
 from skbn._scores._criterion import Prior, is_score_equivalent
+from skbn.datasets import make_gaussian_network
 
 M = 5
 OBJECTS = [
@@ -44,7 +45,7 @@ OBJECTS = [
 
 @pytest.fixture(scope="module")
 def rows():
-    return reference.random_network_rows(np.random.default_rng(5), m=M, n=40) * 3 + 7
+    return make_gaussian_network(M, n_samples=40, random_state=5)[0] * 3 + 7
 
 
 def scores_of(rows, criterion, **settings):
@@ -126,7 +127,7 @@ def test_bge_by_hand():
     "settings", [{}, {"alpha_mu": 0.3, "alpha_w": 11.5}, {"nu": [1.0, -2, 0, 30, 4]}]
 )
 def test_bge_against_mpmath(n, settings):
-    rows = reference.random_network_rows(np.random.default_rng(n), M, n) * [1, 10, 0.1, 3, 1e4] + 2
+    rows = make_gaussian_network(M, n_samples=n, random_state=n)[0] * [1, 10, 0.1, 3, 1e4] + 2
     transformer = LocalScoreTransformer(BGe(**settings)).fit(np.vstack([rows, rows]))
     scores, small = transformer.transform(rows), transformer.set_params(max_parents=2)
     small = small.transform(rows)
@@ -317,7 +318,8 @@ for network in reference.all_dags(4):
 @hypothesis.settings(max_examples=10)
 def test_equivalent_networks_have_equal_scores(criterion, seed, penalty):
     rng = np.random.default_rng(seed)
-    rows = reference.random_network_rows(rng, 4, int(rng.integers(6, 100))) * rng.uniform(0.1, 9, 4)
+    n, units = int(rng.integers(6, 100)), rng.uniform(0.1, 9, 4)
+    rows = make_gaussian_network(4, n_samples=n, random_state=rng)[0] * units
     if isinstance(criterion, BGe):
         penalty = 1.0
     scores = scores_of(rows, criterion, penalty=penalty)
@@ -571,7 +573,7 @@ def test_ties_are_broken_alike_however_the_search_goes(work, fewest, monkeypatch
 
 
 def test_bge_of_strong_priors():
-    rows = reference.random_network_rows(np.random.default_rng(0), 3, 20)
+    rows = make_gaussian_network(3, n_samples=20, random_state=0)[0]
     for alpha_w in (14.1, 1e4, 1e8):
         criterion = BGe(alpha_w=alpha_w)
         assert is_score_equivalent(criterion.tables(20, 3))

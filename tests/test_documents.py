@@ -147,20 +147,59 @@ def test_all_pages_with_checks_are_run():
 
 def test_a_failing_doctest_fails(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("```python\n>>> 1 + 1\n3\n```\n")
+    page.write_text("```python\n>>> 1 + 1\n3\n```\n", encoding="utf-8")
     with pytest.raises(AssertionError, match="Expected"):
         run_blocks(page)
 
 
 def test_a_wrong_output_fails(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n")
+    page.write_text("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n", encoding="utf-8")
     with pytest.raises(AssertionError, match="2"):
         run_blocks(page)
 
 
 def test_reference_has_all_public_names():
     listed = re.findall(
-        r"^   ([A-Za-z_]+)$", (DOCS / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^   ([A-Za-z_.]+)$", (DOCS / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE
     )
-    assert sorted(listed) == sorted(skbn.__all__)
+    of_data_sets = [f"datasets.{name}" for name in skbn.datasets.__all__]
+    assert sorted(listed) == sorted([*skbn.__all__, *of_data_sets])
+
+
+GITHUB = ROOT / ".github"
+only_in_a_clone = pytest.mark.skipif(not GITHUB.is_dir(), reason="sdists have no .github")
+
+
+@only_in_a_clone
+def test_the_workflow_runs_the_test_command_of_the_readme():
+    workflow = (GITHUB / "workflows" / "test.yml").read_text(encoding="utf-8")
+    (pattern,) = re.findall(r"grep '(.*)' README\.md", workflow)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (_, test_command) = re.search(r"^```sh\n(.*?)^```$", readme, re.DOTALL | re.M)[1].splitlines()
+    assert [line for line in readme.splitlines() if re.search(pattern, line)] == [test_command]
+
+
+@only_in_a_clone
+def test_what_a_tag_publishes_has_its_version():
+    workflow = (GITHUB / "workflows" / "publish.yml").read_text(encoding="utf-8")
+    (line, path) = re.search(r'grep -qxF "(.*)" (\S+)$', workflow, re.MULTILINE).groups()
+    line = line.replace("\\", "").replace("${GITHUB_REF_NAME#v}", skbn.__version__)
+    assert line in (ROOT / path).read_text(encoding="utf-8").splitlines()
+    (called,) = re.findall(r"uses: \./(\S+)", workflow)
+    assert "workflow_call:" in (ROOT / called).read_text(encoding="utf-8")
+
+
+@only_in_a_clone
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "SECURITY.md"])
+def test_links_of_pages_for_github_lead_somewhere(name):
+    page = (GITHUB / name).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https:)([^)#]+)\)", page):
+        assert (GITHUB / target).exists(), target
+
+
+def test_the_license_has_the_notice_of_borrowed_code():
+    source = Path(skbn.__file__).with_name("_vectors.py").read_text(encoding="utf-8")
+    notice = re.search(r"^# Copyright \(C\) .*?is preserved\.$", source, re.DOTALL | re.MULTILINE)
+    words = notice.group().replace("#", "").split()
+    assert " ".join(words) in " ".join((ROOT / "LICENSE").read_text(encoding="utf-8").split())

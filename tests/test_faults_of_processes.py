@@ -48,7 +48,7 @@ rows = table(20)
 GaussianBNLearner(n_jobs=2).fit(table(18))  # kernels and BLAS are there
 for n_jobs in (1, 2):
     for extra in (0, 1, 4, 10, 20, 24, 40, 80, 150):
-        with open("/proc/self/statm") as pages:
+        with open("/proc/self/statm", encoding="utf-8") as pages:
             taken = int(pages.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (taken + (extra << 20), -1))
         learner = GaussianBNLearner(n_jobs=n_jobs)
@@ -162,7 +162,7 @@ assert (alone["mean_test_score"] == shared["mean_test_score"]).all()
 
 def test_a_worker_that_is_killed(expected, tmp_path):
     program = tmp_path / "program.py"  # of which processes can unpickle the class
-    program.write_text(BEGIN + KILLED + FIT)
+    program.write_text(BEGIN + KILLED + FIT, encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     done = subprocess.run(
         [sys.executable, program], env=environment, capture_output=True, text=True, check=True

@@ -1,5 +1,6 @@
 """Files that are written as a whole or not at all, and what is no file."""
 
+import ast
 import os
 import re
 import stat
@@ -9,8 +10,11 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+import skbn
 from skbn import GaussianBayesianNetwork, ParentSetScores
 from skbn._files import replaced_file
+
+FOLDERS = ("tests", "examples", "docs")
 
 
 def network():
@@ -23,7 +27,7 @@ def network():
 def test_what_is_no_file(tmp_path, read):
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "missing")
-    with pytest.raises(OSError, match=re.escape(str(tmp_path))):
+    with pytest.raises(OSError, match=re.escape(tmp_path.name)):
         read(tmp_path)
     if os.path.exists("/dev/zero"):
         with pytest.raises(ValueError, match=r"zero, line 1: "):
@@ -32,7 +36,7 @@ def test_what_is_no_file(tmp_path, read):
 
 def test_a_failed_writing_leaves_the_old_network(tmp_path, monkeypatch):
     path = tmp_path / "network.json"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
 
     def stop(*_):
         raise KeyboardInterrupt
@@ -40,9 +44,9 @@ def test_a_failed_writing_leaves_the_old_network(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", stop)
     with pytest.raises(KeyboardInterrupt):
         network().to_json(path)
-    assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(FileNotFoundError, match=r"missing/network.json"):
+    with pytest.raises(FileNotFoundError, match=r"missing.*network\.json"):
         network().to_json(tmp_path / "missing" / "network.json")
 
 
@@ -53,13 +57,13 @@ def test_permissions_are_those_of_open(tmp_path):
         old = os.umask(mask)
         try:
             network().to_json(path)
-            plain.write_text("")
+            plain.write_text("", encoding="utf-8")
         finally:
             os.umask(old)
         assert path.stat().st_mode == plain.stat().st_mode
         path.unlink()
         plain.unlink()
-    path.write_text("")
+    path.write_text("", encoding="utf-8")
     path.chmod(0o640)
     network().to_json(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -75,14 +79,14 @@ def test_links_are_followed_and_pipes_written(tmp_path):
     link.symlink_to(real)
     network().to_json(link)  # to a file that is not there yet
     assert link.is_symlink()
-    assert real.read_text() == network().to_json() + "\n"
-    real.write_text("old")
+    assert real.read_text(encoding="utf-8") == network().to_json() + "\n"
+    real.write_text("old", encoding="utf-8")
     network().to_json(link)
     assert link.is_symlink()
-    assert real.read_text() == network().to_json() + "\n"
+    assert real.read_text(encoding="utf-8") == network().to_json() + "\n"
     os.mkfifo(pipe)
     read = []
-    thread = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    thread = threading.Thread(target=lambda: read.append(pipe.read_text(encoding="utf-8")))
     thread.start()
     network().to_json(pipe)
     thread.join()
@@ -98,3 +102,46 @@ def test_the_standard_output_is_written_on(capfd):
     network().to_json("/dev/stdout")
     os.write(1, b"last\n")
     assert capfd.readouterr().out == f"first\n{network().to_json()}\nlast\n"
+
+
+def sources():
+    folders = [Path(skbn.__file__).parent, *map(Path(__file__).parents[1].joinpath, FOLDERS)]
+    return [path for folder in folders for path in folder.rglob("*.py")]
+
+
+def names_no_encoding(call):
+    """Whether a call opens a text file, and leaves it to the system how it is encoded."""
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+    if name not in ("open", "read_text", "write_text") or "os.open(" in ast.unparse(call):
+        return False
+    options = {option.arg for option in call.keywords}
+    is_binary = any(isinstance(a, ast.Constant) and "b" in str(a.value) for a in call.args)
+    return "encoding" not in options and not (name == "open" and is_binary)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("path.read_text()", True),
+        ("path.write_text('b')", True),
+        ("open(path)", True),
+        ("path.open('w')", True),
+        ("open(path, 'rb')", False),
+        ("os.open(path, flags)", False),
+        ("path.read_text(encoding='utf-8')", False),
+    ],
+)
+def test_which_calls_name_no_encoding(line, expected):
+    assert names_no_encoding(ast.parse(line).body[0].value) == expected
+
+
+def test_every_text_file_is_opened_in_a_named_encoding():
+    """What the system takes by default is not UTF-8 everywhere."""
+    found = [
+        f"{path}, line {node.lineno}"
+        for path in sources()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and names_no_encoding(node)
+    ]
+    assert found == []

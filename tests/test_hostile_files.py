@@ -182,12 +182,12 @@ def test_local_scores_that_end_anywhere(path, line_end):
 
 def test_the_rest_of_a_name_may_be_missing(path):
     lines = ["2", "x 1", "-1 0", "x1 1", "-1 1 x"]
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join(lines), encoding="utf-8")
     with pytest.raises(ValueError, match=r"line 5: .* cut off: it ends with 'x', .* column 'x1'"):
         ParentSetScores.from_jkl(path)
-    path.write_text("\n".join(lines) + " ")
+    path.write_text("\n".join(lines) + " ", encoding="utf-8")
     assert ParentSetScores.from_jkl(path).local_score("x1", ["x"]) == -1
-    path.write_text("\n".join([lines[0], *lines[3:], *lines[1:3]]))
+    path.write_text("\n".join([lines[0], *lines[3:], *lines[1:3]]), encoding="utf-8")
     assert ParentSetScores.from_jkl(path).local_score("x1", ["x"]) == -1
 
 
@@ -196,7 +196,8 @@ def test_one_large_set_among_many_small_ones(path):
     path.write_text(
         f"{n}\na 10001\n-1 {n - 1} {' '.join(f'v{j}' for j in range(1, n))}\n"
         + "-1 0\n" * 10_000
-        + "".join(f"v{j} 0\n" for j in range(1, n))
+        + "".join(f"v{j} 0\n" for j in range(1, n)),
+        encoding="utf-8",
     )
     with pytest.raises(ValueError, match=r"line 3: .* column 'a' has 13,999 members"):
         ParentSetScores.from_jkl(path)
@@ -204,7 +205,9 @@ def test_one_large_set_among_many_small_ones(path):
 
 @pytest.mark.parametrize("n_columns", [64, 3000])
 def test_more_columns_than_a_search_can_have(path, n_columns):
-    path.write_text(f"{n_columns}\n" + "".join(f"v{j} 1\n-1 0\n" for j in range(n_columns)))
+    path.write_text(
+        f"{n_columns}\n" + "".join(f"v{j} 1\n-1 0\n" for j in range(n_columns)), encoding="utf-8"
+    )
     scores = ParentSetScores.from_jkl(path)
     with pytest.raises(ValueError, match=rf"over {n_columns} columns needs about 10\*\*\d+ bytes"):
         GaussianBNLearner().fit(scores)
@@ -218,7 +221,7 @@ def test_more_columns_than_python_has_digits_for():
 def test_many_columns_in_tiers(path):
     m = 200
     lines = [f"v{j} 2\n-2 0\n-1 1 v{(j + 1) % m}\n" for j in range(m)]
-    path.write_text(f"{m}\n{''.join(lines)}")
+    path.write_text(f"{m}\n{''.join(lines)}", encoding="utf-8")
     tiers = [[f"v{j}" for j in range(first, first + 10)] for first in range(0, m, 10)]
     learner = GaussianBNLearner(tiers=tiers).fit(ParentSetScores.from_jkl(path))
     # In each tier but the last one lies no parent of its last column; in it, the first tier does.
@@ -318,7 +321,7 @@ def test_networks_of_too_many_nodes():
 def test_a_network_in_a_file(tmp_path):
     path = tmp_path / "network.json"
     assert network().to_json(path) is None
-    assert path.read_text() == network().to_json() + "\n"
+    assert path.read_text(encoding="utf-8") == network().to_json() + "\n"
     again = GaussianBayesianNetwork.from_json(path)
     assert again.to_json() == network().to_json()
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
@@ -354,11 +357,11 @@ def test_listed_families_are_written_as_they_are_or_refused(path, columns, data)
         values = [data.draw(scores_of_any_size) for _ in kept]
         families.append((np.array(kept, dtype=np.int16).reshape(-1, 2), values))
     scores = ParentSetScores(columns, families)
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     if any(re.search(r"[\s\0-\x1f\x7f-\x9f]|^$", name) for name in columns):
         with pytest.raises(ValueError, match="cannot be written"):
             scores.to_jkl(path)
-        assert path.read_text() == "old"
+        assert path.read_text(encoding="utf-8") == "old"
         return
     scores.to_jkl(path)
     again = ParentSetScores.from_jkl(path)
@@ -383,11 +386,11 @@ def test_names_and_scores_that_a_file_cannot_hold(path):
 
 @pytest.mark.slow
 def test_a_hundred_megabytes_in_a_line(path):
-    path.write_text("1\na 1\n-1 0" + " 0" * (50 << 20))
+    path.write_text("1\na 1\n-1 0" + " 0" * (50 << 20), encoding="utf-8")
     with pytest.raises(ValueError, match="line 3: a line has 1,048,576 characters or more"):
         ParentSetScores.from_jkl(path)
     text = network().to_json()
-    path.write_text(text[:-1] + ', "x": "' + "y" * (100 << 20) + '"}')
+    path.write_text(text[:-1] + ', "x": "' + "y" * (100 << 20) + '"}', encoding="utf-8")
     with pytest.raises(ValueError, match="the key 'x'"):
         GaussianBayesianNetwork.from_json(path)
 
@@ -397,7 +400,7 @@ def test_a_hundred_megabytes_of_families(path):
     m, n = 30, 20_000
     names = [f"{j:02}" + "n" * 38 for j in range(m)]
     rng = random.Random(0)
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         file.write(f"{m}\n")
         for x in range(m):
             file.write(f"{names[x]} {n}\n")

@@ -13,6 +13,12 @@ def test_every_public_name_is_there():
         assert name in dir(skbn)
 
 
+def test_the_module_of_data_sets_is_there_without_an_import_of_its_own(monkeypatch):
+    monkeypatch.delattr(skbn, "datasets", raising=False)
+    assert "datasets" in dir(skbn)
+    assert skbn.datasets.make_gaussian_network.__module__ == "skbn.datasets"
+
+
 def test_there_is_no_other_name():
     with pytest.raises(AttributeError, match="'skbn' has no attribute 'GaussianLearner'"):
         skbn.GaussianLearner  # noqa: B018

@@ -15,6 +15,7 @@ from sklearn.datasets import load_wine
 from skbn import GaussianBNLearner, LocalScoreTransformer
 from skbn._estimators import _learner as learner_module
 from skbn._optimum import Optimum
+from skbn.datasets import make_gaussian_network
 
 
 def parents_of(dag):
@@ -25,7 +26,7 @@ def parents_of(dag):
 def random_rows(rng, m):
     """Rows of a random network: few or many, sparse or dense, sometimes of small integers."""
     n = int(rng.integers(m + 2, 300))
-    rows = reference.random_network_rows(rng, m, n, edges_per_node=rng.uniform(0, 2))
+    rows = make_gaussian_network(m, mean_degree=rng.uniform(0, 4), n_samples=n, random_state=rng)[0]
     return np.round(2 * rows) if rng.random() < 0.2 and n > 10 * m else rows
 
 
@@ -118,7 +119,8 @@ def tables(draw):
     m = draw(st.integers(2, 7))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(m + 5, 200))
-    return reference.random_network_rows(rng, m, n, draw(st.floats(0, 2)))
+    degree = draw(st.floats(0, 4))
+    return make_gaussian_network(m, mean_degree=degree, n_samples=n, random_state=rng)[0]
 
 
 @hypothesis.given(tables(), st.randoms(use_true_random=False))
@@ -194,7 +196,7 @@ def test_every_other_network_is_no_better(rows):
     ("m", "n_jobs"), [(5, 2), (20, 2), (20, 3), pytest.param(22, 2, marks=pytest.mark.slow)]
 )
 def test_number_of_jobs_changes_no_bit(m, n_jobs):
-    rows = reference.random_network_rows(np.random.default_rng(m), m, 200)
+    rows = make_gaussian_network(m, n_samples=200, random_state=m)[0]
     one, two = (GaussianBNLearner(n_jobs=jobs).fit(rows) for jobs in (1, n_jobs))
     assert list(one.dag_.edges(data=True)) == list(two.dag_.edges(data=True))
     assert one.network_score_ == two.network_score_
@@ -204,7 +206,7 @@ def test_number_of_jobs_changes_no_bit(m, n_jobs):
 
 @pytest.mark.parametrize("configuration", [{"backend": "loky"}, {"prefer": "processes"}])
 def test_joblib_configuration_of_processes_still_runs_threads(configuration):
-    rows = reference.random_network_rows(np.random.default_rng(0), 20, 200)
+    rows = make_gaussian_network(20, n_samples=200, random_state=0)[0]
     expected = GaussianBNLearner().fit(rows).network_score_
     with joblib.parallel_config(**configuration, n_jobs=2):
         assert GaussianBNLearner().fit(rows).network_score_ == expected
@@ -253,7 +255,8 @@ def test_mixed_units():
     ],
 )
 def test_kinds_of_tables(convert):
-    rows = np.round(10 * reference.random_network_rows(np.random.default_rng(0), 5, 60))
+    rows = make_gaussian_network(5, n_samples=60, random_state=0)[0]
+    rows = np.round(10 * rows / rows.std(axis=0))
     plain = GaussianBNLearner().fit(rows)
     table = convert(rows)
     before = np.array(table)
@@ -263,7 +266,7 @@ def test_kinds_of_tables(convert):
 
 
 def test_read_only_tables():
-    rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
+    rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
     expected = GaussianBNLearner().fit(rows)
     rows.setflags(write=False)
     learner = GaussianBNLearner().fit(rows)
@@ -282,13 +285,13 @@ def test_columns_of_booleans():
 
 
 def test_penalties_beyond_any_score():
-    rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
+    rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
     for penalty in (1e6, 1e10, 1e15):
         assert not GaussianBNLearner(penalty=penalty).fit(rows).dag_.edges
 
 
 def test_a_defect_of_the_search_is_an_error(monkeypatch):
-    rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
+    rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
     monkeypatch.setattr(learner_module, "best_networks", lambda *_: [Optimum([0, 0, 0, 0], -1.0)])
     with pytest.raises(RuntimeError, match="report"):
         GaussianBNLearner().fit(rows)
@@ -365,7 +368,7 @@ def test_network_score_is_likelihood_less_complexity(wine, learner):
 
 
 def test_max_memory_changes_the_plan_and_no_bit_of_the_result(capsys):
-    rows = reference.random_network_rows(np.random.default_rng(0), 18, 300)
+    rows = make_gaussian_network(18, n_samples=300, random_state=0)[0]
     roomy = GaussianBNLearner().fit(rows)
     tight = GaussianBNLearner(max_memory=6e6, verbose=True).fit(rows)
     assert "18 columns in 16 parts: 5," in capsys.readouterr().out

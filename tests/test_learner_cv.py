@@ -6,7 +6,6 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-import reference
 from sklearn import config_context
 from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFold, ShuffleSplit
@@ -31,6 +30,7 @@ from skbn._optimum import MemoryLimit
 from skbn._scores import _families
 from skbn._scores._subset_determinants import SubsetDeterminants
 from skbn._search._plan import plan_search
+from skbn.datasets import make_gaussian_network
 
 PENALTIES = [0.0, 0.5, 1.0, 2.0, 5.0]
 FOLDS = KFold(4, shuffle=True, random_state=0)
@@ -336,7 +336,7 @@ def test_splits_that_are_refused(wine, cv, message):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("fold", [0, 3])
 def test_an_error_of_a_fold_holds_no_tables(fold, n_jobs):
-    rows = reference.random_network_rows(np.random.default_rng(0), 14, 80)
+    rows = make_gaussian_network(14, n_samples=80, random_state=0)[0]
     rows[:, 13] = np.arange(80) // 20 == fold  # constant where this fold learns
     with pytest.raises(ValueError, match=r"learns from 60 rows.*Column 13 has zero") as caught:
         GaussianBNLearnerCV(PENALTIES, cv=KFold(4), n_jobs=n_jobs).fit(rows)
@@ -365,7 +365,7 @@ def test_a_fold_that_fails_stops_the_others(wine, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_tables_that_the_scores_have_are_no_room_for_folds(n_jobs, monkeypatch):
     """Scores that hold log-determinants do not need them again, and each fold needs its own."""
-    rows = reference.random_network_rows(np.random.default_rng(0), 12, 60)
+    rows = make_gaussian_network(12, n_samples=60, random_state=0)[0]
     scores = LocalScoreTransformer().fit_transform(rows)
     room = least_memory(12)
     assert scores.log_determinants.nbytes > room / 10
@@ -385,7 +385,7 @@ def test_a_generator_of_splits_in_a_pipeline_with_routing(wine):
 
 
 def test_as_many_folds_at_a_time_as_the_memory_has_room_for(capsys):
-    rows = reference.random_network_rows(np.random.default_rng(0), 12, 60)
+    rows = make_gaussian_network(12, n_samples=60, random_state=0)[0]
     least = least_memory(12)
     results = []
     for limit, n_at_a_time in ((least, 1), (2 * least - 1, 1), (2 * least, 2)):

@@ -9,11 +9,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
 from skbn import BIC, GaussianBNLearner, LocalScores, LocalScoreTransformer
+from skbn.datasets import make_gaussian_network
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return reference.random_network_rows(np.random.default_rng(5), m=6, n=40) * 3 + 7
+    return make_gaussian_network(6, n_samples=40, random_state=5)[0] * 3 + 7
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def scores(rows):
 
 @pytest.mark.parametrize("m", [*range(2, 10), pytest.param(10, marks=pytest.mark.slow)])
 def test_every_family_equals_least_squares(m):
-    rows = reference.random_network_rows(np.random.default_rng(m), m, n=3 * m + 20)
+    rows = make_gaussian_network(m, n_samples=3 * m + 20, random_state=m)[0]
     scores = LocalScoreTransformer().fit_transform(rows)
     array = scores.to_array()
     assert array.shape == (m, 2 ** (m - 1))

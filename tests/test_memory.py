@@ -15,14 +15,14 @@ def test_without_a_container_the_machine_sets_the_limit(control_group):
 
 
 def test_a_container_sets_the_limit(control_group):
-    (control_group / "memory.max").write_text("1000000\n")
-    (control_group / "memory.current").write_text("200000\n")
+    (control_group / "memory.max").write_text("1000000\n", encoding="utf-8")
+    (control_group / "memory.current").write_text("200000\n", encoding="utf-8")
     assert _memory.available_memory() == 760_000  # less a twentieth
 
 
 def test_a_container_without_a_limit(control_group):
-    (control_group / "memory.max").write_text("max\n")
-    (control_group / "memory.current").write_text("200000\n")
+    (control_group / "memory.max").write_text("max\n", encoding="utf-8")
+    (control_group / "memory.current").write_text("200000\n", encoding="utf-8")
     assert _memory.available_memory() > 10_000_000
 
 
@@ -40,6 +40,7 @@ def test_allocated_memory_is_there():
         array = _memory.allocate(size)
         assert array.shape == (size,)
         assert array.dtype == float
+    del array
     before = psutil.Process().memory_info().rss
     array = _memory.allocate(20_000_000)
     assert psutil.Process().memory_info().rss - before > 0.9 * array.nbytes

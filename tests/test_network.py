@@ -500,6 +500,9 @@ def test_samples_follow_the_random_state():
     state = np.random.RandomState(0)
     np.testing.assert_array_equal(first, network.sample(3, random_state=state))
     assert (first != network.sample(3, random_state=state)).all()
+    for wrong in (-1, 2.5, "a", [[1]]):
+        with pytest.raises(ValueError, match=r"^random_state must be None, an integer .* got "):
+            network.sample(3, random_state=wrong)
     assert network.sample().shape == (1, 3)
 
 

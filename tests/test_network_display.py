@@ -2,7 +2,6 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-import reference
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -17,6 +16,7 @@ from skbn import (
     NetworkDisplay,
 )
 from skbn._drawing._weights import strengths_of
+from skbn.datasets import make_gaussian_network
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_heads_point_at_the_borders_of_children(learner):
 
 
 def test_weights_are_standardised_by_the_implied_deviations():
-    rows = reference.random_network_rows(np.random.default_rng(0), 5, 300) * [1, 10, 0.1, 5, 2]
+    rows = make_gaussian_network(5, n_samples=300, random_state=0)[0] * [1, 10, 0.1, 5, 2]
     scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     weights = strengths_of(GaussianBNLearner("loglik").fit(rows).dag_).weights
     expected = GaussianBNLearner("loglik").fit(scaled).dag_
@@ -347,7 +347,7 @@ def test_nodes_without_edges(m):
 
 
 def test_weights_of_hard_units():
-    rows = reference.random_network_rows(np.random.default_rng(0), 3, 300)
+    rows = make_gaussian_network(3, n_samples=300, random_state=0)[0]
     plain = strengths_of(GaussianBNLearner("loglik").fit(rows).dag_).weights
     hard = strengths_of(GaussianBNLearner("loglik").fit(rows * [1e-150, 1, 1e150]).dag_).weights
     assert hard == pytest.approx(plain)

@@ -4,11 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 import joblib
 import numpy as np
 import pytest
-import reference
 from threadpoolctl import threadpool_info
 
 from skbn import GaussianBNLearner
 from skbn._parallel import Threads, one_blas_thread
+from skbn.datasets import make_gaussian_network
 
 
 def test_work_on_many_columns_is_shared():
@@ -59,6 +59,8 @@ def blas_threads():
 
 def test_linear_algebra_in_one_thread_until_the_last_leaves():
     before = blas_threads()
+    if not before:
+        pytest.skip("threadpoolctl does not know this BLAS, Apple's for one")
     first, second = one_blas_thread(), one_blas_thread()
     first.__enter__()
     assert set(blas_threads()) == {1}
@@ -70,7 +72,7 @@ def test_linear_algebra_in_one_thread_until_the_last_leaves():
 
 
 def test_two_fits_at_once():
-    tables = [reference.random_network_rows(np.random.default_rng(i), 18, 200) for i in range(4)]
+    tables = [make_gaussian_network(18, n_samples=200, random_state=i)[0] for i in range(4)]
     expected = [GaussianBNLearner().fit(rows) for rows in tables]
     with ThreadPoolExecutor(4) as pool:
         fitted = list(pool.map(lambda rows: GaussianBNLearner(n_jobs=2).fit(rows), tables))

@@ -7,6 +7,7 @@ import pytest
 import reference
 
 from skbn import GaussianBNLearner, LocalScores, LocalScoreTransformer, ParentSetScores
+from skbn.datasets import make_gaussian_network
 
 # The example of https://www.cs.helsinki.fi/group/coreo/bbmarkov/ (Cussens' file format).
 BBMARKOV = """3
@@ -30,7 +31,7 @@ BBMARKOV = """3
 
 def written(tmp_path, text):
     path = tmp_path / "scores.jkl"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 
@@ -56,7 +57,7 @@ def test_published_example(tmp_path):
 @pytest.mark.parametrize("max_parents", [None, 3])
 @pytest.mark.parametrize("criterion", ["bic", "loglik"])
 def test_round_trip_keeps_the_optimum(tmp_path, criterion, max_parents):
-    rows = reference.random_network_rows(np.random.default_rng(0), 6, 60)
+    rows = make_gaussian_network(6, n_samples=60, random_state=0)[0]
     frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(6)])
     scores = LocalScoreTransformer(criterion, max_parents=max_parents).fit_transform(frame)
     path = tmp_path / "scores.jkl"
@@ -78,11 +79,11 @@ def test_round_trip_keeps_the_optimum(tmp_path, criterion, max_parents):
     learner, again = GaussianBNLearner().fit(scores), GaussianBNLearner().fit(read)
     assert again.network_score_ == pytest.approx(learner.network_score_, abs=1e-9)
     read.to_jkl(tmp_path / "again.jkl")
-    assert (tmp_path / "again.jkl").read_text() == path.read_text()
+    assert (tmp_path / "again.jkl").read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
 
 
 def test_a_learner_of_listed_families(tmp_path):
-    rows = reference.random_network_rows(np.random.default_rng(0), 4, 60)
+    rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
     frame = pd.DataFrame(rows, columns=list("abcd"))
     path = tmp_path / "scores.jkl"
     LocalScoreTransformer().fit_transform(frame).to_jkl(path)
@@ -172,7 +173,7 @@ def test_a_failed_writing_leaves_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         scores.to_jkl(path)
     assert [each.name for each in tmp_path.iterdir()] == ["scores.jkl"]
-    assert path.read_text() == BBMARKOV
+    assert path.read_text(encoding="utf-8") == BBMARKOV
 
 
 def test_a_huge_score_hides_no_difference(tmp_path):
@@ -205,7 +206,9 @@ def test_names_and_marks_that_look_like_something_else(tmp_path):
     path = tmp_path / "scores.jkl"
     scores.to_jkl(path)
     assert ParentSetScores.from_jkl(path).columns == ["METHANE", "META", "3"]
-    path.write_text("\ufeffMETA pss_version = 0.1\n" + path.read_text())
+    path.write_text(
+        "\ufeffMETA pss_version = 0.1\n" + path.read_text(encoding="utf-8"), encoding="utf-8"
+    )
     assert ParentSetScores.from_jkl(path).columns == ["METHANE", "META", "3"]
     assert path.stat().st_mode & 0o044
 

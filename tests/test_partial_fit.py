@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -14,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from skbn import EBIC, BGe, GaussianBNLearner, LocalScoreTransformer
+from skbn.datasets import make_gaussian_network
 
 LAZY = ("dag_", "network_", "network_score_", "criterion_")
 
@@ -46,7 +46,7 @@ def assert_same_result(learner, expected):
 )
 def test_chunks_are_as_good_as_the_whole(seed, sizes, criterion):
     sizes = [*sizes, 10]
-    rows = reference.random_network_rows(np.random.default_rng(seed), 4, sum(sizes))
+    rows = make_gaussian_network(4, n_samples=sum(sizes), random_state=seed)[0]
     chunks = np.split(rows, np.cumsum(sizes)[:-1])
     whole = GaussianBNLearner(criterion).fit(rows)
     assert_same_result(fed(GaussianBNLearner(criterion), *chunks), whole)

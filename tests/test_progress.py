@@ -5,7 +5,6 @@ import tracemalloc
 import networkx as nx
 import numpy as np
 import pytest
-import reference
 import rich
 from sklearn.callback import ProgressBar
 from sklearn.model_selection import GridSearchCV
@@ -19,10 +18,11 @@ from skbn import (
     LocalScoreTransformer,
 )
 from skbn._progress import Progress
+from skbn.datasets import make_gaussian_network
 
 
 def table(m, n=200):
-    return reference.random_network_rows(np.random.default_rng(m), m, n)
+    return make_gaussian_network(m, n_samples=n, random_state=m)[0]
 
 
 class Recorder:

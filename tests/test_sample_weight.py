@@ -7,7 +7,6 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -22,13 +21,14 @@ from skbn import (
     LocalScoreTransformer,
     ParentSetScores,
 )
+from skbn.datasets import make_gaussian_network
 
 CRITERIA = ["bic", "aic", "loglik", EBIC(1.0), BIC(unbiased_variance=True), BGe(alpha_mu=0.3)]
 
 
 def weighted_table(seed, m=4, n=30):
     rng = np.random.default_rng(seed)
-    rows = reference.random_network_rows(rng, m, n)
+    rows = make_gaussian_network(m, n_samples=n, random_state=rng)[0]
     return rows, rng.integers(0, 4, n)
 
 

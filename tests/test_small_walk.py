@@ -10,10 +10,11 @@ from skbn import LocalScoreTransformer
 from skbn._progress import Progress
 from skbn._regressions._small_walk import small_log_determinants, small_log_determinants_work
 from skbn._small_subsets import SmallSubsets
+from skbn.datasets import make_gaussian_network
 
 
 def unit_columns(n, m, seed=0):
-    rows = reference.random_network_rows(np.random.default_rng(seed), m, n)
+    rows = make_gaussian_network(m, n_samples=n, random_state=seed)[0]
     rows -= rows.mean(axis=0)
     return rows / np.linalg.norm(rows, axis=0)
 
@@ -59,7 +60,7 @@ def test_threads_change_no_bit():
 @pytest.mark.parametrize("criterion", ["bic", "bge"])
 @pytest.mark.parametrize("max_parents", range(6))
 def test_scores_equal_those_of_the_full_table(criterion, max_parents):
-    rows = reference.random_network_rows(np.random.default_rng(3), 6, 30) * [1, 9, 0.2, 1, 1, 5]
+    rows = make_gaussian_network(6, n_samples=30, random_state=3)[0] * [1, 9, 0.2, 1, 1, 5]
     full = LocalScoreTransformer(criterion).fit_transform(rows)
     small = LocalScoreTransformer(criterion, max_parents=max_parents).fit_transform(rows)
     array, small_array = full.to_array(), small.to_array()
@@ -74,7 +75,7 @@ def test_scores_equal_those_of_the_full_table(criterion, max_parents):
 
 
 def test_fewer_rows_than_columns():
-    rows = reference.random_network_rows(np.random.default_rng(3), 12, 6)
+    rows = make_gaussian_network(12, n_samples=6, random_state=3)[0]
     scores = LocalScoreTransformer(max_parents=2).fit_transform(rows)
     array = scores.to_array()
     for x, parents in reference.families(12):
@@ -118,7 +119,7 @@ def test_too_few_rows():
 
 
 def test_sixty_columns():
-    rows = reference.random_network_rows(np.random.default_rng(0), 60, 200)
+    rows = make_gaussian_network(60, n_samples=200, random_state=0)[0]
     scores = LocalScoreTransformer(max_parents=3).fit_transform(rows)
     assert scores.n_families == 60 * (1 + 59 + 59 * 58 // 2 + 59 * 58 * 57 // 6)
     rng = np.random.default_rng(1)

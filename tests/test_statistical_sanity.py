@@ -20,6 +20,7 @@ from skbn import (
     GaussianBNLearner,
     LocalScoreTransformer,
 )
+from skbn.datasets import make_gaussian_network
 
 ALPHA = 1e-6
 
@@ -44,12 +45,12 @@ def check_many_rows(sample):
     rng = np.random.default_rng(0)
     n, n_wrong, chances = 100_000, 0, []
     for i in range(30):
-        (weights, noise), _ = sparse.draw_faithful(rng, m=8 + i % 5)
-        parents = sparse.parents_of(weights)
+        network, _ = sparse.draw_faithful(rng, m=8 + i % 5)
+        parents = sparse.parents_of(network)
         chances.append(sparse.chance_of_false_edges(parents, n))
-        rows, row_weights = sample(rng, weights, noise, n)
+        rows, row_weights = sample(rng, network, n)
         learner = GaussianBNLearner().fit(rows, sample_weight=row_weights)
-        found = sparse.parents_of(learner.network_.coef_)
+        found = sparse.parents_of(learner.network_)
         n_wrong += reference.equivalence_class(found) != reference.equivalence_class(parents)
     print(f"{n_wrong} of {len(chances)} wrong, at most {sum(chances):.2f} expected")
     assert n_wrong <= binom.isf(ALPHA, len(chances), np.mean(chances))
@@ -57,7 +58,7 @@ def check_many_rows(sample):
 
 @pytest.mark.slow
 def test_many_rows_give_the_class_of_the_network():
-    check_many_rows(lambda *network: (sparse.sample(*network), None))
+    check_many_rows(lambda rng, network, n: (network.sample(n, rng), None))
 
 
 def test_moments_of_many_rows_give_the_class_of_the_network():
@@ -135,15 +136,18 @@ def test_held_out_rows_are_likeliest_under_the_network_found():
     losses = {"found": [], "full": [], "empty": [], "true graph": []}
     excess = []
     for _ in range(30):
-        weights, noise = sparse.draw(rng, m)
-        true = as_network(sparse.parents_of(weights))
-        rows, new = np.split(sparse.sample(rng, weights, noise, n + n_new), [n])
-        best = multivariate_normal(np.zeros(m), sparse.covariance(weights, noise)).logpdf(new)
+        rows, network = make_gaussian_network(m, n_samples=n + n_new, random_state=rng)
+        rows, new = np.split(rows, [n])
+        true = GaussianBayesianNetwork(network.dag)
+        best = multivariate_normal(np.zeros(m), network.covariance_).logpdf(new)
         found = GaussianBNLearner().fit(rows)
-        networks = [found, full.fit(rows), empty.fit(rows), true.fit(rows)]
-        for loss, network in zip(losses.values(), networks, strict=True):
-            loss.append(best.mean() - network.score(new))
-        expected = sum(expected_loss(n, len(own)) for own in sparse.parents_of(weights))
+        for loss, other in zip(
+            losses.values(),
+            [found, full.fit(rows), empty.fit(rows), true.fit(rows)],
+            strict=True,
+        ):
+            loss.append(best.mean() - other.score(new))
+        expected = sum(expected_loss(n, len(own)) for own in sparse.parents_of(network))
         excess.append(losses["true graph"][-1] - expected)
 
     losses = {name: np.array(loss) for name, loss in losses.items()}
@@ -167,18 +171,21 @@ def test_estimates_have_the_distributions_of_regression():
     """Residual sums of squares a chi-squared, and coefficients Student's; 8 copies a table."""
     rng = np.random.default_rng(4)
     n, copies, parents = 12, 8, [(), (0,), (0, 1), ()]
-    weights = np.zeros((4, 4))
-    weights[0, 1], weights[0, 2], weights[1, 2] = 1.5, -0.7, 0.4
-    weights, noise = np.kron(np.eye(copies), weights), np.tile([0.5, 1.0, 1.5, 2.0], copies)
-    network = as_network(sparse.parents_of(weights))
+    noise = np.tile([0.5, 1.0, 1.5, 2.0], copies)
+    dag = nx.DiGraph()
+    for column, deviation in enumerate(noise):
+        dag.add_node(column, intercept=0, noise_variance=deviation**2)
+    for a in range(0, 4 * copies, 4):
+        dag.add_weighted_edges_from([(a, a + 1, 1.5), (a, a + 2, -0.7), (a + 1, a + 2, 0.4)])
+    true, network = GaussianBayesianNetwork(dag), GaussianBayesianNetwork(dag)
     first, second = 4 * np.arange(copies), 4 * np.arange(copies) + 1
     coefficients, rss = [], []
     for _ in range(50):
-        rows = sparse.sample(rng, weights, noise, n)
+        rows = true.sample(n, rng)
         network.fit(rows)
         squares = n * network.noise_variance_
         rss.append((squares / noise**2).reshape(copies, 4))
-        error = network.coef_[first, second] - weights[first, second]
+        error = network.coef_[first, second] - true.coef_[first, second]
         coefficients += list(error * np.sqrt(n * rows[:, first].var(0) / squares[second] * (n - 2)))
     for own, squares in zip(parents, np.concatenate(rss).T, strict=True):
         assert kstest(squares, chi2(n - len(own) - 1).cdf).pvalue > ALPHA

@@ -1,5 +1,6 @@
 """The vector operations against NumPy, compiled together in two kernels."""
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -99,15 +100,16 @@ def test_logarithms_are_right_to_the_last_digit_but_one():
     rng = np.random.default_rng(0)
     values = np.concatenate(
         [
-            10 ** rng.uniform(-300, 300, 20_000),
-            1 + rng.uniform(-0.3, 0.5, 20_000),
-            1 + rng.normal(size=20_000) * 1e-9,
+            10 ** rng.uniform(-300, 300, 4_000),
+            1 + rng.uniform(-0.3, 0.5, 4_000),
+            1 + rng.normal(size=4_000) * 1e-9,
             np.sqrt(0.5) * (1 + np.arange(-8, 8) * np.finfo(float).eps),
             [np.finfo(float).tiny, np.finfo(float).max, 1.0, 0.5, 2.0],
         ]
     )
-    exact = np.log(values.astype(np.longdouble))
-    errors = np.abs(logarithms(values) - exact) / np.spacing(np.abs(exact.astype(float)))
+    with mpmath.workprec(120):
+        off = [mpmath.log(x) - y for x, y in zip(values, logarithms(values).tolist(), strict=True)]
+    errors = np.abs(np.array(off, dtype=float)) / np.spacing(np.abs(np.log(values)))
     assert errors.max() < 1
     assert logarithms([1.0]) == 0
 

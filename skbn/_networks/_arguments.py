@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from sklearn.utils import check_random_state
+
 from skbn._labels import by_label, finite_number, is_labelled
 
-__all__ = ["attribute", "named_nodes", "named_values"]
+__all__ = ["attribute", "named_nodes", "named_values", "random_generator"]
 
 
 def named_nodes(
@@ -81,6 +84,25 @@ def attribute(data: Mapping[str, Any], key: str, owner: str) -> float:
             "each edge a weight."
         )
     return finite_number(data[key], f"{key} of {owner}")
+
+
+def random_generator(random_state: Any) -> np.random.Generator | np.random.RandomState:
+    """Return what to draw from: a new one for a number, and NumPy's own for None.
+
+    Raises
+    ------
+    ValueError
+        If it is neither of these, nor one of NumPy's two kinds of generators.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "random_state must be None, an integer from 0 to 2**32 - 1, or a Generator or "
+            f"RandomState of numpy.random; got {random_state!r}."
+        ) from None
 
 
 def _is_among(value: Any, nodes: Sequence[Hashable]) -> bool:

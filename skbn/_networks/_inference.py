@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_scalar
 
-from skbn._networks._arguments import named_nodes, named_values
+from skbn._networks._arguments import named_nodes, named_values, random_generator
 from skbn._networks._distribution import GaussianDistribution
 from skbn._networks._gaussian import LinearGaussianModel
 from skbn._networks._tables import like_pandas, read_given_columns
@@ -63,9 +63,7 @@ class InferenceMixin:
         """
         model = self._model()
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        if not isinstance(random_state, np.random.Generator):
-            random_state = check_random_state(random_state)
-        noise = random_state.standard_normal((n_samples, len(model.nodes)))
+        noise = random_generator(random_state).standard_normal((n_samples, len(model.nodes)))
         return np.asarray(model.mean + noise @ model.factor())
 
     def condition(self, evidence: Mapping[Hashable, float]) -> GaussianDistribution:

@@ -55,7 +55,7 @@ class ParentSetScores(ScoredFamilies):
     >>> lines = ["2", "rain 2", "-9.5 0", "-7.0 1 wet", "wet 2", "-8.0 0", "-5.0 1 rain"]
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "scores.jkl"
-    ...     _ = path.write_text(chr(10).join(lines))
+    ...     _ = path.write_text(chr(10).join(lines), encoding="utf-8")
     ...     scores = ParentSetScores.from_jkl(path)
     >>> scores
     <ParentSetScores of 4 families, 2 columns, 40 B>

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 
-import networkx as nx
 import numpy as np
 from causallearn.graph.Dag import Dag
 from causallearn.graph.GraphNode import GraphNode
@@ -18,19 +17,14 @@ from causallearn.utils.DAG2CPDAG import dag2cpdag
 from pgmpy.base import DAG
 
 from skbn import GaussianBayesianNetwork
+from skbn.datasets import make_gaussian_network
 
 N_NETWORKS = 100
 
 
 def random_dag(rng):
-    m = int(rng.integers(5, 13))
-    order, density = rng.permutation(m), rng.uniform(0.1, 0.7)
-    dag = nx.DiGraph()
-    dag.add_nodes_from(range(m))
-    dag.add_edges_from(
-        (int(a), int(b)) for i, b in enumerate(order) for a in order[:i] if rng.random() < density
-    )
-    return dag
+    m, density = int(rng.integers(5, 13)), rng.uniform(0.1, 0.7)
+    return make_gaussian_network(m, mean_degree=density * (m - 1), random_state=rng).dag
 
 
 def adjacency(m, directed, undirected):

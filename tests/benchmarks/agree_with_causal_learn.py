@@ -18,6 +18,7 @@ from causallearn.search.ScoreBased.ExactSearch import bic_exact_search
 from sklearn.datasets import load_diabetes, load_wine
 
 from skbn import GaussianBNLearner
+from skbn.datasets import make_gaussian_network
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 import reference
@@ -32,7 +33,10 @@ def tables():
     rng = np.random.default_rng(0)
     for i in range(N_RANDOM):
         m = int(rng.integers(8, 13))
-        yield f"random {i}, {m} columns", reference.random_network_rows(rng, m, n=300)
+        yield (
+            f"random {i}, {m} columns",
+            make_gaussian_network(m, n_samples=300, random_state=rng)[0],
+        )
 
 
 def causal_learn_score(rows, adjacency):

@@ -1,9 +1,10 @@
 """Count the random networks whose class is found again, against the rate that theory allows.
 
-Run ``python tests/benchmarks/recover.py``. Networks have 8 to 12 columns, two neighbours a
-column on average, weights from 0.5 to 1.5 in size and noise of a standard deviation from 0.5 to
-1.5. "faithful" are those that have no partial correlation below 0.03 in size, but 0, of columns at
-most two edges apart. The sample covariance of n rows is drawn as such.
+Run ``python tests/benchmarks/recover.py``. Networks have 8 to 12 columns and are drawn by
+`skbn.datasets.make_gaussian_network`: two neighbours a column on average, weights from 0.5 to 1.5
+in size and noise of a standard deviation from 0.5 to 1.5. "faithful" are those that have no partial
+correlation below 0.03 in size, but 0, of columns at most two edges apart. The sample covariance of
+n rows is drawn as such.
 
 For each number of rows and penalty it prints the networks whose class BIC does not find, the bound
 of their expected number (none for unfaithful networks), and how many of them lack an edge or have
@@ -22,6 +23,7 @@ import reference
 import sparse_networks as sparse
 
 from skbn import GaussianBNLearner
+from skbn.datasets import make_gaussian_network
 
 N_NETWORKS = 500
 
@@ -35,13 +37,13 @@ def count(n, penalty, is_faithful):
         if is_faithful:
             network, drawn = sparse.draw_faithful(rng, m)
         else:
-            network, drawn = sparse.draw(rng, m), 1
+            network, drawn = make_gaussian_network(m, random_state=rng), 1
         n_drawn += drawn
-        parents = sparse.parents_of(network[0])
+        parents = sparse.parents_of(network)
         bound += min(1.0, sparse.chance_of_false_edges(parents, n, penalty))
-        rows, weights = sparse.sample_moments(rng, *network, n)
+        rows, weights = sparse.sample_moments(rng, network, n)
         learner = GaussianBNLearner(penalty=penalty).fit(rows, sample_weight=weights)
-        found = sparse.parents_of(learner.network_.coef_)
+        found = sparse.parents_of(learner.network_)
         true_class, found_class = map(reference.equivalence_class, (parents, found))
         wrong += true_class != found_class
         missing += bool(true_class[0] - found_class[0])

@@ -17,13 +17,9 @@ import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 from statistics import median
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import reference
 
 STAGES = {
     "walk_seeds": "log-determinants",
@@ -70,10 +66,11 @@ def clock_stages() -> dict[str, float]:
 
 def run(m: int, repeats: int) -> dict[str, object]:
     from skbn import GaussianBNLearner
+    from skbn.datasets import make_gaussian_network
 
     rng = np.random.default_rng(m)
-    GaussianBNLearner().fit(reference.random_network_rows(rng, 8, 100))
-    rows = reference.random_network_rows(rng, m, 500)
+    GaussianBNLearner().fit(make_gaussian_network(8, n_samples=100, random_state=rng)[0])
+    rows = make_gaussian_network(m, n_samples=500, random_state=rng)[0]
     stages = clock_stages()
     times: dict[int, list[float]] = {1: [], 2: []}
     shares: dict[int, list[dict[str, float]]] = {1: [], 2: []}
