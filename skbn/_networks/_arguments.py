@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from skbn._readable import shortened
+
 __all__ = ["attribute", "finite_number", "named_nodes", "named_values"]
 
 
@@ -63,8 +65,10 @@ def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict
                 f"{len(values)} nodes {list(values)}."
             )
     if not isinstance(values, Mapping):
+        kind = type(values).__name__
+        row = " For a row of it, give X.iloc[i]." if hasattr(values, "iloc") else ""
         raise TypeError(
-            f"{parameter} must be a dict or a pandas.Series of nodes and values; got {values!r}."
+            f"{parameter} must be a dict or a pandas.Series of nodes and values; got {kind}.{row}"
         )
     unknown = [node for node in values if not _is_among(node, nodes)]
     if unknown:
@@ -107,7 +111,8 @@ def finite_number(value: Any, name: str) -> float:
     except (OverflowError, ValueError):  # a huge integer, a decimal's signalling NaN
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"{name} must be a finite number; got {value!r}.")
+        shown = value.item() if isinstance(value, np.generic) else value
+        raise ValueError(f"{name} must be a finite number; got {shortened(repr(shown), 60)}.")
     return number
 
 
