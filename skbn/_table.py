@@ -34,7 +34,7 @@ _CONVERSIONS = {
     "read_all": "X.read_all()",  # of pyarrow.RecordBatchReader
     "to_pandas": "X.to_pandas()",
     "__arrow_c_stream__": "pyarrow.table(X)",
-    "__dataframe__": "pyarrow.interchange.from_dataframe(X)",
+    "__dataframe__": "pyarrow.interchange.from_dataframe(X), after `import pyarrow.interchange`",
 }
 
 
@@ -253,17 +253,16 @@ def _read(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
 
 def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[np.float64]:
     """Return a data frame's column as numbers, and NaN for what is missing."""
-    kind = type(column)  # as a series's own attributes include its values
-    if hasattr(kind, "type") and str(column.type).startswith("dictionary"):
+    if str(getattr(column, "type", "")).startswith("dictionary"):
         raise ValueError(
             f"Column {name!r} is dictionary-encoded, as categories are. Leave it out, or, if they "
             f"are numbers, give X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
         )
     values = _read(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
     floats = _floats(values, name)
-    # numpy's arrays may have anything for what is missing.
+    # What pyarrow's types of one's own have for a null may look like a number.
     for method in ("isna", "is_null"):
-        if hasattr(kind, method):
+        if hasattr(type(column), method):  # not one of its values, by that label
             floats[np.asarray(getattr(column, method)(), dtype=bool)] = np.nan
     return floats
 

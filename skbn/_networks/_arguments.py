@@ -66,7 +66,7 @@ def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict
             )
     if not isinstance(values, Mapping):
         kind = type(values).__name__
-        row = " For a row of it, give X.iloc[i]." if hasattr(values, "iloc") else ""
+        row = f" Give one of its rows: {parameter}.iloc[0]." if hasattr(values, "iloc") else ""
         raise TypeError(
             f"{parameter} must be a dict or a pandas.Series of nodes and values; got {kind}.{row}"
         )
