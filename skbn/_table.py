@@ -132,12 +132,10 @@ class Table:
             with np.errstate(over="ignore"):  # of a long double, which is refused as infinite
                 rows = np.array(values, dtype=np.float64, order="C")
         else:
-            rows = np.empty((0 if self.is_frame else len(self._values), len(chosen)))
+            columns = np.empty((len(chosen), len(self._values)))
             for k, (j, name) in enumerate(zip(chosen, names, strict=True)):
-                column = self._column(j, name)
-                if k == 0:
-                    rows = np.empty((len(column), len(chosen)))
-                rows[:, k] = column
+                columns[k] = self._column(j, name)
+            rows = np.ascontiguousarray(columns.T)
         _check_finite(rows, names, len(self.labels))
         return rows
 
