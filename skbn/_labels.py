@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from skbn._readable import shortened
+
 __all__ = [
     "by_label",
     "finite_number",
@@ -158,5 +160,6 @@ def finite_number(value: Any, name: str) -> float:
     except (OverflowError, ValueError):  # a huge integer, a decimal's signalling NaN
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"{name} must be a finite number; got {value!r}.")
+        shown = value.item() if isinstance(value, np.generic) else value
+        raise ValueError(f"{name} must be a finite number; got {shortened(repr(shown), 60)}.")
     return number

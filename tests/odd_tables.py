@@ -6,12 +6,18 @@ from contextlib import suppress
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import reference
 import scipy.sparse
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from skbn import GaussianBNLearner
+
+try:
+    import pyarrow
+except ImportError:
+    pyarrow = None
 
 DTYPES = ["f4", "f2", "i1", "i8", "u8", "?", "c16", "O", "M8[D]", "m8[s]", "U5", "g"]
 NAMES = st.one_of(
@@ -69,7 +75,7 @@ def odd_tables(draw):
     """Those numbers in one of many containers."""
     rows = draw(numbers())
     m = rows.shape[1]
-    form = draw(st.sampled_from(["array", "array", "frame", "typed", "list", "view", "other"]))
+    form = draw(st.sampled_from(["array", "frame", "typed", "arrow", "list", "view", "other"]))
     if form == "frame":
         return pd.DataFrame(rows, columns=draw(st.lists(NAMES, min_size=m, max_size=m)))
     if form == "typed":
@@ -77,6 +83,10 @@ def odd_tables(draw):
         with suppress(TypeError, ValueError, OverflowError, NotImplementedError):
             return frame.astype(draw(st.sampled_from(["object", "Float64", "category", "str"])))
         return frame
+    if form == "arrow" and rows.dtype.kind in "fiub" and rows.dtype.itemsize <= 8:
+        names = draw(st.lists(st.text(max_size=3), min_size=m, max_size=m, unique=True))
+        frame = pl.DataFrame(dict(zip(names, rows.T, strict=True)))
+        return frame if pyarrow is None or draw(st.booleans()) else frame.to_arrow()
     if form == "list":
         return rows.tolist()
     if form == "view":

@@ -415,7 +415,7 @@ def test_a_learner_and_its_network_read_the_same_columns(names):
     rows[:, 1] += 3 * rows[:, 0]
     frame = pd.DataFrame(rows)[[2, 0, 1, 3]].set_axis(names, axis=1)
     if names[0] == 2.5:  # scikit-learn takes names of both kinds for an error
-        with pytest.raises(TypeError, match=r"must be strings, .*; 2\.5 is one"):
+        with pytest.raises(TypeError, match=r"must be strings, .*; 2\.5 is not"):
             chain().logpdf(frame)
         return
     if names[0] == 2:  # which say other than their positions
@@ -435,21 +435,21 @@ def test_a_learner_and_its_network_read_the_same_columns(names):
         (pd.DataFrame(np.zeros((2, 2))), ValueError, r"shape \(n, 3\), .*must be strings"),
         (pd.DataFrame(np.zeros((2, 4)), columns=list("abca")), ValueError, r"\['a'\] are given"),
         (pd.DataFrame({"a": [1.0], "b": ["x"], "c": [1.0]}), ValueError, "'b' holds 'x' in row 0"),
-        (pd.DataFrame({"a": [1.0], "b": [np.nan], "c": 1}), ValueError, "'b' contains NaN"),
+        (pd.DataFrame({"a": [1.0], "b": [np.nan], "c": 1}), ValueError, r"missing .*\('b'\)"),
         (pl.LazyFrame({"a": [1.0]}), TypeError, "call X.collect"),
-        (np.zeros((2, 2)), ValueError, r"shape \(n, 3\), .*\['a', 'b', 'c'\]; .*\(2, 2\)"),
+        (np.zeros((2, 2)), ValueError, r"shape \(n, 3\), .*\['a', 'b', 'c'\]; .* with 2 columns"),
         (np.zeros(3), ValueError, r"got ndarray of shape \(3,\)"),
-        ([[1, 2, 3], [1]], ValueError, r"got list of shape \(2,\)"),
+        ([[1, 2, 3], [1]], ValueError, "different lengths"),
         ([np.zeros((2, 3)), np.zeros((2, 2))], ValueError, "different lengths"),
         ([[1, 2, "x"]], ValueError, "'c' holds 'x'"),
-        ([[1, np.inf, 2]], ValueError, "'b' contains inf in row 0"),
+        ([[1, np.inf, 2]], ValueError, r"infinite values in 1 .*\('b'\).* row 0"),
         (np.zeros((0, 3)), ValueError, "0 sample"),
         (np.zeros((2, 3), complex), ValueError, "Complex"),
         (np.ma.masked_array(np.zeros((2, 3))), TypeError, "masked"),
         (pd.Series(np.zeros(3)), ValueError, r"got Series of shape \(3,\)"),
         (None, TypeError, "a data frame or an array .*; got NoneType"),
         ({"a": [1.0]}, TypeError, "got dict"),
-        (csr_array(np.zeros((2, 3))), TypeError, "got csr_array"),
+        (csr_array(np.zeros((2, 3))), TypeError, r"a csr_array, .* give X\.toarray\(\)"),
         ([pd.Series([1.0, 2, 3], index=list("cba"))] * 2, TypeError, r"Series.*DataFrame\(X\)"),
         ([{"c": 1.0, "b": 2, "a": 3}] * 2, TypeError, r"list of dict.*pandas\.DataFrame\(X\)"),
         (
@@ -570,7 +570,9 @@ def test_conditioning_on_columns_that_nearly_agree_keeps_digits():
         ({"a": np.array("1")}, ValueError, "must be a finite number"),
         ({"a": np.ma.masked}, ValueError, "must be a finite number"),
         ([("a", 1.0)], TypeError, "evidence must be a dict or a pandas.Series"),
-        (pd.DataFrame({"a": [1.0]}), TypeError, "evidence must be a dict or a pandas.Series"),
+        (pd.DataFrame({"a": [1.0]}), TypeError, r"got DataFrame\. .* rows: evidence\.iloc\[0\]\.$"),
+        ({"a": np.float64(np.inf)}, ValueError, r"got inf\.$"),
+        ({"a": np.arange(500.0)}, ValueError, r"got array\(\[ *0\., .{,60}\.\.\.\.$"),
         (pd.Series({"a": np.nan}), ValueError, "value of node 'a' in evidence .* got nan"),
         (pd.Series([1, 2], list("aa")), ValueError, "each node once; got 'a' twice"),
     ],
@@ -687,7 +689,7 @@ def test_defaults_of_given_and_target():
     [
         (np.zeros((2, 3)), None, None, "name a target"),
         (np.zeros((2, 2)), "a", None, r"shape \(n, 3\).* name those that X has in given"),
-        (np.zeros((2, 3)), "c", ["a", "b"], r"shape \(n, 2\), .*\['a', 'b'\]; .*\(2, 3\)"),
+        (np.zeros((2, 3)), "c", ["a", "b"], r"shape \(n, 2\), .*\['a', 'b'\]; .* 3 columns"),
         (np.zeros((2, 1)), "z", "a", "target must name nodes; 'z' is none"),
         (np.zeros((2, 1)), "c", "z", "given must name nodes; 'z' is none"),
         (np.zeros((2, 1)), "c", [["a"]], r"given must name nodes; \['a'\] is none"),
@@ -697,7 +699,7 @@ def test_defaults_of_given_and_target():
         (np.zeros((2, 3)), list("abc"), None, "No node is left to predict from"),
         (pd.DataFrame({"z": [1.0]}), None, None, r"No node is left .* columns of X \['z'\]"),
         (pd.DataFrame({"a": [1.0]}), "c", ["b"], r"X has no columns \['b'\]"),
-        (pd.DataFrame({"a": [np.nan]}), "c", None, "'a' contains NaN in row 0"),
+        (pd.DataFrame({"a": [np.nan]}), "c", None, "missing values .*'a', row 0"),
     ],
 )
 def test_bad_predictions_are_named(X, target, given, message):

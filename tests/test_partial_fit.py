@@ -142,7 +142,7 @@ def test_a_chunk_that_is_refused_changes_nothing(wine):
     bad = wine[100:].copy()
     bad.iloc[3, 2] = np.nan
     for estimator in (learner, transformer):
-        with pytest.raises(ValueError, match=rf"Column '{wine.columns[2]}'"):
+        with pytest.raises(ValueError, match=rf"column '{wine.columns[2]}', row 3"):
             estimator.partial_fit(bad)
         with pytest.raises(ValueError, match="feature"):
             estimator.partial_fit(wine.iloc[:, :5])
@@ -155,7 +155,7 @@ def test_a_chunk_that_is_refused_changes_nothing(wine):
 
 @pytest.mark.parametrize("estimator", [GaussianBNLearner(), LocalScoreTransformer()])
 def test_a_first_chunk_that_is_refused_leaves_it_unfitted(estimator):
-    with pytest.raises(ValueError, match="Column 1"):
+    with pytest.raises(ValueError, match="column 1, row 1"):
         estimator.partial_fit([[1, 2], [3, np.inf]])
     with pytest.raises(NotFittedError):
         check_is_fitted(estimator)

@@ -154,7 +154,7 @@ def test_monotone_transformations(wine, transformer, container):
 
 def test_missing_values_are_refused_and_can_be_imputed(wine):
     holes = wine.mask(np.random.default_rng(0).random(wine.shape) < 0.05)
-    with pytest.raises(ValueError, match="Column 'alcohol' contains NaN in row 1"):
+    with pytest.raises(ValueError, match=r"missing values .* 'alcohol', row 1"):
         make_pipeline(LocalScoreTransformer(), GaussianBNLearner()).fit(holes)
     imputed = GaussianBNLearner().fit(holes.fillna(holes.mean()))
     piped = make_pipeline(SimpleImputer(), LocalScoreTransformer(), GaussianBNLearner())

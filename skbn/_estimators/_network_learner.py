@@ -21,6 +21,7 @@ from skbn._estimators._found_network import FoundNetwork
 from skbn._estimators._validation import (
     PARAMETER_CONSTRAINTS,
     check_columns,
+    learn_columns,
     make_scores,
     most_parents,
     read_sample,
@@ -165,7 +166,7 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
         """
         check_is_fitted(self)
         if isinstance(X, LocalScores | ParentSetScores):
-            check_columns(self, X, reset=False)
+            self._check_columns_of(X)
         elif X is not None:
             self._sample(X)
         return self.network_.dag.copy()
@@ -264,7 +265,7 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
         if isinstance(X, ParentSetScores):
             raise TypeError("ParentSetScores have no rows; give a table.")
         if isinstance(X, LocalScores):
-            check_columns(self, X, reset=False)
+            self._check_columns_of(X)
             sample = X.sample
         else:
             sample = read_sample(self, X, reset=False)
@@ -277,12 +278,20 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
         if not isinstance(X, LocalScores | ParentSetScores):
             sample = read_sample(self, X, reset=True, min_samples=2)
             return self._scores_of(sample.with_weight(sample_weight), penalty)
-        check_columns(self, X, reset=True)
+        m, kind = len(X.columns), type(X).__name__
+        if m < 2:
+            name = type(self).__name__
+            raise ValueError(f"{name} needs at least 2 columns; the {kind} have {m}.")
+        learn_columns(self, getattr(X, "feature_names_in_", None), m)
         if isinstance(X, LocalScores):
             return X.with_sample_weight(sample_weight)
         if sample_weight is not None:
             raise TypeError("ParentSetScores have no rows that a sample_weight could weigh.")
         return X
+
+    def _check_columns_of(self, scores: LocalScores | ParentSetScores) -> None:
+        names = getattr(scores, "feature_names_in_", None)
+        check_columns(self, names, len(scores.columns))
 
     def _scores_of(self, sample: Sample, penalty: float) -> LocalScores:
         criterion = "bic" if self.criterion is None else self.criterion

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array
 
 from skbn._labels import row_labels
 from skbn._scores._criteria import CRITERIA, as_criterion, same_criterion
@@ -16,24 +18,19 @@ from skbn._scores._criterion import LARGEST_PENALTY, Criterion, criterion_for
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 from skbn._scores._sample import Sample
-from skbn._table_checks import (
-    columns_of_other_types,
-    reject_lost_labels,
-    reject_no_columns,
-    reject_non_finite,
-    reject_non_numbers,
-    reject_other_containers,
-    reject_repeated_names,
-)
+from skbn._table import Table
 
 __all__ = [
     "PARAMETER_CONSTRAINTS",
     "check_columns",
     "check_settings",
+    "learn_columns",
     "make_scores",
     "most_parents",
     "read_sample",
 ]
+
+_MOST_SHOWN = 5
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "criterion": [StrOptions(set(CRITERIA)), Criterion],
@@ -80,66 +77,90 @@ def read_sample(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: i
     Raises
     ------
     ValueError, TypeError
-        Naming the column and the value: if a column does not hold numbers or not
-        only finite ones, if a name is given twice, if names are neither strings nor the
-        columns' positions, if the columns are not those
-        of `fit`, if there are too few columns or rows.
+        As `Table`, and if the columns are not those of `fit`; if there are too few columns
+        or rows.
     """
-    reject_other_containers(X)
-    reject_no_columns(X)
-    reject_repeated_names(X)
-    reject_lost_labels(X)
-    for name, values in columns_of_other_types(X):
-        reject_non_numbers(name, values)
-    rows = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype=np.float64,
-        order="C",
-        copy=True,
+    if isinstance(X, LocalScores | ParentSetScores):
+        kind = type(X).__name__
+        raise TypeError(f"X are {kind} already; give them to a GaussianBNLearner.")
+    table = Table(X)
+    table.check_positions()
+    if not reset:
+        check_columns(estimator, table.names, len(table.labels))
+    rows = check_array(
+        table.rows(),
         ensure_all_finite=False,
         ensure_min_samples=min_samples,
         ensure_min_features=2 if reset else 1,
+        estimator=estimator,
     )
-    names = getattr(X, "columns", range(rows.shape[1]))
-    for name, column in zip(names, rows.T, strict=True):
-        reject_non_finite(name, column)
+    if reset:
+        learn_columns(estimator, table.names, len(table.labels))
     rows.setflags(write=False)
     return Sample(rows, labels=row_labels(X))
 
 
-def check_columns(
-    estimator: BaseEstimator, scores: LocalScores | ParentSetScores, *, reset: bool
-) -> None:
-    """Do for scores what scikit-learn does for tables: learn or compare the columns.
+def learn_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_columns: int) -> None:
+    """Keep the number of columns, and their names, where scikit-learn's estimators keep them."""
+    estimator.n_features_in_ = n_columns
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_columns: int) -> None:
+    """Hold columns against those of `fit`.
+
+    scikit-learn's `validate_data` does the same for the frames whose names it can read. Which
+    these are differs between its versions, and a name that goes unread is not compared.
+
+    Warns
+    -----
+    UserWarning
+        If only one of the two has names.
 
     Raises
     ------
     ValueError
-        If the columns are not those of `fit`, or if there is only one.
+        If there are more or fewer columns, or their names are others.
     """
-    m = len(scores.columns)
-    name = type(estimator).__name__
-    names = getattr(scores, "feature_names_in_", None)
-    if reset:
-        if m < 2:
-            kind = type(scores).__name__
-            raise ValueError(f"{name} needs at least 2 columns; the {kind} have {m}.")
-        estimator.n_features_in_ = m
-        if names is not None:
-            estimator.feature_names_in_ = names
-        return
-    if m != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {m} features, but {name} is expecting {estimator.n_features_in_} features as "
-            "input: give the columns of fit."
-        )
+    estimator_name = type(estimator).__name__
     fitted = getattr(estimator, "feature_names_in_", None)
-    if names is not None and fitted is not None and not np.array_equal(names, fitted):
-        raise ValueError(
-            f"The columns must be those of fit, in their order: {list(fitted)}; got {list(names)}."
+    if names is None and fitted is not None:
+        warnings.warn(
+            f"X does not have valid feature names, but {estimator_name} was fitted with feature "
+            "names",
+            stacklevel=3,
         )
+    elif names is not None and fitted is None:
+        warnings.warn(
+            f"X has feature names, but {estimator_name} was fitted without feature names",
+            stacklevel=3,
+        )
+    elif names is not None and fitted is not None and list(names) != list(fitted):
+        raise ValueError(_difference(list(names), list(fitted)))
+    if n_columns != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {n_columns} features, but {estimator_name} is expecting "
+            f"{estimator.n_features_in_} features as input. Give the columns of fit."
+        )
+
+
+def _difference(names: list[str], fitted: list[str]) -> str:
+    """Return how names differ from those of `fit`, in scikit-learn's words."""
+    message = "The feature names should match those that were passed during fit.\n"
+    differences = {
+        "unseen at fit time": sorted(set(names) - set(fitted)),
+        "seen at fit time, yet now missing": sorted(set(fitted) - set(names)),
+    }
+    for what, some in differences.items():
+        if some:
+            shown = [*some[:_MOST_SHOWN], *(["..."] if len(some) > _MOST_SHOWN else [])]
+            message += f"Feature names {what}:\n" + "".join(f"- {name}\n" for name in shown)
+    if not any(differences.values()):
+        message += "Feature names must be in the same order as they were in fit.\n"
+    return f"{message}Give the columns of fit, in their order."
 
 
 def check_settings(

@@ -56,8 +56,10 @@ def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict
     {0: 1.0, 1: 2.0}
     """
     if not is_labelled(values):
+        kind = type(values).__name__
+        row = f" Give one of its rows: {parameter}.iloc[0]." if hasattr(values, "iloc") else ""
         raise TypeError(
-            f"{parameter} must be a dict or a pandas.Series of nodes and values; got {values!r}."
+            f"{parameter} must be a dict or a pandas.Series of nodes and values; got {kind}.{row}"
         )
     values = by_label(values, parameter, "node")
     unknown = [node for node in values if not _is_among(node, nodes)]

@@ -24,6 +24,7 @@ from skbn._plot_mixin import PlotMixin
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._sample import Sample
 from skbn._scores._statistics import sample_statistics
+from skbn._table import Table
 
 __all__ = ["GaussianBayesianNetwork"]
 
@@ -226,7 +227,7 @@ class GaussianBayesianNetwork(
         context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
         check_dag(self.dag)
         nodes, parents = list(self.dag), parent_masks(self.dag)
-        rows = read_columns(X, nodes, nodes)
+        rows = read_columns(Table(X), nodes, nodes)
         summary = _sample(X, rows, sample_weight).summary
         sizes = [mask.bit_count() for mask in parents]
         if summary.n_rows < max(sizes) + 2:
@@ -276,7 +277,7 @@ class GaussianBayesianNetwork(
         array([-0.9189, -2.9189])
         """
         model = self._model()
-        return model.log_density(read_columns(X, model.nodes, model.nodes))
+        return model.log_density(read_columns(Table(X), model.nodes, model.nodes))
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log density of each row: `logpdf`, by scikit-learn's name.
@@ -326,7 +327,7 @@ class GaussianBayesianNetwork(
         np.float64(-8.58)
         """
         model = self._model()
-        rows = read_columns(X, model.nodes, model.nodes)
+        rows = read_columns(Table(X), model.nodes, model.nodes)
         return _sample(X, rows, sample_weight).mean(model.log_density(rows))
 
     def __sklearn_is_fitted__(self) -> bool:

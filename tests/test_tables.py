@@ -1,0 +1,356 @@
+"""Tables of pyarrow, polars, pandas, DuckDB and dask: the same numbers in other containers."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from skbn import (
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+)
+
+
+def rows(n=40):
+    rows = np.random.default_rng(0).normal(size=(n, 3))
+    rows[:, 1] += rows[:, 0]
+    return rows
+
+
+def columns(n=40, **others):
+    return {**dict(zip("abc", rows(n).T, strict=True)), **others}
+
+
+def pyarrow_table(columns):
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+def chunked_table(columns):
+    table = pyarrow_table(columns)
+    parts = [table.slice(0, 1), table.slice(1, 0), table.slice(1)]
+    return pytest.importorskip("pyarrow").concat_tables(parts)
+
+
+def pyarrow_batch(columns):
+    return pytest.importorskip("pyarrow").RecordBatch.from_pydict(columns)
+
+
+def dask_frame(columns):
+    return pytest.importorskip("dask.dataframe").from_pandas(pd.DataFrame(columns), npartitions=2)
+
+
+def arrow_frame(columns):
+    pytest.importorskip("pyarrow")
+    return pd.DataFrame(columns).astype("float64[pyarrow]")
+
+
+FRAMES = [pd.DataFrame, pl.DataFrame, pyarrow_table, chunked_table, pyarrow_batch, arrow_frame]
+every_frame = pytest.mark.parametrize("frame", [*FRAMES, dask_frame])
+arrow = pytest.mark.parametrize("frame", [pyarrow_table, chunked_table, pyarrow_batch])
+
+
+@every_frame
+def test_a_frame_gives_what_its_numbers_give(frame):
+    table, array = frame(columns()), rows()
+    expected = GaussianBNLearner().fit(array)
+    learner = GaussianBNLearner().fit(table)
+    assert list(learner.feature_names_in_) == ["a", "b", "c"]
+    assert list(learner.dag_) == ["a", "b", "c"]
+    assert learner.network_score_ == expected.network_score_
+    assert learner.score(table) == expected.score(array)
+    np.testing.assert_array_equal(learner.score_samples(table), expected.score_samples(array))
+    assert list(learner.predict(table)) == ["a", "b", "c"]
+    pieces = GaussianBNLearner().partial_fit(frame(columns(20))).partial_fit(table)
+    assert list(pieces.predict()) == ["a", "b", "c"]
+    scores = LocalScoreTransformer().fit(table).transform(table)
+    assert scores.columns == ["a", "b", "c"]
+    by_cv = GaussianBNLearnerCV([1, 2]).fit(table)
+    assert list(by_cv.dag_) == ["a", "b", "c"]
+    assert by_cv.penalty_ == GaussianBNLearnerCV([1, 2]).fit(array).penalty_
+
+
+@every_frame
+def test_a_network_takes_the_columns_of_a_frame_by_name(frame):
+    dag = nx.DiGraph([("b", "a")])
+    expected = GaussianBayesianNetwork(dag).fit(rows()[:, [1, 0]])
+    table = frame(columns())
+    network = GaussianBayesianNetwork(dag).fit(table)
+    np.testing.assert_array_equal(network.coef_, expected.coef_)
+    np.testing.assert_array_equal(network.logpdf(table), expected.logpdf(rows()[:, [1, 0]]))
+    assert network.score(table) == expected.score(rows()[:, [1, 0]])
+    predicted = network.predict(table, target="a")
+    np.testing.assert_array_equal(predicted, expected.predict(rows()[:, [1]], given="b")[:, 0])
+
+
+@every_frame
+def test_names_are_held_against_those_of_fit(frame):
+    array, table = rows(), frame(columns())
+    named, unnamed = GaussianBNLearner().fit(table), GaussianBNLearner().fit(array)
+    other = columns()
+    other["d"] = other.pop("c")
+    in_other_order = dict(reversed(columns().items()))
+    for method in ("score", "score_samples", "predict", "partial_fit"):
+        with pytest.raises(ValueError, match=r"unseen at fit time:\n- d\n.*now missing:\n- c\n"):
+            getattr(named, method)(frame(other))
+        with pytest.raises(ValueError, match="must be in the same order"):
+            getattr(named, method)(frame(in_other_order))
+        with pytest.warns(UserWarning, match="X does not have valid feature names, but Gauss"):
+            getattr(named, method)(array)
+        with pytest.warns(UserWarning, match="X has feature names, but GaussianBNLearner was"):
+            getattr(unnamed, method)(table)
+
+
+@every_frame
+def test_a_few_columns_too_many_or_too_few(frame):
+    learner = GaussianBNLearner().fit(frame(columns()))
+    with pytest.raises(ValueError, match="unseen at fit time:\n- d\nGive the columns of fit"):
+        learner.score(frame(columns(d=np.arange(40.0))))
+    with pytest.raises(ValueError, match=r"1 feature\(s\).*minimum of 2"):
+        GaussianBNLearner().fit(frame({"a": np.arange(4.0)}))
+
+
+@every_frame
+def test_names_that_are_attributes_of_frames(frame):
+    names = ["columns", "column_names", "compute", "isna", "type", "shape"]
+    array = np.random.default_rng(0).normal(size=(20, 6))
+    table = frame(dict(zip(names, array.T, strict=True)))
+    learner = GaussianBNLearner().fit(table)
+    assert list(learner.dag_) == names
+    assert learner.score(table) == GaussianBNLearner().fit(array).score(array)
+
+
+def test_labels_of_rows_that_are_attributes_of_columns():
+    frame = pd.DataFrame(rows(4), columns=list("abc"), index=["type", "isna", "is_null", "shape"])
+    expected = GaussianBNLearner("bge").fit(rows(4)).network_score_
+    assert GaussianBNLearner("bge").fit(frame).network_score_ == expected
+
+
+def readers():
+    """Whatever takes a table, of columns a and b."""
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+    return [GaussianBNLearner().fit, LocalScoreTransformer().partial_fit, network.fit]
+
+
+@arrow
+@pytest.mark.parametrize(
+    "values", [[1.0, None, 3.5], [1, 2, None], [True, None, False], [None] * 3]
+)
+def test_nulls_are_missing_values(frame, values):
+    table = frame({"a": [1.0, 2.0, 4.0], "b": values})
+    row = values.index(None)
+    for read in readers():
+        with pytest.raises(ValueError, match=rf"missing values .* column 'b', row {row}\."):
+            read(table)
+
+
+ODD_COLUMNS = {
+    "string": (["red", None, "blue"], "holds 'red' in row 0"),
+    "large_string": (["red", None, "blue"], "holds 'red' in row 0"),
+    "binary": ([b"1", b"2", b"3"], "holds .* in row 0"),
+    "timestamp[us]": ([1, 2, 3], "holds '1970-01-01.*' in row 0"),
+    "date32": ([1, 2, 3], "holds '1970-01-02' in row 0"),
+    "time64[us]": ([1, 2, 3], "holds '00:00:00.000001' in row 0"),
+    "duration[s]": ([1, 2, 3], "holds '1 seconds' in row 0"),
+}
+
+
+@arrow
+@pytest.mark.parametrize("kind", ODD_COLUMNS)
+def test_columns_that_are_no_numbers_are_named(frame, kind):
+    pa = pytest.importorskip("pyarrow")
+    values, message = ODD_COLUMNS[kind]
+    table = frame({"a": [1.0, 2.0, 4.0], "b": pa.array(values, pa.type_for_alias(kind))})
+    for read in readers():
+        with pytest.raises((ValueError, TypeError), match=f"Column 'b' {message}, which is not"):
+            read(table)
+
+
+@arrow
+def test_nested_columns_are_named(frame):
+    for values in ([[1.0], [2.0], [3.0]], [{"x": 1}, {"x": 2}, {"x": 5}]):
+        table = frame({"a": [1.0, 2.0, 4.0], "b": values})
+        for read in readers():
+            with pytest.raises((ValueError, TypeError), match="Column 'b' holds"):
+                read(table)
+
+
+@arrow
+def test_dictionaries_are_refused_as_their_nulls_are_lost(frame):
+    """Numpy is given the last of the dictionary's values for a null."""
+    pa = pytest.importorskip("pyarrow")
+    for values in (["red", "red", "blue"], [5, 6, 5], [5, None, 6]):
+        codes = pa.array(values).dictionary_encode()
+        table = frame({"a": [1.0, 2.0, 4.0], "b": codes})
+        for read in readers():
+            with pytest.raises(ValueError, match="Column 'b' is dictionary-encoded") as caught:
+                read(table)
+    advice = str(caught.value).partition("give ")[2].rstrip(".")
+    decoded = eval(advice, {"X": table})
+    with pytest.raises(ValueError, match=r"missing values .* column 'b', row 1\."):
+        GaussianBNLearner().fit(decoded)
+
+
+def test_nulls_of_a_type_of_ones_own_are_missing_values():
+    pa = pytest.importorskip("pyarrow")
+
+    class Codes(pa.ExtensionType):
+        def __init__(self):
+            super().__init__(pa.dictionary(pa.int32(), pa.int64()), "skbn.codes")
+
+        def __arrow_ext_serialize__(self):
+            return b""
+
+        @classmethod
+        def __arrow_ext_deserialize__(cls, storage, serialized):
+            return cls()
+
+    codes = pa.ExtensionArray.from_storage(Codes(), pa.array([5, None, 6]).dictionary_encode())
+    for read in readers():
+        with pytest.raises(ValueError, match=r"missing values .* column 'b', row 1\."):
+            read(pa.table({"a": [1.0, 2.0, 4.0], "b": codes}))
+
+
+@arrow
+def test_numbers_of_any_type_are_read(frame):
+    pa = pytest.importorskip("pyarrow")
+    whole = [1, 5, 2, 8, 4]
+    expected = GaussianBNLearner().fit(np.c_[np.arange(5.0) ** 2, whole]).network_score_
+    kinds = ["int8", "uint64", "float", "halffloat", "double"]
+    for kind in [*map(pa.type_for_alias, kinds), pa.decimal128(22, 2), pa.decimal256(30, 1)]:
+        table = frame({"a": np.arange(5.0) ** 2, "b": pa.array(whole).cast("double").cast(kind)})
+        assert GaussianBNLearner().fit(table).network_score_ == expected
+    whole = [1, 0, 0, 1, 1]
+    table = frame({"a": np.arange(5.0) ** 2, "b": pa.array(whole).cast("bool")})
+    expected = GaussianBNLearner().fit(np.c_[np.arange(5.0) ** 2, whole]).network_score_
+    assert GaussianBNLearner().fit(table).network_score_ == expected
+
+
+@every_frame
+def test_tables_without_rows(frame):
+    empty = frame(columns(0))
+    learner = GaussianBNLearner().fit(frame(columns()))
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+    for read in (GaussianBNLearner().fit, learner.partial_fit, learner.score, network.fit):
+        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+            read(empty)
+    assert learner.network_score_ == GaussianBNLearner().fit(rows()).network_score_
+
+
+@arrow
+def test_names_that_are_given_twice(frame):
+    pa = pytest.importorskip("pyarrow")
+    kind = pa.RecordBatch if frame is pyarrow_batch else pa.Table
+    table = kind.from_arrays([pa.array([1.0, 2.0, 4.0])] * 3, ["a", "b", "a"])
+    for read in readers():
+        with pytest.raises(ValueError, match=r"\['a'\] are given more than once\. Rename"):
+            read(table)
+
+
+def test_relations_of_duckdb_can_be_converted_as_advised():
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    relation = connection.sql("SELECT i * i AS a, i % 3 AS b FROM range(9) t(i)")
+    for read in readers():
+        with pytest.raises(
+            TypeError, match=r"DuckDBPyRelation.*call X\.df\(\) .*X\.to_arrow_table\(\)"
+        ):
+            read(relation)
+    assert list(GaussianBNLearner().fit(relation.df()).dag_) == ["a", "b"]
+    pytest.importorskip("pyarrow")
+    assert list(GaussianBNLearner().fit(relation.to_arrow_table()).dag_) == ["a", "b"]
+
+
+def test_tables_without_values_can_be_converted_as_advised():
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.interchange")
+    table = pa.table(columns())
+    read_later = pl.LazyFrame(columns())
+
+    class Exported:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return table.__arrow_c_stream__(requested_schema)
+
+    class Exchanged:
+        def __dataframe__(self, *args, **kwargs):
+            return table.__dataframe__(*args, **kwargs)
+
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    for X in (read_later, reader, Exported(), Exchanged()):
+        for read in readers():
+            with pytest.raises(TypeError, match=f"X is a {type(X).__name__}, .*; call ") as caught:
+                read(X)
+        advice = str(caught.value).partition("; call ")[2].rstrip(".").partition(", after")[0]
+        converted = eval(advice, {"X": X, "pyarrow": pa})
+        assert list(GaussianBNLearner().fit(converted).dag_) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("kind", ["Int64", "Float64", "boolean", "int64[pyarrow]", "bool[pyarrow]"])
+def test_nullable_columns_of_pandas(kind):
+    if "pyarrow" in kind:
+        pytest.importorskip("pyarrow")
+    values = [1, 0, 0, 1, 1]
+    frame = pd.DataFrame({"a": np.arange(5.0) ** 2, "b": pd.array(values, dtype=kind)})
+    expected = GaussianBNLearner().fit(np.c_[np.arange(5.0) ** 2, values])
+    assert GaussianBNLearner().fit(frame).network_score_ == expected.network_score_
+    frame.loc[3, "b"] = None
+    assert frame["b"].dtype == kind
+    for read in readers():
+        with pytest.raises(ValueError, match=r"missing values .* column 'b', row 3\."):
+            read(frame)
+
+
+def test_categories_of_pandas():
+    a = np.arange(5.0) ** 2
+    for text in (["red", "green"] * 2, pd.array(["red", "green"] * 2, dtype="string")):
+        frame = pd.DataFrame({"a": a[:4], "b": pd.Categorical(text)})
+        for read in readers():
+            with pytest.raises(ValueError, match="Column 'b' holds 'red' in row 0"):
+                read(frame)
+    frame = pd.DataFrame({"a": a, "b": pd.Categorical([3, 1, 1, None, 3])})
+    for read in readers():
+        with pytest.raises(ValueError, match=r"missing values .* column 'b', row 3\."):
+            read(frame)
+
+
+def test_dictionaries_of_pyarrow_in_pandas():
+    pa = pytest.importorskip("pyarrow")
+    kind = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.int64()))
+    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0], "b": pd.Series([5, None, 6], dtype=kind)})
+    for read in readers():
+        with pytest.raises(ValueError, match=r"missing values .* column 'b', row 1\."):
+            read(frame)
+
+
+def test_columns_of_polars_that_are_no_numbers():
+    a = [1.0, 2.0, 4.0]
+    for values in (
+        pl.Series(["red", "blue", "red"]),
+        pl.Series(["red", "blue", "red"], dtype=pl.Categorical),
+        pl.Series(["red", "blue", "red"], dtype=pl.Enum(["red", "blue"])),
+        pl.Series([1, 2, 3], dtype=pl.Date),
+        pl.Series([1, 2, 3], dtype=pl.Duration),
+        pl.Series([[1.0, 2.0], [2.0, 5.0], [3.0, 1.0]], dtype=pl.Array(pl.Float64, 2)),
+        pl.Series([[1.0], [2.0, 5.0], [3.0]]),
+        pl.Series([{"x": 1}, {"x": 2}, {"x": 4}]),
+    ):
+        for read in readers():
+            with pytest.raises((TypeError, ValueError), match="Column 'b' holds"):
+                read(pl.DataFrame({"a": a, "b": values}))
+    for values in ([1, None, 3], [1.0, None, 3.0], [True, None, False], [None] * 3):
+        table = pl.DataFrame({"a": a, "b": values})
+        row = values.index(None)
+        for read in readers():
+            with pytest.raises(ValueError, match=rf"missing values .* column 'b', row {row}\."):
+                read(table)
+
+
+def test_weights_of_pyarrow():
+    pa = pytest.importorskip("pyarrow")
+    weight = np.arange(40.0)
+    expected = GaussianBNLearner().fit(rows(), sample_weight=weight).network_score_
+    for given in (pa.array(weight), pa.chunked_array([weight[:3], weight[3:]]), pl.Series(weight)):
+        learner = GaussianBNLearner().fit(pyarrow_table(columns()), sample_weight=given)
+        assert learner.network_score_ == expected
