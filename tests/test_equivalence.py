@@ -17,6 +17,7 @@ from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNLearnerCV
 from skbn._networks._equivalence import canonical_member, compelled_parents
 from skbn._networks._structure import cpdag, is_equivalent, structural_hamming_distance
 from skbn._subsets import mask_of, members_of
+from skbn.datasets import make_gaussian_network
 
 
 def as_masks(parents):
@@ -328,7 +329,7 @@ def test_what_a_learner_knows_by_enumeration(m):
     n_informative = 0
     for _ in range(60 if m == 4 else 40):
         settings = random_constraints(rng, m)
-        rows = reference.random_network_rows(rng, m, 50, edges_per_node=2.0)
+        rows, _ = make_gaussian_network(m, mean_degree=3, n_samples=50, random_state=rng)
         network = GaussianBNLearner(**settings, penalty=rng.choice([0.1, 1.0])).fit(rows).network_
         members = members_by_enumeration(as_parents(network.dag))
         settings["max_parents"] = m
