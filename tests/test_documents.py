@@ -66,6 +66,7 @@ def test_readme():
     assert names["learner"].network_score_ == pytest.approx(-3490.95528398)
     assert names["dag"].edges["alcohol", "color_intensity"]["weight"] == pytest.approx(1.51222974)
     assert list(names["search"].predict(names["wine"])) == list(names["wine"].columns)
+    assert names["search"].best_params_ == {"localscoretransformer__penalty": 2}
     assert names["scores"].n_families == 53248
 
 
@@ -115,6 +116,7 @@ def check_quick_start(names):
 
 def check_limits(names):
     assert names["pipeline"][-1].dag_.number_of_nodes() == 13
+    assert names["learner"].dag_.number_of_edges() == 27
 
 
 def check_pictures(names):
