@@ -1,12 +1,19 @@
 """Check the links of the built pages, offline: python docs/check_links.py [docs/_build/html].
 
-Fails if a link within the pages leads to no page or no anchor, if the README links to no
-file, if a public name has no page where `skbn._doc_links` says it has, or if a link that
-scikit-learn makes to a parameter finds no text. Lists the addresses of other sites,
-which are not asked for, and fails if one is no address.
+Fails if
+
+- a link within the pages leads to no page or no anchor;
+- the README links to no file;
+- a page loads a script, a style or a picture from another site;
+- a public name has no page where `skbn._doc_links` says it has, or a link that scikit-learn
+  makes to a parameter finds no text;
+- a word that readers search for finds no page, or not the one that answers it.
+
+Lists the addresses of other sites, which are not asked for, and fails if one is no address.
 """
 
 import inspect
+import json
 import re
 import sys
 from html.parser import HTMLParser
@@ -14,14 +21,27 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from sklearn.utils._repr_html.common import generate_link_to_param_doc
+from sphinx.search.en import SearchEnglish
 
 import skbn
 
 ROOT = Path(__file__).parents[1]
 
+# What readers type into the search box, and a page that it must find.
+SEARCHES = {
+    "arc strength": "guide/coming-from",
+    "blacklist": "guide/coming-from",
+    "boot.strength": "guide/coming-from",
+    "cite": "guide/cite",
+    "confidence": "guide/coming-from",
+    "missing values": "guide/limits",
+    "whitelist": "guide/coming-from",
+    "windows": "guide/install",
+}
+
 
 class Page(HTMLParser):
-    """The anchors, links and text of a page.
+    """The anchors, the links, what is loaded with it, and the text of a page.
 
     Parameters
     ----------
@@ -33,6 +53,7 @@ class Page(HTMLParser):
         super().__init__()
         self.anchors: set[str] = {"", "top"}
         self.links: list[str] = []
+        self.loaded: list[str] = []
         self.text = ""
         self.feed(path.read_text(encoding="utf-8"))
 
@@ -43,6 +64,8 @@ class Page(HTMLParser):
                 self.anchors.add(value)
             elif value and name in ("href", "src"):
                 self.links.append(value)
+                if name == "src" or (tag == "link" and ("rel", "stylesheet") in attributes):
+                    self.loaded.append(value)
 
     def handle_data(self, data: str) -> None:
         """Keep the text."""
@@ -70,6 +93,31 @@ def other_sites(pages: dict[Path, Page]) -> dict[str, bool]:
     others = sorted(link for link in links if urlsplit(link).scheme or urlsplit(link).netloc)
     fine = re.compile(r"https?://[\w-]+(\.[\w-]+)+(/\S*)?|data:\S+|mailto:\S+@\S+")
     return {link: fine.fullmatch(link) is not None for link in others}
+
+
+def loaded_from_other_sites(pages: dict[Path, Page]) -> list[str]:
+    """Return the files of other sites that pages cannot be shown without."""
+    loaded = {link for page in pages.values() for link in page.loaded}
+    return [f"loaded from another site: {link}" for link in sorted(loaded) if urlsplit(link).netloc]
+
+
+def not_found_by_search(folder: Path) -> list[str]:
+    """Return the searches of `SEARCHES` that do not find their page.
+
+    A page is found if its text or titles have all words of a search, as the search of the
+    pages looks for them: in lower case and without their endings.
+    """
+    script = (folder / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(script.removeprefix("Search.setIndex(").removesuffix(")"))
+    stem, missed = SearchEnglish({}).stem, []
+    for query, expected in SEARCHES.items():
+        found = set(range(len(index["docnames"])))
+        for word in re.findall(r"\w+", query.lower()):
+            hits = [index[where].get(stem(word), []) for where in ("terms", "titleterms")]
+            found &= {page for hit in hits for page in ([hit] if isinstance(hit, int) else hit)}
+        if expected not in {index["docnames"][page] for page in found}:
+            missed.append(f"searching for {query!r} does not find {expected}")
+    return missed
 
 
 def broken_in_readme() -> list[str]:
@@ -108,6 +156,7 @@ def main() -> None:
     }
     addresses = other_sites(pages)
     wrong = broken_links(pages) + broken_in_readme() + missing_in_reference(folder, pages)
+    wrong += loaded_from_other_sites(pages) + not_found_by_search(folder)
     wrong += [f"no address: {link}" for link, is_fine in addresses.items() if not is_fine]
     for link in addresses:
         print(link[:100])

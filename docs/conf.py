@@ -4,6 +4,7 @@ import inspect
 import os
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import skbn
@@ -122,10 +123,13 @@ sphinx_gallery_conf = {
 
 # Pages
 
-mathjax_path = "https://cdn.jsdelivr.net/npm/mathjax@3/es5/tex-mml-chtml.js"
+# MathJax is one file among the pages, so that formulas are drawn without a network. It has all
+# extensions and draws glyphs itself: browsers refuse to load its fonts from pages on a disk.
+MATHJAX = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static/mathjax/tex-svg-full.js"
+mathjax_path = MATHJAX.name
 html_theme = "pydata_sphinx_theme"
 html_title = "skbn"
-html_static_path = ["_static"]
+html_static_path = ["_static", str(MATHJAX)]
 html_css_files = ["skbn.css"]
 html_copy_source = False
 html_use_index = False  # the search finds names, and the reference lists them

@@ -7,6 +7,7 @@ from io import StringIO
 from pathlib import Path
 from textwrap import dedent
 
+import networkx
 import pytest
 
 import skbn
@@ -66,6 +67,7 @@ def test_readme():
     assert names["learner"].network_score_ == pytest.approx(-3490.95528398)
     assert names["dag"].edges["alcohol", "color_intensity"]["weight"] == pytest.approx(1.51222974)
     assert list(names["search"].predict(names["wine"])) == list(names["wine"].columns)
+    assert names["search"].best_params_ == {"localscoretransformer__penalty": 2}
     assert names["scores"].n_families == 53248
 
 
@@ -106,6 +108,20 @@ def check_networks(names):
     }
 
 
+def check_coming_from(names):
+    """What the tables put beside another library's names exists."""
+    text = (DOCS / "guide/coming-from.md").read_text(encoding="utf-8")
+    rows = [row for row in text.splitlines() if row.startswith("|")]
+    ours = re.sub(r"\(\S+\.md\S*\)", "", " ".join(row.split("|")[3] for row in rows))
+    owners = {"a": names["fitted"], "network": names["fitted"], "dag": names["learner"].dag_}
+    owners |= {"learner": names["learner"], "scores": names["scores"], "networkx": networkx}
+    attributes = set(re.findall(r"\b([a-z]\w*)\.([a-z]\w*)", ours))
+    assert len(attributes) > 20
+    assert not [f"{a}.{b}" for a, b in attributes if not hasattr(owners[a], b)]
+    classes = set(re.findall(r"\b((?:Gaussian|Local|Network)\w+)", ours))
+    assert classes <= set(skbn.__all__)
+
+
 def check_quick_start(names):
     assert names["learner"].network_score_ == pytest.approx(-3490.95528398)
     assert names["ordered"].network_score_ < names["learner"].network_score_
@@ -115,6 +131,7 @@ def check_quick_start(names):
 
 def check_limits(names):
     assert names["pipeline"][-1].dag_.number_of_nodes() == 13
+    assert names["learner"].dag_.number_of_edges() == 27
 
 
 def check_pictures(names):
@@ -128,6 +145,7 @@ CHECKS = {
     "guide/scores": check_scores,
     "guide/constraints": check_constraints,
     "guide/scikit-learn": check_scikit_learn,
+    "guide/coming-from": check_coming_from,
     "guide/networks": check_networks,
     "guide/quick-start": check_quick_start,
     "guide/limits": check_limits,

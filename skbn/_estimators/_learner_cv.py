@@ -49,8 +49,12 @@ class GaussianBNLearnerCV(NetworkLearner):
     cv : int, cross-validation generator or iterable, default=None
         How the rows are split: a number of folds, one of scikit-learn's splitters, or
         pairs of arrays of row numbers, or of masks of all rows, to learn from and to be held
-        against. Masks that are Series go by the labels of the rows. None is 5 folds. Rows are
-        not shuffled, unless by the splitter.
+        against. Masks that are Series go by the labels of the rows. None is 5 folds. A number of folds, or None, does not shuffle: each fold is a run of
+        consecutive rows. If the rows are sorted, by group say, shuffle them with
+        ``KFold(5, shuffle=True, random_state=0)``. Otherwise a fold holds out a group
+        that the other folds hardly have, and the penalty is chosen for rows unlike those
+        learned from. Keep the order if later rows are to be predicted from earlier ones
+        (`sklearn.model_selection.TimeSeriesSplit`).
     rule : {"best", "one-standard-error"}, default="best"
         Which penalty is chosen: the first with the best mean score, or the largest whose
         mean score is no more than a standard error of the best below it, which gives
@@ -116,7 +120,7 @@ class GaussianBNLearnerCV(NetworkLearner):
     >>> from sklearn.model_selection import KFold
     >>> from skbn import GaussianBNLearnerCV
     >>> wine = load_wine(as_frame=True).data
-    >>> folds = KFold(5, shuffle=True, random_state=0)
+    >>> folds = KFold(5, shuffle=True, random_state=0)  # the wines are sorted by cultivar
     >>> learner = GaussianBNLearnerCV(cv=folds).fit(wine)
     >>> learner.penalty_
     2.0
