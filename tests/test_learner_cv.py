@@ -11,7 +11,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from test_progress import Interrupter, Recorder, Stopper
+from test_progress import Interrupter, Recorder, Stopper, needs_callbacks
 
 from skbn import (
     EBIC,
@@ -381,6 +381,7 @@ def test_as_many_folds_at_a_time_as_the_memory_has_room_for(capsys):
     assert MemoryLimit(90, 60).share(3) == MemoryLimit(30, 20)
 
 
+@needs_callbacks
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_progress_is_that_of_all_searches(wine, n_jobs):
     recorder = Recorder()
@@ -398,6 +399,7 @@ class LateStopper(Recorder):
         return len(self.ended) == 99
 
 
+@needs_callbacks
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("callback", [Stopper, Interrupter, LateStopper])
 def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback):

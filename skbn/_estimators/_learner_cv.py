@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import _fit_context
-from sklearn.callback import CallbackContext, with_callbacks
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
@@ -19,12 +17,13 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
+from skbn._callbacks import fit_method, fit_task, listeners_of
 from skbn._estimators._found_network import found_network
 from skbn._estimators._held_out import HeldOutScores, Split, read_splits
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import check_settings
 from skbn._optimum import best_networks, plan_groups, work_of
-from skbn._progress import Progress, listeners_of, say
+from skbn._progress import Progress, say
 from skbn._scores._criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
@@ -72,7 +71,8 @@ class GaussianBNLearnerCV(NetworkLearner):
         How many bytes the tables of all searches that run at a time may take.
     verbose : bool or int, default=False
         Whether to print every few seconds how far the searches have come.
-        `set_callbacks` shows the same in scikit-learn's progress bars.
+        `set_callbacks` shows the same in scikit-learn's progress bars, which it has from
+        version 1.9 on.
 
     Attributes
     ----------
@@ -159,8 +159,7 @@ class GaussianBNLearnerCV(NetworkLearner):
         self.max_memory = max_memory
         self.verbose = verbose
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Choose the penalty, and find the best network of all rows.
 
@@ -195,14 +194,13 @@ class GaussianBNLearnerCV(NetworkLearner):
             If the system refuses memory that seemed to be available.
         """
         _raise_for_params(params, self, "fit")
-        with self._fitting():
-            return self._fit(X, y, sample_weight, params)
+        with self._fitting(), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
+            return self._fit(X, y, sample_weight, params, context)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], context: Any
+    ) -> Self:
         penalties = _read_penalties(self.penalties)
-        context = self._init_callback_context(max_subtasks=100)
-        metadata = {"sample_weight": sample_weight}
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
         scores = self._read_scores(X, sample_weight, 1.0)
         if isinstance(scores, ParentSetScores):
             raise TypeError("ParentSetScores have no rows to cross-validate with; give a table.")
@@ -217,9 +215,6 @@ class GaussianBNLearnerCV(NetworkLearner):
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
         self._choose(scores, penalties, splits, context)
-        context.call_on_fit_task_end(
-            estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
-        )
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -245,7 +240,7 @@ class GaussianBNLearnerCV(NetworkLearner):
         scores: LocalScores,
         penalties: list[float],
         splits: list[Split],
-        context: CallbackContext,
+        context: Any,
     ) -> None:
         constraints, memory = self._constraints(scores), self._memory()
         searches = plan_groups(scores, constraints, memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -10,10 +11,10 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._callbacks import CallbackSupportMixin
 from skbn._constraints import Constraints, read_constraints
 from skbn._doc_links import DocLinkMixin
 from skbn._estimators._failures import all_or_nothing, clear_failure
@@ -62,6 +63,7 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
     n_jobs: int | None
     max_memory: float | None
     verbose: bool | int
+    fit: Callable[..., Self]
     _found: FoundNetwork | None
 
     # What it found
@@ -109,10 +111,6 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
         return self._found
 
     def _find(self) -> FoundNetwork:
-        raise NotImplementedError
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
-        """Find the best network and estimate its parameters."""
         raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
