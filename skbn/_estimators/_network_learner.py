@@ -26,6 +26,7 @@ from skbn._estimators._validation import (
     most_parents,
     read_rows,
 )
+from skbn._graphs import PlainState
 from skbn._memory import available_memory
 from skbn._networks._network import GaussianBayesianNetwork
 from skbn._optimum import MemoryLimit
@@ -38,7 +39,9 @@ from skbn._scores._sample import Sample
 __all__ = ["NetworkLearner"]
 
 
-class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator):
+class NetworkLearner(
+    PlainState, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
+):
     """A learner that, once fitted, has a network.
 
     A derived class has the parameters that are named below, and keeps what it found as
@@ -115,9 +118,6 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_found")
-
-    def __getstate__(self) -> dict[str, Any]:
-        return dict(super().__getstate__())  # a copy, which a fit in another thread leaves alone
 
     def __dir__(self) -> list[str]:
         # Who looks at all attributes, as a notebook does, is not to begin a search; and

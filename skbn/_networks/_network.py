@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from skbn._callbacks import CallbackSupportMixin, fit_method, fit_task
 from skbn._doc_links import DocLinkMixin
-from skbn._graphs import check_dag, contents_of, dag_of, parent_masks
+from skbn._graphs import PlainState, check_dag, contents_of, dag_of, parent_masks
 from skbn._networks._forms import InterchangeMixin
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
 from skbn._networks._parameters import NetworkParameters, estimate_parameters
@@ -27,7 +27,13 @@ __all__ = ["GaussianBayesianNetwork"]
 
 
 class GaussianBayesianNetwork(
-    DocLinkMixin, InterchangeMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
+    PlainState,
+    DocLinkMixin,
+    InterchangeMixin,
+    PlotMixin,
+    CallbackSupportMixin,
+    DensityMixin,
+    BaseEstimator,
 ):
     """A Gaussian Bayesian network: its graph, and the joint distribution of its nodes.
 
