@@ -131,6 +131,8 @@ class GaussianBNLearnerCV(NetworkLearner):
         "cv": ["cv_object"],
         "rule": [StrOptions({"best", "one-standard-error"})],
     }
+    penalty_: float
+    cv_results_: dict[str, Floats]
 
     def __init__(
         self,

@@ -66,6 +66,8 @@ class NetworkLearner(
     n_jobs: int | None
     max_memory: float | None
     verbose: bool | int
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
     fit: Callable[..., Self]
     _found: FoundNetwork | None
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -99,6 +101,9 @@ class LocalScoreTransformer(
     # Weights are routed to transform, and so to fit_transform. If fit could ask for them too,
     # scikit-learn would refuse whoever does not ask for both.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
+    local_scores_: LocalScores
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
 
     def __init__(
         self,
