@@ -32,7 +32,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def fit_method(method: Method) -> Method:
-    """Decorate a method that fits: check the parameters first, and let callbacks go at the end."""
+    """Decorate a method that fits: check the parameters first, tear callbacks down at the end."""
     return cast(Method, with_callbacks(_fit_context(prefer_skip_nested_validation=True)(method)))
 
 
@@ -42,7 +42,7 @@ def fit_task(
 ) -> Iterator[Any]:
     """Call the callbacks when a fit begins, and when it ends without an error.
 
-    Yields the fit's `sklearn.callback.CallbackContext`, or None where there are no callbacks.
+    Yields the `sklearn.callback.CallbackContext` of the fit, or None before scikit-learn 1.9.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def listeners_of(estimator: BaseEstimator, context: Any) -> tuple[Listener, ...]
     estimator : estimator
         With the parameter `verbose`.
     context : CallbackContext or None
-        What `fit_task` yields; None if nobody is called.
+        What `fit_task` yields; None outside `fit`.
     """
     listeners = []
     if estimator.verbose:

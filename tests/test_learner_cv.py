@@ -185,7 +185,8 @@ def test_groups_go_to_the_splitter(wine):
     np.testing.assert_array_equal(
         learner.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
     )
-    with pytest.raises(ValueError, match="groups"):
+    message = r"hands groups on to the splitter only with metadata routing.*cv=list\(splitter"
+    with pytest.raises(ValueError, match=message):
         GaussianBNLearnerCV(PENALTIES, cv=splitter).fit(wine, groups=groups)
 
 

@@ -7,13 +7,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import get_config
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
-    _raise_for_params,
-    _routing_enabled,
     process_routing,
 )
 
@@ -188,14 +187,19 @@ class GaussianBNLearnerCV(NetworkLearner):
         ValueError, TypeError
             As `GaussianBNLearner.fit`, of all rows or of the rows of a fold; if the criterion
             has no complexity term, as `BGe`; if the rule asks for the standard error of a
-            single fold.
+            single fold; if there are `params` without metadata routing.
         RuntimeError
             If a callback asks to stop before the searches are finished; if regressions apart from
             a search do not confirm its network.
         MemoryError
             If the system refuses memory that seemed to be available.
         """
-        _raise_for_params(params, self, "fit")
+        if params and not get_config()["enable_metadata_routing"]:
+            raise ValueError(
+                f"fit hands {', '.join(params)} on to the splitter only with metadata routing. "
+                "Enable it by sklearn.set_config(enable_metadata_routing=True), or give the splits "
+                "themselves, as cv=list(splitter.split(X, y, groups))."
+            )
         with self._fitting(), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, y, sample_weight, params, context)
 
@@ -212,7 +216,7 @@ class GaussianBNLearnerCV(NetworkLearner):
                 f"criterion={scores.criterion!r} has no complexity term that penalties could "
                 "multiply; choose its own parameters by a GridSearchCV of GaussianBNLearner."
             )
-        routed = process_routing(self, "fit", **params).splitter.split if _routing_enabled() else {}
+        routed = process_routing(self, "fit", **params).splitter.split
         splits = read_splits(self._splits(X, y, routed), len(scores))
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
