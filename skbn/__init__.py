@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skbn._scores._criterion import Criterion, InformationCriterion
     from skbn._scores._local_scores import LocalScores
     from skbn._scores._parent_set_scores import ParentSetScores
+    from skbn._show_versions import show_versions
 
 __all__ = [
     "AIC",
@@ -41,6 +42,7 @@ __all__ = [
     "givens_column_swap",
     "greedy_swaps",
     "seed_path",
+    "show_versions",
 ]
 __version__ = "0.1.0.dev0"
 
@@ -66,17 +68,23 @@ _MODULES = {
     "givens_column_swap": "skbn._regressions._givens",
     "greedy_swaps": "skbn._regressions._swaps",
     "seed_path": "skbn._regressions._swaps",
+    "show_versions": "skbn._show_versions",
 }
+_SUBMODULES = ("datasets",)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "datasets":
-        return import_module("skbn.datasets")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = getattr(import_module(_MODULES[name]), name)
-    return globals()[name]
+if not TYPE_CHECKING:  # type checkers would take any name for one of the library
+
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return import_module(f"skbn.{name}")
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = getattr(import_module(_MODULES[name]), name)
+        return globals()[name]
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "datasets"})
+    return sorted(
+        {*__all__, *_SUBMODULES, *(name for name in globals() if name[:2] == name[-2:] == "__")}
+    )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import networkx as nx
 
 from skbn._subsets import mask_of, members_of
 
 __all__ = [
+    "PlainState",
     "check_dag",
     "check_same_nodes",
     "contents_of",
@@ -76,20 +78,24 @@ def check_same_nodes(
         raise ValueError(f"{names[1]} must have {names[0]}'s nodes; {' and '.join(lacks + adds)}.")
 
 
-def contents_of(dag: nx.DiGraph) -> tuple[list[Any], dict[Any, Any]]:
+def contents_of(dag: nx.DiGraph) -> tuple[list[Any], list[Any]]:
     """Return what a network takes from a graph: nodes in order, edges, their parameters.
+
+    The edges are those between the nodes of two numbers, and ordered by these.
 
     Examples
     --------
     >>> import networkx as nx
     >>> contents_of(nx.DiGraph([("a", "b", {"weight": 2})]))
-    ([('a', None, None), ('b', None, None)], {('a', 'b'): 2})
+    ([('a', None, None), ('b', None, None)], [(0, 1, 2)])
     """
     nodes = [
         (node, data.get("intercept"), data.get("noise_variance"))
         for node, data in dag.nodes(data=True)
     ]
-    return nodes, {(a, b): weight for a, b, weight in dag.edges(data="weight")}
+    number = {node: v for v, node in enumerate(dag)}
+    edges = [(number[a], number[b], weight) for a, b, weight in dag.edges(data="weight")]
+    return nodes, sorted(edges, key=lambda edge: edge[:2])
 
 
 def parent_masks(dag: nx.DiGraph, nodes: Sequence[Hashable] | None = None) -> list[int]:
@@ -142,3 +148,62 @@ def dag_of(
         for parent in members_of(mask):
             dag.edges[nodes[parent], nodes[child]]["fixed"] = True
     return dag
+
+
+class PlainState:
+    """Stores the graphs among an object's attributes as lists, in pickles and other files.
+
+    A graph's own state has cached views, which skops cannot store, and depends on the version of
+    networkx. Comes first among the bases. Graphs of derived classes are stored as they are.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copied in one step, as another thread may be fitting.
+        state = dict(super().__getstate__())  # type: ignore[call-overload]
+        return {
+            name: _PlainGraph.of(value) if type(value) is nx.DiGraph else value
+            for name, value in state.items()
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(
+            (name, value.graph() if isinstance(value, _PlainGraph) else value)
+            for name, value in state.items()
+        )
+
+
+@dataclass(frozen=True)
+class _PlainGraph:
+    """A directed graph in lists.
+
+    Parameters
+    ----------
+    attributes : dict
+        Those of the graph itself.
+    nodes : list of (node, attributes)
+    edges : list of (int, int, attributes)
+        The numbers of the nodes.
+    is_frozen : bool
+        Whether it cannot be changed.
+    """
+
+    attributes: dict[str, Any]
+    nodes: list[tuple[Hashable, dict[str, Any]]]
+    edges: list[tuple[int, int, dict[str, Any]]]
+    is_frozen: bool
+
+    @classmethod
+    def of(cls, graph: nx.DiGraph) -> Self:
+        """Return a graph in lists."""
+        number = {node: v for v, node in enumerate(graph)}
+        edges = [(number[a], number[b], data) for a, b, data in graph.edges(data=True)]
+        return cls(graph.graph, list(graph.nodes(data=True)), edges, nx.is_frozen(graph))
+
+    def graph(self) -> nx.DiGraph:
+        """Return the graph, with attributes in dicts of its own."""
+        graph: nx.DiGraph = nx.DiGraph()
+        graph.graph.update(self.attributes)
+        graph.add_nodes_from(self.nodes)
+        names = [node for node, _ in self.nodes]
+        graph.add_edges_from((names[a], names[b], data) for a, b, data in self.edges)
+        return nx.freeze(graph) if self.is_frozen else graph

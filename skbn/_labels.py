@@ -78,7 +78,7 @@ def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> A
     Parameters
     ----------
     values : object
-    labels : pandas.Index or None
+    labels : pandas.Index, ndarray or None
         Those of the rows.
     n_rows : int
     parameter : str
@@ -103,6 +103,8 @@ def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> A
                 "to_numpy()."
             )
         return values
+    if isinstance(labels, np.ndarray):
+        labels = type(values)(0, index=labels).index
     if index.equals(labels):
         return values
     remedy = "If the values are in the order of the rows, call to_numpy() on the Series."

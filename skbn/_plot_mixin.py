@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
+from sklearn import get_config
+from sklearn.utils import estimator_html_repr
 
 if TYPE_CHECKING:
     from skbn._drawing._network_display import NetworkDisplay
@@ -74,11 +76,17 @@ class PlotMixin:
         """Return the graph if it is there, without any work."""
         raise NotImplementedError
 
-    def _html_repr(self) -> str:
-        html: str = super()._html_repr()  # type: ignore[misc]
+    def _repr_html_(self) -> str | None:
+        if get_config()["display"] != "diagram":
+            return None  # a notebook shows the text
+        html: str = estimator_html_repr(self)
         graph = self._shown_graph()
         if graph is None:
             return html
         from skbn._drawing._notebook import notebook_picture
 
         return html + notebook_picture(graph)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        html = self._repr_html_()
+        return {"text/plain": repr(self)} | ({} if html is None else {"text/html": html})

@@ -7,10 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock
 
-from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackContext
-
-__all__ = ["Progress", "StoppedError", "listeners_of", "say"]
+__all__ = ["Listener", "Progress", "StoppedError", "printing_listener", "say"]
 
 Listener = Callable[[int, float], None]
 _SECONDS_BETWEEN_LINES = 2.0
@@ -71,24 +68,6 @@ class Progress:
             self.error = self.error or error
 
 
-def listeners_of(estimator: BaseEstimator, context: CallbackContext | None) -> tuple[Listener, ...]:
-    """Return who hears of an estimator's progress: those who asked for it.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With the parameter `verbose`.
-    context : CallbackContext or None
-        Of its callbacks, if it is within its `fit`.
-    """
-    listeners = []
-    if estimator.verbose:
-        listeners.append(printing_listener(type(estimator).__name__))
-    if context is not None and getattr(estimator, "_skl_callbacks", None):
-        listeners.append(callback_listener(estimator, context))
-    return tuple(listeners)
-
-
 def printing_listener(name: str) -> Listener:
     """Return a listener that prints a line every two seconds."""
     last = time.perf_counter()
@@ -106,31 +85,6 @@ def say(line: str) -> None:
     """Print a line, if there is somebody to read it: a closed terminal is not to end a search."""
     with suppress(OSError, ValueError):
         print(line, flush=True)
-
-
-def callback_listener(estimator: BaseEstimator, context: CallbackContext) -> Listener:
-    """Return a listener for which each percent is a subtask of `context`.
-
-    Raises
-    ------
-    RuntimeError
-        When a callback asks to stop: an exact search that is not finished has no result.
-    """
-    told = 0
-
-    def listen(percent: int, seconds_left: float) -> None:
-        nonlocal told
-        for _ in range(told, percent):
-            subtask = context.subcontext("percent of the search")
-            subtask.call_on_fit_task_begin(estimator=estimator)
-            if subtask.call_on_fit_task_end(estimator=estimator):
-                raise RuntimeError(
-                    f"A callback stopped the search after {percent} % of its work; an exact "
-                    "search has no result before it is finished."
-                )
-        told = percent
-
-    return listen
 
 
 def _duration(seconds: float) -> str:

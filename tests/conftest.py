@@ -6,6 +6,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 import hypothesis
 import pytest
+import sklearn
+from packaging.version import Version
 
 for name, max_examples in {"repeatable": 40, "thorough": 200}.items():
     hypothesis.settings.register_profile(
@@ -16,6 +18,13 @@ for name, max_examples in {"repeatable": 40, "thorough": 200}.items():
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
 hypothesis.settings.load_profile("repeatable")
+
+
+def pytest_runtest_setup(item):
+    for mark in item.iter_markers("needs_sklearn"):
+        version, why = mark.args
+        if Version(sklearn.__version__) < Version(version):
+            pytest.skip(f"scikit-learn {why} from {version} on")
 
 
 @pytest.fixture(autouse=True, scope="session")

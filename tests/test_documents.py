@@ -153,7 +153,10 @@ CHECKS = {
 }
 
 
-@pytest.mark.parametrize("page", pages())
+NEEDS = {"guide/scikit-learn": pytest.mark.needs_sklearn("1.9", "has callbacks")}
+
+
+@pytest.mark.parametrize("page", [pytest.param(p, marks=NEEDS.get(p, ())) for p in pages()])
 def test_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     CHECKS.get(page, dict)(run_blocks(DOCS / f"{page}.md"))

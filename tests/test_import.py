@@ -1,7 +1,11 @@
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import skbn
 
@@ -10,7 +14,12 @@ def test_every_public_name_is_there():
     assert set(skbn.__all__) == set(skbn._MODULES)
     for name in skbn.__all__:
         assert getattr(skbn, name).__name__ == name
-        assert name in dir(skbn)
+
+
+def test_public_names_alone_are_listed():
+    skbn.GaussianBNLearner  # noqa: B018 - imports modules
+    assert sorted(skbn.__all__) == [name for name in dir(skbn) if name[:2] != "__"]
+    assert "__version__" in dir(skbn)
 
 
 def test_the_module_of_data_sets_is_there_without_an_import_of_its_own(monkeypatch):
@@ -28,3 +37,23 @@ def test_the_import_alone_loads_no_library():
     program = "import skbn, sys; print({'numba', 'numpy', 'sklearn'} & set(sys.modules))"
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert printed.stdout.strip() == b"set()"
+
+
+def test_versions_of_all_that_users_install_are_shown(capsys):
+    skbn.show_versions()
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    pyproject = Path(__file__).parents[1] / "pyproject.toml"
+    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    for need in [*project["dependencies"], *extras["plot"], *extras["examples"]]:
+        name = Requirement(need).name
+        assert f"{name}: {skbn.__version__ if name == 'skbn' else version(name)}" in lines
+    assert f"executable: {sys.executable}" in lines
+    assert any(line.startswith("n_jobs: None is 1, -1 is ") for line in lines)
+    assert "Threads of blas:" in lines
+
+
+def test_versions_of_what_is_missing_are_none(capsys, monkeypatch):
+    monkeypatch.setattr("skbn._show_versions._DEPENDENCIES", ["numpy", "no-such-library"])
+    skbn.show_versions()
+    assert "no-such-library: None\n" in capsys.readouterr().out

@@ -11,7 +11,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from test_progress import Interrupter, Recorder, Stopper
+from test_progress import Interrupter, Recorder, Stopper, needs_callbacks
 
 from skbn import (
     EBIC,
@@ -186,7 +186,8 @@ def test_groups_go_to_the_splitter(wine):
     np.testing.assert_array_equal(
         learner.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
     )
-    with pytest.raises(ValueError, match="groups"):
+    message = r"hands groups on to the splitter only with metadata routing.*cv=list\(splitter"
+    with pytest.raises(ValueError, match=message):
         GaussianBNLearnerCV(PENALTIES, cv=splitter).fit(wine, groups=groups)
 
 
@@ -401,6 +402,7 @@ def test_as_many_folds_at_a_time_as_the_memory_has_room_for(capsys):
     assert MemoryLimit(90, 60).share(3) == MemoryLimit(30, 20)
 
 
+@needs_callbacks
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_progress_is_that_of_all_searches(wine, n_jobs):
     recorder = Recorder()
@@ -418,6 +420,7 @@ class LateStopper(Recorder):
         return len(self.ended) == 99
 
 
+@needs_callbacks
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("callback", [Stopper, Interrupter, LateStopper])
 def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback):

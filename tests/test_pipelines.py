@@ -1,8 +1,12 @@
 """Pipelines: the same results as without, under the columns' names, wherever they are run."""
 
+import copy
+import io
 import pickle
+from numbers import Number
 
 import joblib
+import networkx as nx
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -23,7 +27,15 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from skbn import BGe, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
+from skbn import (
+    EBIC,
+    BGe,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
 
 WINE = load_wine(as_frame=True).data
 TABLES = {
@@ -200,17 +212,39 @@ def fitted_estimators():
     yield make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner()).fit(WINE)
 
 
-def copied(estimator, how, path):
-    if how == "pickle":
-        return pickle.loads(pickle.dumps(estimator))
-    joblib.dump(estimator, path / "estimator")
-    return joblib.load(path / "estimator")
+def by_joblib(estimator):
+    file = io.BytesIO()
+    joblib.dump(estimator, file)
+    file.seek(0)
+    return joblib.load(file)
 
 
-@pytest.mark.parametrize("how", ["pickle", "joblib"])
-def test_copies_of_fitted_estimators_are_fitted(wine, tmp_path, how):
+def by_cloudpickle(estimator):
+    return pickle.loads(pytest.importorskip("cloudpickle").dumps(estimator))
+
+
+def by_skops(estimator):
+    skops = pytest.importorskip("skops.io")
+    stored = skops.dumps(estimator)
+    types = skops.get_untrusted_types(data=stored)
+    splitters = {"sklearn.model_selection._split.KFold"}  # which only a user can have set
+    assert all(name.startswith("skbn.") for name in set(types) - splitters)
+    return skops.loads(stored, trusted=types)
+
+
+COPIES = {
+    "pickle": lambda estimator: pickle.loads(pickle.dumps(estimator)),
+    "joblib": by_joblib,
+    "cloudpickle": by_cloudpickle,
+    "deepcopy": copy.deepcopy,
+    "skops": by_skops,
+}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_fitted_estimators_are_fitted(wine, copied):
     for estimator in [*fitted_estimators(), GaussianBNLearner().fit(wine).network_]:
-        other = copied(estimator, how, tmp_path)
+        other = copied(estimator)
         check_is_fitted(other)
         assert other.score(wine) == estimator.score(wine)
         if hasattr(estimator, "dag_"):
@@ -218,10 +252,10 @@ def test_copies_of_fitted_estimators_are_fitted(wine, tmp_path, how):
         assert repr(other) == repr(estimator)
 
 
-@pytest.mark.parametrize("how", ["pickle", "joblib"])
-def test_copies_of_scores_and_their_transformer(wine, tmp_path, how):
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_scores_and_their_transformer(wine, copied):
     transformer = LocalScoreTransformer(BGe(), max_parents=3).fit(wine[:90])
-    other = copied(transformer, how, tmp_path)
+    other = copied(transformer)
     for each in (transformer, other):
         each.partial_fit(wine[90:])
     np.testing.assert_array_equal(
@@ -233,13 +267,80 @@ def test_copies_of_scores_and_their_transformer(wine, tmp_path, how):
     weight = np.arange(len(wine))
     scores = transformer.transform(wine, sample_weight=weight)
     for is_computed in (False, True):
-        again = copied(scores, how, tmp_path)
+        again = copied(scores)
         assert repr(again) == repr(scores)
         np.testing.assert_array_equal(np.asarray(again), wine)
         np.testing.assert_array_equal(again.sample.weight, weight)
         assert again.local_score("hue", ["ash"]) == scores.local_score("hue", ["ash"])
         if not is_computed:
             np.testing.assert_array_equal(again.to_array(), scores.to_array())
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_listed_scores_and_of_criteria(copied):
+    families = [([[-1], [1]], [-9.5, -7.0]), ([[-1], [0]], [-8.0, -5.0])]
+    scores = copied(ParentSetScores(["rain", "wet"], families))
+    assert scores.local_score("rain", ["wet"]) == -7
+    assert GaussianBNLearner().fit(scores).network_score_ == -14.5
+    for criterion in (EBIC(gamma=0.25), BGe(nu=[1.0, 2.0])):
+        assert repr(copied(criterion)) == repr(criterion)
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_have_the_graph_that_a_user_has_changed(wine, copied):
+    learner = GaussianBNLearner().fit(wine)
+    learner.dag_.remove_edge(*next(iter(learner.dag_.edges)))
+    learner.dag_.add_edge("my own", "ash", colour="red")
+    learner.dag_.graph["title"] = "changed"
+    before = edges(learner)
+    other = copied(learner)
+    assert edges(other) == before
+    assert list(other.dag_.nodes(data=True)) == list(learner.dag_.nodes(data=True))
+    assert other.dag_.graph == {"title": "changed"}
+    assert list(other.predict().edges(data=True)) == list(learner.predict().edges(data=True))
+    other.dag_.edges["my own", "ash"]["colour"] = "blue"
+    assert edges(learner) == before
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_have_the_graphs_among_parameters(copied):
+    dag = nx.freeze(nx.DiGraph([("ash", "hue", {"weight": 2}), (3, "ash"), (("a", 1), 3)]))
+    network = copied(GaussianBayesianNetwork(dag))
+    assert list(network.dag) == list(dag)
+    assert list(network.dag.edges(data=True)) == list(dag.edges(data=True))
+    assert nx.is_frozen(network.dag)
+    learner = GaussianBNLearner(required_edges=nx.DiGraph([("ash", "hue")]))
+    assert list(copied(learner).required_edges.edges) == [("ash", "hue")]
+
+
+def assert_plain(value, path="state"):
+    """Refuse all but numbers, texts, arrays, lists, dicts with texts for keys, and our classes."""
+    if value is None or isinstance(value, str | Number | np.ndarray):
+        return
+    if isinstance(value, dict):
+        assert all(type(key) is str for key in value), path
+        items = value.items()
+    elif type(value) in (list, tuple):
+        items = enumerate(value)
+    else:
+        assert type(value).__module__.startswith("skbn."), f"{path} is {type(value)}"
+        items = (value.__getstate__() or {}).items()
+    for key, each in items:
+        assert_plain(each, f"{path}, {key}")
+
+
+def test_states_are_plain(wine):
+    dag = nx.DiGraph([("ash", "hue")])
+    learner = GaussianBNLearner(required_edges=dag).fit(wine)
+    scores = LocalScoreTransformer("ebic", max_parents=2).fit_transform(wine)
+    scores.best_parents("hue")
+    network = GaussianBayesianNetwork(dag).fit(wine)
+    cv = GaussianBNLearnerCV([1, 2], cv=2).fit(wine)
+    for each in (*list(fitted_estimators())[2:3], learner, learner.network_, scores, network, cv):
+        assert_plain(each)
+    families = [([[-1], [1]], [-9.5, -7.0]), ([[-1], [0]], [-8.0, -5.0])]
+    assert_plain(ParentSetScores(["rain", "wet"], families))
+    assert_plain(LocalScoreTransformer(BGe()).fit(wine))
 
 
 def test_clones_have_the_parameters_alone(wine):

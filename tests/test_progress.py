@@ -1,12 +1,13 @@
 import io
 import signal
+import subprocess
+import sys
 import tracemalloc
 
 import networkx as nx
 import numpy as np
 import pytest
 import rich
-from sklearn.callback import ProgressBar
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -19,6 +20,13 @@ from skbn import (
 )
 from skbn._progress import Progress
 from skbn.datasets import make_gaussian_network
+
+try:
+    from sklearn.callback import ProgressBar
+except ImportError:
+    ProgressBar = None
+
+needs_callbacks = pytest.mark.needs_sklearn("1.9", "has callbacks")
 
 
 def table(m, n=200):
@@ -64,6 +72,7 @@ def test_large_steps_skip_percents():
     assert heard == [25, 50, 75, 100]
 
 
+@needs_callbacks
 @pytest.mark.parametrize("m", [2, 5, 18, 20])
 def test_a_search_does_all_of_its_work_and_no_more(m):
     for n_jobs in (1, 2):
@@ -73,6 +82,7 @@ def test_a_search_does_all_of_its_work_and_no_more(m):
         assert recorder.ended == [*percents, ("GaussianBNLearner", "fit"), "teardown"]
 
 
+@needs_callbacks
 def test_progress_counts_log_determinants_that_are_there_already():
     scores = LocalScoreTransformer().fit_transform(table(6))
     for _ in range(2):
@@ -81,6 +91,7 @@ def test_progress_counts_log_determinants_that_are_there_already():
         assert len(recorder.ended) == 102
 
 
+@needs_callbacks
 def test_callbacks_reach_a_learner_within_a_search():
     recorder = Recorder()
     pipeline = make_pipeline(StandardScaler(), GaussianBNLearner())
@@ -89,6 +100,30 @@ def test_callbacks_reach_a_learner_within_a_search():
     fits = recorder.ended.count(("GaussianBNLearner", "fit"))
     assert fits == 5
     assert recorder.ended.count(("GaussianBNLearner", "percent of the search")) == 100 * fits
+
+
+WITHOUT_CALLBACKS = """
+import sys
+import sklearn.model_selection, sklearn.pipeline  # which import sklearn.callback if they can
+sys.modules["sklearn.callback"] = None
+import networkx as nx
+import numpy as np
+import skbn
+rows = np.random.default_rng(0).normal(size=(20, 2))
+for estimator in (
+    skbn.GaussianBNLearner(verbose=True),
+    skbn.GaussianBNLearnerCV(cv=2),
+    skbn.LocalScoreTransformer(),
+    skbn.GaussianBayesianNetwork(nx.DiGraph([(0, 1)])),
+):
+    assert not hasattr(estimator.fit(rows), "set_callbacks")
+"""
+
+
+def test_without_callbacks_everything_else_works():
+    command = [sys.executable, "-c", WITHOUT_CALLBACKS]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.startswith("[GaussianBNLearner] 2 columns: 96 bytes of memory\n")
 
 
 # scikit-learn's own progress bar
@@ -110,6 +145,7 @@ def bars(screen):
     return lines
 
 
+@needs_callbacks
 @pytest.mark.parametrize(
     "learner", [GaussianBNLearner(), GaussianBNLearnerCV(cv=2), GaussianBNLearnerCV(cv=2, n_jobs=2)]
 )
@@ -126,6 +162,7 @@ def lines_of_steps(learner):
     return [*fitted, f"Pipeline - fit-final-estimator | {type(learner).__name__} - fit #2"]
 
 
+@needs_callbacks
 @pytest.mark.parametrize("learner", [GaussianBNLearner(), GaussianBNLearnerCV(cv=2)])
 def test_progress_bar_of_a_pipeline(screen, learner):
     pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), learner)
@@ -137,6 +174,7 @@ def test_progress_bar_of_a_pipeline(screen, learner):
     assert recorder.ended.count(("LocalScoreTransformer", "fit")) == 1
 
 
+@needs_callbacks
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_progress_bar_of_a_grid_search(screen, n_jobs):
     pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner())
@@ -148,12 +186,14 @@ def test_progress_bar_of_a_grid_search(screen, n_jobs):
         assert lines.count(step) == 5
 
 
+@needs_callbacks
 def test_progress_bar_goes_to_the_pipeline_and_not_to_its_step():
     pipeline = make_pipeline(GaussianBNLearner().set_callbacks(ProgressBar()))
     with pytest.raises(TypeError, match="Register them directly on the meta-estimator"):
         pipeline.fit(table(5))
 
 
+@needs_callbacks
 def test_callbacks_hear_of_networks_that_are_fitted():
     rows = table(3)
     recorder = Recorder()
@@ -173,6 +213,7 @@ class Witness(Recorder):
             assert fitted_estimator is None
 
 
+@needs_callbacks
 @pytest.mark.parametrize("estimator", [GaussianBNLearner(), GaussianBNLearnerCV(cv=2)])
 def test_the_end_of_a_fit_is_told_of_its_result(estimator):
     witness, weight = Witness(), np.arange(200)
@@ -182,6 +223,7 @@ def test_the_end_of_a_fit_is_told_of_its_result(estimator):
     assert fitted.score(X, sample_weight=told) == estimator.score(table(5), sample_weight=weight)
 
 
+@needs_callbacks
 def test_the_end_of_a_transformers_fit_is_told_of_its_result():
     witness, weight = Witness(), np.arange(200)
     transformer = LocalScoreTransformer().set_callbacks(witness)
@@ -216,6 +258,7 @@ class Stopper(Recorder):
         return len(self.ended) == 30
 
 
+@needs_callbacks
 def test_a_callback_that_stops_the_search_leaves_no_result():
     learner = GaussianBNLearner().fit(table(5))
     with pytest.raises(RuntimeError, match=r"stopped the search after .* no result"):
@@ -230,6 +273,7 @@ class Interrupter(Recorder):
             signal.raise_signal(signal.SIGINT)
 
 
+@needs_callbacks
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interruption_leaves_no_result_and_no_memory(n_jobs):
     rows = table(20)

@@ -90,6 +90,7 @@ def test_weights_given_twice_must_agree(wine, weight):
         )
 
 
+@pytest.mark.needs_sklearn("1.7", "hands a search's weights to score")
 def test_a_search_hands_weights_to_fit_and_score(wine, weight):
     search = GridSearchCV(GaussianBNLearner(), {"penalty": PENALTIES}, cv=FOLDS)
     search.fit(wine, sample_weight=weight)
@@ -114,6 +115,7 @@ def assert_weighted_search(search, wine, weight):
     assert_same_network(best if hasattr(best, "dag_") else best[-1], alone)
 
 
+@pytest.mark.needs_sklearn("1.8", "routes a search's weights to the score of pipelines")
 @pytest.mark.usefixtures("_routing")
 @pytest.mark.parametrize("asking", ["learner", "transformer", "both"])
 def test_weights_go_to_those_who_ask(wine, weight, repeated, asking):
@@ -164,6 +166,7 @@ def test_weights_that_nobody_spoke_of_are_refused(wine, weight, estimator):
         estimator.fit(wine, sample_weight=weight)
 
 
+@pytest.mark.needs_sklearn("1.8", "routes weights to the score of a search")
 @pytest.mark.usefixtures("_routing")
 def test_a_search_by_itself_and_within_a_cross_validation(wine, weight):
     search = GridSearchCV(learner(), {"penalty": PENALTIES}, cv=FOLDS)

@@ -37,9 +37,7 @@ def expected_failures(estimator):
 
 
 def checks_of(configurations):
-    return parametrize_with_checks(
-        configurations, expected_failed_checks=expected_failures, xfail_strict=True
-    )
+    return parametrize_with_checks(configurations, expected_failed_checks=expected_failures)
 
 
 @checks_of(CONFIGURATIONS)

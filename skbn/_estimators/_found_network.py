@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import networkx as nx
 
@@ -13,7 +13,7 @@ from skbn._certificate import (
     certify_score,
 )
 from skbn._constraints import Constraints
-from skbn._graphs import dag_of
+from skbn._graphs import PlainState, dag_of
 from skbn._networks._equivalence import canonical_member
 from skbn._networks._network import GaussianBayesianNetwork
 from skbn._networks._parameters import estimate_parameters
@@ -26,7 +26,8 @@ from skbn._scores._parent_set_scores import ParentSetScores
 __all__ = ["FoundNetwork", "found_network"]
 
 
-class FoundNetwork(NamedTuple):
+@dataclass(frozen=True)
+class FoundNetwork(PlainState):
     """A best network.
 
     Parameters

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from sklearn.base import _fit_context
-from sklearn.callback import CallbackContext, with_callbacks
-
+from skbn._callbacks import fit_method, fit_task, listeners_of
 from skbn._estimators._chunks import add_rows
 from skbn._estimators._found_network import FoundNetwork, found_network
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._optimum import best_networks, plan_groups, work_of
-from skbn._progress import Progress, listeners_of, say
+from skbn._progress import Progress, say
 from skbn._scores._criterion import Criterion
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
@@ -60,7 +58,8 @@ class GaussianBNLearner(NetworkLearner):
         None allows for what is available, with a little left for others.
     verbose : bool or int, default=False
         Whether to print how the search is laid out, and every few seconds how far it
-        has come. `set_callbacks` shows the same in scikit-learn's progress bars.
+        has come. `set_callbacks` shows the same in scikit-learn's progress bars, which it has
+        from version 1.9 on.
 
     Attributes
     ----------
@@ -142,8 +141,7 @@ class GaussianBNLearner(NetworkLearner):
         self.max_memory = max_memory
         self.verbose = verbose
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the best network and estimate its parameters.
 
@@ -178,13 +176,10 @@ class GaussianBNLearner(NetworkLearner):
         MemoryError
             If the system refuses memory that seemed to be available.
         """
-        with self._fitting():
-            return self._fit(X, y, sample_weight)
+        with self._fitting(), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
+            return self._fit(X, sample_weight, context)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        context = self._init_callback_context(max_subtasks=100)
-        metadata = {"sample_weight": sample_weight}
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
+    def _fit(self, X: Any, sample_weight: Any, context: Any) -> Self:
         scores = self._read_scores(X, sample_weight, self._table_penalty)
         if isinstance(X, LocalScores | ParentSetScores):
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
@@ -193,12 +188,9 @@ class GaussianBNLearner(NetworkLearner):
         if isinstance(scores, LocalScores) and not isinstance(X, LocalScores):
             learned["_summary"] = scores.sample.summary
         self.__dict__.update(learned)  # in one step, for whoever looks on in another thread
-        context.call_on_fit_task_end(
-            estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
-        )
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take more rows; the search begins when its result is first asked for.
 
@@ -263,9 +255,7 @@ class GaussianBNLearner(NetworkLearner):
         sample = Sample.of_summary(self._summary)
         return self._search(self._scores_of(sample, self._table_penalty))
 
-    def _search(
-        self, scores: LocalScores | ParentSetScores, context: CallbackContext | None = None
-    ) -> FoundNetwork:
+    def _search(self, scores: LocalScores | ParentSetScores, context: Any = None) -> FoundNetwork:
         constraints = self._constraints(scores)
         searches = plan_groups(scores, constraints, self._memory())
         if self.verbose:

@@ -7,24 +7,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import _fit_context
-from sklearn.callback import CallbackContext, with_callbacks
+from sklearn import get_config
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
-    _raise_for_params,
-    _routing_enabled,
     process_routing,
 )
 
+from skbn._callbacks import fit_method, fit_task, listeners_of
 from skbn._estimators._found_network import found_network
 from skbn._estimators._held_out import HeldOutScores, Split, read_splits
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import check_settings
 from skbn._optimum import best_networks, plan_groups, work_of
-from skbn._progress import Progress, listeners_of, say
+from skbn._progress import Progress, say
 from skbn._scores._criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
@@ -49,8 +47,9 @@ class GaussianBNLearnerCV(NetworkLearner):
     cv : int, cross-validation generator or iterable, default=None
         How the rows are split: a number of folds, one of scikit-learn's splitters, or
         pairs of arrays of row numbers, or of masks of all rows, to learn from and to be held
-        against. Masks that are Series go by the labels of the rows. None is 5 folds. A number of folds, or None, does not shuffle: each fold is a run of
-        consecutive rows. If the rows are sorted, by group say, shuffle them with
+        against. Masks that are Series go by the labels of the rows. None is 5 folds.
+        A number of folds, or None, does not shuffle: each fold is a run of consecutive rows.
+        If the rows are sorted, by group say, shuffle them with
         ``KFold(5, shuffle=True, random_state=0)``. Otherwise a fold holds out a group
         that the other folds hardly have, and the penalty is chosen for rows unlike those
         learned from. Keep the order if later rows are to be predicted from earlier ones
@@ -77,7 +76,8 @@ class GaussianBNLearnerCV(NetworkLearner):
         How many bytes the tables of all searches that run at a time may take.
     verbose : bool or int, default=False
         Whether to print every few seconds how far the searches have come.
-        `set_callbacks` shows the same in scikit-learn's progress bars.
+        `set_callbacks` shows the same in scikit-learn's progress bars, which it has from
+        version 1.9 on.
 
     Attributes
     ----------
@@ -136,6 +136,8 @@ class GaussianBNLearnerCV(NetworkLearner):
         "cv": ["cv_object"],
         "rule": [StrOptions({"best", "one-standard-error"})],
     }
+    penalty_: float
+    cv_results_: dict[str, Floats]
 
     def __init__(
         self,
@@ -164,8 +166,7 @@ class GaussianBNLearnerCV(NetworkLearner):
         self.max_memory = max_memory
         self.verbose = verbose
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Choose the penalty, and find the best network of all rows.
 
@@ -192,22 +193,26 @@ class GaussianBNLearnerCV(NetworkLearner):
         ValueError, TypeError
             As `GaussianBNLearner.fit`, of all rows or of the rows of a fold; if the criterion
             has no complexity term, as `BGe`; if the rule asks for the standard error of a
-            single fold.
+            single fold; if there are `params` without metadata routing.
         RuntimeError
             If a callback asks to stop before the searches are finished; if regressions apart from
             a search do not confirm its network.
         MemoryError
             If the system refuses memory that seemed to be available.
         """
-        _raise_for_params(params, self, "fit")
-        with self._fitting():
-            return self._fit(X, y, sample_weight, params)
+        if params and not get_config()["enable_metadata_routing"]:
+            raise ValueError(
+                f"fit hands {', '.join(params)} on to the splitter only with metadata routing. "
+                "Enable it by sklearn.set_config(enable_metadata_routing=True), or give the splits "
+                "themselves, as cv=list(splitter.split(X, y, groups))."
+            )
+        with self._fitting(), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
+            return self._fit(X, y, sample_weight, params, context)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any]) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], context: Any
+    ) -> Self:
         penalties = _read_penalties(self.penalties)
-        context = self._init_callback_context(max_subtasks=100)
-        metadata = {"sample_weight": sample_weight}
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
         scores = self._read_scores(X, sample_weight, 1.0)
         if isinstance(scores, ParentSetScores):
             raise TypeError("ParentSetScores have no rows to cross-validate with; give a table.")
@@ -217,14 +222,11 @@ class GaussianBNLearnerCV(NetworkLearner):
                 f"criterion={scores.criterion!r} has no complexity term that penalties could "
                 "multiply; choose its own parameters by a GridSearchCV of GaussianBNLearner."
             )
-        routed = process_routing(self, "fit", **params).splitter.split if _routing_enabled() else {}
+        routed = process_routing(self, "fit", **params).splitter.split
         splits = read_splits(self._splits(X, y, routed), scores.sample)
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
         self._choose(scores, penalties, splits, context)
-        context.call_on_fit_task_end(
-            estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
-        )
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -250,7 +252,7 @@ class GaussianBNLearnerCV(NetworkLearner):
         scores: LocalScores,
         penalties: list[float],
         splits: list[Split],
-        context: CallbackContext,
+        context: Any,
     ) -> None:
         constraints, memory = self._constraints(scores), self._memory()
         searches = plan_groups(scores, constraints, memory)

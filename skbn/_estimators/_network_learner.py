@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -10,10 +11,10 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.callback import CallbackSupportMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._callbacks import CallbackSupportMixin
 from skbn._constraints import Constraints, read_constraints
 from skbn._doc_links import DocLinkMixin
 from skbn._estimators._failures import all_or_nothing, clear_failure
@@ -26,6 +27,7 @@ from skbn._estimators._validation import (
     most_parents,
     read_sample,
 )
+from skbn._graphs import PlainState
 from skbn._memory import available_memory
 from skbn._networks._network import GaussianBayesianNetwork
 from skbn._optimum import MemoryLimit
@@ -38,7 +40,9 @@ from skbn._scores._sample import Sample
 __all__ = ["NetworkLearner"]
 
 
-class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator):
+class NetworkLearner(
+    PlainState, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
+):
     """A learner that, once fitted, has a network.
 
     A derived class has the parameters that are named below, and keeps what it found as
@@ -63,6 +67,9 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
     n_jobs: int | None
     max_memory: float | None
     verbose: bool | int
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    fit: Callable[..., Self]
     _found: FoundNetwork | None
 
     # What it found
@@ -113,15 +120,8 @@ class NetworkLearner(DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin
     def _find(self) -> FoundNetwork:
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
-        """Find the best network and estimate its parameters."""
-        raise NotImplementedError
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_found")
-
-    def __getstate__(self) -> dict[str, Any]:
-        return dict(super().__getstate__())  # a copy, which a fit in another thread leaves alone
 
     def __dir__(self) -> list[str]:
         # Who looks at all attributes, as a notebook does, is not to begin a search; and

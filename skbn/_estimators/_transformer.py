@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, _fit_context
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._callbacks import CallbackSupportMixin, fit_method, fit_task
 from skbn._doc_links import DocLinkMixin
 from skbn._estimators._chunks import add_rows
 from skbn._estimators._failures import all_or_nothing
@@ -99,6 +101,9 @@ class LocalScoreTransformer(
     # Weights are routed to transform, and so to fit_transform. If fit could ask for them too,
     # scikit-learn would refuse whoever does not ask for both.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
+    local_scores_: LocalScores
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
 
     def __init__(
         self,
@@ -113,8 +118,7 @@ class LocalScoreTransformer(
         self.max_parents = max_parents
         self.n_jobs = n_jobs
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take note of the columns, and of what the scores of these rows follow from.
 
@@ -212,8 +216,7 @@ class LocalScoreTransformer(
         sample = read_sample(self, X, reset=False)
         return self._scores_of(sample.with_weight(sample_weight))
 
-    @with_callbacks
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalScores:
         """Take note of the columns, and return the local scores of the table.
 
@@ -235,18 +238,12 @@ class LocalScoreTransformer(
         return self._scores_of(self._fit(X, y, sample_weight))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
-        with all_or_nothing(self):
-            return self._learn(X, y, sample_weight)
+        with all_or_nothing(self), fit_task(self, X, y, sample_weight):
+            return self._learn(X, sample_weight)
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any) -> Sample:
-        context = self._init_callback_context()
-        metadata = {"sample_weight": sample_weight}
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
+    def _learn(self, X: Any, sample_weight: Any) -> Sample:
         sample = read_sample(self, X, reset=True, min_samples=2).with_weight(sample_weight)
         self._keep(sample.summary)
-        context.call_on_fit_task_end(
-            estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
-        )
         return sample
 
     def _scores_of(self, sample: Sample) -> LocalScores:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import NotFittedError
 
+from skbn._callbacks import CallbackSupportMixin, fit_method, fit_task
 from skbn._doc_links import DocLinkMixin
-from skbn._graphs import check_dag, contents_of, dag_of, fixed_masks, parent_masks
+from skbn._graphs import (
+    PlainState,
+    check_dag,
+    contents_of,
+    dag_of,
+    fixed_masks,
+    parent_masks,
+)
 from skbn._labels import row_labels
 from skbn._networks._forms import InterchangeMixin
 from skbn._networks._gaussian import LinearGaussianModel, is_parametrised
@@ -30,7 +37,13 @@ __all__ = ["GaussianBayesianNetwork"]
 
 
 class GaussianBayesianNetwork(
-    DocLinkMixin, InterchangeMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
+    PlainState,
+    DocLinkMixin,
+    InterchangeMixin,
+    PlotMixin,
+    CallbackSupportMixin,
+    DensityMixin,
+    BaseEstimator,
 ):
     """A Gaussian Bayesian network: its graph, and the joint distribution of its nodes.
 
@@ -89,6 +102,8 @@ class GaussianBayesianNetwork(
     >>> network.do({"hue": 1}).mean_.round(2)
     array([ 13.  , 763.53,   1.  ])
     """
+
+    _parameter_constraints: ClassVar[dict[str, str]] = {"dag": "no_validation"}  # done by fit
 
     def __init__(self, dag: nx.DiGraph) -> None:
         self.dag = dag
@@ -182,7 +197,7 @@ class GaussianBayesianNetwork(
         """
         return self._model().covariance()
 
-    @with_callbacks
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate the parameters of the graph by maximum likelihood.
 
@@ -222,9 +237,11 @@ class GaussianBayesianNetwork(
         array([[0.  , 2.15],
                [0.  , 0.  ]])
         """
-        context = self._init_callback_context()
-        metadata = {"sample_weight": sample_weight}
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y, metadata=metadata)
+        with fit_task(self, X, y, sample_weight):
+            self._estimate(X, sample_weight)
+        return self
+
+    def _estimate(self, X: Any, sample_weight: Any) -> None:
         check_dag(self.dag)
         nodes, parents = list(self.dag), parent_masks(self.dag)
         rows = read_columns(Table(X), nodes, nodes)
@@ -241,10 +258,6 @@ class GaussianBayesianNetwork(
         parameters = estimate_parameters(statistics, parents, nodes)
         fixed = fixed_masks(self.dag)
         self._keep(LinearGaussianModel.from_estimates(nodes, parents, parameters, fixed))
-        context.call_on_fit_task_end(
-            estimator=self, X=X, y=y, metadata=metadata, reconstruction_attributes={}
-        )
-        return self
 
     # The distribution
 

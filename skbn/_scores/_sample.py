@@ -28,12 +28,12 @@ class Sample:
         Finite.
     weight : ndarray of shape (n,), float64, optional
         How often each row counts; finite and not negative.
-    labels : pandas.Index of length n, optional
+    labels : pandas.Index or ndarray of length n, optional
         Those of the table's rows, if they had some.
 
     Attributes
     ----------
-    labels : pandas.Index or None
+    labels : pandas.Index, ndarray or None
     shape : tuple of int
         Number of rows and of columns.
     """
@@ -136,6 +136,11 @@ class Sample:
     def _require_weight(self) -> None:
         if self.weight is not None and not self.weight.any():
             raise ValueError("sample_weight is zero for all rows; give some a positive one.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        # An index of pandas is stored as an array: skops does not know its type.
+        is_index = hasattr(self.labels, "to_numpy")
+        return {**vars(self), "labels": self.labels.to_numpy() if is_index else self.labels}
 
     def __getitem__(self, chosen: Any) -> Self:
         """Return the sample of several of the rows."""
