@@ -3,11 +3,14 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from skbn import exceptions as exceptions
+
 if TYPE_CHECKING:
     from skbn._drawing._comparison_display import NetworkComparisonDisplay
     from skbn._drawing._edge_weights_display import EdgeWeightsDisplay
     from skbn._drawing._network_display import NetworkDisplay
     from skbn._drawing._penalty_display import PenaltyDisplay
+    from skbn._drawing._residuals_display import ResidualsDisplay
     from skbn._estimators._learner import GaussianBNLearner
     from skbn._estimators._learner_cv import GaussianBNLearnerCV
     from skbn._estimators._transformer import LocalScoreTransformer
@@ -37,6 +40,7 @@ __all__ = [
     "NetworkDisplay",
     "ParentSetScores",
     "PenaltyDisplay",
+    "ResidualsDisplay",
     "givens_column_swap",
     "greedy_swaps",
     "seed_path",
@@ -62,6 +66,7 @@ _MODULES = {
     "NetworkComparisonDisplay": "skbn._drawing._comparison_display",
     "NetworkDisplay": "skbn._drawing._network_display",
     "PenaltyDisplay": "skbn._drawing._penalty_display",
+    "ResidualsDisplay": "skbn._drawing._residuals_display",
     "givens_column_swap": "skbn._regressions._givens",
     "greedy_swaps": "skbn._regressions._swaps",
     "seed_path": "skbn._regressions._swaps",
