@@ -170,6 +170,8 @@ class ResidualsDisplay:
                 f"axes must be of shape ({k}, 2), two for each column; got {axes.shape}."
             )
         for ax in axes.flat:
+            if ax is None:
+                raise TypeError("axes must be matplotlib.axes.Axes; one is None.")
             check_axes(ax)
         style = style_for(axes[0, 0])
         for v, (left, right) in enumerate(axes):
@@ -181,27 +183,22 @@ class ResidualsDisplay:
     def _draw_quantiles(self, v: int, ax: Any, style: Style) -> None:
         residuals = np.sort(self.residuals[:, v])
         n = len(residuals)
-        ranks = np.arange(1, n + 1)
-        normal = norm.ppf((ranks - 0.5) / n)
         shown = _thinned(n)
+        normal = norm.ppf((shown + 0.5) / n)
         # The order statistics of a uniform sample have beta distributions.
-        ends = beta.ppf([[(1 - _BAND) / 2], [(1 + _BAND) / 2]], ranks[shown], n + 1 - ranks[shown])
+        ends = beta.ppf([[(1 - _BAND) / 2], [(1 + _BAND) / 2]], shown + 1, n - shown)
         low, high = norm.ppf(ends)
-        ax.fill_between(normal[shown], low, high, color=style.neutral, alpha=0.25, linewidth=0)
-        ax.plot(normal[shown], normal[shown], color=style.neutral, linewidth=1)
-        _draw_points(ax, normal[shown], residuals[shown], style)
+        ax.fill_between(normal, low, high, color=style.neutral, alpha=0.25, linewidth=0)
+        ax.plot(normal, normal, color=style.neutral, linewidth=1)
+        _draw_points(ax, normal, residuals[shown], style)
         title = "\n".join(broken_into_lines(str(self.columns[v])))
-        ax.set_title(title, loc="left", parse_math=False)
+        ax.set_title(title, loc="left", parse_math=False, usetex=False)
         ax.set(xlabel="normal quantile", ylabel="residual / s.d.")
-        ax.text(
-            0.04,
-            0.96,
-            f"skewness {round(skew(residuals), 1) + 0:.1f}",
-            transform=ax.transAxes,
-            va="top",
-            fontsize="small",
-            color=style.text,
-        )
+        centred = residuals - residuals.mean()
+        if centred.any():
+            skewness = round(skew(centred), 1) + 0.0  # and not -0.0
+            place = {"transform": ax.transAxes, "va": "top", "fontsize": "small"}
+            ax.text(0.04, 0.96, f"skewness {skewness:.1f}", color=style.text, **place)
 
     def _draw_fitted(self, v: int, ax: Any, style: Style) -> None:
         residuals = self.residuals[:, v]
