@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import warnings
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -115,6 +116,13 @@ def check_quick_start(names):
 
 def check_limits(names):
     assert names["pipeline"][-1].dag_.number_of_nodes() == 13
+    page = (DOCS / "guide" / "limits.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^> ((?:Columns .*|Edges join .*)[^.\n])\.?$", page, re.MULTILINE)
+    for table, message in zip(["diabetes", "cells", "table"], quoted, strict=True):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            names["GaussianBNLearner"]().fit(names[table])
+        assert any(message in str(each.message) for each in caught)
 
 
 def check_pictures(names):
