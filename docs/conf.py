@@ -67,7 +67,11 @@ def members_of(public):
 nitpick_ignore_regex = [("py:.*", r"(sklearn|networkx|numpy|pandas|pgmpy)\..*")]
 autosummary_generate = True
 autosummary_context = {
-    "own_members": {name: members_of(getattr(skbn, name)) for name in skbn.__all__}
+    "own_members": {
+        name: members_of(getattr(module, name))
+        for module in (skbn, skbn.exceptions)
+        for name in module.__all__
+    }
 }
 autodoc_typehints = "none"  # docstrings have them
 toc_object_entries_show_parents = "hide"

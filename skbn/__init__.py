@@ -3,12 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from skbn import exceptions as exceptions
+
 if TYPE_CHECKING:
     from skbn import datasets as datasets
     from skbn._drawing._comparison_display import NetworkComparisonDisplay
     from skbn._drawing._edge_weights_display import EdgeWeightsDisplay
     from skbn._drawing._network_display import NetworkDisplay
     from skbn._drawing._penalty_display import PenaltyDisplay
+    from skbn._drawing._residuals_display import ResidualsDisplay
     from skbn._estimators._learner import GaussianBNLearner
     from skbn._estimators._learner_cv import GaussianBNLearnerCV
     from skbn._estimators._transformer import LocalScoreTransformer
@@ -39,6 +42,7 @@ __all__ = [
     "NetworkDisplay",
     "ParentSetScores",
     "PenaltyDisplay",
+    "ResidualsDisplay",
     "givens_column_swap",
     "greedy_swaps",
     "seed_path",
@@ -65,12 +69,13 @@ _MODULES = {
     "NetworkComparisonDisplay": "skbn._drawing._comparison_display",
     "NetworkDisplay": "skbn._drawing._network_display",
     "PenaltyDisplay": "skbn._drawing._penalty_display",
+    "ResidualsDisplay": "skbn._drawing._residuals_display",
     "givens_column_swap": "skbn._regressions._givens",
     "greedy_swaps": "skbn._regressions._swaps",
     "seed_path": "skbn._regressions._swaps",
     "show_versions": "skbn._show_versions",
 }
-_SUBMODULES = ("datasets",)
+_SUBMODULES = ("datasets", "exceptions")
 
 
 if not TYPE_CHECKING:  # type checkers would take any name for one of the library

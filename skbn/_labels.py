@@ -92,21 +92,28 @@ def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> A
     """
     if not is_series(values):
         return values
-    index = values.index
     if labels is None:
-        own = index.tolist()
-        if own != (numbers := list(range(n_rows))) and set(own) == set(numbers):
-            raise ValueError(
-                f"The rows of X have no labels, and the labels of {parameter} are the numbers of "
-                "the rows in another order. If they say which row each value is for, call "
-                "sort_index() on the Series; if its values are in the order of the rows, "
-                "to_numpy()."
-            )
+        _reject_other_order(values, n_rows, parameter)
         return values
     if isinstance(labels, np.ndarray):
         labels = type(values)(0, index=labels).index
-    if index.equals(labels):
-        return values
+    return values if values.index.equals(labels) else _matched(values, labels, parameter)
+
+
+def _reject_other_order(values: Any, n_rows: int, parameter: str) -> None:
+    """Raise if the labels of a Series are the numbers of the rows, in another order."""
+    labels, numbers = values.index.tolist(), list(range(n_rows))
+    if labels != numbers and set(labels) == set(numbers):
+        raise ValueError(
+            f"The rows of X have no labels, and the labels of {parameter} are the numbers of the "
+            "rows in another order. If they say which row each value is for, call sort_index() on "
+            "the Series; if its values are in the order of the rows, to_numpy()."
+        )
+
+
+def _matched(values: Any, labels: Any, parameter: str) -> Any:
+    """Return a Series in the order of these labels, or raise if they are not its own."""
+    index = values.index
     remedy = "If the values are in the order of the rows, call to_numpy() on the Series."
     for some in (index, labels):
         if not some.is_unique:

@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import warnings
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -80,8 +81,8 @@ def check_index(names):
 
 def check_scores(names):
     assert Path("wine.jkl").exists()
-    assert names["in_their_units"].dag_.number_of_edges() == 49
-    assert names["alike"].dag_.number_of_edges() == 25
+    assert names["in_their_units"].dag_.number_of_edges() == 32
+    assert names["alike"].dag_.number_of_edges() == 18
     assert [t.difference for t in names["scores"].top_parents("proline", 2)] != [0, 0]
 
 
@@ -132,6 +133,13 @@ def check_quick_start(names):
 def check_limits(names):
     assert names["pipeline"][-1].dag_.number_of_nodes() == 13
     assert names["learner"].dag_.number_of_edges() == 27
+    page = (DOCS / "guide" / "limits.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^> ((?:Columns .*|Edges join .*)[^.\n])\.?$", page, re.MULTILINE)
+    for table, message in zip(["diabetes", "cells", "table"], quoted, strict=True):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            names["GaussianBNLearner"]().fit(names[table])
+        assert any(message in str(each.message) for each in caught)
 
 
 def check_pictures(names):
@@ -184,8 +192,9 @@ def test_reference_has_all_public_names():
     listed = re.findall(
         r"^   ([A-Za-z_.]+)$", (DOCS / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE
     )
-    of_data_sets = [f"datasets.{name}" for name in skbn.datasets.__all__]
-    assert sorted(listed) == sorted([*skbn.__all__, *of_data_sets])
+    of_modules = [f"datasets.{name}" for name in skbn.datasets.__all__]
+    of_modules += [f"exceptions.{name}" for name in skbn.exceptions.__all__]
+    assert sorted(listed) == sorted([*skbn.__all__, *of_modules])
 
 
 GITHUB = ROOT / ".github"

@@ -274,6 +274,7 @@ def test_read_only_tables():
     assert learner.score(rows) == expected.score(rows)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DiscreteChildWarning")
 def test_columns_of_booleans():
     rows = np.random.default_rng(0).normal(size=(60, 3))
     rows[:, 2] = rows[:, 0] > 0

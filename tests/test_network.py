@@ -660,6 +660,42 @@ def test_predictions_of_an_estimated_network_are_least_squares():
     assert np.sqrt((difference**2).mean()) < 3 * error
 
 
+def test_residuals_are_those_of_least_squares(wine, wine_dag):
+    network = GaussianBayesianNetwork(wine_dag).fit(wine)
+    nodes = list(wine_dag)
+    residuals = network.residuals(wine)
+    rows = wine[nodes].to_numpy()
+    for v, node in enumerate(nodes):
+        parents = [nodes.index(parent) for parent in wine_dag.predecessors(node)]
+        design = np.column_stack([np.ones(len(rows)), rows[:, parents]])
+        solution = np.linalg.lstsq(design, rows[:, v])[0]
+        expected = rows[:, v] - design @ solution
+        np.testing.assert_allclose(residuals[node], expected, atol=1e-9 * rows[:, v].std())
+    np.testing.assert_allclose((residuals**2).mean(), network.noise_variance_)
+
+
+def test_residuals_of_other_rows_come_in_the_kind_of_the_table():
+    dag = chain().dag
+    dag.nodes["a"]["intercept"] = dag.nodes["b"]["intercept"] = 1.0
+    network = GaussianBayesianNetwork(dag)  # a = 1 + noise, b = a + 1 + noise, c = b + noise
+    rows = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, -1.0]])
+    expected = np.array([[0.0, 0.0, 2.0], [-1.0, 2.0, -4.0]])
+    np.testing.assert_allclose(network.residuals(rows), expected)
+    np.testing.assert_allclose(network.residuals(pl.DataFrame(rows, list("abc"))), expected)
+    frame = pd.DataFrame(rows, index=["r", "s"], columns=list("abc"))
+    pd.testing.assert_frame_equal(
+        network.residuals(frame[["c", "b", "a"]].assign(other="x")),
+        pd.DataFrame(expected, index=["r", "s"], columns=list("abc")),
+    )
+    with pytest.raises(ValueError, match=r"X has no columns \['c'\]"):
+        network.residuals(frame[["a", "b"]])
+    rows[1, 1], rows[1, 2] = 1.5e308, -1.5e308
+    with pytest.raises(ValueError, match="residual of node 'c' in row 1 is out of float64's"):
+        network.residuals(rows)
+    with pytest.raises(NotFittedError):
+        GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).residuals(rows[:, :2])
+
+
 def test_defaults_of_given_and_target():
     network = chain()
     rows = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, -1.0]])

@@ -55,6 +55,7 @@ def edges(learner):
     return list(learner.dag_.edges(data=True))
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 @pytest.mark.parametrize("learner", [GaussianBNLearner(), CV])
 @pytest.mark.parametrize("table", TABLES)
 def test_a_pipeline_finds_what_the_learner_finds(table, learner):

@@ -84,6 +84,7 @@ def test_a_grid_search_is_a_loop_over_folds(wine, grid_and_means, step):
     assert search.score_samples(wine).mean() == pytest.approx(search.score(wine))
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 @pytest.mark.parametrize("table", TABLES)
 def test_other_tables(table):
     rows = TABLES[table]

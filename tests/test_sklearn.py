@@ -40,12 +40,14 @@ def checks_of(configurations):
     return parametrize_with_checks(configurations, expected_failed_checks=expected_failures)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 @checks_of(CONFIGURATIONS)
 def test_common_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 @checks_of(SLOW_CONFIGURATIONS)
 def test_common_checks_of_more_settings(estimator, check):
     check(estimator)

@@ -1,4 +1,4 @@
-"""The graph that is meant by a learner, a network, a pipeline or a search."""
+"""The graph or network that is meant by a learner, a network, a pipeline or a search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["fitted_step", "graph_of"]
+__all__ = ["fitted_step", "graph_of", "network_and_table"]
 
 _EXPECTED = "a learner, a GaussianBayesianNetwork, or a pipeline or a search that ends with one"
 
@@ -32,6 +32,27 @@ def graph_of(estimator: Any) -> nx.DiGraph:
         if graph is None:
             raise
         return graph  # of a network that is still to be fitted
+
+
+def network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Return the network of a fitted estimator, and a table as the network's columns.
+
+    The steps of a pipeline before the learner transform the table.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If it is no estimator of networks.
+    """
+    step = fitted_step(estimator, "dag_", _EXPECTED)
+    while estimator is not step:
+        if isinstance(estimator, Pipeline):
+            estimator, X = estimator[-1], estimator[:-1].transform(X)
+        else:
+            estimator = estimator.best_estimator_
+    return step.network_ if hasattr(type(step), "network_") else step, X
 
 
 def fitted_step(estimator: Any, attribute: str, expected: str) -> Any:

@@ -9,6 +9,7 @@ from skbn._estimators._chunks import add_rows
 from skbn._estimators._found_network import FoundNetwork, found_network
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import PARAMETER_CONSTRAINTS, check_settings
+from skbn._networks._diagnostics import warn_of_doubts
 from skbn._optimum import best_networks, plan_groups, work_of
 from skbn._progress import Progress, say
 from skbn._scores._criterion import Criterion
@@ -175,6 +176,12 @@ class GaussianBNLearner(NetworkLearner):
             the search do not confirm its network, by a defect of the library or of the machine.
         MemoryError
             If the system refuses memory that seemed to be available.
+
+        Warns
+        -----
+        skbn.exceptions.DataWarning
+            If the rows and the network show that the table may not suit the model: a
+            `DiscreteChildWarning`, a `SkewedResidualsWarning` or a `DummyEdgeWarning`.
         """
         with self._fitting(), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, context)
@@ -183,7 +190,10 @@ class GaussianBNLearner(NetworkLearner):
         scores = self._read_scores(X, sample_weight, self._table_penalty)
         if isinstance(X, LocalScores | ParentSetScores):
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
-        learned: dict[str, Any] = {"_found": self._search(scores, context)}
+        found = self._search(scores, context)
+        if isinstance(scores, LocalScores):
+            warn_of_doubts(found.network._model(), scores.sample)
+        learned: dict[str, Any] = {"_found": found}
         # Scores have settings of their own, which rows of `partial_fit` have not.
         if isinstance(scores, LocalScores) and not isinstance(X, LocalScores):
             learned["_summary"] = scores.sample.summary

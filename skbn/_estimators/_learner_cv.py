@@ -21,6 +21,8 @@ from skbn._estimators._found_network import found_network
 from skbn._estimators._held_out import HeldOutScores, Split, read_splits
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import check_settings
+from skbn._networks._diagnostics import warn_of_doubts
+from skbn._networks._network import GaussianBayesianNetwork
 from skbn._optimum import best_networks, plan_groups, work_of
 from skbn._progress import Progress, say
 from skbn._scores._criterion import Criterion, InformationCriterion, read_penalty
@@ -199,6 +201,11 @@ class GaussianBNLearnerCV(NetworkLearner):
             a search do not confirm its network.
         MemoryError
             If the system refuses memory that seemed to be available.
+
+        Warns
+        -----
+        skbn.exceptions.DataWarning
+            As `GaussianBNLearner.fit`, for all rows together and not for the folds.
         """
         if params and not get_config()["enable_metadata_routing"]:
             raise ValueError(
@@ -226,7 +233,8 @@ class GaussianBNLearnerCV(NetworkLearner):
         splits = read_splits(self._splits(X, y, routed), scores.sample)
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
-        self._choose(scores, penalties, splits, context)
+        network = self._choose(scores, penalties, splits, context)
+        warn_of_doubts(network._model(), scores.sample)
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -253,7 +261,7 @@ class GaussianBNLearnerCV(NetworkLearner):
         penalties: list[float],
         splits: list[Split],
         context: Any,
-    ) -> None:
+    ) -> GaussianBayesianNetwork:
         constraints, memory = self._constraints(scores), self._memory()
         searches = plan_groups(scores, constraints, memory)
         folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs)
@@ -269,6 +277,7 @@ class GaussianBNLearnerCV(NetworkLearner):
         (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
         found = found_network(best, constraints, optimum)
         self.__dict__.update(_found=found, cv_results_=cv_results, penalty_=penalty)
+        return found.network
 
 
 def _has_complexity(scores: LocalScores) -> bool:

@@ -174,6 +174,15 @@ class LinearGaussianModel:
         factor = self.factor()
         return np.where(factor.any(axis=0), _equilibrated(factor)[1], 0.0)
 
+    def residuals(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return each row's differences from what the nodes' parents predict, shape (n, m).
+
+        They are infinite or NaN where the difference of a row from the mean is out of range.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            centred = rows - self.mean
+            return np.asarray(centred - centred @ self.coef)
+
     def log_density(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the log density of each row, shape (n,), in nats.
 
@@ -189,9 +198,7 @@ class LinearGaussianModel:
                     "a subspace. Use mean_ and covariance_, sample or condition."
                 )
         with np.errstate(over="ignore", invalid="ignore"):
-            centred = rows - self.mean
-            residual = centred - centred @ self.coef
-            squares = ((residual / np.sqrt(self.noise_variance)) ** 2).sum(axis=1)
+            squares = ((self.residuals(rows) / np.sqrt(self.noise_variance)) ** 2).sum(axis=1)
         # A row out of all proportion has log density -inf.
         squares[np.isnan(squares)] = np.inf
         log_scale = (np.log(2 * np.pi) + np.log(self.noise_variance)).sum()

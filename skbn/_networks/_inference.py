@@ -13,7 +13,7 @@ from sklearn.utils import check_scalar
 from skbn._networks._arguments import named_nodes, named_values, random_generator
 from skbn._networks._distribution import GaussianDistribution
 from skbn._networks._gaussian import LinearGaussianModel
-from skbn._networks._tables import like_pandas, read_given_columns
+from skbn._networks._tables import like_pandas, read_columns, read_given_columns
 
 __all__ = ["InferenceMixin"]
 
@@ -170,6 +170,61 @@ class InferenceMixin:
         inputs, outputs = ([model.nodes.index(v) for v in some] for some in (given, targets))
         mean, _ = model.condition(inputs, rows, outputs)
         return like_pandas(mean, X, targets, is_single)
+
+    def residuals(self, X: Any) -> Any:
+        """Return the difference of each value from what the node's parents predict.
+
+        The prediction is the intercept plus each parent times the weight of its edge, as in
+        the regressions that `fit` estimates; without parents, the node's mean. If the network
+        is right, the residuals are Gaussian, of mean 0 and the variance `noise_variance_`, and
+        independent of each other.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, m), or LocalScores
+            Finite numbers. Columns whose names are strings are matched to the nodes, in
+            any order, and others are left out. Without such names they are the nodes in
+            their order.
+
+        Returns
+        -------
+        residuals : ndarray or pandas.DataFrame of shape (n_samples, m), float64
+            A column for each node, in the order of `nodes` and in the node's units. For a
+            pandas data frame, a data frame with its index.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If X is not such a table; if a residual is out of float64's range.
+
+        See Also
+        --------
+        ResidualsDisplay : Draws them.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("ab", intercept=1, noise_variance=1)
+        >>> dag.add_edge("a", "b", weight=2)
+        >>> GaussianBayesianNetwork(dag).residuals([[1, 3], [2, 4]])
+        array([[ 0.,  0.],
+               [ 1., -1.]])
+        """
+        model = self._model()
+        rows = read_columns(X, model.nodes, model.nodes)
+        residuals = model.residuals(rows)
+        for node, values in zip(model.nodes, residuals.T, strict=True):
+            if not np.isfinite(values).all():
+                row = int(np.argmax(~np.isfinite(values)))
+                raise ValueError(
+                    f"The residual of node {node!r} in row {row} is out of float64's range. Leave "
+                    "out this row, or measure the nodes in other units."
+                )
+        return like_pandas(residuals, X, model.nodes, is_single=False)
 
     def do(self, interventions: Mapping[Hashable, float]) -> Self:
         """Return the network after nodes are set to values from outside.

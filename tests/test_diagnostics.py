@@ -1,0 +1,275 @@
+"""Warnings of a fit: where a statistician raises a hand, and what to do that then works."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import skew
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PowerTransformer, StandardScaler
+
+import skbn
+from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer, ParentSetScores
+from skbn.exceptions import (
+    DataWarning,
+    DiscreteChildWarning,
+    DummyEdgeWarning,
+    SkewedResidualsWarning,
+)
+
+CONTAINERS = {
+    "frame": lambda table: table,
+    "array": lambda table: table.to_numpy(),
+    "standardised": StandardScaler().set_output(transform="pandas").fit_transform,
+    "local scores": LocalScoreTransformer().fit_transform,
+    "local scores of an array": lambda table: LocalScoreTransformer().fit_transform(
+        table.to_numpy()
+    ),
+}
+
+
+def warnings_of(learner, X, **params):
+    """Fit, and return the messages of the warnings by their kinds, of which each comes once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        learner.fit(X, **params)
+    kinds = [each.category for each in caught]
+    assert len(set(kinds)) == len(kinds)
+    return {each.category: str(each.message) for each in caught}
+
+
+def remedy_in(message, X):
+    """Return the constraint that a message advises, evaluated as a user would."""
+    (code,) = re.findall(r"forbidden_edges=(\[.*\]), or leave", message)
+    return eval(code, {"X": X})
+
+
+def effects(n=200, seed=0):
+    """Causes x and y, and two columns of few values that depend on them."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, n))
+    grade = np.digitize(y + 0.5 * rng.normal(size=n), [-0.7, 0.7]) + 1
+    return pd.DataFrame(
+        {"x": x, "is_high": x + 0.5 * rng.normal(size=n) > 0, "grade": grade, "y": y}
+    )
+
+
+def categories(n=300, seed=0):
+    """The dummies of a category of four, each but the first, and what depends on it."""
+    rng = np.random.default_rng(seed)
+    category = rng.integers(4, size=n)
+    table = pd.DataFrame({f"is_{k}": (category == k).astype(float) for k in (1, 2, 3)})
+    return table.assign(y=category + rng.normal(size=n), z=rng.normal(size=n))
+
+
+def lognormal(n=200, seed=0):
+    """A chain of three Gaussian columns, of which the exponential functions are observed."""
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    b = a + rng.normal(size=n)
+    return pd.DataFrame(np.exp(np.c_[a, b, b + rng.normal(size=n)]), columns=list("abc"))
+
+
+# Few values
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_children_of_few_values_are_named_and_the_remedy_works(container):
+    X = CONTAINERS[container](effects())
+    learner = GaussianBNLearner(
+        tiers=[[0, 3], [1, 2]] if "array" in container else [["x", "y"], ["is_high", "grade"]]
+    )
+    (message,) = warnings_of(learner, X).values()
+    names = [1, 2] if "array" in container else ["is_high", "grade"]
+    assert f"{names[0]!r} (2 values), {names[1]!r} (3 values)" in message
+    learner.set_params(tiers=None, forbidden_edges=remedy_in(message, X))
+    assert warnings_of(learner, X) == {}
+    assert set(learner.dag_.nodes) == set(learner.network_.nodes)
+
+
+def test_causes_of_few_values_are_fine_however_rare():
+    rng = np.random.default_rng(0)
+    treated, is_rare = rng.integers(2, size=500), rng.random(500) < 0.05
+    y = 2 * treated + 3 * is_rare + rng.normal(size=500)
+    table = pd.DataFrame(
+        {"treated": treated, "is_rare": is_rare, "y": y, "z": y + rng.normal(size=500)}
+    )
+    learner = GaussianBNLearner(tiers=[["treated", "is_rare"], ["y", "z"]])
+    assert warnings_of(learner, table) == {}
+    assert set(learner.dag_.predecessors("y")) == {"treated", "is_rare"}
+
+
+def test_counts_of_five_values_and_tables_of_few_rows_are_let_pass():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    count = np.clip(np.round(x + 2 + 0.3 * rng.normal(size=300)), 0, 4)
+    assert len(np.unique(count)) == 5
+    assert warnings_of(GaussianBNLearner(), np.c_[x, count]) == {}
+    assert warnings_of(GaussianBNLearner(), [[0, 0], [1, 2], [2, 5], [3, 5]]) == {}
+
+
+def test_values_that_come_late_are_counted():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=10_000)
+    coarse = np.round(x)  # of some nine values, of which the first rows have three
+    order = np.argsort(np.abs(x), kind="stable")
+    table = np.c_[x, coarse][order]
+    assert len(np.unique(table[:5000, 1])) == 3
+    assert warnings_of(GaussianBNLearner(tiers=[[0], [1]]), table) == {}
+    (message,) = warnings_of(GaussianBNLearner(tiers=[[0], [1]]), table[:5000]).values()
+    assert "1 (3 values)" in message
+
+
+# Dummies
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_dummies_of_one_category_are_named_and_the_remedy_works(container):
+    X = CONTAINERS[container](categories())
+    learner = GaussianBNLearner()
+    message = warnings_of(learner, X)[DummyEdgeWarning]
+    assert f"3 columns {learner.network_.nodes[:3]}" in message
+    learner.set_params(forbidden_edges=remedy_in(message, X))
+    assert DummyEdgeWarning not in warnings_of(learner, X)
+
+
+def test_an_edge_between_dummies_is_no_discrete_child_as_well():
+    table = categories()[["is_1", "is_2", "is_3"]]
+    assert set(warnings_of(GaussianBNLearner(), table)) == {DummyEdgeWarning}
+
+
+def test_two_categories_are_told_apart():
+    first, second = (categories(1000, seed)[["is_1", "is_2", "is_3"]] for seed in (0, 1))
+    table = first.join(second.rename(columns=lambda name: name.replace("is", "has")))
+    message = warnings_of(GaussianBNLearner(), table)[DummyEdgeWarning]
+    assert (
+        "3 columns ['is_1', 'is_2', 'is_3'], and 3 columns ['has_1', 'has_2', 'has_3']" in message
+    )
+    assert len(remedy_in(message, table)) == 12
+
+
+def test_columns_that_share_a_row_are_no_dummies():
+    table = categories()[["is_1", "is_2"]]
+    table.loc[0] = 1.0
+    assert set(warnings_of(GaussianBNLearner(), table)) == {DiscreteChildWarning}
+
+
+# Skewness
+
+
+def test_skewness_is_that_of_the_residuals():
+    table = load_breast_cancer(as_frame=True).data.iloc[:, 10:15]
+    learner = GaussianBNLearner()
+    message = warnings_of(learner, table)[SkewedResidualsWarning]
+    residuals = learner.network_.residuals(table)
+    for column, expected in zip(table, skew(residuals), strict=True):
+        assert (f"{column!r} (skewness {expected:.1f})" in message) == (abs(expected) > 2)
+
+
+@pytest.mark.parametrize(
+    "table", [lognormal(), load_breast_cancer(as_frame=True).data.iloc[:, 8:18]]
+)
+def test_a_power_transformer_is_a_remedy(table):
+    message = warnings_of(GaussianBNLearner(), table)[SkewedResidualsWarning]
+    assert "PowerTransformer before the learner" in message
+    assert warnings_of(make_pipeline(PowerTransformer(), GaussianBNLearner()), table) == {}
+
+
+def test_logarithms_of_lognormal_columns_get_no_warning():
+    assert warnings_of(GaussianBNLearner(), np.log(lognormal())) == {}
+
+
+def test_skewness_that_comes_from_a_skewed_parent_is_not_the_childs():
+    rng = np.random.default_rng(0)
+    cause = np.exp(rng.normal(size=500))
+    table = pd.DataFrame({"cause": cause, "effect": cause + 0.1 * rng.normal(size=500)})
+    assert skew(table["effect"]) > 2
+    learner = GaussianBNLearner(required_edges=[("cause", "effect")])
+    message = warnings_of(learner, table)[SkewedResidualsWarning]
+    assert "'cause'" in message
+    assert "'effect'" not in message
+
+
+def test_an_effect_that_is_not_linear_is_told_from_a_skewed_column():
+    """The diabetes data's s2 was computed from s1, s3 and the exponential function of s5."""
+    table = load_diabetes(as_frame=True).data.drop(columns="sex")
+    learner = GaussianBNLearner()
+    message = warnings_of(learner, table)[SkewedResidualsWarning]
+    assert "Take the logarithms" not in message
+    (code,) = re.findall(r"skbn\.ResidualsDisplay\.from_estimator\(.*?\)", message)
+    display = eval(code, {"skbn": skbn, "learner": learner, "X": table})
+    assert display.columns == ["s2"]
+
+
+@pytest.mark.parametrize("n_rows", [20, 30, 50, 200, 1000])
+def test_gaussian_tables_get_no_warning(n_rows):
+    rng = np.random.default_rng(n_rows)
+    for _ in range(60):
+        mixed = rng.normal(size=(n_rows, 5)) @ rng.normal(size=(5, 5))
+        assert warnings_of(GaussianBNLearner(), mixed) == {}
+
+
+@pytest.mark.parametrize("draw", ["exponential", "lognormal"])
+def test_most_skewed_tables_get_one(draw):
+    rng = np.random.default_rng(0)
+    tables = [getattr(rng, draw)(size=(100, 5)) for _ in range(40)]
+    n_found = sum(SkewedResidualsWarning in warnings_of(GaussianBNLearner(), X) for X in tables)
+    assert n_found > 20
+
+
+# Which rows, and whom it is told
+
+
+def test_weights_count_as_repeats():
+    table = categories(100).join(effects(100).drop(columns="y")).join(lognormal(100))
+    times = np.random.default_rng(5).integers(0, 3, size=100)
+    repeated = table.loc[np.repeat(table.index, times)]
+    expected = warnings_of(GaussianBNLearner(max_parents=3), repeated)
+    assert len(expected) == 3
+    learner = GaussianBNLearner(max_parents=3)
+    assert warnings_of(learner, table, sample_weight=times) == expected
+
+
+def test_a_learner_that_cross_validates_looks_at_all_rows_once():
+    table = categories().join(lognormal(300))
+    learner = GaussianBNLearnerCV([1, 2], cv=3)
+    found = warnings_of(learner, table)
+    assert found == warnings_of(GaussianBNLearner(penalty=learner.penalty_), table)
+    assert {DummyEdgeWarning, SkewedResidualsWarning} <= set(found)
+
+
+def test_without_rows_nothing_is_said(tmp_path):
+    table = categories().join(lognormal(300))
+    LocalScoreTransformer().fit_transform(table).to_jkl(tmp_path / "scores.jkl")
+    scores = ParentSetScores.from_jkl(tmp_path / "scores.jkl")
+    chunks = GaussianBNLearner().partial_fit(table[:100]).partial_fit(table[100:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert chunks.network_.nodes == list(table)
+        assert GaussianBNLearner().fit(scores).dag_.number_of_edges() > 0
+
+
+def test_each_kind_can_be_switched_off():
+    table = categories().join(lognormal(300))
+    kinds = set(warnings_of(GaussianBNLearner(), table))
+    assert kinds == {DummyEdgeWarning, DiscreteChildWarning, SkewedResidualsWarning}
+    for kind in kinds:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            warnings.filterwarnings("ignore", category=kind)
+            GaussianBNLearner().fit(table)
+        assert {each.category for each in caught} == kinds - {kind}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", category=DataWarning)
+        GaussianBNLearner().fit(table)
+
+
+@pytest.mark.parametrize("learner", [GaussianBNLearner(), GaussianBNLearnerCV([1, 2], cv=2)])
+def test_a_warning_points_to_the_line_that_fits(learner):
+    with pytest.warns(SkewedResidualsWarning) as caught:
+        learner.fit(lognormal())
+    assert [each.filename for each in caught] == [__file__]
