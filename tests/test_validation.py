@@ -230,7 +230,7 @@ def test_one_row(estimator):
         ),
         ([{"a": 1.0, "b": 3.0}] * 3, TypeError, r"a list of dict, .* give pandas\.DataFrame\(X\)"),
         (iter([[1.0, 2.0], [2.0, 4.0]]), TypeError, r"list_iterator\. Give list\(X\)"),
-        (np.matrix([[1.0, 2.0], [2.0, 4.0]]), TypeError, r"give numpy\.asarray\(X\)"),
+        (np.eye(3).view(np.matrix), TypeError, r"give numpy\.asarray\(X\)"),
         (csr_array(np.eye(3)), TypeError, r"give X\.toarray\(\)"),
     ],
 )
