@@ -51,9 +51,9 @@ print(f"correlation with s2: {np.corrcoef(computed, in_units['s2'])[0, 1]:.7f}")
 warnings.filterwarnings("ignore", category=exceptions.DataWarning)
 
 # %%
-# Nor is it an arbitrary choice among equivalent networks: the CPDAG has no undirected
-# edge, so that no network of its class has any of them the other way round. The class as
-# a whole may be wrong: another sample might well have had another one.
+# The directions of the edges are no arbitrary choice among equivalent networks: the CPDAG has
+# no undirected edge, so that no network of its class has any of them the other way round. The
+# class as a whole may be wrong: another sample might well have had another one.
 
 edges = free.network_.cpdag().edges(data="undirected")
 print(f"{sum(undirected for _, _, undirected in edges)} of {len(edges)} edges are undirected")

@@ -51,7 +51,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import cross_val_score
 from skbn import *
 
-wine = load_wine(as_frame=True).data.iloc[:, :6]
+wine = load_wine(as_frame=True).data[["alcohol", "malic_acid", "ash", "hue", "proline"]]
 learner = GaussianBNLearner(n_jobs=2).fit(wine)
 network = learner.network_
 learner.predict(), learner.score(wine), network.sample(3), network.condition({"ash": 2.0})
