@@ -36,7 +36,7 @@ def random_constraints(rng, m):
         cuts = sorted(rng.integers(0, m + 1, size=2))
         settings["tiers"] = [order[: cuts[0]], order[cuts[0] : cuts[1]], order[cuts[1] :]]
     if rng.random() < 0.5:
-        most = max([sum(b == x for _, b in required) for x in range(m)])
+        most = max(sum(b == x for _, b in required) for x in range(m))
         settings["max_parents"] = int(rng.integers(most, m))
     return settings
 

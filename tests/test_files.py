@@ -1,6 +1,5 @@
 """Files that are written as a whole or not at all, and what is no file."""
 
-import ast
 import os
 import re
 import stat
@@ -10,11 +9,8 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-import skbn
 from skbn import GaussianBayesianNetwork, ParentSetScores
 from skbn._files import replaced_file
-
-FOLDERS = ("tests", "examples", "docs")
 
 
 def network():
@@ -102,46 +98,3 @@ def test_the_standard_output_is_written_on(capfd):
     network().to_json("/dev/stdout")
     os.write(1, b"last\n")
     assert capfd.readouterr().out == f"first\n{network().to_json()}\nlast\n"
-
-
-def sources():
-    folders = [Path(skbn.__file__).parent, *map(Path(__file__).parents[1].joinpath, FOLDERS)]
-    return [path for folder in folders for path in folder.rglob("*.py")]
-
-
-def names_no_encoding(call):
-    """Whether a call opens a text file, and leaves it to the system how it is encoded."""
-    function = call.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
-    if name not in ("open", "read_text", "write_text") or "os.open(" in ast.unparse(call):
-        return False
-    options = {option.arg for option in call.keywords}
-    is_binary = any(isinstance(a, ast.Constant) and "b" in str(a.value) for a in call.args)
-    return "encoding" not in options and not (name == "open" and is_binary)
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("path.read_text()", True),
-        ("path.write_text('b')", True),
-        ("open(path)", True),
-        ("path.open('w')", True),
-        ("open(path, 'rb')", False),
-        ("os.open(path, flags)", False),
-        ("path.read_text(encoding='utf-8')", False),
-    ],
-)
-def test_which_calls_name_no_encoding(line, expected):
-    assert names_no_encoding(ast.parse(line).body[0].value) == expected
-
-
-def test_every_text_file_is_opened_in_a_named_encoding():
-    """What the system takes by default is not UTF-8 everywhere."""
-    found = [
-        f"{path}, line {node.lineno}"
-        for path in sources()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and names_no_encoding(node)
-    ]
-    assert found == []

@@ -78,8 +78,8 @@ def says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def check(program):
-        Path("program.py").write_text(program)
-        Path("mypy.ini").write_text(CONFIGURATION)
+        Path("program.py").write_text(program, encoding="utf-8")
+        Path("mypy.ini").write_text(CONFIGURATION, encoding="utf-8")
         printed, errors, _ = api.run(["program.py"])
         assert not errors
         said = re.findall(r"^program.py:(\d+): (?:note|error): (.*)$", printed, re.MULTILINE)

@@ -16,6 +16,7 @@ from skbn._drawing._labels import broken_into_lines
 from skbn._drawing._styles import Style, style_for
 from skbn._networks._arguments import named_nodes
 from skbn._networks._tables import read_columns
+from skbn._table import Table
 
 __all__ = ["ResidualsDisplay"]
 
@@ -101,7 +102,7 @@ class ResidualsDisplay:
                 "by columns."
             )
         residuals = np.asarray(network.residuals(X))[:, numbers]
-        rows = read_columns(X, self.columns, nodes)
+        rows = read_columns(Table(X), self.columns, nodes)
         self.parents = [list(network.dag.predecessors(node)) for node in self.columns]
         self.fitted = rows - residuals
         self.residuals = residuals / deviation

@@ -14,6 +14,7 @@ from skbn._networks._arguments import named_nodes, named_values, random_generato
 from skbn._networks._distribution import GaussianDistribution
 from skbn._networks._gaussian import LinearGaussianModel
 from skbn._networks._tables import like_pandas, read_columns, read_given_columns
+from skbn._table import Table
 
 __all__ = ["InferenceMixin"]
 
@@ -215,7 +216,7 @@ class InferenceMixin:
                [ 1., -1.]])
         """
         model = self._model()
-        rows = read_columns(X, model.nodes, model.nodes)
+        rows = read_columns(Table(X), model.nodes, model.nodes)
         residuals = model.residuals(rows)
         for node, values in zip(model.nodes, residuals.T, strict=True):
             if not np.isfinite(values).all():
