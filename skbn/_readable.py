@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from decimal import Decimal
+from reprlib import Repr
+from typing import Any
 
-__all__ = ["readable_count", "readable_name", "readable_size", "shortened", "text_table"]
+import numpy as np
+
+__all__ = [
+    "readable_count",
+    "readable_name",
+    "readable_size",
+    "readable_value",
+    "shortened",
+    "text_table",
+]
 
 _MOST_DIGITS = 15
+_MOST_ITEMS = 20
+_MOST_CHARACTERS = 100
 
 
 def readable_count(n: int) -> str:
@@ -52,6 +65,49 @@ def readable_name(name: Hashable) -> str:
     """
     text = str(name)
     return text if text.isprintable() else repr(text)
+
+
+class _PlainRepr(Repr):
+    """Values as one would type them, shortened where they are long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = _MOST_ITEMS
+        self.maxdict = _MOST_ITEMS
+        self.maxstring = self.maxother = _MOST_CHARACTERS
+
+    def repr1(self, x: Any, level: int) -> str:
+        """Write numpy's numbers as Python's, and of a table its shape alone."""
+        if isinstance(x, np.datetime64 | np.timedelta64):
+            return str(x)
+        if isinstance(x, np.longdouble):
+            return repr(float(x))
+        if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and not x.ndim):
+            return super().repr1(x.item(), level)
+        shape = getattr(x, "shape", None)
+        if isinstance(shape, tuple) and len(shape) > 0:
+            return f"{type(x).__name__} of shape {shape}"
+        return super().repr1(x, level)
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        """Write anything else on one line."""
+        return " ".join(super().repr_instance(x, level).split())
+
+
+_plain = _PlainRepr()
+
+
+def readable_value(value: Any) -> str:
+    """Return a value that was given, for an error: short, with plain numbers.
+
+    Examples
+    --------
+    >>> print(readable_value(np.float64(0.0)), readable_value([("a", np.int64(3))]))
+    0.0 [('a', 3)]
+    >>> print(readable_value(np.zeros((2, 3))))
+    ndarray of shape (2, 3)
+    """
+    return _plain.repr(value)
 
 
 def shortened(text: str, width: int) -> str:

@@ -42,15 +42,21 @@ class GaussianBNLearner(NetworkLearner):
         The largest number of parents. None takes that of the LocalScores that `fit` is
         given, and any number for a table. There may then be many columns, if constraints
         put them in order.
-    required_edges : list of (parent, child), networkx.DiGraph or None, default=None
-        Edges that the network must have; those of a GaussianBayesianNetwork too. Columns
-        are given by name or by number. These edges count as parents of `max_parents`.
-    forbidden_edges : list of (parent, child), networkx.DiGraph or None, default=None
-        Edges that it must not have, given in the same ways.
-    tiers : list of lists of columns, or None, default=None
-        Groups in their order, of all columns: no edge points from a later group to an
-        earlier one. The search then takes ``2**t`` states for a group of t columns, and
-        not ``2**m`` for all of them; other constraints that order the columns do the same.
+    required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
+        Edges that the network must have. A table, which is a data frame or an array, has a row
+        for each edge: the parent and the child. Of a GaussianBayesianNetwork its graph is
+        taken. Columns are given by name or by number. Required parents count towards
+        `max_parents`.
+    forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
+        Edges that the network must not have, given in the same ways.
+    tiers : list of lists of columns and at most one ``...``, or None, default=None
+        Groups of columns in their order: no edge points from a later group to an earlier
+        one. Each column is in one group; ``...`` in place of a list is the group of all
+        columns that are not named. The search then takes ``2**t`` states for a group of t
+        columns, and not ``2**m`` for all of them; other constraints that order the columns do
+        the same.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
         The log-determinants of LocalScores are computed with the `n_jobs` of these.
@@ -166,7 +172,8 @@ class GaussianBNLearner(NetworkLearner):
         ValueError, TypeError
             If X is not such a table; if a column is constant or depends linearly
             on others, as the likelihood is unbounded then (with `BGe` it is not); if no
-            network satisfies the constraints; if the search needs more memory than there
+            network satisfies the constraints; if these are given by an iterator, which a
+            second fit would find empty; if the search needs more memory than there
             is or than `max_memory`; if a parameter is not one of those above, or differs
             from that of the LocalScores; if the weights are not those of the rows.
         RuntimeError

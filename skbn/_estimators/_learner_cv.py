@@ -59,11 +59,13 @@ class GaussianBNLearnerCV(NetworkLearner):
         takes that of the LocalScores that `fit` is given, and "bic" for a table.
     max_parents : int or None, default=None
         As in `GaussianBNLearner`.
-    required_edges : list of (parent, child), networkx.DiGraph or None, default=None
+    required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
         As in `GaussianBNLearner`.
-    forbidden_edges : list of (parent, child), networkx.DiGraph or None, default=None
+    forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
         As in `GaussianBNLearner`.
-    tiers : list of lists of columns, or None, default=None
+    tiers : list of lists of columns and at most one ``...``, or None, default=None
         As in `GaussianBNLearner`.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. As many folds are searched at a time as the
