@@ -21,6 +21,7 @@ __all__ = [
 _MOST_DIGITS = 15
 _MOST_ITEMS = 20
 _MOST_CHARACTERS = 100
+_MOST_CHARACTERS_IN_ALL = 400
 
 
 def readable_count(n: int) -> str:
@@ -77,13 +78,15 @@ class _PlainRepr(Repr):
         self.maxstring = self.maxother = _MOST_CHARACTERS
 
     def repr1(self, x: Any, level: int) -> str:
-        """Write numpy's numbers as Python's, and of a table its shape alone."""
+        """Write numpy's numbers as Python's, and of tables and long arrays the shape alone."""
         if isinstance(x, np.datetime64 | np.timedelta64):
             return str(x)
         if isinstance(x, np.longdouble):
             return repr(float(x))
         if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and not x.ndim):
             return super().repr1(x.item(), level)
+        if isinstance(x, np.ndarray) and x.ndim == 1 and x.size <= _MOST_ITEMS:
+            return super().repr1(x.tolist(), level)
         shape = getattr(x, "shape", None)
         if isinstance(shape, tuple) and len(shape) > 0:
             return f"{type(x).__name__} of shape {shape}"
@@ -104,10 +107,10 @@ def readable_value(value: Any) -> str:
     --------
     >>> print(readable_value(np.float64(0.0)), readable_value([("a", np.int64(3))]))
     0.0 [('a', 3)]
-    >>> print(readable_value(np.zeros((2, 3))))
-    ndarray of shape (2, 3)
+    >>> print(readable_value(np.zeros(2)), readable_value(np.zeros((2, 3))), sep=", ")
+    [0.0, 0.0], ndarray of shape (2, 3)
     """
-    return _plain.repr(value)
+    return shortened(_plain.repr(value), _MOST_CHARACTERS_IN_ALL)
 
 
 def shortened(text: str, width: int) -> str:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from skbn import AIC, GaussianBNLearner, LocalScoreTransformer
+from skbn import AIC, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 
 ESTIMATORS = [GaussianBNLearner, LocalScoreTransformer]
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -220,7 +220,7 @@ def test_complex_numbers(estimator):
     [
         ({"criterion": "bci"}, r"'criterion' parameter.*'bic'.*Got 'bci' instead"),
         ({"criterion": 3}, "'criterion' parameter.*Got 3 instead"),
-        ({"penalty": -0.5}, r"'penalty' parameter.*\[0\.0, 1e\+100\).*Got -0\.5 instead"),
+        ({"penalty": -0.5}, r"'penalty' parameter.*\[0\.0, 1e\+100\].*Got -0\.5 instead"),
         ({"penalty": np.nan}, "'penalty' parameter.*Got nan instead"),
         ({"penalty": np.inf}, "'penalty' parameter.*Got inf instead"),
         ({"penalty": "1"}, "'penalty' parameter.*Got '1' instead"),
@@ -231,6 +231,64 @@ def test_complex_numbers(estimator):
 def test_parameters(estimator, parameters, message):
     with pytest.raises(ValueError, match=message):
         estimator(**parameters).fit(table())
+
+
+@pytest.mark.parametrize("parameter", ["n_jobs", "max_parents", "max_memory", "verbose"])
+def test_numbers_of_any_size(parameter, capsys):
+    rows = table(m=18, n=40)
+    expected = GaussianBNLearner().fit(rows).network_score_
+    for value in (10**7, 2**70, np.int64(10**9)):
+        learner = GaussianBNLearner(**{parameter: value}).fit(rows)
+        assert learner.network_score_ == expected
+    assert ("18 columns" in capsys.readouterr().out) == (parameter == "verbose")
+
+
+@pytest.mark.parametrize("k", [12, 13, 2**63, 10**30, np.int64(12)])
+def test_as_many_top_parents_as_there_are(k):
+    for settings in ({}, {"max_parents": 2}):
+        scores = LocalScoreTransformer(**settings).fit_transform(table(m=4))
+        top = scores.top_parents(0, k)
+        assert len(top) == (8 if not settings else 7)
+
+
+# Values are shown as one types them, however they come
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.with_penalty(np.float64(-1.0)), r"got -1\.0\."),
+        (lambda s: s.local_score(np.float64(0.0)), r"number; got 0\.0\."),
+        (lambda s: s.local_score(np.int64(9)), "no column 9;"),
+        (lambda s: s.local_score(table()), r"number; got ndarray of shape \(20, 3\)\."),
+        (lambda s: s.local_score(frame()), r"number; got DataFrame of shape \(20, 3\)\."),
+        (lambda s: s.top_parents(0, np.float64(2.0)), r"k must be an integer; got 2\.0\."),
+        (lambda s: s.best_parents(np.int64(0), [0]), "Column 0 cannot be a candidate"),
+        (lambda s: GaussianBNLearner(penalty=np.float64(3)).fit(s), r"penalty=3\.0 was asked for"),
+        (
+            lambda s: GaussianBNLearnerCV(penalties=np.array([1.0, -2.0])).fit(s),
+            r"from 0 to 1e\+100; got -2\.0\.",
+        ),
+        (
+            lambda s: GaussianBNLearnerCV(cv=[(np.arange(300), np.arange(9))]).fit(s),
+            r"got ndarray of shape \(300,\)\.",
+        ),
+        (
+            lambda s: GaussianBNLearner().fit(s).network_.condition({0: np.float64(np.inf)}),
+            r"got inf\.",
+        ),
+        (
+            lambda s: GaussianBNLearner().fit(s).network_.condition({np.int64(7): 1.0}),
+            r"7 is none of \[0, 1, 2\]",
+        ),
+    ],
+)
+def test_values_are_shown_plainly(call, message):
+    scores = LocalScoreTransformer().fit_transform(table())
+    with pytest.raises((ValueError, TypeError), match=message) as refusal:
+        call(scores)
+    assert "np." not in str(refusal.value)
+    assert len(str(refusal.value)) < 250
 
 
 @pytest.mark.parametrize("method", ["predict", "score", "score_samples"])

@@ -15,6 +15,7 @@ from skbn._estimators._found_network import found_network
 from skbn._optimum import MemoryLimit, best_networks, plan_groups, work_of
 from skbn._parallel import FEWEST_COLUMNS, Threads, count_threads, one_blas_thread
 from skbn._progress import Progress, StoppedError
+from skbn._readable import readable_value
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._sample import Sample
 
@@ -42,7 +43,8 @@ def read_splits(splits: Iterable[Any], n_rows: int) -> list[Split]:
             train, test = split
         except (TypeError, ValueError):
             raise ValueError(
-                f"cv must yield pairs, of rows to learn from and rows held out; got {split!r}."
+                "cv must yield pairs, of rows to learn from and rows held out; got "
+                f"{readable_value(split)}."
             ) from None
         pairs.append((_row_numbers(train, n_rows), _row_numbers(test, n_rows)))
     if not pairs:
@@ -67,7 +69,7 @@ def _row_numbers(rows: Any, n_rows: int) -> npt.NDArray[np.intp]:
     if not is_fine:
         raise ValueError(
             f"cv must yield numbers of rows, from {-n_rows} to {n_rows - 1}, or masks of all rows, "
-            f"and never no rows; got {rows!r}."
+            f"and never no rows; got {readable_value(rows)}."
         )
     return numbers.astype(np.intp)
 

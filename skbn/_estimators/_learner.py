@@ -36,8 +36,8 @@ class GaussianBNLearner(NetworkLearner):
         The score that is maximised, as in `LocalScoreTransformer`. None takes that
         of the LocalScores that `fit` is given, and "bic" for a table.
     penalty : float or None, default=None
-        Multiplies the criterion's complexity term; not negative. None takes that of
-        the LocalScores that `fit` is given, and 1 for a table.
+        Multiplies the criterion's complexity term; from 0 to 1e100. None takes that
+        of the LocalScores that `fit` is given, and 1 for a table.
     max_parents : int or None, default=None
         The largest number of parents. None takes that of the LocalScores that `fit` is
         given, and any number for a table. There may then be many columns, if constraints

@@ -25,6 +25,7 @@ from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import check_settings
 from skbn._optimum import best_networks, plan_groups, work_of
 from skbn._progress import Progress, listeners_of, say
+from skbn._readable import readable_value
 from skbn._scores._criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
@@ -45,7 +46,7 @@ class GaussianBNLearnerCV(NetworkLearner):
     Parameters
     ----------
     penalties : array-like of shape (n_penalties,), default=(0.25, 0.5, 1, 2, 4, 8)
-        Each multiplies the criterion's complexity term; not negative.
+        Each multiplies the criterion's complexity term; from 0 to 1e100.
     cv : int, cross-validation generator or iterable, default=None
         How the rows are split: a number of folds, one of scikit-learn's splitters, or
         pairs of arrays of row numbers, to learn from and to be held against. None is 5
@@ -211,8 +212,9 @@ None, default=None
         check_settings(scores, criterion=self.criterion, penalty=None)
         if not _has_complexity(scores):
             raise ValueError(
-                f"criterion={scores.criterion!r} has no complexity term that penalties could "
-                "multiply; choose its own parameters by a GridSearchCV of GaussianBNLearner."
+                f"criterion={readable_value(scores.criterion)} has no complexity term that "
+                "penalties could multiply; choose its own parameters by a GridSearchCV of "
+                "GaussianBNLearner."
             )
         routed = process_routing(self, "fit", **params).splitter.split if _routing_enabled() else {}
         splits = read_splits(self._splits(X, y, routed), len(scores))
@@ -312,5 +314,7 @@ def _read_penalties(penalties: Any) -> list[float]:
     is_list = np.ndim(penalties) > 0 if isinstance(penalties, np.ndarray) else True
     values = [*penalties] if is_list and not isinstance(penalties, str | set | dict) else []
     if not values:
-        raise ValueError(f"penalties must be a list of one or more numbers; got {penalties!r}.")
+        raise ValueError(
+            f"penalties must be a list of one or more numbers; got {readable_value(penalties)}."
+        )
     return [read_penalty(value) for value in values]

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from skbn._readable import readable_value
 from skbn._scores._criteria import CRITERIA, as_criterion, same_criterion
 from skbn._scores._criterion import LARGEST_PENALTY, Criterion
 from skbn._scores._local_scores import LocalScores
@@ -37,7 +38,7 @@ __all__ = [
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "criterion": [StrOptions(set(CRITERIA)), Criterion],
-    "penalty": [Interval(Real, 0, LARGEST_PENALTY, closed="left")],
+    "penalty": [Interval(Real, 0, LARGEST_PENALTY, closed="both")],
     "max_parents": [Interval(Integral, 0, None, closed="left"), None],
     "n_jobs": [
         Interval(Integral, 1, None, closed="left"),
@@ -167,9 +168,9 @@ def check_settings(
         ("penalty", penalty, made_penalty) if same else ("criterion", criterion, made)
     )
     raise ValueError(
-        f"{parameter}={asked!r} was asked for, but the {type(scores).__name__} were made with "
-        f"{parameter}={has!r}. Set it where they are made, and leave the learner's {parameter} "
-        "at None."
+        f"{parameter}={readable_value(asked)} was asked for, but the {type(scores).__name__} were "
+        f"made with {parameter}={readable_value(has)}. Set it where they are made, and leave the "
+        f"learner's {parameter} at None."
     )
 
 

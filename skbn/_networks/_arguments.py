@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from skbn._readable import readable_value
+
 __all__ = ["attribute", "finite_number", "named_nodes", "named_values"]
 
 
@@ -34,7 +36,10 @@ def named_nodes(
     chosen = list(value) if is_list else [value]
     unknown = [node for node in chosen if not _is_among(node, nodes)]
     if unknown:
-        raise ValueError(f"{parameter} must name nodes; {unknown[0]!r} is none of {list(nodes)}.")
+        raise ValueError(
+            f"{parameter} must name nodes; {readable_value(unknown[0])} is none of "
+            f"{readable_value(list(nodes))}."
+        )
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"{parameter} must name nodes, each once; got {chosen}.")
     return chosen, False
@@ -64,11 +69,15 @@ def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict
             )
     if not isinstance(values, Mapping):
         raise TypeError(
-            f"{parameter} must be a dict or a pandas.Series of nodes and values; got {values!r}."
+            f"{parameter} must be a dict or a pandas.Series of nodes and values; got "
+            f"{readable_value(values)}."
         )
     unknown = [node for node in values if not _is_among(node, nodes)]
     if unknown:
-        raise ValueError(f"{parameter} must name nodes; {unknown[0]!r} is none of {list(nodes)}.")
+        raise ValueError(
+            f"{parameter} must name nodes; {readable_value(unknown[0])} is none of "
+            f"{readable_value(list(nodes))}."
+        )
     return {
         v: finite_number(values[node], f"The value of node {node!r} in {parameter}")
         for v, node in enumerate(nodes)
@@ -107,7 +116,7 @@ def finite_number(value: Any, name: str) -> float:
     except (OverflowError, ValueError):  # a huge integer, a decimal's signalling NaN
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"{name} must be a finite number; got {value!r}.")
+        raise ValueError(f"{name} must be a finite number; got {readable_value(value)}.")
     return number
 
 

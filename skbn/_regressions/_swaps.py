@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._memory import require_memory
+from skbn._readable import readable_value
 
 __all__ = ["as_integer", "greedy_swaps", "seed_path"]
 
@@ -135,4 +136,4 @@ def as_integer(value: int, name: str) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer; got {value!r}.") from None
+        raise TypeError(f"{name} must be an integer; got {readable_value(value)}.") from None

@@ -71,7 +71,7 @@ class IndependenceCheck:
         ).removeprefix("+ ")
         consequence = (
             "The prior is too small beside the columns' spread for a score of enough digits; "
-            "standardise the columns"
+            "standardise the columns, or give a prior mean nearer to theirs if it has one"
             if self.has_prior
             else "The likelihood is unbounded there, or known to too few digits"
         )

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._columns import family_numbers
+from skbn._readable import readable_value
 from skbn._scores._criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores._families import Listed, Scored
 from skbn._scores._sample import Sample
@@ -101,7 +102,7 @@ class LocalScores(StandIn, ScoredFamilies):
         Parameters
         ----------
         penalty : float
-            Multiplies the complexity term of an information criterion; not negative.
+            Multiplies the complexity term of an information criterion; from 0 to 1e100.
 
         Returns
         -------
@@ -125,8 +126,8 @@ class LocalScores(StandIn, ScoredFamilies):
         other.penalty = read_penalty(penalty)
         if other.penalty != 1 and not isinstance(self.criterion, InformationCriterion):
             raise ValueError(
-                f"criterion={self.criterion!r} has no complexity term that penalty={penalty!r} "
-                "could multiply."
+                f"criterion={readable_value(self.criterion)} has no complexity term that "
+                f"penalty={readable_value(penalty)} could multiply."
             )
         other.scorer = self.scorer.with_penalty(other.penalty)
         return other
@@ -382,8 +383,8 @@ class LocalScores(StandIn, ScoredFamilies):
         x, others = family_numbers(self.columns, child, parents)
         if len(others) > self.scorer.families.max_parents:
             raise ValueError(
-                f"Column {child!r} was given {len(others)} parents, and the LocalScores were made "
-                f"with max_parents={self.max_parents}; make them with more."
+                f"Column {readable_value(child)} was given {len(others)} parents, and the "
+                f"LocalScores were made with max_parents={self.max_parents}; make them with more."
             )
         return x, others
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._columns import family_numbers
+from skbn._readable import readable_value
 from skbn._scores._families import Listed, Scored
 from skbn._scores._jkl import LARGEST_SCORE, read_jkl
 from skbn._scores._parent_rows import MOST_COLUMNS, repeated_row
@@ -184,9 +185,9 @@ def _check_columns(columns: list[str], n_lists: int) -> None:
     seen = set()
     for column in columns:
         if not isinstance(column, str):
-            raise ValueError(f"Columns must be named by strings; got {column!r}.")
+            raise ValueError(f"Columns must be named by strings; got {readable_value(column)}.")
         if column in seen:
-            raise ValueError(f"There may be no column twice; got {column!r} again.")
+            raise ValueError(f"There may be no column twice; got {readable_value(column)} again.")
         seen.add(column)
 
 
