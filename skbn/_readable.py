@@ -14,6 +14,7 @@ __all__ = [
     "readable_name",
     "readable_size",
     "readable_value",
+    "rounded_up",
     "shortened",
     "text_table",
 ]
@@ -47,11 +48,28 @@ def readable_size(n_bytes: int) -> str:
     if n_bytes < 1000:
         return f"{n_bytes} B"
     size = Decimal(n_bytes)
-    for unit in ("kB", "MB", "GB", "TB", "PB"):
+    for unit in ("kB", "MB", "GB", "TB", "PB", "EB"):
         size /= 1000
         if size < Decimal("999.95"):
             return f"{size:.1f} {unit}"
-    return f"{size / 1000:.1e} EB"
+    return f"{size:.1e} EB"
+
+
+def rounded_up(n: int) -> str:
+    """Return a number of two digits that is no less, as one types it for a float.
+
+    Examples
+    --------
+    >>> rounded_up(133_760), rounded_up(9), rounded_up(2**40)
+    ('1.4e5', '9', '1.2e12')
+    """
+    if n < 100:
+        return str(n)
+    exponent = len(str(n)) - 1
+    tenths = -(-n // 10 ** (exponent - 1))
+    if tenths == 100:
+        tenths, exponent = 10, exponent + 1
+    return f"{tenths / 10}e{exponent}"
 
 
 def readable_name(name: Hashable) -> str:

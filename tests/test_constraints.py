@@ -265,7 +265,7 @@ def test_a_search_over_constraints():
     rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
     frame = pd.DataFrame(rows, columns=COLUMNS)
     grid = {"tiers": [None, [["d"], ...], [..., ["a"]]], "required_edges": [None, EDGES]}
-    search = GridSearchCV(GaussianBNLearner(), grid, cv=3, n_jobs=2).fit(frame)
+    search = GridSearchCV(GaussianBNLearner(), grid, cv=3).fit(frame)
     alone = [
         cross_val_score(GaussianBNLearner(**each), frame, cv=3).mean()
         for each in ParameterGrid(grid)
@@ -350,15 +350,15 @@ def test_other_types(settings, message):
 
 def test_what_is_too_large_says_what_would_fit():
     rows = np.random.default_rng(0).normal(size=(100, 60))
-    with pytest.raises(ValueError, match=r"over 60 columns needs .* 2\*\*60 states.* set tiers or"):
+    with pytest.raises(ValueError, match=r"over 60 columns needs .* 2\*\*60 states.* Set tiers of"):
         GaussianBNLearner(max_parents=3).fit(rows)
     halves = [range(15), range(15, 60)]
     with pytest.raises(
-        ValueError, match=r"over 45 columns needs .* leave out columns, or set tiers"
+        ValueError, match=r"over 45 columns needs .* Set tiers of .*, or leave out columns until"
     ):
         GaussianBNLearner(max_parents=2, tiers=halves).fit(rows)
     tiers = [range(i, i + 15) for i in range(0, 60, 15)]
-    message = r"over 15 columns with 15 others as parents needs .* or set max_parents"
+    message = r"over 15 columns with 15 others as parents needs .* Set max_parents to 2 or"
     with pytest.raises(ValueError, match=message):
         GaussianBNLearner(tiers=tiers, max_memory=1e6).fit(rows)
 
@@ -405,7 +405,7 @@ def test_many_columns_with_many_parents_say_what_they_need():
     rows = np.random.default_rng(0).normal(size=(60, 300))
     scores = LocalScoreTransformer(max_parents=30).fit_transform(rows)
     assert "max_parents=30" in repr(scores)
-    with pytest.raises(ValueError, match=r"log-determinants needs .* set max_parents to fewer"):
+    with pytest.raises(ValueError, match=r"log-determinants needs .* max_parents of [34] or less"):
         scores.top_parents(0)
     with pytest.raises(ValueError, match="over 300 columns needs"):
         GaussianBNLearner().fit(scores)

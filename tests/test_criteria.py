@@ -397,7 +397,7 @@ def test_a_huge_cost_hides_no_difference(rows, cost, max_parents, monkeypatch):
 def test_ties_are_broken_alike_however_the_search_goes(work, fewest, monkeypatch):
     """Equal columns tie exactly; the first of them in the table is the parent."""
     monkeypatch.setattr("skbn._optimum._WORK_OF_LISTING", work)
-    monkeypatch.setattr("skbn._optimum._FEWEST_COLUMNS", fewest)
+    monkeypatch.setattr("skbn._search._plan._FEWEST_COLUMNS", fewest)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(40, 8))
     rows[:, 3] = rows[:, 0]

@@ -198,7 +198,7 @@ def test_the_end_of_a_transformers_fit_is_told_of_its_result():
 
 def test_verbose_prints_the_plan(capsys):
     GaussianBNLearner(verbose=True).fit(table(5))
-    assert capsys.readouterr().out == ("[GaussianBNLearner] 5 columns: 1,152 bytes of memory\n")
+    assert capsys.readouterr().out == ("[GaussianBNLearner] 5 columns: 1.2 kB of memory\n")
     GaussianBNLearner().fit(table(5))
     assert capsys.readouterr().out == ""
 
