@@ -22,6 +22,28 @@ print(list(GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]]).dag_.edges)
 """
 
 
+FIT = """
+from skbn import GaussianBNLearner
+GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+"""
+
+
+@pytest.mark.slow
+def test_processors_that_share_a_folder_keep_each_others_kernels(tmp_path):
+    def kernels_after_a_fit(processor):
+        environment = {name: value for name, value in os.environ.items() if name[:5] != "NUMBA"}
+        environment |= {"NUMBA_CACHE_DIR": str(tmp_path)} | processor
+        subprocess.run([sys.executable, "-c", FIT], env=environment, check=True)
+        return {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")}
+
+    own = kernels_after_a_fit({})
+    both = kernels_after_a_fit({"NUMBA_CPU_NAME": "generic"})
+    assert len(both) == 2 * len(own) > 0
+    assert own.items() <= both.items()
+    assert kernels_after_a_fit({"NUMBA_CPU_NAME": "generic"}) == both  # nothing is compiled again
+    assert kernels_after_a_fit({}) == both
+
+
 @pytest.mark.slow
 def test_a_cache_that_cannot_be_written_costs_a_compilation_only(tmp_path):
     folder = str(tmp_path / "cache")
