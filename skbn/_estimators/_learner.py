@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from sklearn.base import _fit_context
 from sklearn.callback import CallbackContext, with_callbacks
 
+from skbn._compile import told_of_compilation
 from skbn._estimators._chunks import add_rows
 from skbn._estimators._found_network import FoundNetwork, found_network
 from skbn._estimators._network_learner import NetworkLearner
@@ -66,7 +67,9 @@ None, default=None
         None allows for what is available, with a little left for others.
     verbose : bool or int, default=False
         Whether to print how the search is laid out, and every few seconds how far it
-        has come. `set_callbacks` shows the same in scikit-learn's progress bars.
+        has come. `set_callbacks` shows the same in scikit-learn's progress bars. It also
+        prints once when kernels are compiled, as the first fit after installing does; the
+        logger "skbn" has that at level INFO too.
 
     Attributes
     ----------
@@ -277,5 +280,6 @@ None, default=None
             several = f"{len(searches)} searches, the largest: " if len(searches) > 1 else ""
             say(f"[{type(self).__name__}] {several}{largest}")
         progress = Progress(work_of([scores], searches), listeners_of(self, context))
-        (optimum,) = best_networks([scores], constraints, searches, self.n_jobs, progress)
-        return found_network(scores, constraints, optimum)
+        with told_of_compilation(say, is_asked_for=bool(self.verbose)):
+            (optimum,) = best_networks([scores], constraints, searches, self.n_jobs, progress)
+            return found_network(scores, constraints, optimum)

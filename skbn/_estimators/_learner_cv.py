@@ -19,6 +19,7 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
+from skbn._compile import told_of_compilation
 from skbn._estimators._found_network import found_network
 from skbn._estimators._held_out import HeldOutScores, Split, read_splits
 from skbn._estimators._network_learner import NetworkLearner
@@ -75,7 +76,8 @@ None, default=None
         How many bytes the tables of all searches that run at a time may take.
     verbose : bool or int, default=False
         Whether to print every few seconds how far the searches have come.
-        `set_callbacks` shows the same in scikit-learn's progress bars.
+        `set_callbacks` shows the same in scikit-learn's progress bars. It also prints once
+        when kernels are compiled.
 
     Attributes
     ----------
@@ -260,11 +262,12 @@ None, default=None
                 f"{len(penalties)} searches each"
             )
         progress = Progress(folds.work + work_of([scores], searches), listeners_of(self, context))
-        cv_results = _cv_results(penalties, *folds.compute(progress))
-        penalty = penalties[_chosen(cv_results, self.rule)]
-        best = scores.with_penalty(penalty)
-        (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
-        found = found_network(best, constraints, optimum)
+        with told_of_compilation(say, is_asked_for=bool(self.verbose)):
+            cv_results = _cv_results(penalties, *folds.compute(progress))
+            penalty = penalties[_chosen(cv_results, self.rule)]
+            best = scores.with_penalty(penalty)
+            (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
+            found = found_network(best, constraints, optimum)
         self.__dict__.update(_found=found, cv_results_=cv_results, penalty_=penalty)
 
 
