@@ -149,7 +149,9 @@ class _Compilations(event.Listener):
 
 
 def _is_of_skbn(event: event.Event) -> bool:
-    return event.data["dispatcher"].py_func.__module__.startswith("skbn.")
+    # What others compile may be no function of a module: made by exec, or a loop.
+    function = getattr(event.data["dispatcher"], "py_func", None)
+    return str(getattr(function, "__module__", None)).startswith("skbn.")
 
 
 compilations = _Compilations()

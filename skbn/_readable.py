@@ -61,7 +61,7 @@ def rounded_up(n: int) -> str:
     Examples
     --------
     >>> rounded_up(133_760), rounded_up(9), rounded_up(2**40)
-    ('1.4e5', '9', '1.2e12')
+    ('1.4e5', '9', '1.1e12')
     """
     if n < 100:
         return str(n)

@@ -33,7 +33,11 @@ import logging, sys
 import numba
 import numpy as np
 logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
-numba.njit(lambda x: x + 1)(1)  # what others compile is not skbn's
+namespace = {}
+exec("def f(x): return x + 1", namespace)
+for others in (namespace["f"], lambda x: x + 1):  # what others compile is not skbn's
+    numba.njit(others)(1)
+numba.njit(namespace["f"])(1.0)
 logging.info("before")
 from skbn import GaussianBNLearner, GaussianBNLearnerCV
 rows = np.random.default_rng(0).normal(size=(100, 19))

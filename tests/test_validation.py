@@ -1,6 +1,7 @@
 """Bad input: each error names the column or the parameter, the value and the remedy."""
 
 import datetime
+import re
 
 import numpy as np
 import pandas as pd
@@ -178,6 +179,35 @@ def test_one_column_of_local_scores():
 def test_one_row(estimator):
     with pytest.raises(ValueError, match=r"1 sample\(s\).*minimum of 2"):
         estimator().fit(table(n=1))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+@pytest.mark.parametrize("max_parents", [None, 7])
+def test_too_few_rows_suffice_as_the_refusal_says(n, max_parents):
+    rows = table(m=8, n=n)
+    with pytest.raises(ValueError, match=rf"X has n_samples = {n} rows for") as refusal:
+        GaussianBNLearner(max_parents=max_parents).fit(rows)
+    text = str(refusal.value)
+    most = int(re.search(r"set max_parents to (\d+)", text)[1])
+    assert most == n - 2
+    GaussianBNLearner(max_parents=most).fit(rows)
+    GaussianBNLearner().fit(LocalScoreTransformer(max_parents=most).fit_transform(rows))
+    assert 'criterion="bge"' in text
+    GaussianBNLearner("bge", max_parents=max_parents).fit(rows)
+    left = re.search(r"until (\d+) or fewer are left", text)
+    assert (left is None) == (n == 2)
+    if left:
+        GaussianBNLearner(max_parents=max_parents).fit(rows[:, : int(left[1])])
+
+
+@pytest.mark.parametrize("column", [0, 1, 4])
+def test_collinear_columns_are_told_apart_by_leaving_out_any_of_them(column):
+    rows = table(m=5)
+    rows[:, 4] = rows[:, 0] + 2 * rows[:, 1]
+    message = "column 4 = 1 .* column 0 . 2 .* column 1 .* leave out one of these columns"
+    with pytest.raises(ValueError, match=rf"{message}"):
+        GaussianBNLearner().fit(rows)
+    assert GaussianBNLearner().fit(np.delete(rows, column, axis=1)).dag_.edges
 
 
 @each_estimator

@@ -127,7 +127,7 @@ class LocalScores(StandIn, ScoredFamilies):
         if other.penalty != 1 and not isinstance(self.criterion, InformationCriterion):
             raise ValueError(
                 f"criterion={readable_value(self.criterion)} has no complexity term that "
-                f"penalty={readable_value(penalty)} could multiply."
+                f"penalty={readable_value(penalty)} could multiply. Leave it at 1."
             )
         other.scorer = self.scorer.with_penalty(other.penalty)
         return other
