@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine
 from skbn import GaussianBNLearner
 
 wine = load_wine(as_frame=True).data
-learner = GaussianBNLearner().fit(wine)
+learner = GaussianBNLearner(verbose=True).fit(wine)
 
 for parent, child, weight in learner.dag_.edges(data="weight"):
     print(f"{parent:>28} -> {child:<28} {weight:10.4g}")

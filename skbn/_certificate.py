@@ -18,6 +18,7 @@ from skbn._accuracy import score_tolerance
 from skbn._constraints import Constraints
 from skbn._defect import defect
 from skbn._networks._parameters import NetworkParameters
+from skbn._readable import readable_value
 from skbn._regressions._neighbours import (
     Neighbours,
     families_first,
@@ -71,8 +72,8 @@ def certify_score(
     tolerance = len(parents) * score_tolerance(np.abs(terms).max())
     if not np.isfinite(score) or not abs(score - searched) <= tolerance:
         raise defect(
-            f"the best network's score is {offset + searched!r} from the search and "
-            f"{offset + score!r} from its own regressions"
+            f"the best network's score is {readable_value(offset + searched)} from the search and "
+            f"{readable_value(offset + score)} from its own regressions"
         )
     return offset + score
 

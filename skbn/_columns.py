@@ -8,6 +8,7 @@ from typing import Any
 
 from skbn._graphs import check_dag
 from skbn._labels import by_label, finite_number
+from skbn._readable import readable_value
 
 __all__ = [
     "column_number",
@@ -36,14 +37,20 @@ def column_number(columns: list[str | int], column: Hashable) -> int:
     if isinstance(column, str):
         if column in columns:
             return columns.index(column)
-        raise ValueError(f"There is no column {column!r}; the columns are {columns}.")
+        raise ValueError(
+            f"There is no column {readable_value(column)}; the columns are "
+            f"{readable_value(columns)}."
+        )
     try:
         number = operator.index(column)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"A column is given by its name or its number; got {column!r}.") from None
+        raise TypeError(
+            f"A column is given by its name or its number; got {readable_value(column)}."
+        ) from None
     if isinstance(column, bool) or not 0 <= number < len(columns):
         raise ValueError(
-            f"There is no column {column!r}; the columns' numbers are 0 to {len(columns) - 1}."
+            f"There is no column {readable_value(column)}; the columns' numbers are 0 to "
+            f"{len(columns) - 1}."
         )
     return number
 
@@ -61,7 +68,7 @@ def column_numbers(
         If a column is given as anything else, or they are no list.
     """
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-        raise TypeError(f"{parameter} must be a list of columns; got {chosen!r}.")
+        raise TypeError(f"{parameter} must be a list of columns; got {readable_value(chosen)}.")
     return [column_number(columns, column) for column in chosen]
 
 
@@ -115,7 +122,7 @@ def family_numbers(
     x = column_number(columns, child)
     others = column_numbers(columns, parents, "parents")
     if x in others:
-        raise ValueError(f"Column {child!r} cannot be a parent of itself.")
+        raise ValueError(f"Column {readable_value(child)} cannot be a parent of itself.")
     if len(set(others)) < len(others):
         named = [columns[other] for other in others]
         raise ValueError(f"Each parent may be given once; got the columns {named}.")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -11,12 +13,15 @@ from functools import partial
 from typing import Any
 
 import numba
+from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
 from skbn._kernel_cache import KernelCache
 from skbn._memory import has_room_for_thread
 
-__all__ = ["inner_kernel", "kernel"]
+__all__ = ["compilations", "inner_kernel", "kernel", "told_of_compilation"]
+
+_MESSAGE = "Compiling the search; this happens once and takes some 10 seconds."
 
 # The GIL is released, so that kernels run side by side in threads. There is no
 # `fastmath`: scores may be infinite, and two runs must agree in every bit.
@@ -104,6 +109,69 @@ def _unless_it_fails(access: Callable[..., Any]) -> Callable[..., Any]:
             return None
 
     return guarded
+
+
+class _Compilations(event.Listener):
+    """Hears of each kernel that is compiled, and not of those that the cache has."""
+
+    def __init__(self) -> None:
+        self.speakers: list[Callable[[str], None]] = []
+        self._is_logged = self._is_said = False
+        self._depth = 0  # a kernel is compiled while one that calls it is
+        self._start = self._finished = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """How long kernels have been compiled in this process."""
+        return self._finished + (time.perf_counter() - self._start if self._depth else 0.0)
+
+    def on_start(self, event: event.Event) -> None:
+        """Say so at the first kernel, if there is somebody to say it to."""
+        if not _is_of_skbn(event):
+            return
+        if self._depth == 0:
+            self._start = time.perf_counter()
+        self._depth += 1
+        if not self._is_logged:
+            self._is_logged = True
+            logging.getLogger("skbn").info(_MESSAGE)
+        for speaker in self.speakers[:1]:
+            if not self._is_said:
+                self._is_said = True
+                speaker(f"[skbn] {_MESSAGE}")
+
+    def on_end(self, event: event.Event) -> None:
+        """Add the time that it took."""
+        if _is_of_skbn(event):
+            self._depth -= 1
+            if self._depth == 0:
+                self._finished += time.perf_counter() - self._start
+
+
+def _is_of_skbn(event: event.Event) -> bool:
+    # What others compile may be no function of a module: made by exec, or a loop.
+    function = getattr(event.data["dispatcher"], "py_func", None)
+    return str(getattr(function, "__module__", None)).startswith("skbn.")
+
+
+compilations = _Compilations()
+"""Those of this process. The compiler's lock is held where it hears of them."""
+event.register("numba:compile", compilations)
+
+
+@contextmanager
+def told_of_compilation(say: Callable[[str], None], *, is_asked_for: bool) -> Iterator[None]:
+    """Say once in a process that kernels are compiled, if that happens meanwhile.
+
+    The logger "skbn" is told at level INFO in any case.
+    """
+    if is_asked_for:
+        compilations.speakers.append(say)
+    try:
+        yield
+    finally:
+        if is_asked_for:
+            compilations.speakers.remove(say)
 
 
 if hasattr(os, "register_at_fork"):

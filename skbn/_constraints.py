@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence, Set
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -11,6 +12,7 @@ import numpy as np
 from skbn._columns import column_number
 from skbn._graphs import reject_undirected
 from skbn._labels import is_series
+from skbn._readable import readable_value
 from skbn._subsets import mask_of, members_of
 
 __all__ = ["Constraints", "Group", "read_constraints"]
@@ -104,16 +106,17 @@ def read_constraints(
     ----------
     columns : list of str or int
     max_parents : int
-    required_edges, forbidden_edges : collection of (parent, child), networkx.DiGraph or None
-    tiers : collection of collections of columns, or None
+    required_edges, forbidden_edges : collection of (parent, child), table of two columns, \
+networkx.DiGraph or None
+    tiers : collection of collections of columns and at most one ``...``, or None
 
     Raises
     ------
     ValueError
-        If a column does not exist or is in no tier or in two, or if no network satisfies
-        all constraints, naming the edges in question.
+        If a column does not exist or is in no tier or in two, if a table does not have two
+        columns, or if no network satisfies all constraints, naming the edges in question.
     TypeError
-        If something is not of one of these types.
+        If something is not of one of these types, an iterator for one.
     """
     m = len(columns)
     required = _edges(columns, required_edges, "required_edges")
@@ -143,9 +146,10 @@ def read_constraints(
 
 def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
     """Return edges as pairs of column numbers."""
-    edges = getattr(edges, "dag", edges)  # of a network
     if edges is None:
         return []
+    if not hasattr(edges, "columns"):  # a data frame may have a column "dag"
+        edges = getattr(edges, "dag", edges)  # of a network
     if isinstance(edges, nx.Graph):
         if not edges.is_directed():
             raise TypeError(f"{name} must be directed; give a networkx.DiGraph or a list of pairs.")
@@ -153,47 +157,110 @@ def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
         for node in edges:
             column_number(columns, node)
         edges = list(edges.edges())
-    if isinstance(edges, str | dict) or not isinstance(edges, Collection):
-        raise TypeError(
-            f"{name} must be a list of pairs (parent, child) or a networkx.DiGraph; got {edges!r}."
-        )
     pairs = []
-    for edge in edges:
+    for edge in _listed(edges, name):
         is_ordered = isinstance(edge, Sequence | np.ndarray) and not isinstance(edge, str)
         if not is_ordered or len(ends := [*edge]) != 2:
-            raise TypeError(f"{name} must hold pairs (parent, child); got {edge!r}.")
+            has_index = is_ordered and len(ends) == 3 and isinstance(ends[0], Integral)
+            remedy = " Leave out the data frame's index, by index=False." if has_index else ""
+            raise TypeError(
+                f"{name} must hold pairs (parent, child); got {readable_value(edge)}.{remedy}"
+            )
         parent, child = (column_number(columns, end) for end in ends)
         if parent == child:
-            raise ValueError(f"{name} has an edge from column {ends[0]!r} to itself.")
+            raise ValueError(
+                f"{name} has an edge from column {readable_value(ends[0])} to itself; leave it out."
+            )
         pairs.append((parent, child))
     return list(dict.fromkeys(pairs))
+
+
+def _listed(edges: Any, name: str) -> list[Any]:
+    """Return what should be pairs, from a list of them or a table of two columns."""
+    _reject_iterator(edges, name, ", or give a data frame's two columns")
+    if hasattr(edges, "__array__"):
+        table = np.asarray(edges)
+        shape = table.shape
+        if len(shape) == 1 or shape == (0, 0) or shape[1:] == (2,):
+            return table.tolist()  # in one dimension: records, or a series of pairs
+        is_square = len(shape) == 2 and shape[0] == shape[1]
+        remedy = " For an adjacency matrix give numpy.argwhere of it." if is_square else ""
+        raise ValueError(
+            f"{name} as a table must have two columns, parent and child; its shape is {shape}."
+            f"{remedy}"
+        )
+    if isinstance(edges, str | dict) or not isinstance(edges, Collection):
+        raise TypeError(
+            f"{name} must be a list of pairs (parent, child), a table of two columns or a "
+            f"networkx.DiGraph; got {readable_value(edges)}."
+        )
+    return [*edges]
+
+
+def _reject_iterator(given: Any, name: str, remedy: str = "") -> None:
+    """Raise for what can be read only once: the next fit would find it empty."""
+    if isinstance(given, Iterator):
+        raise TypeError(
+            f"{name} is an iterator ({type(given).__name__}), which can be read only once, while "
+            f"each fit reads it. Wrap it in list(){remedy}."
+        )
 
 
 def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
     """Return the number of each column's tier."""
     if tiers is None:
         return [0] * len(columns)
+    _reject_iterator(tiers, "tiers")
     if isinstance(tiers, str | dict | Set) or not isinstance(tiers, Collection):
-        raise TypeError(f"tiers must be a list of lists of columns; got {tiers!r}.")
-    tier_of: dict[int, int] = {}
-    for number, tier in enumerate(tiers):
-        if isinstance(tier, str) or not isinstance(tier, Collection):
-            raise TypeError(f"tiers must be a list of lists of columns; one of them is {tier!r}.")
-        for each in tier:
-            x = column_number(columns, each)
-            if x in tier_of:
-                raise ValueError(f"Column {each!r} is given twice in the tiers; leave one out.")
-            tier_of[x] = number
-    labels: Any = getattr(tiers, "index", None)
+        raise TypeError(f"tiers must be a list of lists of columns; got {readable_value(tiers)}.")
+    labels: Any = getattr(tiers, "index", None)  # of a Series, or the method of a list
     if is_series(tiers) and not labels.is_monotonic_increasing:
         raise TypeError(
             "tiers is a Series whose labels do not ascend; give tiers.sort_index().to_list() if "
             "they number the tiers, or tiers.to_list() if these are in their order."
         )
-    missing = [name for x, name in enumerate(columns) if x not in tier_of]
-    if missing:
-        raise ValueError(f"The columns {missing} are in no tier; add each to one.")
-    return [tier_of[x] for x in range(len(columns))]
+    tier_of: dict[int, int] = {}
+    rest = None
+    for number, tier in enumerate(tiers):
+        if tier is not ...:
+            tier_of |= _members(columns, tier, number, tier_of)
+        elif rest is None:
+            rest = number
+        else:
+            raise ValueError(
+                "tiers has `...` twice, which stands for all columns that are not named; leave "
+                "one out."
+            )
+    missing = [x for x in range(len(columns)) if x not in tier_of]
+    if missing and rest is None:
+        raise ValueError(
+            f"The columns {readable_value([columns[x] for x in missing])} are in no tier; add "
+            "each to one, or add the tier `...`, which stands for all columns that are not "
+            "named, as in tiers=[['a', 'b'], ...]."
+        )
+    return [tier_of.get(x, rest or 0) for x in range(len(columns))]
+
+
+def _members(
+    columns: list[str | int], tier: Any, number: int, earlier: dict[int, int]
+) -> dict[int, int]:
+    """Return the number of a tier for each of its columns, none of which earlier ones have."""
+    _reject_iterator(tier, "One of the tiers")
+    if isinstance(tier, str) or not isinstance(tier, Collection):
+        raise TypeError(
+            f"tiers must be a list of lists of columns; one of them is {readable_value(tier)}."
+        )
+    members: dict[int, int] = {}
+    for each in tier:
+        if each is ...:
+            raise TypeError("`...` is a tier by itself, as in tiers=[['a', 'b'], ...].")
+        x = column_number(columns, each)
+        if x in earlier or x in members:
+            raise ValueError(
+                f"Column {readable_value(each)} is given twice in the tiers; leave one out."
+            )
+        members[x] = number
+    return members
 
 
 def _check_consistency(

@@ -3,7 +3,8 @@
 numba's own cache keeps an index of numbered files. Those who write to it at once may
 exchange the files' numbers; whoever is stopped between the two leaves an index to a file
 of earlier sources; and it does not notice a change in another file of sources. Here the
-name of a file says what it was compiled from, and its beginning whether it is whole.
+name of a file says what it was compiled from, by what and for which processor, and its
+beginning whether it is whole.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _NAME_SIZE = 24
 
 
 class KernelCache:
-    """The files of one kernel, one for each of its signatures.
+    """The files of one kernel: one for each signature, processor and version of numba.
 
     It has the methods of numba's IndexDataCacheFile, whose place it takes.
 
@@ -79,7 +80,9 @@ class KernelCache:
             _remove(path)
 
     def _path(self, key: object) -> Path:
-        name = sha256(repr(key).encode()).hexdigest()[:_NAME_SIZE]
+        # numba's own key has the processor. Those who share a folder keep each other's files.
+        compiled_by = numba.__version__, llvmlite.__version__, key
+        name = sha256(repr(compiled_by).encode()).hexdigest()[:_NAME_SIZE]
         return self._folder / f"{self._base_name}.{self._made_from}.{name}.nbc"
 
 
@@ -90,8 +93,8 @@ def _remove(path: Path) -> None:
 
 @cache
 def _digest_of_sources() -> str:
-    """Return what tells the states of everything apart that kernels are compiled from."""
-    digest = sha256(f"{numba.__version__} {llvmlite.__version__}".encode())
+    """Return what tells the states of all sources apart that kernels are compiled from."""
+    digest = sha256()
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         source = path.read_bytes()
         if b"numba" in source or b"skbn._compile" in source:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._readable import shortened
+from skbn._readable import readable_value
 
 __all__ = [
     "by_label",
@@ -169,6 +169,5 @@ def finite_number(value: Any, name: str) -> float:
     except (OverflowError, ValueError):  # a huge integer, a decimal's signalling NaN
         number = math.nan
     if not math.isfinite(number):
-        shown = value.item() if isinstance(value, np.generic) else value
-        raise ValueError(f"{name} must be a finite number; got {shortened(repr(shown), 60)}.")
+        raise ValueError(f"{name} must be a finite number; got {readable_value(value)}.")
     return number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,19 @@ import psutil
 if sys.platform == "linux":
     import resource
 
-__all__ = ["allocate", "available_memory", "has_room_for_thread", "read_only", "require_memory"]
+from skbn._readable import readable_size
 
+__all__ = [
+    "MARGIN",
+    "allocate",
+    "available_memory",
+    "has_room_for_thread",
+    "read_only",
+    "require_memory",
+]
+
+# The share of what is available that remedies count on: less may be when they are tried.
+MARGIN = 0.95
 _FOR_OTHERS = 0.05
 # Its stack, and what Python and the C library reserve for it.
 _FOR_A_THREAD = 64 << 20
@@ -63,21 +75,30 @@ def has_room_for_thread() -> bool:
     return _within_process_limits() >= _FOR_A_THREAD
 
 
-def require_memory(n_bytes: int, purpose: str, remedy: str = "leave out columns") -> None:
+def require_memory(
+    n_bytes: int, purpose: str, remedy: Callable[[int], str] = lambda _: "leave out columns"
+) -> None:
     """Raise if more memory is needed than there is, before any of it is taken.
+
+    Parameters
+    ----------
+    n_bytes : int
+    purpose : str
+    remedy : callable
+        Says what to do, given the number of bytes that may be taken.
 
     Raises
     ------
     ValueError
-        With both numbers of bytes.
+        With both amounts, and the remedy.
     """
     if n_bytes <= _TRIFLE:
         return
     available = available_memory()
     if n_bytes > available:
         raise ValueError(
-            f"{purpose} needs {n_bytes:,} bytes of memory, and {available:,} bytes are available; "
-            f"{remedy}."
+            f"{purpose} needs {readable_size(n_bytes)} of memory, and {readable_size(available)} "
+            f"are available; {remedy(int(MARGIN * available))}."
         )
 
 

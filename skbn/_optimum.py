@@ -18,8 +18,10 @@ import numpy.typing as npt
 
 from skbn._accuracy import SCORE_ACCURACY
 from skbn._constraints import Constraints, Group
+from skbn._memory import MARGIN
 from skbn._parallel import Threads
 from skbn._progress import Progress
+from skbn._readable import rounded_up
 from skbn._regressions._log_determinants import log_determinants, log_determinants_work
 from skbn._regressions._qr import triangular_factor
 from skbn._scores._families import AllFamilies, Listed, SmallFamilies
@@ -29,15 +31,19 @@ from skbn._scores._scorer import FamilyScorer
 from skbn._search._dense_families import DenseFamilies
 from skbn._search._exact import SearchResult, exact_search
 from skbn._search._listed_families import ListedFamilies
-from skbn._search._plan import SearchPlan, plan_search
+from skbn._search._plan import (
+    SearchPlan,
+    TooLargeError,
+    numbers_of_small_families,
+    plan_all_families,
+    plan_search,
+    what_would_fit,
+)
 from skbn._small_subsets import SmallSubsets
 from skbn._subsets import mask_of, members_of
 
 __all__ = ["GroupSearch", "MemoryLimit", "Optimum", "best_networks", "plan_groups", "work_of"]
 
-# A search through all families has at least so many columns, or all there are: with fewer
-# in a block its parts, the subsets of the others, would take longer to begin than to do.
-_FEWEST_COLUMNS = 6
 # To score a family of k columns and to compare it with its subsets takes about so many
 # times k**2 as long as a local score of a search through all families.
 _WORK_OF_LISTING = 6
@@ -118,9 +124,44 @@ def plan_groups(scores: Scores, constraints: Constraints, memory: MemoryLimit) -
     Raises
     ------
     ValueError
-        If a search does not fit the memory.
+        If a search does not fit the memory, with what would make it fit.
     """
-    return [_plan_group(scores, constraints, group, memory) for group in constraints.groups]
+    try:
+        return [_plan_group(scores, constraints, group, memory) for group in constraints.groups]
+    except TooLargeError as error:
+        remedies = ", or ".join(_remedies(scores, constraints, memory))
+        raise ValueError(f"{error}. {remedies[:1].upper()}{remedies[1:]}.") from None
+
+
+def _remedies(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> list[str]:
+    """Say what would make all searches fit the memory; each remedy is enough."""
+    n_bytes = available = int(MARGIN * memory.available)
+    remedies = []
+    if memory.allowed is not None and memory.allowed < memory.available:
+        n_bytes = memory.allowed
+        needed = _least_memory(scores, constraints)
+        if needed <= available:
+            remedies.append(f"raise max_memory to {rounded_up(needed)}")
+    groups = [(len(group.columns), len(group.others)) for group in constraints.groups]
+    if isinstance(scores, ParentSetScores):
+        max_parents: int | None = 0  # their families are listed already
+    else:
+        families = scores.scorer.families
+        max_parents = families.max_parents if isinstance(families, SmallFamilies) else None
+    fewest = max(mask.bit_count() for mask in constraints.required)
+    remedies += what_would_fit(len(constraints.allowed), groups, max_parents, fewest, n_bytes)
+    return remedies or ["free some memory: there is too little for any search"]
+
+
+def _least_memory(scores: Scores, constraints: Constraints) -> int:
+    """Return the bytes with which the search of each group fits."""
+    least = 0
+    for group in constraints.groups:
+        try:
+            _plan_group(scores, constraints, group, MemoryLimit(0, 0))
+        except TooLargeError as error:
+            least = max(least, error.plan.n_bytes)
+    return least
 
 
 def _plan_group(
@@ -137,18 +178,25 @@ def _plan_group(
         # A group of some columns needs log-determinants of its own.
         is_whole = len(columns) == len(constraints.allowed)
         return _plan_all(group, memory.beside(scorer.n_bytes if is_whole else 0))
-    listed_memory = memory.beside(scorer.n_bytes)
-    if scorer.statistics.is_checked:  # any regression is possible
-        n_families = sum(
-            SmallSubsets(constraints.allowed[x].bit_count(), constraints.max_parents).n_sets
-            for x in columns
-        )
-        work = _WORK_OF_LISTING * (constraints.max_parents + 1) ** 2 * n_families
-        with suppress(ValueError):  # it does not fit
-            search = _plan_all(group, memory.beside(0))
-            if _determinants_work(search) + search.plan.work < work:
-                return search
-    return _plan_listed(group, scorer.families.n_subsets, listed_memory)
+    n_numbers = numbers_of_small_families(scorer.families.m, scorer.families.max_parents)
+    if not scorer.statistics.is_checked:  # not any regression is possible
+        return _plan_listed(group, n_numbers, memory.beside(scorer.n_bytes))
+    try:
+        search = _plan_all(group, memory.beside(0))
+    except TooLargeError as error:
+        try:
+            return _plan_listed(group, n_numbers, memory.beside(scorer.n_bytes))
+        except TooLargeError as other:
+            raise min(error, other, key=lambda each: each.plan.n_bytes) from None
+    n_families = sum(
+        SmallSubsets(constraints.allowed[x].bit_count(), constraints.max_parents).n_sets
+        for x in columns
+    )
+    work = _WORK_OF_LISTING * (constraints.max_parents + 1) ** 2 * n_families
+    if work <= _determinants_work(search) + search.plan.work:
+        with suppress(TooLargeError):
+            return _plan_listed(group, n_numbers, memory.beside(scorer.n_bytes))
+    return search
 
 
 def _plan_listed(group: Group, n_log_determinants: int, memory: tuple[int, str]) -> GroupSearch:
@@ -160,10 +208,9 @@ def _plan_listed(group: Group, n_log_determinants: int, memory: tuple[int, str])
 def _plan_all(group: Group, memory: tuple[int, str]) -> GroupSearch:
     """Plan a search through all families of a group's columns."""
     columns, others = group
-    n_roots = max(0, min(len(others), _FEWEST_COLUMNS - len(columns)))
-    columns, others = columns + others[:n_roots], others[n_roots:]
-    plan = plan_search(len(columns), *memory, n_others=len(others), n_roots=n_roots)
-    return GroupSearch(columns, others, False, plan)
+    plan = plan_all_families(len(columns), len(others), *memory)
+    n_roots = plan.n_roots
+    return GroupSearch(columns + others[:n_roots], others[n_roots:], False, plan)
 
 
 def work_of(path: Sequence[Scores], searches: list[GroupSearch]) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs, parallel_config
+from joblib import cpu_count, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
@@ -22,6 +22,8 @@ from skbn._memory import has_room_for_thread
 
 __all__ = ["FEWEST_COLUMNS", "Threads", "count_threads", "one_blas_thread"]
 
+# More threads than processors gain nothing, and each of a search takes a megabyte or more.
+_MOST_THREADS = 64
 # Below this many columns it takes longer to start threads than to do the work.
 FEWEST_COLUMNS = 18
 
@@ -29,15 +31,18 @@ FEWEST_COLUMNS = 18
 def count_threads(n_jobs: int | None) -> int:
     """Return the number of threads that `n_jobs` stands for, by joblib's rules.
 
-    A backend of processes would warn that these cannot be nested, of which threads know nothing.
+    There are at most 64 of them, or as many as processors if these are more. A backend of
+    processes would warn that these cannot be nested, of which threads know nothing.
     """
     backend, of_context = get_active_backend()
     if n_jobs is None:
         n_jobs = of_context
     if n_jobs is None or getattr(backend, "supports_sharedmem", False):
-        return effective_n_jobs(n_jobs)
-    with parallel_config(backend="threading"):
-        return effective_n_jobs(n_jobs)
+        n_threads = effective_n_jobs(n_jobs)
+    else:
+        with parallel_config(backend="threading"):
+            n_threads = effective_n_jobs(n_jobs)
+    return min(n_threads, max(_MOST_THREADS, cpu_count()))
 
 
 class Threads:

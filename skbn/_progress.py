@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock
 
+from skbn._compile import compilations
+
 __all__ = ["Listener", "Progress", "StoppedError", "printing_listener", "say"]
 
 Listener = Callable[[int, float], None]
@@ -39,7 +41,7 @@ class Progress:
         self._listeners = listeners
         self._done = 0.0
         self._percent = 0
-        self._start = time.perf_counter()
+        self._start = _working_time()
         self._lock = Lock()
         self.error: BaseException | None = None
 
@@ -58,7 +60,7 @@ class Progress:
             percent = min(100, int(100 * self._done / self._work + 1e-9))
             if percent > self._percent:
                 self._percent = percent
-                elapsed = time.perf_counter() - self._start
+                elapsed = _working_time() - self._start
                 for listener in self._listeners:
                     listener(percent, elapsed * (100 / percent - 1))
 
@@ -70,15 +72,20 @@ class Progress:
 
 def printing_listener(name: str) -> Listener:
     """Return a listener that prints a line every two seconds."""
-    last = time.perf_counter()
+    last = _working_time()
 
     def listen(percent: int, seconds_left: float) -> None:
         nonlocal last
-        if time.perf_counter() - last >= _SECONDS_BETWEEN_LINES:
-            last = time.perf_counter()
+        if _working_time() - last >= _SECONDS_BETWEEN_LINES:
+            last = _working_time()
             say(f"[{name}] {percent} % done, about {_duration(seconds_left)} left")
 
     return listen
+
+
+def _working_time() -> float:
+    """Return the seconds on a clock that stands still while kernels are compiled."""
+    return time.perf_counter() - compilations.seconds
 
 
 def say(line: str) -> None:

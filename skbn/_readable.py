@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from decimal import Decimal
+from reprlib import Repr
+from typing import Any
 
-__all__ = ["readable_count", "readable_name", "readable_size", "shortened", "text_table"]
+import numpy as np
+
+__all__ = [
+    "readable_count",
+    "readable_name",
+    "readable_size",
+    "readable_value",
+    "rounded_up",
+    "shortened",
+    "text_table",
+]
 
 _MOST_DIGITS = 15
+_MOST_ITEMS = 20
+_MOST_CHARACTERS = 100
+_MOST_CHARACTERS_IN_ALL = 400
 
 
 def readable_count(n: int) -> str:
@@ -33,11 +48,28 @@ def readable_size(n_bytes: int) -> str:
     if n_bytes < 1000:
         return f"{n_bytes} B"
     size = Decimal(n_bytes)
-    for unit in ("kB", "MB", "GB", "TB", "PB"):
+    for unit in ("kB", "MB", "GB", "TB", "PB", "EB"):
         size /= 1000
         if size < Decimal("999.95"):
             return f"{size:.1f} {unit}"
-    return f"{size / 1000:.1e} EB"
+    return f"{size:.1e} EB"
+
+
+def rounded_up(n: int) -> str:
+    """Return a number of two digits that is no less, as one types it for a float.
+
+    Examples
+    --------
+    >>> rounded_up(133_760), rounded_up(9), rounded_up(2**40)
+    ('1.4e5', '9', '1.1e12')
+    """
+    if n < 100:
+        return str(n)
+    exponent = len(str(n)) - 1
+    tenths = -(-n // 10 ** (exponent - 1))
+    if tenths == 100:
+        tenths, exponent = 10, exponent + 1
+    return f"{tenths / 10}e{exponent}"
 
 
 def readable_name(name: Hashable) -> str:
@@ -52,6 +84,51 @@ def readable_name(name: Hashable) -> str:
     """
     text = str(name)
     return text if text.isprintable() else repr(text)
+
+
+class _PlainRepr(Repr):
+    """Values as one would type them, shortened where they are long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = _MOST_ITEMS
+        self.maxdict = _MOST_ITEMS
+        self.maxstring = self.maxother = _MOST_CHARACTERS
+
+    def repr1(self, x: Any, level: int) -> str:
+        """Write numpy's numbers as Python's, and of tables and long arrays the shape alone."""
+        if isinstance(x, np.datetime64 | np.timedelta64):
+            return str(x)
+        if isinstance(x, np.longdouble):
+            return repr(float(x))
+        if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and not x.ndim):
+            return super().repr1(x.item(), level)
+        if isinstance(x, np.ndarray) and x.ndim == 1 and x.size <= _MOST_ITEMS:
+            return super().repr1(x.tolist(), level)
+        shape = getattr(x, "shape", None)
+        if isinstance(shape, tuple) and len(shape) > 0:
+            return f"{type(x).__name__} of shape {shape}"
+        return super().repr1(x, level)
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        """Write anything else on one line."""
+        return " ".join(super().repr_instance(x, level).split())
+
+
+_plain = _PlainRepr()
+
+
+def readable_value(value: Any) -> str:
+    """Return a value that was given, for an error: short, with plain numbers.
+
+    Examples
+    --------
+    >>> print(readable_value(np.float64(0.0)), readable_value([("a", np.int64(3))]))
+    0.0 [('a', 3)]
+    >>> print(readable_value(np.zeros(2)), readable_value(np.zeros((2, 3))), sep=", ")
+    [0.0, 0.0], ndarray of shape (2, 3)
+    """
+    return shortened(_plain.repr(value), _MOST_CHARACTERS_IN_ALL)
 
 
 def shortened(text: str, width: int) -> str:

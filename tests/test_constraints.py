@@ -3,15 +3,19 @@
 import networkx as nx
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import reference
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, ParameterGrid, cross_val_score
 
-from skbn import BIC, GaussianBNLearner, LocalScoreTransformer
+from skbn import BIC, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 from skbn._constraints import read_constraints
 from skbn._subsets import mask_of
 from skbn.datasets import make_gaussian_network
 
 COLUMNS = list("abcde")
+EDGES = pd.DataFrame({"parent": ["d", "c"], "child": ["a", "b"]})
 
 
 def parents_of(dag):
@@ -181,6 +185,97 @@ def test_names_numbers_and_graphs_mean_the_same():
     assert {("d", "a"), ("c", "b")} <= set(by_name.edges)
 
 
+@pytest.mark.parametrize(
+    "edges",
+    [
+        EDGES,
+        pl.DataFrame({"parent": ["d", "c"], "child": [0, 1]}),
+        EDGES.astype("category"),
+        EDGES.to_numpy(),
+        np.array([[3, 0], [2, 1]]),
+        EDGES.to_records(index=False),
+        pd.Series([("d", "a"), ("c", "b")]),
+        list(EDGES.itertuples(index=False)),
+        EDGES.rename(columns={"parent": "dag"}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("parameter", "settings"),
+    [
+        ("required_edges", {"penalty": 1e3}),  # no edge is worth its price
+        ("forbidden_edges", {"penalty": 0.0, "tiers": [["c", "d"], ...]}),  # each edge is
+    ],
+)
+def test_edges_in_a_table_are_those_of_a_list(edges, parameter, settings):
+    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    learner = clone(GaussianBNLearner(**{parameter: edges}, **settings))
+    assert parameter in repr(learner)
+    assert learner.get_params()[parameter] is getattr(learner, parameter)
+    stated = {("d", "a"), ("c", "b")}
+    free = GaussianBNLearner(**settings).fit(frame).dag_
+    for _ in range(2):  # a second fit reads the same edges
+        found = set(learner.fit(frame).dag_.edges)
+        if parameter == "required_edges":
+            assert found == stated
+            assert not free.edges
+        else:
+            assert not found & stated
+            assert stated <= set(free.edges)
+
+
+@pytest.mark.parametrize("edges", [np.empty((0, 2)), pd.DataFrame(), [], np.array([])])
+def test_an_empty_table_has_no_edges(edges):
+    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    free = GaussianBNLearner().fit(rows).dag_
+    assert list(GaussianBNLearner(required_edges=edges).fit(rows).dag_.edges) == list(free.edges)
+
+
+def test_an_adjacency_matrix_is_given_as_the_refusal_says():
+    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    matrix = np.eye(5, k=1)
+    for table in (matrix, pd.DataFrame(matrix)):
+        with pytest.raises(ValueError, match=r"shape is \(5, 5\).*give numpy\.argwhere of it"):
+            GaussianBNLearner(required_edges=table).fit(rows)
+        dag = GaussianBNLearner(required_edges=np.argwhere(table)).fit(rows).dag_
+        assert {(0, 1), (1, 2), (2, 3), (3, 4)} <= set(dag.edges)
+
+
+@pytest.mark.parametrize(
+    ("tiers", "in_full"),
+    [
+        ([["d"], ...], [["d"], ["a", "b", "c", "e"]]),
+        ([..., ["a", "c"]], [["b", "d", "e"], ["a", "c"]]),
+        ([["e"], ..., ["a", "c"]], [["e"], ["b", "d"], ["a", "c"]]),
+        ([["a", "b", "c"], ..., ["d", "e"]], [["a", "b", "c"], ["d", "e"]]),
+        ([...], [COLUMNS]),
+    ],
+)
+def test_the_rest_is_a_tier_of_all_columns_not_named(tiers, in_full):
+    constraints, expected = (
+        read_constraints(COLUMNS, max_parents=4, tiers=each) for each in (tiers, in_full)
+    )
+    assert constraints == expected
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5)), columns=COLUMNS)
+    learner = clone(GaussianBNLearnerCV(tiers=tiers, cv=2, penalties=[0.0]))
+    expected_dag = GaussianBNLearner(tiers=in_full, penalty=0.0).fit(frame).dag_
+    assert set(learner.fit(frame).dag_.edges) == set(expected_dag.edges)
+    assert "Ellipsis" in repr(learner)
+
+
+def test_a_search_over_constraints():
+    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    grid = {"tiers": [None, [["d"], ...], [..., ["a"]]], "required_edges": [None, EDGES]}
+    search = GridSearchCV(GaussianBNLearner(), grid, cv=3).fit(frame)
+    alone = [
+        cross_val_score(GaussianBNLearner(**each), frame, cv=3).mean()
+        for each in ParameterGrid(grid)
+    ]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], alone)
+    assert len(set(np.round(alone, 9))) > 1
+
+
 def test_groups_are_what_no_constraint_puts_in_order():
     tiers = [["a", "d"], ["c", "e"], ["b"]]
     groups = read_constraints(COLUMNS, max_parents=4, tiers=tiers).groups
@@ -214,7 +309,13 @@ BAD_CONSTRAINTS = [
         {"required_edges": [("a", "c"), ("b", "c")], "max_parents": 1},
         r"Column 'c' has 2 required parents, \['a', 'b'\], and max_parents=1",
     ),
-    ({"tiers": [["a", "b"], ["c", "d"]]}, r"The columns \['e'\] are in no tier"),
+    (
+        {"tiers": [["a", "b"], ["c", "d"]]},
+        r"The columns \['e'\] are in no tier.* the tier `\.\.\.`.* tiers=\[\['a', 'b'\], \.\.\.\]",
+    ),
+    ({"tiers": [..., ["a"], ...]}, "`...` twice"),
+    ({"required_edges": np.zeros((2, 3))}, r"two columns, parent and child.* is \(2, 3\)"),
+    ({"required_edges": np.array("ab")}, r"two columns, parent and child.* is \(\)"),
     ({"tiers": [["a", "b"], ["c", "d", "e", "a"]]}, "Column 'a' is given twice in the tiers"),
     ({"max_parents": -1}, "'max_parents' parameter of GaussianBNLearner must be"),
 ]
@@ -237,6 +338,10 @@ def test_contradictions_are_named(settings, message):
         ({"forbidden_edges": [("a", 1.5)]}, "by its name or its number; got 1.5"),
         ({"tiers": "abcde"}, "tiers must be a list of lists of columns; got 'abcde'"),
         ({"tiers": ["abc", "de"]}, "list of lists of columns; one of them is 'abc'"),
+        ({"tiers": [["a"], None]}, "list of lists of columns; one of them is None"),
+        ({"tiers": [["a", ...]]}, r"`\.\.\.` is a tier by itself"),
+        ({"required_edges": np.zeros((1, 2))}, r"by its name or its number; got 0\.0\."),
+        ({"required_edges": [(np.float64(0.0), 1)]}, r"or its number; got 0\.0\."),
     ],
 )
 def test_other_types(settings, message):
@@ -247,15 +352,15 @@ def test_other_types(settings, message):
 
 def test_what_is_too_large_says_what_would_fit():
     rows = np.random.default_rng(0).normal(size=(100, 60))
-    with pytest.raises(ValueError, match=r"over 60 columns needs .* 2\*\*60 states.* set tiers or"):
+    with pytest.raises(ValueError, match=r"over 60 columns needs .* 2\*\*60 states.* Set tiers of"):
         GaussianBNLearner(max_parents=3).fit(rows)
     halves = [range(15), range(15, 60)]
     with pytest.raises(
-        ValueError, match=r"over 45 columns needs .* leave out columns, or set tiers"
+        ValueError, match=r"over 45 columns needs .* Set tiers of .*, or leave out columns until"
     ):
         GaussianBNLearner(max_parents=2, tiers=halves).fit(rows)
     tiers = [range(i, i + 15) for i in range(0, 60, 15)]
-    message = r"over 15 columns with 15 others as parents needs .* or set max_parents"
+    message = r"over 15 columns with 15 others as parents needs .* Set max_parents to 2 or"
     with pytest.raises(ValueError, match=message):
         GaussianBNLearner(tiers=tiers, max_memory=1e6).fit(rows)
 
@@ -275,8 +380,13 @@ def test_scores_of_fewer_parents_than_asked_for():
     ("settings", "message"),
     [
         ({"required_edges": [{"a", "b"}]}, r"must hold pairs \(parent, child\)"),
-        ({"required_edges": (edge for edge in [("a", "b")])}, "must be a list of pairs"),
-        ({"tiers": (tier for tier in [["a"], list("bcde")])}, "must be a list of lists"),
+        ({"required_edges": (edge for edge in [("a", "b")])}, r"iterator .*Wrap it in list\(\)"),
+        ({"forbidden_edges": zip("ab", "bc", strict=True)}, r"iterator \(zip\), .*in list\(\)"),
+        ({"tiers": (tier for tier in [["a"], list("bcde")])}, r"iterator .*Wrap it in list\(\)"),
+        ({"tiers": [iter("ab"), ...]}, r"One of the tiers is an iterator .*Wrap it in list\(\)"),
+        ({"required_edges": EDGES.itertuples()}, r"list\(\), or give a data frame's two columns"),
+        ({"required_edges": list(EDGES.itertuples())}, "got Pandas.* index, by index=False"),
+        ({"required_edges": EDGES.to_records()}, r"got \(0, 'd', 'a'\).* index, by index=False"),
         ({"tiers": {("a",), tuple("bcde")}}, "tiers must be a list of lists"),
         ({"tiers": {("a",): 1, tuple("bcde"): 0}}, "tiers must be a list of lists"),
         ({"tiers": pd.Series([["a"], list("bcde")], [1, 0])}, r"do not ascend.*sort_index\(\)"),
@@ -302,7 +412,7 @@ def test_many_columns_with_many_parents_say_what_they_need():
     rows = np.random.default_rng(0).normal(size=(60, 300))
     scores = LocalScoreTransformer(max_parents=30).fit_transform(rows)
     assert "max_parents=30" in repr(scores)
-    with pytest.raises(ValueError, match=r"log-determinants needs .* set max_parents to fewer"):
+    with pytest.raises(ValueError, match=r"log-determinants needs .* max_parents of [34] or less"):
         scores.top_parents(0)
     with pytest.raises(ValueError, match="over 300 columns needs"):
         GaussianBNLearner().fit(scores)

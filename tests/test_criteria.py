@@ -22,6 +22,7 @@ from skbn import (
     BGe,
     Criterion,
     GaussianBNLearner,
+    GaussianBNLearnerCV,
     InformationCriterion,
     LocalScoreTransformer,
     LogLikelihood,
@@ -407,7 +408,11 @@ def test_the_given_object_stays_as_it_is(rows):
             BGe(nu=[1.0, 2.0]),
             r"nu must hold a finite prior mean for each of the 5 .*\[1\.0, 2\.0\]",
         ),
-        (BGe(nu=[1.0, 2.0, 3, 4, np.nan]), "nu must hold a finite prior mean"),
+        (BGe(nu=[1.0, 2.0, 3, 4, np.nan]), r"nu must hold .*got \[1\.0, 2\.0, 3\.0, 4\.0, nan\]"),
+        (BGe(nu=np.full(5, 1e160)), r"nu must hold .*at most 1e\+150 in magnitude; got \[1e\+160,"),
+        (BGe(nu=np.zeros((5, 5))), r"nu must hold .*got ndarray of shape \(5, 5\)"),
+        (BGe(nu=np.full(5, 1e20)), "collinear .* a prior mean nearer to theirs"),
+        (BGe(alpha_w=np.float64(5)), r"alpha_w must be larger than .* got 5\.0\."),
         (BIC(unbiased_variance=3), "'unbiased_variance' parameter of BIC"),
     ],
 )
@@ -561,7 +566,7 @@ def test_a_huge_cost_hides_no_difference(rows, cost, max_parents, monkeypatch):
 def test_ties_are_broken_alike_however_the_search_goes(work, fewest, monkeypatch):
     """Equal columns tie exactly; the first of them in the table is the parent."""
     monkeypatch.setattr("skbn._optimum._WORK_OF_LISTING", work)
-    monkeypatch.setattr("skbn._optimum._FEWEST_COLUMNS", fewest)
+    monkeypatch.setattr("skbn._search._plan._FEWEST_COLUMNS", fewest)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(40, 8))
     rows[:, 3] = rows[:, 0]
@@ -581,6 +586,70 @@ def test_bge_of_strong_priors():
         for x, parents in reference.families(3):
             expected = reference.bge_local_score(rows, x, parents, alpha_w=alpha_w)
             assert scores.local_score(x, parents) == pytest.approx(expected, abs=1e-6)
+
+
+# Both ends of the documented ranges
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(as_frame=True).data
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    ["aic", "bic", BIC(unbiased_variance=True), "ebic", EBIC(form="chen-chen"), EBIC(1e100)],
+)
+def test_the_largest_penalty_leaves_required_edges_alone(wine, criterion):
+    edges = [("alcohol", "hue"), ("ash", "hue")]
+    settings = {"criterion": criterion, "penalty": 1e100}
+    assert not GaussianBNLearner(**settings).fit(wine).dag_.edges
+    required = GaussianBNLearner(required_edges=edges, **settings).fit(wine)
+    assert list(required.dag_.edges) == edges
+    assert np.isfinite(required.network_score_)
+    smallest = GaussianBNLearner(criterion, penalty=0.0).fit(wine).dag_
+    assert smallest.number_of_edges() > 40
+    chosen = GaussianBNLearnerCV([0.0, 9.9e99, 1e100], cv=2, criterion=criterion).fit(wine)
+    np.testing.assert_array_equal(chosen.cv_results_["mean_n_edges"][1:], 0)
+
+
+@pytest.mark.parametrize("form", ["foygel-drton", "chen-chen", "bnlearn"])
+def test_the_largest_gamma_leaves_no_edge(wine, form):
+    dag = GaussianBNLearner(EBIC(1e100, form=form), max_parents=2).fit(wine).dag_
+    assert not dag.edges
+    none = GaussianBNLearner(EBIC(0, form=form)).fit(wine)
+    assert none.network_score_ == GaussianBNLearner("bic").fit(wine).network_score_
+
+
+@pytest.mark.parametrize("alpha_mu", [1e-100, 1e100])
+@pytest.mark.parametrize("alpha_w", [np.nextafter(4, 5), 1e9])
+def test_the_ends_of_the_prior_of_bge(wine, alpha_mu, alpha_w):
+    settings = {"alpha_mu": alpha_mu, "alpha_w": alpha_w}
+    columns = wine.iloc[:20, :3].to_numpy()
+    scores = scores_of(columns, BGe(**settings))
+    for x, parents in reference.families(3):
+        expected = reference.bge_local_score(columns, x, parents, **settings)
+        terms = 1e9 * np.log(1e100) if alpha_w == 1e9 else np.abs(expected)
+        assert scores.local_score(x, parents) == pytest.approx(expected, abs=1e-14 * terms + 1e-9)
+    settings["alpha_w"] = max(alpha_w, np.nextafter(14, 15))
+    assert np.isfinite(GaussianBNLearner(BGe(**settings)).fit(wine).network_score_)
+
+
+def test_numbers_of_other_types_mean_the_same(wine):
+    rows = wine.iloc[:, :5]
+    expected = GaussianBNLearner(EBIC(0.5), penalty=2.0).fit(rows).network_score_
+    for number in (np.float16, np.float32, np.longdouble):
+        learner = GaussianBNLearner(EBIC(number(0.5)), penalty=number(2.0)).fit(rows)
+        assert learner.network_score_ == expected
+        assert GaussianBNLearnerCV([number(2.0)], cv=2, criterion=EBIC(0.5)).fit(rows).penalty_ == 2
+        bge = GaussianBNLearner(BGe(number(0.375), number(8.5))).fit(rows)
+        assert bge.network_score_ == GaussianBNLearner(BGe(0.375, 8.5)).fit(rows).network_score_
+
+
+def test_a_sum_of_weights_that_is_too_large_is_what_is_named(wine):
+    for weight in (1e8, 5e297):
+        with pytest.raises(ValueError, match=r"BIC weighs log-det.* lower .* the sample weights"):
+            GaussianBNLearner().fit(wine, sample_weight=np.full(178, weight))
 
 
 class Weights(Criterion):

@@ -51,6 +51,15 @@ def test_a_kernel_is_kept_for_its_signature_and_sources(cache, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_versions_of_numba_keep_each_others_kernels(cache, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("numba.__version__", "0.0")
+        assert cache.load("signature") is None
+        cache.save("signature", {"code": 2})
+        assert cache.load("signature") == {"code": 2}
+    assert cache.load("signature") == {"code": 1}
+
+
 @pytest.mark.parametrize("damage", [lambda b: b[:40], lambda b: b"", lambda b: b[:-1] + b"\0\0"])
 def test_a_damaged_kernel_is_not_loaded(cache, tmp_path, damage):
     (path,) = tmp_path.iterdir()

@@ -209,12 +209,12 @@ def test_more_columns_than_a_search_can_have(path, n_columns):
         f"{n_columns}\n" + "".join(f"v{j} 1\n-1 0\n" for j in range(n_columns)), encoding="utf-8"
     )
     scores = ParentSetScores.from_jkl(path)
-    with pytest.raises(ValueError, match=rf"over {n_columns} columns needs about 10\*\*\d+ bytes"):
+    with pytest.raises(ValueError, match=rf"over {n_columns} columns needs .* EB of memory"):
         GaussianBNLearner().fit(scores)
 
 
 def test_more_columns_than_python_has_digits_for():
-    with pytest.raises(ValueError, match=r"over 15000 columns needs about 10\*\*4518 bytes"):
+    with pytest.raises(ValueError, match=r"over 15000 columns needs 7\.1e\+4499 EB"):
         plan_search(15_000, 1)
 
 

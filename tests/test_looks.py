@@ -184,7 +184,7 @@ def test_many_columns_are_shown_in_short():
 def test_numbers_are_readable():
     sizes = [0, 999, 1000, 999_949, 999_950, 8 * 2**30, 8 * 2**60, 8 * 2**100]
     assert [readable_size(size) for size in sizes] == [
-        *("0 B", "999 B", "1.0 kB", "999.9 kB", "1.0 MB", "8.6 GB", "9.2e+0 EB", "1.0e+13 EB")
+        *("0 B", "999 B", "1.0 kB", "999.9 kB", "1.0 MB", "8.6 GB", "9.2 EB", "1.0e+13 EB")
     ]
     assert readable_count(10**15 - 1) == "999,999,999,999,999"
     assert readable_count(10**15) == "1.0e+15"

@@ -295,7 +295,7 @@ def test_ground_is_that_of_the_figure_or_the_subfigure():
         ({"highlight": np.array("c")}, "highlight: there is no node"),
         ({"edge_labels": {"ab": "x"}}, "edge_labels: there is no edge 'ab'"),
         ({"edge_labels": {7: "x"}}, "edge_labels: there is no edge 7"),
-        ({"edge_labels": np.zeros(2)}, "edge_labels must be .* got array"),
+        ({"edge_labels": np.zeros(2)}, r"edge_labels must be .* got \[0\.0, 0\.0\]"),
         ({"markov_blanket": "c"}, "markov_blanket: there is no node 'c'"),
         ({"edge_labels": {("b", "a"): "x"}}, r"edge_labels: there is no edge \('b', 'a'\)"),
         ({"edge_labels": True}, "asks for weights, and the graph has no parameters"),

@@ -1,6 +1,7 @@
 """Bad input: each error names the column or the parameter, the value and the remedy."""
 
 import datetime
+import re
 
 import networkx as nx
 import numpy as np
@@ -11,7 +12,13 @@ from numpy.lib.recfunctions import structured_to_unstructured
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
-from skbn import AIC, GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
+from skbn import (
+    AIC,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+)
 
 ESTIMATORS = [GaussianBNLearner, LocalScoreTransformer]
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -213,6 +220,35 @@ def test_one_row(estimator):
         estimator().fit(table(n=1))
 
 
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+@pytest.mark.parametrize("max_parents", [None, 7])
+def test_too_few_rows_suffice_as_the_refusal_says(n, max_parents):
+    rows = table(m=8, n=n)
+    with pytest.raises(ValueError, match=rf"X has n_samples = {n} rows for") as refusal:
+        GaussianBNLearner(max_parents=max_parents).fit(rows)
+    text = str(refusal.value)
+    most = int(re.search(r"set max_parents to (\d+)", text)[1])
+    assert most == n - 2
+    GaussianBNLearner(max_parents=most).fit(rows)
+    GaussianBNLearner().fit(LocalScoreTransformer(max_parents=most).fit_transform(rows))
+    assert 'criterion="bge"' in text
+    GaussianBNLearner("bge", max_parents=max_parents).fit(rows)
+    left = re.search(r"until (\d+) or fewer are left", text)
+    assert (left is None) == (n == 2)
+    if left:
+        GaussianBNLearner(max_parents=max_parents).fit(rows[:, : int(left[1])])
+
+
+@pytest.mark.parametrize("column", [0, 1, 4])
+def test_collinear_columns_are_told_apart_by_leaving_out_any_of_them(column):
+    rows = table(m=5)
+    rows[:, 4] = rows[:, 0] + 2 * rows[:, 1]
+    message = "column 4 = 1 .* column 0 . 2 .* column 1 .* leave out one of these columns"
+    with pytest.raises(ValueError, match=rf"{message}"):
+        GaussianBNLearner().fit(rows)
+    assert GaussianBNLearner().fit(np.delete(rows, column, axis=1)).dag_.edges
+
+
 @each_estimator
 @pytest.mark.parametrize(
     ("X", "error", "message"),
@@ -299,7 +335,7 @@ def test_complex_numbers(estimator):
     [
         ({"criterion": "bci"}, r"'criterion' parameter.*'bic'.*Got 'bci' instead"),
         ({"criterion": 3}, "'criterion' parameter.*Got 3 instead"),
-        ({"penalty": -0.5}, r"'penalty' parameter.*\[0\.0, 1e\+100\).*Got -0\.5 instead"),
+        ({"penalty": -0.5}, r"'penalty' parameter.*\[0\.0, 1e\+100\].*Got -0\.5 instead"),
         ({"penalty": np.nan}, "'penalty' parameter.*Got nan instead"),
         ({"penalty": np.inf}, "'penalty' parameter.*Got inf instead"),
         ({"penalty": "1"}, "'penalty' parameter.*Got '1' instead"),
@@ -310,6 +346,64 @@ def test_complex_numbers(estimator):
 def test_parameters(estimator, parameters, message):
     with pytest.raises(ValueError, match=message):
         estimator(**parameters).fit(table())
+
+
+@pytest.mark.parametrize("parameter", ["n_jobs", "max_parents", "max_memory", "verbose"])
+def test_numbers_of_any_size(parameter, capsys):
+    rows = table(m=18, n=40)
+    expected = GaussianBNLearner().fit(rows).network_score_
+    for value in (10**7, 2**70, np.int64(10**9)):
+        learner = GaussianBNLearner(**{parameter: value}).fit(rows)
+        assert learner.network_score_ == expected
+    assert ("18 columns" in capsys.readouterr().out) == (parameter == "verbose")
+
+
+@pytest.mark.parametrize("k", [12, 13, 2**63, 10**30, np.int64(12)])
+def test_as_many_top_parents_as_there_are(k):
+    for settings in ({}, {"max_parents": 2}):
+        scores = LocalScoreTransformer(**settings).fit_transform(table(m=4))
+        top = scores.top_parents(0, k)
+        assert len(top) == (8 if not settings else 7)
+
+
+# Values are shown as one types them, however they come
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.with_penalty(np.float64(-1.0)), r"got -1\.0\."),
+        (lambda s: s.local_score(np.float64(0.0)), r"number; got 0\.0\."),
+        (lambda s: s.local_score(np.int64(9)), "no column 9;"),
+        (lambda s: s.local_score(table()), r"number; got ndarray of shape \(20, 3\)\."),
+        (lambda s: s.local_score(frame()), r"number; got DataFrame of shape \(20, 3\)\."),
+        (lambda s: s.top_parents(0, np.float64(2.0)), r"k must be an integer; got 2\.0\."),
+        (lambda s: s.best_parents(np.int64(0), [0]), "Column 0 cannot be a candidate"),
+        (lambda s: GaussianBNLearner(penalty=np.float64(3)).fit(s), r"penalty=3\.0 was asked for"),
+        (
+            lambda s: GaussianBNLearnerCV(penalties=np.array([1.0, -2.0])).fit(s),
+            r"from 0 to 1e\+100; got -2\.0\.",
+        ),
+        (
+            lambda s: GaussianBNLearnerCV(cv=[(np.arange(300), np.arange(9))]).fit(s),
+            r"got ndarray of shape \(300,\)\.",
+        ),
+        (
+            lambda s: GaussianBNLearner().fit(s).network_.condition({0: np.float64(np.inf)}),
+            r"got inf\.",
+        ),
+        (
+            lambda s: GaussianBNLearner().fit(s).network_.condition({np.int64(7): 1.0}),
+            r"7 is none of \[0, 1, 2\]",
+        ),
+    ],
+)
+def test_values_are_shown_plainly(call, message):
+    scores = LocalScoreTransformer().fit_transform(table())
+    with pytest.raises((ValueError, TypeError), match=message) as refusal:
+        call(scores)
+    assert "np." not in str(refusal.value)
+    assert len(str(refusal.value)) < 250
 
 
 @pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
@@ -384,7 +478,7 @@ def test_memory_is_asked_for_before_the_search(monkeypatch):
     monkeypatch.setattr("skbn._estimators._network_learner.available_memory", lambda: 10**9)
     monkeypatch.setattr("skbn._scores._families.log_determinants", None)
     rows = table(m=32, n=40)
-    with pytest.raises(ValueError, match=r"over 32 columns needs [\d,]+ bytes.*1,000,000,000"):
+    with pytest.raises(ValueError, match=r"over 32 columns needs 71\.4 GB.* and 1\.0 GB are"):
         GaussianBNLearner().fit(rows)
 
 

@@ -15,6 +15,7 @@ from skbn._drawing._looks import Edge, EdgeLook, NodeLook
 from skbn._drawing._styles import Style, style_for
 from skbn._graphs import check_dag, check_same_nodes
 from skbn._layout._layered import layered_layout
+from skbn._readable import readable_value
 
 __all__ = ["NetworkComparisonDisplay"]
 
@@ -182,7 +183,7 @@ class NetworkComparisonDisplay:
 
 def _check_two(name: str, values: Any) -> None:
     if isinstance(values, str) or not hasattr(values, "__len__") or len(values) != 2:
-        raise ValueError(f"{name} must be two, one for each network; got {values!r}.")
+        raise ValueError(f"{name} must be two, one for each network; got {readable_value(values)}.")
 
 
 def _kinds(graph: nx.DiGraph, other: nx.DiGraph, own: str) -> dict[Edge, str]:

@@ -15,6 +15,7 @@ from skbn._drawing._looks import Edge
 from skbn._drawing._weights import Strengths, readable_weight
 from skbn._layout._layered import Layout, Point
 from skbn._networks._gaussian import is_parametrised
+from skbn._readable import readable_value
 
 __all__ = ["Labels", "edge_texts", "place_labels"]
 
@@ -61,14 +62,15 @@ def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[
     if isinstance(edge_labels, Mapping):
         for edge in edge_labels:
             if not (isinstance(edge, tuple) and len(edge) == 2 and dag.has_edge(*edge)):
-                raise ValueError(f"edge_labels: there is no edge {edge!r}.")
+                raise ValueError(f"edge_labels: there is no edge {readable_value(edge)}.")
         return {edge: printable(str(text)) for edge, text in edge_labels.items()}
     if isinstance(edge_labels, bool | np.bool_):
         if not edge_labels:
             return {}
     elif not (isinstance(edge_labels, str) and edge_labels == "weight"):
         raise ValueError(
-            f"edge_labels must be a bool, 'weight' or a dict of edge to text; got {edge_labels!r}."
+            "edge_labels must be a bool, 'weight' or a dict of edge to text; got "
+            f"{readable_value(edge_labels)}."
         )
     if not is_parametrised(dag):
         raise ValueError(

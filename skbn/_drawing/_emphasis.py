@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
+from skbn._readable import readable_value
+
 __all__ = ["NO_EMPHASIS", "Emphasis", "emphasis_on", "makes_blanket"]
 
 
@@ -81,4 +83,4 @@ def _nodes(dag: nx.DiGraph, highlight: Any) -> list[Hashable]:
 
 
 def _no_such_node(dag: nx.DiGraph, node: Any) -> str:
-    return f"there is no node {node!r}; the nodes are {list(dag)}."
+    return f"there is no node {readable_value(node)}; the nodes are {readable_value(list(dag))}."

@@ -11,6 +11,7 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from skbn._drawing._axes import check_axes
 from skbn._drawing._graph_of import fitted_step
 from skbn._drawing._styles import style_for
+from skbn._readable import readable_value
 
 __all__ = ["PenaltyDisplay"]
 
@@ -77,7 +78,9 @@ class PenaltyDisplay:
     ) -> None:
         self.penalties = _numbers("penalties", penalties)
         if self.penalties.ndim != 1 or not len(self.penalties):
-            raise ValueError(f"penalties must be a list of one or more; got {penalties!r}.")
+            raise ValueError(
+                f"penalties must be a list of one or more; got {readable_value(penalties)}."
+            )
         self.means, self.errors = _numbers("means", means), _numbers("errors", errors)
         self.n_edges = None if n_edges is None else _numbers("n_edges", n_edges)
         for name in ("means", "errors", "n_edges"):
@@ -205,7 +208,7 @@ def _numbers(name: str, values: Any) -> Floats:
             raise TypeError
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers; got {values!r}.") from None
+        raise ValueError(f"{name} must be numbers; got {readable_value(values)}.") from None
 
 
 def _of_search(search: Any) -> dict[str, Any]:
@@ -227,7 +230,7 @@ def _of_search(search: Any) -> dict[str, Any]:
         if not isinstance(metric, str):
             raise ValueError(
                 f"estimator has several scores, {list(search.scorer_)}; refit must name the one to "
-                f"be drawn; got {metric!r}."
+                f"be drawn; got {readable_value(metric)}."
             )
     penalties = [each[varied[0]] for each in params]
     best = getattr(search, "best_params_", {}).get(varied[0])

@@ -16,6 +16,7 @@ from skbn._labels import in_order_of_rows, is_mask
 from skbn._optimum import MemoryLimit, best_networks, plan_groups, work_of
 from skbn._parallel import FEWEST_COLUMNS, Threads, count_threads, one_blas_thread
 from skbn._progress import Progress, StoppedError
+from skbn._readable import readable_value
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._sample import Sample
 
@@ -46,7 +47,8 @@ def read_splits(splits: Iterable[Any], sample: Sample) -> list[Split]:
             train, test = split
         except (TypeError, ValueError):
             raise ValueError(
-                f"cv must yield pairs, of rows to learn from and rows held out; got {split!r}."
+                "cv must yield pairs, of rows to learn from and rows held out; got "
+                f"{readable_value(split)}."
             ) from None
         pairs.append((_row_numbers(train, sample), _row_numbers(test, sample)))
     if not pairs:
@@ -74,7 +76,7 @@ def _row_numbers(rows: Any, sample: Sample) -> npt.NDArray[np.intp]:
     if not is_fine:
         raise ValueError(
             f"cv must yield numbers of rows, from {-n_rows} to {n_rows - 1}, or masks of all rows, "
-            f"and never no rows; got {rows!r}."
+            f"and never no rows; got {readable_value(rows)}."
         )
     return numbers.astype(np.intp)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from skbn._callbacks import fit_method, fit_task, listeners_of
+from skbn._compile import told_of_compilation
 from skbn._estimators._chunks import add_rows
 from skbn._estimators._found_network import FoundNetwork, found_network
 from skbn._estimators._network_learner import NetworkLearner
@@ -35,21 +36,27 @@ class GaussianBNLearner(NetworkLearner):
         The score that is maximised, as in `LocalScoreTransformer`. None takes that
         of the LocalScores that `fit` is given, and "bic" for a table.
     penalty : float or None, default=None
-        Multiplies the criterion's complexity term; not negative. None takes that of
-        the LocalScores that `fit` is given, and 1 for a table.
+        Multiplies the criterion's complexity term; from 0 to 1e100. None takes that
+        of the LocalScores that `fit` is given, and 1 for a table.
     max_parents : int or None, default=None
         The largest number of parents. None takes that of the LocalScores that `fit` is
         given, and any number for a table. There may then be many columns, if constraints
         put them in order.
-    required_edges : list of (parent, child), networkx.DiGraph or None, default=None
-        Edges that the network must have; those of a GaussianBayesianNetwork too. Columns
-        are given by name or by number. These edges count as parents of `max_parents`.
-    forbidden_edges : list of (parent, child), networkx.DiGraph or None, default=None
-        Edges that it must not have, given in the same ways.
-    tiers : list of lists of columns, or None, default=None
-        Groups in their order, of all columns: no edge points from a later group to an
-        earlier one. The search then takes ``2**t`` states for a group of t columns, and
-        not ``2**m`` for all of them; other constraints that order the columns do the same.
+    required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
+        Edges that the network must have. A table, which is a data frame or an array, has a row
+        for each edge: the parent and the child. Of a GaussianBayesianNetwork its graph is
+        taken. Columns are given by name or by number. Required parents count towards
+        `max_parents`.
+    forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
+        Edges that the network must not have, given in the same ways.
+    tiers : list of lists of columns and at most one ``...``, or None, default=None
+        Groups of columns in their order: no edge points from a later group to an earlier
+        one. Each column is in one group; ``...`` in place of a list is the group of all
+        columns that are not named. The search then takes ``2**t`` states for a group of t
+        columns, and not ``2**m`` for all of them; other constraints that order the columns do
+        the same.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
         The log-determinants of LocalScores are computed with the `n_jobs` of these.
@@ -60,7 +67,8 @@ class GaussianBNLearner(NetworkLearner):
     verbose : bool or int, default=False
         Whether to print how the search is laid out, and every few seconds how far it
         has come. `set_callbacks` shows the same in scikit-learn's progress bars, which it has
-        from version 1.9 on.
+        from version 1.9 on. It also prints once when kernels are compiled, as the first fit
+        after installing does; the logger "skbn" has that at level INFO too.
 
     Attributes
     ----------
@@ -168,7 +176,8 @@ class GaussianBNLearner(NetworkLearner):
         ValueError, TypeError
             If X is not such a table; if a column is constant or depends linearly
             on others, as the likelihood is unbounded then (with `BGe` it is not); if no
-            network satisfies the constraints; if the search needs more memory than there
+            network satisfies the constraints; if these are given by an iterator, which a
+            second fit would find empty; if the search needs more memory than there
             is or than `max_memory`; if a parameter is not one of those above, or differs
             from that of the LocalScores; if the weights are not those of the rows.
         RuntimeError
@@ -273,5 +282,6 @@ class GaussianBNLearner(NetworkLearner):
             several = f"{len(searches)} searches, the largest: " if len(searches) > 1 else ""
             say(f"[{type(self).__name__}] {several}{largest}")
         progress = Progress(work_of([scores], searches), listeners_of(self, context))
-        (optimum,) = best_networks([scores], constraints, searches, self.n_jobs, progress)
-        return found_network(scores, constraints, optimum)
+        with told_of_compilation(say, is_asked_for=bool(self.verbose)):
+            (optimum,) = best_networks([scores], constraints, searches, self.n_jobs, progress)
+            return found_network(scores, constraints, optimum)

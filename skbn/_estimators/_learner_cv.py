@@ -17,6 +17,7 @@ from sklearn.utils.metadata_routing import (
 )
 
 from skbn._callbacks import fit_method, fit_task, listeners_of
+from skbn._compile import told_of_compilation
 from skbn._estimators._found_network import found_network
 from skbn._estimators._held_out import HeldOutScores, Split, read_splits
 from skbn._estimators._network_learner import NetworkLearner
@@ -25,6 +26,7 @@ from skbn._networks._diagnostics import warn_of_doubts
 from skbn._networks._network import GaussianBayesianNetwork
 from skbn._optimum import best_networks, plan_groups, work_of
 from skbn._progress import Progress, say
+from skbn._readable import readable_value
 from skbn._scores._criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
@@ -45,7 +47,7 @@ class GaussianBNLearnerCV(NetworkLearner):
     Parameters
     ----------
     penalties : array-like of shape (n_penalties,), default=(0.25, 0.5, 1, 2, 4, 8)
-        Each multiplies the criterion's complexity term; not negative.
+        Each multiplies the criterion's complexity term; from 0 to 1e100.
     cv : int, cross-validation generator or iterable, default=None
         How the rows are split: a number of folds, one of scikit-learn's splitters, or
         pairs of arrays of row numbers, or of masks of all rows, to learn from and to be held
@@ -65,11 +67,13 @@ class GaussianBNLearnerCV(NetworkLearner):
         takes that of the LocalScores that `fit` is given, and "bic" for a table.
     max_parents : int or None, default=None
         As in `GaussianBNLearner`.
-    required_edges : list of (parent, child), networkx.DiGraph or None, default=None
+    required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
         As in `GaussianBNLearner`.
-    forbidden_edges : list of (parent, child), networkx.DiGraph or None, default=None
+    forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
         As in `GaussianBNLearner`.
-    tiers : list of lists of columns, or None, default=None
+    tiers : list of lists of columns and at most one ``...``, or None, default=None
         As in `GaussianBNLearner`.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. As many folds are searched at a time as the
@@ -79,7 +83,7 @@ class GaussianBNLearnerCV(NetworkLearner):
     verbose : bool or int, default=False
         Whether to print every few seconds how far the searches have come.
         `set_callbacks` shows the same in scikit-learn's progress bars, which it has from
-        version 1.9 on.
+        version 1.9 on. It also prints once when kernels are compiled.
 
     Attributes
     ----------
@@ -226,8 +230,9 @@ class GaussianBNLearnerCV(NetworkLearner):
         check_settings(scores, criterion=self.criterion, penalty=None)
         if not _has_complexity(scores):
             raise ValueError(
-                f"criterion={scores.criterion!r} has no complexity term that penalties could "
-                "multiply; choose its own parameters by a GridSearchCV of GaussianBNLearner."
+                f"criterion={readable_value(scores.criterion)} has no complexity term that "
+                "penalties could multiply; choose its own parameters by a GridSearchCV of "
+                "GaussianBNLearner."
             )
         routed = process_routing(self, "fit", **params).splitter.split
         splits = read_splits(self._splits(X, y, routed), scores.sample)
@@ -271,11 +276,12 @@ class GaussianBNLearnerCV(NetworkLearner):
                 f"{len(penalties)} searches each"
             )
         progress = Progress(folds.work + work_of([scores], searches), listeners_of(self, context))
-        cv_results = _cv_results(penalties, *folds.compute(progress))
-        penalty = penalties[_chosen(cv_results, self.rule)]
-        best = scores.with_penalty(penalty)
-        (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
-        found = found_network(best, constraints, optimum)
+        with told_of_compilation(say, is_asked_for=bool(self.verbose)):
+            cv_results = _cv_results(penalties, *folds.compute(progress))
+            penalty = penalties[_chosen(cv_results, self.rule)]
+            best = scores.with_penalty(penalty)
+            (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
+            found = found_network(best, constraints, optimum)
         self.__dict__.update(_found=found, cv_results_=cv_results, penalty_=penalty)
         return found.network
 
@@ -327,5 +333,7 @@ def _read_penalties(penalties: Any) -> list[float]:
     is_list = is_list and not hasattr(penalties, "columns")  # a data frame would yield its columns
     values = [*penalties] if is_list and not isinstance(penalties, str | set | dict) else []
     if not values:
-        raise ValueError(f"penalties must be a list of one or more numbers; got {penalties!r}.")
+        raise ValueError(
+            f"penalties must be a list of one or more numbers; got {readable_value(penalties)}."
+        )
     return [read_penalty(value) for value in values]

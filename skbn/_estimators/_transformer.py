@@ -55,7 +55,7 @@ class LocalScoreTransformer(
         grid search reaches as ``criterion__gamma`` and the like, and `Criterion` is what
         your own derives from.
     penalty : float, default=1.0
-        Multiplies the complexity term of an information criterion; not negative. That of
+        Multiplies the complexity term of an information criterion; from 0 to 1e100. That of
         "loglik" is 0, whatever the penalty; BGe has none, and takes 1 only.
     max_parents : int or None, default=None
         The largest number of parents. With K, only the sets of up to K + 1 columns are

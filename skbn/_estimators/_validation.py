@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from skbn._labels import row_labels
+from skbn._readable import readable_value
 from skbn._scores._criteria import CRITERIA, as_criterion, same_criterion
 from skbn._scores._criterion import LARGEST_PENALTY, Criterion, criterion_for
 from skbn._scores._local_scores import LocalScores
@@ -34,7 +35,7 @@ _MOST_SHOWN = 5
 
 PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "criterion": [StrOptions(set(CRITERIA)), Criterion],
-    "penalty": [Interval(Real, 0, LARGEST_PENALTY, closed="left")],
+    "penalty": [Interval(Real, 0, LARGEST_PENALTY, closed="both")],
     "max_parents": [Interval(Integral, 0, None, closed="left"), None],
     "n_jobs": [
         Interval(Integral, 1, None, closed="left"),
@@ -188,9 +189,9 @@ def check_settings(
         ("penalty", penalty, made_penalty) if same else ("criterion", criterion, made)
     )
     raise ValueError(
-        f"{parameter}={asked!r} was asked for, but the {type(scores).__name__} were made with "
-        f"{parameter}={has!r}. Set it where they are made, and leave the learner's {parameter} "
-        "at None."
+        f"{parameter}={readable_value(asked)} was asked for, but the {type(scores).__name__} were "
+        f"made with {parameter}={readable_value(has)}. Set it where they are made, and leave the "
+        f"learner's {parameter} at None."
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skbn._labels import by_label, finite_number, is_labelled
+from skbn._readable import readable_value
 
 __all__ = ["attribute", "named_nodes", "named_values", "random_generator"]
 
@@ -34,7 +35,10 @@ def named_nodes(
     chosen = list(value) if is_list else [value]
     unknown = [node for node in chosen if not _is_among(node, nodes)]
     if unknown:
-        raise ValueError(f"{parameter} must name nodes; {unknown[0]!r} is none of {list(nodes)}.")
+        raise ValueError(
+            f"{parameter} must name nodes; {readable_value(unknown[0])} is none of "
+            f"{readable_value(list(nodes))}."
+        )
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"{parameter} must name nodes, each once; got {chosen}.")
     return chosen, False
@@ -64,7 +68,10 @@ def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict
     values = by_label(values, parameter, "node")
     unknown = [node for node in values if not _is_among(node, nodes)]
     if unknown:
-        raise ValueError(f"{parameter} must name nodes; {unknown[0]!r} is none of {list(nodes)}.")
+        raise ValueError(
+            f"{parameter} must name nodes; {readable_value(unknown[0])} is none of "
+            f"{readable_value(list(nodes))}."
+        )
     return {
         v: finite_number(values[node], f"The value of node {node!r} in {parameter}")
         for v, node in enumerate(nodes)
@@ -103,7 +110,7 @@ def random_generator(random_state: Any) -> np.random.Generator | np.random.Rando
     except (TypeError, ValueError):
         raise ValueError(
             "random_state must be None, an integer from 0 to 2**32 - 1, or a Generator or "
-            f"RandomState of numpy.random; got {random_state!r}."
+            f"RandomState of numpy.random; got {readable_value(random_state)}."
         ) from None
 
 

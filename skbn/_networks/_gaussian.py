@@ -17,6 +17,7 @@ import numpy.typing as npt
 from skbn._graphs import dag_of, fixed_masks, parent_masks
 from skbn._networks._arguments import attribute
 from skbn._networks._parameters import NetworkParameters
+from skbn._readable import readable_value
 from skbn._regressions._qr import solve_triangular, triangular_factor
 
 __all__ = ["LinearGaussianModel", "is_parametrised"]
@@ -78,7 +79,8 @@ class LinearGaussianModel:
             variance = attribute(data, "noise_variance", f"node {node!r}")
             if variance < 0:
                 raise ValueError(
-                    f"noise_variance of node {node!r} must not be negative; got {variance!r}."
+                    f"noise_variance of node {node!r} must not be negative; got "
+                    f"{readable_value(variance)}."
                 )
             noise_variance[number[node]] = variance
         coef = np.zeros((len(nodes), len(nodes)))

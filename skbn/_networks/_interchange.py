@@ -18,6 +18,7 @@ import networkx as nx
 from skbn._graphs import check_dag
 from skbn._labels import finite_number
 from skbn._networks._gaussian import LinearGaussianModel
+from skbn._readable import readable_value
 
 __all__ = ["from_pgmpy", "to_dot", "to_mermaid", "to_pgmpy"]
 
@@ -132,7 +133,9 @@ def from_pgmpy(model: Any) -> LinearGaussianModel:
             )
         deviation = finite_number(cpd.std, f"std of node {node!r}")
         if deviation < 0:
-            raise ValueError(f"std of node {node!r} must not be negative; got {deviation!r}.")
+            raise ValueError(
+                f"std of node {node!r} must not be negative; got {readable_value(deviation)}."
+            )
         dag.add_node(node, intercept=beta[0], noise_variance=deviation * deviation)
         dag.add_weighted_edges_from((p, node, w) for p, w in zip(parents, beta[1:], strict=True))
     check_dag(dag, "model")

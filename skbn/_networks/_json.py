@@ -17,6 +17,7 @@ import networkx as nx
 from skbn._files import replaced_file
 from skbn._graphs import check_dag
 from skbn._networks._gaussian import LinearGaussianModel
+from skbn._readable import readable_value
 
 __all__ = ["from_json", "to_json"]
 
@@ -47,8 +48,8 @@ def to_json(dag: nx.DiGraph, path: str | os.PathLike[str] | None) -> str | None:
     for node in dag:
         if isinstance(node, bool) or not isinstance(node, (str, Integral)):
             raise ValueError(
-                f"JSON keeps nodes that are strings or integers; got {node!r}. Rename it with "
-                "networkx.relabel_nodes."
+                f"JSON keeps nodes that are strings or integers; got {readable_value(node)}. "
+                "Rename it with networkx.relabel_nodes."
             )
     # numpy's integers are none of JSON's.
     text = json.dumps(nx.node_link_data(dag, edges="edges"), default=int, allow_nan=False)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._readable import readable_value
 from skbn._regressions._neighbours import first_block
 from skbn._scores._statistics import SampleStatistics
 from skbn._subsets import bits_of
@@ -70,9 +71,11 @@ def estimate_parameters(
     for child, n in enumerate(n_parents):
         divisor = statistics.n_samples if divisors is None else divisors[n]
         if not divisor > 0:
+            fewer = f", or set max_parents to fewer than {n}" if n else ""
             raise ValueError(
                 f"The noise of column {names[child]!r} with {n} parents cannot be "
-                f"estimated: the criterion divides its residual sum of squares by {divisor!r}."
+                "estimated: the criterion divides its residual sum of squares by "
+                f"{readable_value(divisor)}. Give more rows{fewer}."
             )
         members = is_parent[child]
         with np.errstate(over="ignore"):

@@ -9,6 +9,7 @@ import networkx as nx
 
 from skbn._graphs import check_dag, check_same_nodes, dag_of, fixed_masks, parent_masks
 from skbn._networks._equivalence import canonical_member, compelled_parents
+from skbn._readable import readable_value
 from skbn._subsets import members_of
 
 __all__ = ["StructureMixin", "cpdag", "is_equivalent", "structural_hamming_distance"]
@@ -246,7 +247,10 @@ class StructureMixin:
         """
         moral_graph = self.moral_graph()
         if node not in moral_graph:
-            raise ValueError(f"There is no node {node!r}; the nodes are {list(moral_graph)}.")
+            raise ValueError(
+                f"There is no node {readable_value(node)}; the nodes are "
+                f"{readable_value(list(moral_graph))}."
+            )
         return [other for other in moral_graph if other in moral_graph[node]]
 
 

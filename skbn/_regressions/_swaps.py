@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._memory import require_memory
+from skbn._readable import readable_value
 
 __all__ = ["as_integer", "greedy_swaps", "seed_path"]
 
@@ -58,7 +59,11 @@ def greedy_swaps(m: int) -> npt.NDArray[np.intp]:
     m = as_integer(m, "m")
     if m < 1:
         raise ValueError(f"m must be at least 1, the number of columns; got {m}.")
-    require_memory(16 << m, f"The sequence of 2**{m} - {m + 1} swaps")
+    require_memory(
+        16 << m,
+        f"The sequence of 2**{m} - {m + 1} swaps",
+        lambda n_bytes: f"give an m of {(n_bytes // 16).bit_length() - 1} or less",
+    )
     swaps = np.empty(0, dtype=np.intp)
     for last in range(1, m):
         swaps = np.concatenate([swaps, np.arange(last - 1, -1, -1), swaps + 1])
@@ -135,4 +140,4 @@ def as_integer(value: int, name: str) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer; got {value!r}.") from None
+        raise TypeError(f"{name} must be an integer; got {readable_value(value)}.") from None

@@ -15,7 +15,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skbn._columns import numbers_by_column
 from skbn._labels import by_label, is_labelled
-from skbn._scores._criterion import Criterion, InformationCriterion, Prior
+from skbn._readable import readable_value
+from skbn._scores._criterion import LARGEST_PENALTY, Criterion, InformationCriterion, Prior
 
 __all__ = [
     "AIC",
@@ -27,6 +28,10 @@ __all__ = [
     "as_criterion",
     "same_criterion",
 ]
+
+
+# The square of a larger one is out of float64's range, or nearly.
+_LARGEST_MEAN = 1e150
 
 
 class LogLikelihood(InformationCriterion):
@@ -142,7 +147,7 @@ class EBIC(BIC):
     Parameters
     ----------
     gamma : float, default=0.5
-        Not negative; 0 is the BIC.
+        From 0, which is the BIC, to 1e100.
     form : {"foygel-drton", "chen-chen", "bnlearn"}, default="foygel-drton"
         - "foygel-drton": ``e(l) = 2 * l * log(m)``, of Foygel & Drton (2010), "Extended
           Bayesian information criteria for Gaussian graphical models", who count edges.
@@ -162,7 +167,7 @@ class EBIC(BIC):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **InformationCriterion._parameter_constraints,
-        "gamma": [Interval(Real, 0, 1e100, closed="left")],
+        "gamma": [Interval(Real, 0, LARGEST_PENALTY, closed="both")],
         "form": [StrOptions({"foygel-drton", "chen-chen", "bnlearn"})],
     }
 
@@ -228,11 +233,12 @@ class BGe(Criterion):
         How many rows the prior mean counts for; from 1e-100 to 1e100. bnlearn's ``iss.mu``,
         BiDAG's ``am``.
     alpha_w : float or None, default=None
-        Degrees of freedom of the Wishart prior, from m + 1 to 1e9. None is m + 2.
-        bnlearn's ``iss.w``, BiDAG's ``aw``.
+        Degrees of freedom of the Wishart prior, more than m + 1 and up to 1e9. None is
+        m + 2. bnlearn's ``iss.w``, BiDAG's ``aw``.
     nu : array-like of shape (m,), dict, pandas.Series or None, default=None
-        The prior mean of the columns. A dict or a Series names each column once, by its name
-        or its number, in any order. An array or a list is in the columns' order. None is the
+        The prior mean of the columns, each of at most 1e150 in magnitude. A dict or a Series
+        names each column once, by its name or its number, in any order. An array or a list is
+        in the columns' order. None is the
         columns' means.
 
     Notes
@@ -251,8 +257,8 @@ class BGe(Criterion):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "alpha_mu": [Interval(Real, 1e-100, 1e100, closed="both")],
-        "alpha_w": [Interval(Real, 0, 1e9, closed="neither"), None],
+        "alpha_mu": [Interval(Real, np.float64(1e-100), np.float64(1e100), closed="both")],
+        "alpha_w": [Interval(Real, 0, np.float64(1e9), closed="right"), None],
         "nu": ["array-like", dict, None],
     }
 
@@ -315,11 +321,11 @@ class BGe(Criterion):
             If `alpha_w` is not larger than m + 1, or a parameter is not as above.
         """
         a, t = self._freedom_and_scale(m)
-        n = n_samples
+        n, alpha_mu = n_samples, float(self.alpha_mu)
         n_parents = np.arange(m)
         family = a + n_parents + 1
         constant = (
-            0.5 * math.log(self.alpha_mu / (n + self.alpha_mu))
+            0.5 * math.log(alpha_mu / (n + alpha_mu))
             - n / 2 * math.log(math.pi)
             + gammaln(n / 2)
             - betaln(family / 2, n / 2)  # gammaln((n + family) / 2) - gammaln(family / 2)
@@ -352,7 +358,7 @@ class BGe(Criterion):
         m = len(mean)
         _, t = self._freedom_and_scale(m)
         nu = self.for_columns(list(range(m)))._prior_mean(mean)
-        weight = self.alpha_mu / (self.alpha_mu + n_samples)
+        weight = float(self.alpha_mu) / (float(self.alpha_mu) + n_samples)
         shift = math.sqrt(weight * n_samples) * (mean - nu)
         rows = np.vstack([math.sqrt(t) * np.eye(m), shift])
         return Prior(rows, mean + weight * (nu - mean))
@@ -381,19 +387,20 @@ class BGe(Criterion):
         if a <= 1:
             raise ValueError(
                 f"alpha_w must be larger than m + 1 = {m + 1} for m = {m} columns, or the prior's "
-                f"T = t * I is not positive definite; got {self.alpha_w!r}."
+                f"T = t * I is not positive definite; got {readable_value(self.alpha_w)}."
             )
-        return a, self.alpha_mu * (a - 1) / (self.alpha_mu + 1)
+        alpha_mu = float(self.alpha_mu)  # of a float32 the result would have seven digits
+        return a, alpha_mu * (a - 1) / (alpha_mu + 1)
 
     def _prior_mean(self, mean: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         if self.nu is None:
             return mean
         nu = np.asarray(self.nu)
         is_real = nu.dtype.kind in "biuf"
-        if not is_real or nu.shape != mean.shape or not np.isfinite(nu).all():
+        if not is_real or nu.shape != mean.shape or not (np.abs(nu) <= _LARGEST_MEAN).all():
             raise ValueError(
-                f"nu must hold a finite prior mean for each of the {len(mean)} columns; got "
-                f"{self.nu!r}."
+                f"nu must hold a finite prior mean for each of the {len(mean)} columns, of at most "
+                f"{_LARGEST_MEAN:g} in magnitude; got {readable_value(nu)}."
             )
         return nu.astype(np.float64)
 

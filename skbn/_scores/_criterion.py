@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 from skbn._accuracy import SCORE_ACCURACY
 from skbn._doc_links import DocLinkMixin
 from skbn._labels import reject_labels
+from skbn._readable import readable_value
 
 __all__ = [
     "LARGEST_PENALTY",
@@ -37,9 +38,11 @@ __all__ = [
 ]
 
 
-LARGEST_PENALTY = 1e100
-# Beyond this a score is as good as infinite, and sums of scores might be.
-_LARGEST = 1e100
+# Of numpy's type, so that a float32 can be held against it without a warning.
+LARGEST_PENALTY = np.float64(1e100)
+# Beyond this, sums of scores might be infinite. The largest penalty and the largest gamma of
+# `EBIC` together remain below it.
+_LARGEST = 1e250
 # A family whose c is so far below the largest, as a share of c itself, is known to enough digits,
 # and no likelihood makes up for it.
 _FAR_BELOW = 1 / 16
@@ -294,7 +297,8 @@ def read_penalty(penalty: Any) -> float:
     is_number = isinstance(penalty, Real) and not isinstance(penalty, bool | np.bool_)
     if not (is_number and 0 <= penalty <= LARGEST_PENALTY):
         raise ValueError(
-            f"A penalty must be a number from 0 to {LARGEST_PENALTY:g}; got {penalty!r}."
+            f"A penalty must be a number from 0 to {LARGEST_PENALTY:g}; got "
+            f"{readable_value(penalty)}."
         )
     return float(penalty)
 
@@ -317,23 +321,26 @@ def criterion_tables(
         tables = criterion.tables(n_samples, m)
     else:
         raise ValueError(
-            f"penalty={penalty!r} was asked for, but {name} has no complexity term that it could "
+            f"penalty={readable_value(penalty)} was asked for, but {name} has no complexity term "
+            "that it could "
             "multiply. Leave the penalty at its default."
         )
     what = f"{name}.tables({n_samples:.10g}, {m})"
     tables = _numbers(tables, (3, m), what)
     tables[0, max_parents + 1 :] = -np.inf
-    if np.isnan(tables).any() or (tables[0] > _LARGEST).any() or np.isinf(tables[1:]).any():
+    largest_weight = np.abs(tables[1:]).max()
+    if _LARGEST_WEIGHT < largest_weight < np.inf:
         raise ValueError(
-            f"{what} must be finite, except for -inf in its first row; got {tables.tolist()}."
-        )
-    tables[0, tables[0] < -_LARGEST] = -np.inf
-    if np.abs(tables[1:]).max() > _LARGEST_WEIGHT:
-        raise ValueError(
-            f"{name} weighs log-determinants by up to {np.abs(tables[1:]).max():g}, and with more "
-            f"than {_LARGEST_WEIGHT:g} scores are known to too few digits; lower its parameters or "
+            f"{name} weighs log-determinants by up to {largest_weight:g}, and with more than "
+            f"{_LARGEST_WEIGHT:g} scores are known to too few digits; lower its parameters or "
             "the sample weights, or give fewer rows."
         )
+    if np.isnan(tables).any() or (tables[0] > _LARGEST).any() or np.isinf(largest_weight):
+        raise ValueError(
+            f"{what} must be finite, except for -inf in its first row; got "
+            f"{readable_value(tables.tolist())}."
+        )
+    tables[0, tables[0] < -_LARGEST] = -np.inf
     _check_differences(tables, what)
     return tables
 
@@ -373,7 +380,7 @@ def noise_divisors(criterion: Criterion, n_samples: float, m: int) -> npt.NDArra
     what = f"{type(criterion).__name__}.noise_divisors({n_samples:.10g}, {m})"
     divisors = _numbers(criterion.noise_divisors(n_samples, m), (m,), what)
     if np.isnan(divisors).any():
-        raise ValueError(f"{what} must not be NaN; got {divisors.tolist()}.")
+        raise ValueError(f"{what} must not be NaN; got {readable_value(divisors.tolist())}.")
     return divisors
 
 
@@ -409,12 +416,12 @@ def prior_of(criterion: Criterion, n_samples: float, mean: npt.NDArray[np.float6
         return None
     what = f"{type(criterion).__name__}.prior"
     if not isinstance(prior, Prior):
-        raise TypeError(f"{what} must return a Prior or None; got {prior!r}.")
+        raise TypeError(f"{what} must return a Prior or None; got {readable_value(prior)}.")
     m = len(mean)
     rows = _numbers(prior.rows, (len(prior.rows), m), f"{what}: the rows")
     means = _numbers(prior.mean, (m,), f"{what}: the mean")
     if not np.isfinite(rows).all() or not np.isfinite(means).all():
-        raise ValueError(f"{what} must be finite; got {prior}.")
+        raise ValueError(f"{what} must be finite; got {readable_value(prior)}.")
     return Prior(rows, means)
 
 
@@ -426,7 +433,9 @@ def _numbers(values: Any, shape: tuple[int, ...], what: str) -> npt.NDArray[np.f
     except ValueError:  # of rows of different lengths
         array = np.array(None)
     if array.dtype.kind not in "biuf" or array.shape != shape:
-        raise ValueError(f"{what} must be an array of numbers of shape {shape}; got {values!r}.")
+        raise ValueError(
+            f"{what} must be an array of numbers of shape {shape}; got {readable_value(values)}."
+        )
     return array.astype(np.float64)
 
 

@@ -23,12 +23,14 @@ from skbn._scores._small_scores import (
     list_families,
     score_families,
 )
+from skbn._search._plan import largest_that
 from skbn._search._zeta import max_zeta
 from skbn._small_subsets import SmallSubsets, advance
 from skbn._subsets import mask_of, members_of
 
-__all__ = ["AllFamilies", "Families", "SmallFamilies"]
+__all__ = ["AllFamilies", "Families", "SmallFamilies", "fewer_families"]
 
+_BYTES = 8  # of a float64
 _PIECE_BITS = 20
 # So many sets are looked at in some tenths of a second: a user's interruption waits for it.
 _PIECE = 1 << 21
@@ -236,6 +238,32 @@ class SmallFamilies:
 
 
 Families = AllFamilies | SmallFamilies
+
+
+def fewer_families(families: Families, n_numbers: Callable[[Families], int], n_bytes: int) -> str:
+    """Say with how many parents, or columns, what there is to compute fits the memory.
+
+    Parameters
+    ----------
+    families : AllFamilies or SmallFamilies
+        Those that take too much.
+    n_numbers : callable
+        How many numbers families take.
+    n_bytes : int
+    """
+
+    def fits(m: int, max_parents: int | None) -> bool:
+        few = AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
+        return _BYTES * n_numbers(few) <= n_bytes
+
+    m, most = families.m, families.max_parents
+    same = None if isinstance(families, AllFamilies) else most
+    few = largest_that(lambda k: fits(m, k), 1, most - 1)
+    left = largest_that(lambda n: fits(n, same), 2, m - 1)
+    remedies = [] if few is None else [f"make the LocalScores with max_parents of {few} or less"]
+    if left is not None:
+        remedies.append(f"leave out columns until {left} or fewer are left")
+    return ", or ".join(remedies) or "free some"
 
 
 def _scores_at(

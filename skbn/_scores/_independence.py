@@ -71,13 +71,13 @@ class IndependenceCheck:
         ).removeprefix("+ ")
         consequence = (
             "The prior is too small beside the columns' spread for a score of enough digits; "
-            "standardise the columns"
+            "standardise the columns, give a prior mean nearer to theirs if it has one, or"
             if self.has_prior
-            else "The likelihood is unbounded there, or known to too few digits"
+            else "The likelihood is unbounded there, or known to too few digits;"
         )
         return ValueError(
             f"Column {self.names[child]!r} is collinear with others: {self._name(child)} = "
-            f"{combination} + constant, up to {residual:.0e} of its spread. {consequence}; leave "
+            f"{combination} + constant, up to {residual:.0e} of its spread. {consequence} leave "
             "out one of these columns."
         )
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._files import replaced_file
+from skbn._readable import readable_value
 from skbn._scores._families import Listed
 from skbn._scores._parent_rows import MOST_COLUMNS, padded_rows, repeated_row
 
@@ -58,7 +59,8 @@ def write_jkl(
                 members = [names[p] for p in row if p >= 0]
                 if not abs(score) <= LARGEST_SCORE:
                     raise ValueError(
-                        f"Column {name!r} with the parents {members} has the score {score!r}, "
+                        f"Column {name!r} with the parents {members} has the score "
+                        f"{readable_value(score)}, "
                         f"which cannot be written: it is not finite, or beyond {LARGEST_SCORE}."
                     )
                 _write(file, " ".join([repr(score), str(len(members)), *members]) + "\n", name)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from skbn._columns import family_numbers
 from skbn._memory import read_only
+from skbn._readable import readable_value
 from skbn._scores._criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores._families import Listed, Scored
 from skbn._scores._sample import Sample
@@ -99,7 +100,7 @@ class LocalScores(StandIn, ScoredFamilies):
         Parameters
         ----------
         penalty : float
-            Multiplies the complexity term of an information criterion; not negative.
+            Multiplies the complexity term of an information criterion; from 0 to 1e100.
 
         Returns
         -------
@@ -122,8 +123,8 @@ class LocalScores(StandIn, ScoredFamilies):
         penalty = read_penalty(penalty)
         if penalty != 1 and not isinstance(self._criterion, InformationCriterion):
             raise ValueError(
-                f"criterion={self._criterion!r} has no complexity term that penalty={penalty!r} "
-                "could multiply."
+                f"criterion={readable_value(self._criterion)} has no complexity term that "
+                f"penalty={readable_value(penalty)} could multiply. Leave it at 1."
             )
         other = copy(self)
         other.scorer = self.scorer.with_penalty(penalty)
@@ -403,8 +404,8 @@ class LocalScores(StandIn, ScoredFamilies):
         x, others = family_numbers(self.columns, child, parents)
         if len(others) > self.scorer.families.max_parents:
             raise ValueError(
-                f"Column {child!r} was given {len(others)} parents, and the LocalScores were made "
-                f"with max_parents={self.max_parents}; make them with more."
+                f"Column {readable_value(child)} was given {len(others)} parents, and the "
+                f"LocalScores were made with max_parents={self.max_parents}; make them with more."
             )
         return x, others
 

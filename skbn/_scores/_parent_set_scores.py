@@ -13,6 +13,7 @@ import numpy.typing as npt
 from skbn._columns import family_numbers
 from skbn._labels import in_order_of_rows, is_labelled, row_labels
 from skbn._memory import read_only
+from skbn._readable import readable_value
 from skbn._scores._families import Listed, Scored
 from skbn._scores._jkl import LARGEST_SCORE, read_jkl
 from skbn._scores._parent_rows import MOST_COLUMNS, repeated_row
@@ -206,9 +207,9 @@ def _check_columns(columns: list[str], n_lists: int) -> None:
     seen = set()
     for column in columns:
         if not isinstance(column, str):
-            raise ValueError(f"Columns must be named by strings; got {column!r}.")
+            raise ValueError(f"Columns must be named by strings; got {readable_value(column)}.")
         if column in seen:
-            raise ValueError(f"There may be no column twice; got {column!r} again.")
+            raise ValueError(f"There may be no column twice; got {readable_value(column)} again.")
         seen.add(column)
 
 

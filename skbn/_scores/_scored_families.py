@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._columns import column_number, column_numbers, parents_in
+from skbn._readable import readable_value
 from skbn._regressions._swaps import as_integer
 from skbn._scores._families import Listed, Scored
 from skbn._scores._jkl import write_jkl
@@ -90,7 +91,8 @@ class ScoredFamilies(ABC):
         top = self.top_parents(child, 1, candidates)
         if not top:
             raise ValueError(
-                f"Column {child!r} has no family of a finite score with parents among these."
+                f"Column {readable_value(child)} has no family of a finite score with parents "
+                "among these."
             )
         return top[0].parents
 
@@ -148,7 +150,9 @@ class ScoredFamilies(ABC):
         else:
             among = sorted(set(column_numbers(self.columns, candidates, "candidates")))
         if x in among:
-            raise ValueError(f"Column {child!r} cannot be a candidate for its own parents.")
+            raise ValueError(
+                f"Column {readable_value(child)} cannot be a candidate for its own parents."
+            )
         top: list[tuple[float, int, list[int]]] = []
         for scores, parents_at in self._scored(x, among):
             least = np.partition(scores, -k)[-k] if len(scores) > k else -np.inf

@@ -13,7 +13,7 @@ from skbn._memory import read_only, require_memory
 from skbn._progress import Progress
 from skbn._regressions._neighbours import family_log_determinants
 from skbn._scores._criterion import is_scale_free, largest_constant, noise_divisors
-from skbn._scores._families import Families, Listed, Scored
+from skbn._scores._families import Families, Listed, Scored, fewer_families
 from skbn._scores._statistics import SampleStatistics
 from skbn._scores._subset_determinants import SubsetDeterminants
 from skbn._subsets import bits_of, mask_of
@@ -158,7 +158,14 @@ class FamilyScorer:
     def to_array(self) -> npt.NDArray[np.float64]:
         """Return the local scores of all families, shape (m, n_parent_sets)."""
         m, size = self.families.m, self.families.n_parent_sets
-        require_memory(_BYTES * (m + 8) * size, "The array of all local scores")
+        missing = 0 if self.n_bytes else self.families.n_subsets
+        require_memory(
+            _BYTES * ((m + 8) * size + missing),
+            "The array of all local scores",
+            lambda n_bytes: fewer_families(
+                self.families, lambda few: (few.m + 8) * few.n_parent_sets + few.n_subsets, n_bytes
+            ),
+        )
         array = np.empty((m, size))
         for child in range(m):
             start = 0

@@ -221,11 +221,12 @@ def _too_few_rows(summary: RowSummary, largest_family: int) -> ValueError:
             f"Multiply them, to a sum of n_samples = {n} if they are to be relative."
         )
     most = n - 2
+    left = f", leave out columns until {n - 1} or fewer are left" if n > 2 else ""
     fewer = f", set max_parents to {most}{' or less' if most else ''}" if most >= 0 else ""
     return ValueError(
-        f"X has n_samples = {n} rows for {families} some "
-        "regressions leave no residual, and the likelihood is unbounded. Give more rows or "
-        f'leave out columns{fewer}, or use criterion="bge".'
+        f"X has n_samples = {n} rows for {families} some regressions leave no residual, and the "
+        f"likelihood is unbounded. Give more rows{left}{fewer}, or use "
+        'criterion="bge", which GaussianBNLearnerCV does not take. (LocalScores must be made so.)'
     )
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from skbn._memory import require_memory
 from skbn._parallel import one_blas_thread
 from skbn._progress import Progress
+from skbn._readable import readable_count
 from skbn._scores._criterion import (
     Criterion,
     InformationCriterion,
@@ -20,7 +21,7 @@ from skbn._scores._criterion import (
     is_scale_free,
     prior_of,
 )
-from skbn._scores._families import AllFamilies, Families, SmallFamilies
+from skbn._scores._families import AllFamilies, Families, SmallFamilies, fewer_families
 from skbn._scores._row_summary import centred_blocks
 from skbn._scores._sample import Sample
 from skbn._scores._statistics import SampleStatistics, sample_statistics
@@ -130,8 +131,8 @@ class SubsetDeterminants:
             statistics, offsets = self.statistics, self.offsets
             require_memory(
                 _BYTES * families.n_subsets,
-                f"The table of {families.n_subsets:,} log-determinants",
-                "leave out columns, or set max_parents to fewer",
+                f"The table of {readable_count(families.n_subsets)} log-determinants",
+                lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
             )
             log_det = families.log_determinants(statistics.factor, offsets, self._n_jobs, progress)
             if not statistics.is_checked:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["SearchPlan", "plan_search"]
+from skbn._readable import readable_size
+from skbn._small_subsets import SmallSubsets
+
+__all__ = [
+    "SearchPlan",
+    "TooLargeError",
+    "largest_that",
+    "numbers_of_small_families",
+    "plan_all_families",
+    "plan_search",
+    "what_would_fit",
+]
 
 _BYTES = 8  # of a float64
-_MANY = 10**18
+# How a remedy says whose parameter it is that lowers what local scores take.
+_WHERE = " (of the LocalScoreTransformer, if there is one)"
+# A search through all families has at least so many columns, or all there are: with fewer
+# in a block its parts, the subsets of the others, would take longer to begin than to do.
+_FEWEST_COLUMNS = 6
 # A fixed outer column nearly halves the children's tables but adds half as much work
 # to filling them. Up to three, from 18 columns on, cost no more time than touching
 # the memory that they save.
@@ -114,7 +129,20 @@ class SearchPlan:
     def __str__(self) -> str:
         others = f" with {self.n_others} others as parents" if self.n_others else ""
         parts = f" in {1 << self.n_outer} parts" if self.n_outer else ""
-        return f"{self.n_columns} columns{others}{parts}: {self.n_bytes:,} bytes of memory"
+        return f"{self.n_columns} columns{others}{parts}: {readable_size(self.n_bytes)} of memory"
+
+
+class TooLargeError(ValueError):
+    """Not even the leanest plan, which it has, fits the memory."""
+
+    def __init__(self, plan: SearchPlan, n_bytes: int, limit: str) -> None:
+        others = f" with {plan.n_others} others as parents" if plan.n_others else ""
+        super().__init__(
+            f"The exact search over {plan.n_columns} columns{others} needs "
+            f"{readable_size(plan.n_bytes)} of memory for its 2**{plan.n_columns} states, and "
+            f"{readable_size(n_bytes)} {limit}"
+        )
+        self.plan = plan
 
 
 def plan_search(
@@ -141,8 +169,8 @@ def plan_search(
 
     Raises
     ------
-    ValueError
-        If not even the leanest plan fits; the message has both numbers.
+    TooLargeError
+        If not even the leanest plan fits.
     """
     fewest = min(max(0, (n_columns - _FIRST_TO_SPLIT) // 2 + 1), _OUTER_COLUMNS)
     most = max(fewest, min(_MOST_OUTER_COLUMNS, n_columns - 2))
@@ -150,28 +178,95 @@ def plan_search(
         plan = SearchPlan(n_columns, n_outer, n_others, n_log_determinants, n_roots)
         if plan.n_bytes <= n_bytes:
             return plan
-    raise ValueError(_too_large(plan, n_bytes, limit))
+    raise TooLargeError(plan, n_bytes, limit)
 
 
-def _too_large(plan: SearchPlan, n_bytes: int, limit: str) -> str:
-    """Say what is missing, and what would make the search fit."""
-    others = f" with {plan.n_others} others as parents" if plan.n_others else ""
-    remedies = ["leave out columns"]
-    if plan.n_log_determinants is None and replace(plan, n_log_determinants=0).n_bytes <= n_bytes:
-        remedies.append("set max_parents, so that regressions on more columns are not needed")
+def plan_all_families(n_columns: int, n_others: int, n_bytes: int, limit: str = "") -> SearchPlan:
+    """Plan a search through all families of some columns with each other and with others.
+
+    If the columns are few, some of the others are columns of the search without parents.
+    Raises what `plan_search` raises.
+    """
+    n_roots = max(0, min(n_others, _FEWEST_COLUMNS - n_columns))
+    n_columns, n_others = n_columns + n_roots, n_others - n_roots
+    return plan_search(n_columns, n_bytes, limit, n_others, n_roots=n_roots)
+
+
+def numbers_of_small_families(m: int, max_parents: int) -> int:
+    """Return how many numbers a search has in memory to list families of few parents.
+
+    They are the log-determinants of all sets of a family's columns, and the scores of one
+    child's families, twice and with a byte each, of which the best are kept.
+    """
+    n_families = SmallSubsets(m - 1, max_parents).n_sets
+    return SmallSubsets(m, max_parents + 1).n_sets + 2 * n_families + -(-n_families // _BYTES)
+
+
+def largest_that(is_fine: Callable[[int], bool], least: int, most: int) -> int | None:
+    """Return the largest number of a range before the first that is not fine, if there is one."""
+    largest = None
+    for n in range(least, most + 1):
+        if not is_fine(n):
+            break
+        largest = n
+    return largest
+
+
+def what_would_fit(
+    m: int,
+    groups: Sequence[tuple[int, int]],
+    max_parents: int | None,
+    fewest_parents: int,
+    n_bytes: int,
+) -> list[str]:
+    """Say what would make a search of all groups of columns fit the memory.
+
+    Parameters
+    ----------
+    m : int
+        Number of all columns.
+    groups : sequence of (int, int)
+        How many columns each group has, and how many others may be their parents.
+    max_parents : int or None
+        None is any number; 0 for families that are listed already.
+    fewest_parents : int
+        The largest number of required parents of a column.
+    n_bytes : int
+
+    Returns
+    -------
+    remedies : list of str
+        Each is enough. None if there is too little memory for any search.
+    """
+
+    def group_fits(n_columns: int, n_others: int, m: int, limit: int | None) -> bool:
+        try:
+            if limit is None:
+                plan_all_families(n_columns, n_others, n_bytes)
+            else:
+                n_numbers = numbers_of_small_families(m, limit) if limit else 0
+                plan_search(n_columns, n_bytes, n_log_determinants=n_numbers)
+        except TooLargeError:
+            return False
+        return True
+
+    fewest = max(1, fewest_parents)
+    most = m - 2 if max_parents is None else max_parents - 1
+    few = largest_that(lambda k: all(group_fits(*group, m, k) for group in groups), fewest, most)
+    remedies = []
+    if few is not None:
+        remedies.append(f"set max_parents to {few} or less{_WHERE}")
     else:
-        remedies.append(
-            "set tiers or forbidden_edges, so that not all columns may come before as well as "
-            "after each other"
-        )
-    needed = _count(plan.n_bytes)
-    return (
-        f"The exact search over {plan.n_columns} columns{others} needs {needed} bytes of memory "
-        f"for its 2**{plan.n_columns} states, and {n_bytes:,} bytes {limit}; "
-        f"{', or '.join(remedies)}."
-    )
-
-
-def _count(n: int) -> str:
-    """Return a number in digits, or rounded if nobody would read them."""
-    return f"{n:,}" if n < _MANY else f"about 10**{math.log10(n):.0f}"
+        if max_parents is None or not group_fits(1, 0, m, max_parents):
+            half = n_bytes // 2 // _BYTES  # the rest is for the search
+            few = largest_that(lambda k: numbers_of_small_families(m, k) <= half, fewest, most)
+        also = "" if few is None else f", and max_parents to {few} or less{_WHERE}"
+        limit = max_parents if few is None else few
+        if limit is not None:
+            size = largest_that(lambda n: group_fits(n, 0, m, limit), 1, m - 1)
+            if size is not None:
+                remedies.append(f"set tiers of {size} or fewer columns each{also}")
+    left = largest_that(lambda n: group_fits(n, 0, n, max_parents), 2, m - 1)
+    if left is not None:
+        remedies.append(f"leave out columns until {left} or fewer are left")
+    return remedies
