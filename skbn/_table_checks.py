@@ -19,6 +19,7 @@ __all__ = [
     "reject_non_numbers",
     "reject_other_containers",
     "reject_repeated_names",
+    "reject_unread_names",
 ]
 
 _MOST_LABELS = 5
@@ -68,6 +69,20 @@ def reject_lost_labels(X: Any, nodes: Sequence[Any] = ()) -> None:
             f"The columns of X are labelled [{shown}{more}], which are not strings, and would be "
             "taken by position. Name them, as by X.columns = [str(c) for c in X.columns], or give "
             "an array."
+        )
+
+
+def reject_unread_names(X: Any, names: Sequence[Any] | None) -> None:
+    """Raise if the columns of X have names, and others or none were read.
+
+    scikit-learn does not know every container, and an older one no new ones.
+    """
+    labels = list(getattr(X, "columns", []))
+    if any(isinstance(label, str) for label in labels) and (names is None or labels != [*names]):
+        raise ValueError(
+            f"This version of scikit-learn cannot read the names of X's columns, as X is a "
+            f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}; they would be taken by "
+            "position. Give a pandas.DataFrame, or an array, whose columns have no names."
         )
 
 

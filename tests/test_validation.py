@@ -131,6 +131,35 @@ def test_labels_that_would_be_lost(estimator, labels):
         method(frame)
 
 
+class UnknownFrame:
+    """A container whose columns' names scikit-learn does not read."""
+
+    def __init__(self, frame):
+        self._frame, self.columns, self.shape = frame, list(frame.columns), frame.shape
+
+    def __array__(self, dtype=None, copy=None):
+        return self._frame.to_numpy(dtype=dtype)
+
+    def __len__(self):
+        return len(self._frame)
+
+    def __getitem__(self, name):
+        return self._frame[name].to_numpy()
+
+
+@each_estimator
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_names_that_scikit_learn_cannot_read_are_not_lost(estimator):
+    message = r"cannot read the names of X's columns, as X is a \w+\.UnknownFrame.*pandas.DataFrame"
+    with pytest.raises(ValueError, match=message):
+        estimator().fit(UnknownFrame(frame()))
+    fitted = estimator().fit(frame())
+    method = fitted.transform if hasattr(fitted, "transform") else fitted.score
+    with pytest.raises(ValueError, match=message):
+        method(UnknownFrame(frame()[["b", "a", "c"]]))
+    method(UnknownFrame(frame()))
+
+
 def test_parameters_are_checked_before_a_transform():
     transformer = LocalScoreTransformer().fit(table()).set_params(penalty=-1)
     with pytest.raises(ValueError, match="'penalty' parameter"):

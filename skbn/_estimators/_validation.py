@@ -24,6 +24,7 @@ from skbn._table_checks import (
     reject_non_numbers,
     reject_other_containers,
     reject_repeated_names,
+    reject_unread_names,
 )
 
 __all__ = [
@@ -84,7 +85,7 @@ def read_rows(
     ValueError, TypeError
         Naming the column and the value: if a column does not hold numbers or not
         only finite ones, if a name is given twice, if names are neither strings nor the
-        columns' positions, if the columns are not those
+        columns' positions, if scikit-learn cannot read them, if the columns are not those
         of `fit`, if there are too few columns or rows.
     """
     reject_other_containers(X)
@@ -107,6 +108,9 @@ def read_rows(
     names = getattr(X, "columns", range(rows.shape[1]))
     for name, column in zip(names, rows.T, strict=True):
         reject_non_finite(name, column)
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if reset or fitted is not None:
+        reject_unread_names(X, fitted)
     rows.setflags(write=False)
     return rows
 
