@@ -45,9 +45,8 @@ class GaussianBNLearner(NetworkLearner):
     required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
         Edges that the network must have. A table, which is a data frame or an array, has a row
-        for each edge: the parent and the child. Of a GaussianBayesianNetwork its graph is
-        taken. Columns are given by name or by number. Required parents count towards
-        `max_parents`.
+        for each edge: the parent and the child. A GaussianBayesianNetwork stands for its graph.
+        Columns are given by name or by number. Required parents count towards `max_parents`.
     forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
         Edges that the network must not have, given in the same ways.
