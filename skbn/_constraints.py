@@ -213,12 +213,6 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
     _reject_iterator(tiers, "tiers")
     if isinstance(tiers, str | dict | Set) or not isinstance(tiers, Collection):
         raise TypeError(f"tiers must be a list of lists of columns; got {readable_value(tiers)}.")
-    labels: Any = getattr(tiers, "index", None)  # of a Series, or the method of a list
-    if is_series(tiers) and not labels.is_monotonic_increasing:
-        raise TypeError(
-            "tiers is a Series whose labels do not ascend; give tiers.sort_index().to_list() if "
-            "they number the tiers, or tiers.to_list() if these are in their order."
-        )
     tier_of: dict[int, int] = {}
     rest = None
     for number, tier in enumerate(tiers):
@@ -231,6 +225,12 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
                 "tiers has `...` twice, which stands for all columns that are not named; leave "
                 "one out."
             )
+    labels: Any = getattr(tiers, "index", None)  # of a Series, or the method of a list
+    if is_series(tiers) and not labels.is_monotonic_increasing:
+        raise TypeError(
+            "tiers is a Series whose labels do not ascend; give tiers.sort_index().to_list() if "
+            "they number the tiers, or tiers.to_list() if these are in their order."
+        )
     missing = [x for x in range(len(columns)) if x not in tier_of]
     if missing and rest is None:
         raise ValueError(

@@ -377,9 +377,9 @@ def _require_certainty(found: SearchResult) -> None:
         raise ValueError(
             "The terms of the best network's score are so large that it is known to "
             f"{found.uncertainty:.2g} nats only, and not to {SCORE_ACCURACY}, which may hide a "
-            "better network. If they are costs of a criterion or of listed families, make these "
-            "smaller, and rule families out by forbidden_edges or max_parents instead; if they are "
-            "likelihoods, give fewer rows or smaller sample weights."
+            "better network. If they are costs that all networks must pay, lower the penalty or "
+            "the costs, and rule families out by forbidden_edges or max_parents instead. If they "
+            "are likelihoods, give fewer rows, smaller sample weights or a smaller alpha_w."
         )
 
 

@@ -207,7 +207,7 @@ def test_names_numbers_and_graphs_mean_the_same():
     ],
 )
 def test_edges_in_a_table_are_those_of_a_list(edges, parameter, settings):
-    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    rows, _ = make_gaussian_network(5, n_samples=80, random_state=0)
     frame = pd.DataFrame(rows, columns=COLUMNS)
     learner = clone(GaussianBNLearner(**{parameter: edges}, **settings))
     assert parameter in repr(learner)
@@ -226,13 +226,13 @@ def test_edges_in_a_table_are_those_of_a_list(edges, parameter, settings):
 
 @pytest.mark.parametrize("edges", [np.empty((0, 2)), pd.DataFrame(), [], np.array([])])
 def test_an_empty_table_has_no_edges(edges):
-    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    rows, _ = make_gaussian_network(5, n_samples=80, random_state=0)
     free = GaussianBNLearner().fit(rows).dag_
     assert list(GaussianBNLearner(required_edges=edges).fit(rows).dag_.edges) == list(free.edges)
 
 
 def test_an_adjacency_matrix_is_given_as_the_refusal_says():
-    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    rows, _ = make_gaussian_network(5, n_samples=80, random_state=0)
     matrix = np.eye(5, k=1)
     for table in (matrix, pd.DataFrame(matrix)):
         with pytest.raises(ValueError, match=r"shape is \(5, 5\).*give numpy\.argwhere of it"):
@@ -264,7 +264,7 @@ def test_the_rest_is_a_tier_of_all_columns_not_named(tiers, in_full):
 
 
 def test_a_search_over_constraints():
-    rows = reference.random_network_rows(np.random.default_rng(0), 5, 80)
+    rows, _ = make_gaussian_network(5, n_samples=80, random_state=0)
     frame = pd.DataFrame(rows, columns=COLUMNS)
     grid = {"tiers": [None, [["d"], ...], [..., ["a"]]], "required_edges": [None, EDGES]}
     search = GridSearchCV(GaussianBNLearner(), grid, cv=3).fit(frame)

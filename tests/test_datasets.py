@@ -107,7 +107,7 @@ def test_rows_are_those_of_the_network():
     ("parameters", "message"),
     [
         ({"n_columns": 0}, r"n_columns must be at least 1; got 0\."),
-        ({"n_columns": 10**7}, r"needs .* bytes of memory.*; lower n_columns or n_samples\."),
+        ({"n_columns": 10**7}, r"needs .*B of memory.*; lower n_columns or n_samples\."),
         ({"mean_degree": -1}, r"mean_degree must not be negative; got -1\.0\."),
         ({"mean_degree": np.nan}, r"mean_degree must be a finite number; got nan\."),
         ({"mean_degree": "two"}, r"mean_degree must be a finite number; got 'two'\."),

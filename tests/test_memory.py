@@ -3,9 +3,9 @@ import re
 import numpy as np
 import psutil
 import pytest
-import reference
 
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer, _memory
+from skbn.datasets import make_gaussian_network
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def settings_of(remedy, settings, m):
     ],
 )
 def test_a_search_that_is_refused_fits_as_the_refusal_says(constraints):
-    rows = reference.random_network_rows(np.random.default_rng(0), 12, 60)
+    rows, _ = make_gaussian_network(12, n_samples=60, random_state=0)
     needed = remedies_of(rows, max_memory=1, **constraints)["max_memory"]["max_memory"]
     for share in (0.9, 0.7, 0.5, 0.4, 0.3, 0.1, 0.05):
         settings = {**constraints, "max_memory": share * needed}

@@ -572,7 +572,7 @@ def test_conditioning_on_columns_that_nearly_agree_keeps_digits():
         ([("a", 1.0)], TypeError, "evidence must be a dict or a pandas.Series"),
         (pd.DataFrame({"a": [1.0]}), TypeError, r"got DataFrame\. .* rows: evidence\.iloc\[0\]\.$"),
         ({"a": np.float64(np.inf)}, ValueError, r"got inf\.$"),
-        ({"a": np.arange(500.0)}, ValueError, r"got array\(\[ *0\., .{,60}\.\.\.\.$"),
+        ({"a": np.arange(500.0)}, ValueError, r"got ndarray of shape \(500,\)\.$"),
         (pd.Series({"a": np.nan}), ValueError, "value of node 'a' in evidence .* got nan"),
         (pd.Series([1, 2], list("aa")), ValueError, "each node once; got 'a' twice"),
     ],

@@ -124,7 +124,7 @@ for estimator in (
 def test_without_callbacks_everything_else_works():
     command = [sys.executable, "-c", WITHOUT_CALLBACKS]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert printed.startswith("[GaussianBNLearner] 2 columns: 96 bytes of memory\n")
+    assert printed.startswith("[GaussianBNLearner] 2 columns: 96 B of memory\n")
 
 
 # scikit-learn's own progress bar

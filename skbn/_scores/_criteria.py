@@ -233,7 +233,7 @@ class BGe(Criterion):
         How many rows the prior mean counts for; from 1e-100 to 1e100. bnlearn's ``iss.mu``,
         BiDAG's ``am``.
     alpha_w : float or None, default=None
-        Degrees of freedom of the Wishart prior, more than m + 1 and up to 1e9. None is
+        Degrees of freedom of the Wishart prior, more than m + 1 and up to 1e8. None is
         m + 2. bnlearn's ``iss.w``, BiDAG's ``aw``.
     nu : array-like of shape (m,), dict, pandas.Series or None, default=None
         The prior mean of the columns, each of at most 1e150 in magnitude. A dict or a Series
@@ -258,7 +258,7 @@ class BGe(Criterion):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha_mu": [Interval(Real, np.float64(1e-100), np.float64(1e100), closed="both")],
-        "alpha_w": [Interval(Real, 0, np.float64(1e9), closed="right"), None],
+        "alpha_w": [Interval(Real, 0, np.float64(1e8), closed="right"), None],
         "nu": ["array-like", dict, None],
     }
 
