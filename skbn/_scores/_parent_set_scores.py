@@ -163,7 +163,20 @@ class ParentSetScores(ScoredFamilies):
         return read_only(np.array(best))
 
     def largest_term(self, child: int, parents: list[int]) -> float:
-        """Return by how many nats a listed local score is below the child's best."""
+        """Return by how much a listed local score is below the child's best.
+
+        Parameters
+        ----------
+        child : int
+            Number of a column.
+        parents : list of int
+            Numbers of other columns; a listed family.
+
+        Returns
+        -------
+        difference : float
+            In nats, not negative.
+        """
         return float(self.score_offsets[child] - self.local_score(child, parents))
 
     def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
