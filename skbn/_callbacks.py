@@ -76,7 +76,8 @@ def listeners_of(estimator: BaseEstimator, context: Any) -> tuple[Listener, ...]
     listeners = []
     if estimator.verbose:
         listeners.append(printing_listener(type(estimator).__name__))
-    if context is not None:
+    # To tell nobody of each percent would take a fifth of a small fit.
+    if context is not None and getattr(estimator, "_skl_callbacks", None):
         listeners.append(_callback_listener(estimator, context))
     return tuple(listeners)
 

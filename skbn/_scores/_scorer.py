@@ -57,9 +57,14 @@ class FamilyScorer:
         The largest entry of c is taken out of c and put into `score_offsets`: a constant that
         all families share would cost the search digits, and cannot change its result.
         """
-        tables = self.determinants.tables(self.penalty)
+        tables = self._given_tables.copy()
         tables[0] -= largest_constant(tables)
         return read_only(tables)
+
+    @cached_property
+    def _given_tables(self) -> npt.NDArray[np.float64]:
+        """The tables as the criterion has them."""
+        return self.determinants.tables(self.penalty)
 
     @cached_property
     def score_offsets(self) -> npt.NDArray[np.float64]:
@@ -70,7 +75,7 @@ class FamilyScorer:
         residual sum of squares is larger by its scale squared. The unit adds nothing if the
         log-determinants are those of the columns in their own units.
         """
-        offsets = np.full(self.families.m, largest_constant(self.determinants.tables(self.penalty)))
+        offsets = np.full(self.families.m, largest_constant(self._given_tables))
         if is_scale_free(self.tables):
             offsets += 2 * self.tables[2, 0] * np.log(self.statistics.scale)
         return read_only(offsets)
