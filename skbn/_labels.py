@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._readable import readable_value
+from skbn._readable import first_few, readable_value
 
 __all__ = [
     "by_label",
@@ -22,8 +22,6 @@ __all__ = [
     "reject_labels",
     "row_labels",
 ]
-
-_MOST_LABELS = 5
 
 
 def is_series(values: Any) -> bool:
@@ -145,12 +143,10 @@ def reject_labels(values: Any, what: str) -> None:
     for axis in getattr(values, "axes", []):
         labels = list(axis)
         if labels != list(range(len(labels))):
-            shown = ", ".join(map(repr, labels[:_MOST_LABELS]))
-            more = ", ..." if len(labels) > _MOST_LABELS else ""
             raise ValueError(
                 f"{what} must come without labels, as its values are taken in their order; got the "
-                f"labels [{shown}{more}]. Bring them into that order and return an array, as by "
-                "to_numpy()."
+                f"labels [{first_few(labels)}]. Bring them into that order and return an array, as "
+                "by to_numpy()."
             )
 
 
