@@ -144,5 +144,6 @@ class Sample:
 
     def __getitem__(self, chosen: Any) -> Self:
         """Return the sample of several of the rows."""
-        weight, labels = (None if of is None else of[chosen] for of in (self.weight, self.labels))
+        weight = None if self.weight is None else self.weight[chosen]
+        labels = None if self.labels is None else self.labels[chosen]
         return type(self)(self.rows[chosen], weight, labels)
