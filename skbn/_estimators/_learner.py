@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 from skbn._callbacks import fit_method, fit_task, listeners_of
-from skbn._compile import told_of_compilation
+from skbn._compile import announcing_compilation
 from skbn._estimators._chunks import add_rows
 from skbn._estimators._found_network import FoundNetwork, found_network
 from skbn._estimators._network_learner import NetworkLearner
@@ -281,6 +282,6 @@ None, default=None
             several = f"{len(searches)} searches, the largest: " if len(searches) > 1 else ""
             say(f"[{type(self).__name__}] {several}{largest}")
         progress = Progress(work_of([scores], searches), listeners_of(self, context))
-        with told_of_compilation(say, is_asked_for=bool(self.verbose)):
+        with announcing_compilation(say) if self.verbose else nullcontext():
             (optimum,) = best_networks([scores], constraints, searches, self.n_jobs, progress)
             return found_network(scores, constraints, optimum)
