@@ -11,7 +11,7 @@ from skbn._estimators._chunks import add_rows
 from skbn._estimators._found_network import FoundNetwork, found_network
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import PARAMETER_CONSTRAINTS, check_settings
-from skbn._networks._diagnostics import warn_of_doubts
+from skbn._networks._diagnostics import warn_about_data
 from skbn._optimum import best_networks, plan_groups, work_of
 from skbn._progress import Progress, say
 from skbn._scores._criterion import Criterion
@@ -201,7 +201,7 @@ None, default=None
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
         found = self._search(scores, context)
         if isinstance(scores, LocalScores):
-            warn_of_doubts(found.network._model(), scores.sample)
+            warn_about_data(found.network._model(), scores.sample)
         learned: dict[str, Any] = {"_found": found}
         # Scores have settings of their own, which rows of `partial_fit` have not.
         if isinstance(scores, LocalScores) and not isinstance(X, LocalScores):

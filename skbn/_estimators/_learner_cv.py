@@ -23,7 +23,7 @@ from skbn._estimators._found_network import found_network
 from skbn._estimators._held_out import HeldOutScores, Split, read_splits
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import check_settings
-from skbn._networks._diagnostics import warn_of_doubts
+from skbn._networks._diagnostics import warn_about_data
 from skbn._networks._network import GaussianBayesianNetwork
 from skbn._optimum import best_networks, plan_groups, work_of
 from skbn._progress import Progress, say
@@ -240,7 +240,7 @@ None, default=None
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
         network = self._choose(scores, penalties, splits, context)
-        warn_of_doubts(network._model(), scores.sample)
+        warn_about_data(network._model(), scores.sample)
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
