@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from skbn._callbacks import N_WRAPPERS
 from skbn._networks._gaussian import LinearGaussianModel
 from skbn._parallel import one_blas_thread
 from skbn._scores._sample import Sample
@@ -36,9 +37,8 @@ _HIGH_SKEWNESS = 1.0
 
 _ROWS_A_BLOCK = 1024
 _FIRST_ROWS = 64  # most columns of many values show them here
-# Frames from a warning to the line that calls fit: a learner's _fit and fit, and two of
-# scikit-learn's in between.
-_STACK_LEVEL = 6
+# From here to the line that calls fit: a learner's _fit and fit, and what is wrapped around it.
+_STACK_LEVEL = 4 + N_WRAPPERS
 
 Floats = npt.NDArray[np.float64]
 
