@@ -17,7 +17,7 @@ from skbn._progress import Listener, printing_listener
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 
-    N_WRAPPERS = 2
+    N_WRAPPERS = 2  # how many functions `fit_method` puts around a method
 except ImportError:  # scikit-learn 1.6 to 1.8
     N_WRAPPERS = 1
 
@@ -31,7 +31,6 @@ except ImportError:  # scikit-learn 1.6 to 1.8
 
 __all__ = ["N_WRAPPERS", "CallbackSupportMixin", "fit_method", "fit_task", "listeners_of"]
 
-# `N_WRAPPERS` is how many frames `fit_method` puts between a method and its caller.
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 

@@ -47,7 +47,7 @@ class Constraints(NamedTuple):
     max_parents : int
         The largest number of parents.
     possible : list of int
-        As `allowed`, but whatever `max_parents` is: what is known of directions.
+        As `allowed`, but regardless of `max_parents`: what is known about directions.
     """
 
     allowed: list[int]

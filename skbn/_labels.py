@@ -1,4 +1,4 @@
-"""Labelled arguments, dicts and pandas' Series: their values go by label, never by position."""
+"""Arguments with labels, dicts and pandas Series, whose values are matched by label."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def is_mask(values: Any) -> bool:
 
 
 def is_labelled(values: Any) -> bool:
-    """Whether values have labels: those of a dict or a Series."""
+    """Whether values have labels, as those of a dict or a Series do."""
     return isinstance(values, Mapping) or is_series(values)
 
 
@@ -77,7 +77,7 @@ def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> A
     ----------
     values : object
     labels : pandas.Index, ndarray or None
-        Those of the rows.
+        The labels of the rows.
     n_rows : int
     parameter : str
         What to call the values in errors.

@@ -45,8 +45,8 @@ from skbn._subsets import mask_of, members_of
 
 __all__ = ["GroupSearch", "MemoryLimit", "Optimum", "best_networks", "plan_groups", "work_of"]
 
-# To score a family of k columns and to compare it with its subsets takes about so many
-# times k**2 as long as a local score of a search through all families.
+# Scoring a family of k columns and comparing it with its subsets takes about this many times k**2
+# as long as one local score of a search through all families.
 _WORK_OF_LISTING = 6
 
 Scores = LocalScores | ParentSetScores
@@ -107,7 +107,7 @@ class MemoryLimit(NamedTuple):
         return type(self)(self.available // n, allowed)
 
     def beside(self, n_bytes: int) -> tuple[int, str]:
-        """Return the bytes for a search of whose tables so many are in memory, and why."""
+        """Return the bytes for a search whose tables have `n_bytes` in memory already, and why."""
         if self.allowed is not None and self.allowed < self.available + n_bytes:
             return self.allowed, "are allowed by max_memory"
         return self.available + n_bytes, "are available"
@@ -155,7 +155,7 @@ def _remedies(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> 
 
 
 def _least_memory(scores: Scores, constraints: Constraints) -> int:
-    """Return the bytes with which the search of each group fits."""
+    """Return the fewest bytes with which the search of each group fits."""
     least = 0
     for group in constraints.groups:
         try:

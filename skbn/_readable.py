@@ -99,7 +99,7 @@ class _PlainRepr(Repr):
         self.maxstring = self.maxother = _MOST_CHARACTERS
 
     def repr1(self, x: Any, level: int) -> str:
-        """Write numpy's numbers as Python's, and of tables and long arrays the shape alone."""
+        """Write numpy's numbers as Python's, and only the shape of tables and long arrays."""
         if isinstance(x, np.datetime64 | np.timedelta64):
             return str(x)
         if isinstance(x, np.longdouble):

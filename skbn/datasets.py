@@ -82,8 +82,8 @@ def make_gaussian_network(
         The number of rows to draw, at least 1. By default there are none, and the network
         alone is returned.
     random_state : int, RandomState, Generator or None, default=None
-        Of numpy.random. With a number, each call draws the same network and the same
-        rows, and the network does not depend on `n_samples`.
+        A seed or a generator of numpy.random. With a number, each call draws the same network
+        and the same rows, and the network does not depend on `n_samples`.
 
     Returns
     -------

@@ -32,7 +32,7 @@ __all__ = ["AllFamilies", "Families", "SmallFamilies", "fewer_families"]
 
 _BYTES = 8  # of a float64
 _PIECE_BITS = 20
-# So many sets are looked at in some tenths of a second: a user's interruption waits for it.
+# Size of a piece of work: Ctrl-C is handled between pieces, every few tenths of a second.
 _PIECE = 1 << 21
 
 # The scores of some families, and the parents of the one at an index.
@@ -241,14 +241,14 @@ Families = AllFamilies | SmallFamilies
 
 
 def fewer_families(families: Families, n_numbers: Callable[[Families], int], n_bytes: int) -> str:
-    """Say with how many parents, or columns, what there is to compute fits the memory.
+    """Say how few parents or columns would make a computation on families fit the memory.
 
     Parameters
     ----------
     families : AllFamilies or SmallFamilies
         Those that take too much.
     n_numbers : callable
-        How many numbers families take.
+        Returns how many numbers are computed for given families.
     n_bytes : int
     """
 

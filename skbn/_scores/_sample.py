@@ -29,7 +29,7 @@ class Sample:
     weight : ndarray of shape (n,), float64, optional
         How often each row counts; finite and not negative.
     labels : pandas.Index or ndarray of length n, optional
-        Those of the table's rows, if they had some.
+        The labels of the table's rows, if it has any.
 
     Attributes
     ----------
@@ -94,8 +94,8 @@ class Sample:
         """
         if self._rows is None:
             raise TypeError(
-                "These LocalScores do not keep the rows they were made of, and can neither be "
-                "split nor weighted nor scored; give the table."
+                "These LocalScores do not keep the rows they were made of, so they cannot be "
+                "split, weighted or scored; give the table."
             )
         return read_only(self._rows)
 

@@ -20,10 +20,10 @@ __all__ = [
 ]
 
 _BYTES = 8  # of a float64
-# How a remedy says whose parameter it is that lowers what local scores take.
+# max_parents must also be lowered where the local scores are made.
 _WHERE = " (of the LocalScoreTransformer, if there is one)"
-# A search through all families has at least so many columns, or all there are: with fewer
-# in a block its parts, the subsets of the others, would take longer to begin than to do.
+# A search through all families has at least this many columns if there are as many: with fewer in
+# a block, its parts, the subsets of the others, would take longer to start than to work through.
 _FEWEST_COLUMNS = 6
 # A fixed outer column nearly halves the children's tables but adds half as much work
 # to filling them. Up to three, from 18 columns on, cost no more time than touching
