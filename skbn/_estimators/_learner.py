@@ -28,7 +28,7 @@ class GaussianBNLearner(NetworkLearner):
 
     Each column is a linear function of its parents plus Gaussian noise. The search
     is exact: no other acyclic network on the columns has a higher score, beyond
-    rounding (some 1e-12 of the score; 1e-3 nats for columns on the verge of
+    rounding (about 1e-12 of the score; 1e-3 nats for columns on the verge of
     collinearity, and `fit` refuses what would exceed that).
 
     Parameters
