@@ -286,7 +286,7 @@ class NetworkLearner(
         if isinstance(X, LocalScores):
             return X.with_sample_weight(sample_weight)
         if sample_weight is not None:
-            raise TypeError("sample_weight needs rows, and ParentSetScores have none.")
+            raise TypeError("ParentSetScores have no rows that a sample_weight could apply to.")
         return X
 
     def _check_columns_of(self, scores: LocalScores | ParentSetScores) -> None:
