@@ -1,7 +1,7 @@
-"""What every fit does for scikit-learn: check parameters, call callbacks, tell of progress.
+"""What every fit does for scikit-learn: check parameters, call callbacks, report progress.
 
-scikit-learn has callbacks from version 1.9 on. Before, estimators have no `set_callbacks`, and
-nobody is called.
+scikit-learn has callbacks from version 1.9 on. With older versions, estimators have no
+`set_callbacks`, and no callback is called.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from skbn._progress import Listener, printing_listener
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    N_WRAPPERS = 2  # how many functions `fit_method` puts around a method
 except ImportError:  # scikit-learn 1.6 to 1.8
+    N_WRAPPERS = 1
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """An estimator without callbacks."""
@@ -26,7 +29,7 @@ except ImportError:  # scikit-learn 1.6 to 1.8
         return method
 
 
-__all__ = ["CallbackSupportMixin", "fit_method", "fit_task", "listeners_of"]
+__all__ = ["N_WRAPPERS", "CallbackSupportMixin", "fit_method", "fit_task", "listeners_of"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -40,18 +43,18 @@ def fit_method(method: Method) -> Method:
 def fit_task(
     estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, *, max_subtasks: int = 0
 ) -> Iterator[Any]:
-    """Call the callbacks when a fit begins, and when it ends without an error.
+    """Call the callbacks when a fit begins and when it ends, unless it raises.
 
     Yields the `sklearn.callback.CallbackContext` of the fit, or None before scikit-learn 1.9.
 
     Parameters
     ----------
     estimator : estimator
-        Within a method that `fit_method` decorates.
+        One whose method, decorated by `fit_method`, is running.
     X, y, sample_weight : object
         What the fit was given.
     max_subtasks : int
-        Into how many subtasks the fit may be divided.
+        The largest number of subtasks that the fit is divided into.
     """
     if not hasattr(estimator, "set_callbacks"):
         yield None
@@ -64,7 +67,7 @@ def fit_task(
 
 
 def listeners_of(estimator: BaseEstimator, context: Any) -> tuple[Listener, ...]:
-    """Return who hears of an estimator's progress: its terminal if `verbose`, and its callbacks.
+    """Return what hears of an estimator's progress: the terminal if `verbose`, and callbacks.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from skbn._kernel_cache import KernelCache
 from skbn._memory import has_room_for_thread
 
-__all__ = ["compilations", "inner_kernel", "kernel", "told_of_compilation"]
+__all__ = ["announcing_compilation", "compilations", "inner_kernel", "kernel"]
 
 _MESSAGE = "Compiling the search; this happens once and takes some 10 seconds."
 
@@ -112,12 +112,15 @@ def _unless_it_fails(access: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Compilations(event.Listener):
-    """Hears of each kernel that is compiled, and not of those that the cache has."""
+    """Hears of each kernel that is compiled, and not of those that the cache has.
+
+    The logger "skbn" is told of the first one at level INFO, and so is the first speaker there is.
+    """
 
     def __init__(self) -> None:
         self.speakers: list[Callable[[str], None]] = []
         self._is_logged = self._is_said = False
-        self._depth = 0  # a kernel is compiled while one that calls it is
+        self._depth = 0  # compiling a kernel compiles those that it calls
         self._start = self._finished = 0.0
 
     @property
@@ -126,7 +129,7 @@ class _Compilations(event.Listener):
         return self._finished + (time.perf_counter() - self._start if self._depth else 0.0)
 
     def on_start(self, event: event.Event) -> None:
-        """Say so at the first kernel, if there is somebody to say it to."""
+        """Start the clock, and announce the first kernel."""
         if not _is_of_skbn(event):
             return
         if self._depth == 0:
@@ -135,13 +138,12 @@ class _Compilations(event.Listener):
         if not self._is_logged:
             self._is_logged = True
             logging.getLogger("skbn").info(_MESSAGE)
-        for speaker in self.speakers[:1]:
-            if not self._is_said:
-                self._is_said = True
-                speaker(f"[skbn] {_MESSAGE}")
+        if self.speakers and not self._is_said:
+            self._is_said = True
+            self.speakers[0](f"[skbn] {_MESSAGE}")
 
     def on_end(self, event: event.Event) -> None:
-        """Add the time that it took."""
+        """Stop the clock."""
         if _is_of_skbn(event):
             self._depth -= 1
             if self._depth == 0:
@@ -155,23 +157,18 @@ def _is_of_skbn(event: event.Event) -> bool:
 
 
 compilations = _Compilations()
-"""Those of this process. The compiler's lock is held where it hears of them."""
+"""Those of this process. numba holds the compiler's lock while it tells of them."""
 event.register("numba:compile", compilations)
 
 
 @contextmanager
-def told_of_compilation(say: Callable[[str], None], *, is_asked_for: bool) -> Iterator[None]:
-    """Say once in a process that kernels are compiled, if that happens meanwhile.
-
-    The logger "skbn" is told at level INFO in any case.
-    """
-    if is_asked_for:
-        compilations.speakers.append(say)
+def announcing_compilation(say: Callable[[str], None]) -> Iterator[None]:
+    """Say that kernels are compiled when the first one of this process is."""
+    compilations.speakers.append(say)
     try:
         yield
     finally:
-        if is_asked_for:
-            compilations.speakers.remove(say)
+        compilations.speakers.remove(say)
 
 
 if hasattr(os, "register_at_fork"):

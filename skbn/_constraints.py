@@ -47,7 +47,7 @@ class Constraints(NamedTuple):
     max_parents : int
         The largest number of parents.
     possible : list of int
-        As `allowed`, but whatever `max_parents` is: what is known of directions.
+        As `allowed`, but regardless of `max_parents`: what is known about directions.
     """
 
     allowed: list[int]
@@ -217,7 +217,7 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
     rest = None
     for number, tier in enumerate(tiers):
         if tier is not ...:
-            tier_of |= _members(columns, tier, number, tier_of)
+            tier_of |= dict.fromkeys(_members(columns, tier, tier_of), number)
         elif rest is None:
             rest = number
         else:
@@ -241,16 +241,14 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
     return [tier_of.get(x, rest or 0) for x in range(len(columns))]
 
 
-def _members(
-    columns: list[str | int], tier: Any, number: int, earlier: dict[int, int]
-) -> dict[int, int]:
-    """Return the number of a tier for each of its columns, none of which earlier ones have."""
+def _members(columns: list[str | int], tier: Any, earlier: Collection[int]) -> list[int]:
+    """Return the numbers of a tier's columns, none of which may be in an earlier tier."""
     _reject_iterator(tier, "One of the tiers")
     if isinstance(tier, str) or not isinstance(tier, Collection):
         raise TypeError(
             f"tiers must be a list of lists of columns; one of them is {readable_value(tier)}."
         )
-    members: dict[int, int] = {}
+    members: list[int] = []
     for each in tier:
         if each is ...:
             raise TypeError("`...` is a tier by itself, as in tiers=[['a', 'b'], ...].")
@@ -259,7 +257,7 @@ def _members(
             raise ValueError(
                 f"Column {readable_value(each)} is given twice in the tiers; leave one out."
             )
-        members[x] = number
+        members.append(x)
     return members
 
 

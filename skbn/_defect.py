@@ -1,4 +1,4 @@
-"""The error of what cannot happen, unless the library or the machine is defective."""
+"""Error for violated invariants: a defect of the library or of the machine."""
 
 __all__ = ["defect"]
 

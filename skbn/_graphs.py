@@ -81,7 +81,7 @@ def check_same_nodes(
 def contents_of(dag: nx.DiGraph) -> tuple[list[Any], list[Any]]:
     """Return what a network takes from a graph: nodes in order, edges, their parameters.
 
-    The edges are those between the nodes of two numbers, and ordered by these.
+    Edges are given by the numbers of their two nodes, and sorted by them.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def dag_of(
 ) -> nx.DiGraph:
     """Return the graph of the masks of each node's parents.
 
-    Its edges have no attributes but for `fixed`, of those among the fixed.
+    The edges that are in `fixed` have the attribute `fixed`; there are no other attributes.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class PlainState:
     """Stores the graphs among an object's attributes as lists, in pickles and other files.
 
     A graph's own state has cached views, which skops cannot store, and depends on the version of
-    networkx. Comes first among the bases. Graphs of derived classes are stored as they are.
+    networkx. This must be the first base class. Graphs of derived classes are stored as they are.
     """
 
     def __getstate__(self) -> dict[str, Any]:

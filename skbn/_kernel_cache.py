@@ -80,7 +80,8 @@ class KernelCache:
             _remove(path)
 
     def _path(self, key: object) -> Path:
-        # numba's own key has the processor. Those who share a folder keep each other's files.
+        # numba's own key has the processor. With the versions too, different installations can
+        # share a folder.
         compiled_by = numba.__version__, llvmlite.__version__, key
         name = sha256(repr(compiled_by).encode()).hexdigest()[:_NAME_SIZE]
         return self._folder / f"{self._base_name}.{self._made_from}.{name}.nbc"
@@ -93,7 +94,7 @@ def _remove(path: Path) -> None:
 
 @cache
 def _digest_of_sources() -> str:
-    """Return what tells the states of all sources apart that kernels are compiled from."""
+    """Return a digest of all sources that kernels are compiled from."""
     digest = sha256()
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         source = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Labelled arguments, dicts and pandas' Series: their values go by label, never by position."""
+"""Arguments with labels, dicts and pandas Series, whose values are matched by label."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._readable import readable_value
+from skbn._readable import first_few, readable_value
 
 __all__ = [
     "by_label",
@@ -22,8 +22,6 @@ __all__ = [
     "reject_labels",
     "row_labels",
 ]
-
-_MOST_LABELS = 5
 
 
 def is_series(values: Any) -> bool:
@@ -37,7 +35,7 @@ def is_mask(values: Any) -> bool:
 
 
 def is_labelled(values: Any) -> bool:
-    """Whether values have labels: those of a dict or a Series."""
+    """Whether values have labels, as those of a dict or a Series do."""
     return isinstance(values, Mapping) or is_series(values)
 
 
@@ -79,7 +77,7 @@ def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> A
     ----------
     values : object
     labels : pandas.Index, ndarray or None
-        Those of the rows.
+        The labels of the rows.
     n_rows : int
     parameter : str
         What to call the values in errors.
@@ -145,12 +143,10 @@ def reject_labels(values: Any, what: str) -> None:
     for axis in getattr(values, "axes", []):
         labels = list(axis)
         if labels != list(range(len(labels))):
-            shown = ", ".join(map(repr, labels[:_MOST_LABELS]))
-            more = ", ..." if len(labels) > _MOST_LABELS else ""
             raise ValueError(
                 f"{what} must come without labels, as its values are taken in their order; got the "
-                f"labels [{shown}{more}]. Bring them into that order and return an array, as by "
-                "to_numpy()."
+                f"labels [{first_few(labels)}]. Bring them into that order and return an array, as "
+                "by to_numpy()."
             )
 
 

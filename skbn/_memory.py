@@ -22,6 +22,7 @@ __all__ = [
     "allocate",
     "available_memory",
     "has_room_for_thread",
+    "largest_that_fits",
     "read_only",
     "require_memory",
 ]
@@ -100,6 +101,22 @@ def require_memory(
             f"{purpose} needs {readable_size(n_bytes)} of memory, and {readable_size(available)} "
             f"are available; {remedy(int(MARGIN * available))}."
         )
+
+
+def largest_that_fits(fits: Callable[[int], bool], least: int, most: int) -> int | None:
+    """Return the largest number of a range before the first that does not fit; None if none does.
+
+    Examples
+    --------
+    >>> largest_that_fits(lambda n: 2**n <= 1000, 1, 30)
+    9
+    """
+    largest = None
+    for n in range(least, most + 1):
+        if not fits(n):
+            break
+        largest = n
+    return largest
 
 
 def allocate(size: int) -> npt.NDArray[np.float64]:

@@ -3,7 +3,7 @@
 The constraints cut the columns into groups, each of which is an exact search of its own
 (see `Constraints.groups`). A search goes through all families of its columns, by their
 log-determinants; or, where few parents are allowed and the columns are many, through a
-list of those that none with fewer of the same parents beats; or through those that a file
+list of the families that no subset of their parents dominates; or through those that a file
 lists.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -44,8 +45,8 @@ from skbn._subsets import mask_of, members_of
 
 __all__ = ["GroupSearch", "MemoryLimit", "Optimum", "best_networks", "plan_groups", "work_of"]
 
-# To score a family of k columns and to compare it with its subsets takes about so many
-# times k**2 as long as a local score of a search through all families.
+# Scoring a family of k columns and comparing it with its subsets takes about this many times k**2
+# as long as one local score of a search through all families.
 _WORK_OF_LISTING = 6
 
 Scores = LocalScores | ParentSetScores
@@ -106,7 +107,7 @@ class MemoryLimit(NamedTuple):
         return type(self)(self.available // n, allowed)
 
     def beside(self, n_bytes: int) -> tuple[int, str]:
-        """Return the bytes for a search of whose tables so many are in memory, and why."""
+        """Return the bytes for a search whose tables have `n_bytes` in memory already, and why."""
         if self.allowed is not None and self.allowed < self.available + n_bytes:
             return self.allowed, "are allowed by max_memory"
         return self.available + n_bytes, "are available"
@@ -154,7 +155,7 @@ def _remedies(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> 
 
 
 def _least_memory(scores: Scores, constraints: Constraints) -> int:
-    """Return the bytes with which the search of each group fits."""
+    """Return the fewest bytes with which the search of each group fits."""
     least = 0
     for group in constraints.groups:
         try:
@@ -179,13 +180,14 @@ def _plan_group(
         is_whole = len(columns) == len(constraints.allowed)
         return _plan_all(group, memory.beside(scorer.n_bytes if is_whole else 0))
     n_numbers = numbers_of_small_families(scorer.families.m, scorer.families.max_parents)
-    if not scorer.statistics.is_checked:  # not any regression is possible
-        return _plan_listed(group, n_numbers, memory.beside(scorer.n_bytes))
+    plan_listed = partial(_plan_listed, group, n_numbers, memory.beside(scorer.n_bytes))
+    if not scorer.statistics.is_checked:  # some regressions may be impossible
+        return plan_listed()
     try:
         search = _plan_all(group, memory.beside(0))
     except TooLargeError as error:
         try:
-            return _plan_listed(group, n_numbers, memory.beside(scorer.n_bytes))
+            return plan_listed()
         except TooLargeError as other:
             raise min(error, other, key=lambda each: each.plan.n_bytes) from None
     n_families = sum(
@@ -195,7 +197,7 @@ def _plan_group(
     work = _WORK_OF_LISTING * (constraints.max_parents + 1) ** 2 * n_families
     if work <= _determinants_work(search) + search.plan.work:
         with suppress(TooLargeError):
-            return _plan_listed(group, n_numbers, memory.beside(scorer.n_bytes))
+            return plan_listed()
     return search
 
 

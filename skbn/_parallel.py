@@ -22,7 +22,7 @@ from skbn._memory import has_room_for_thread
 
 __all__ = ["FEWEST_COLUMNS", "Threads", "count_threads", "one_blas_thread"]
 
-# More threads than processors gain nothing, and each of a search takes a megabyte or more.
+# More threads than processors gain nothing, and each thread of a search takes memory.
 _MOST_THREADS = 64
 # Below this many columns it takes longer to start threads than to do the work.
 FEWEST_COLUMNS = 18
@@ -165,7 +165,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 class _Blas:
-    """Who keeps linear algebra in one thread."""
+    """Keeps linear algebra in one thread while anybody uses it."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -89,7 +89,7 @@ def _working_time() -> float:
 
 
 def say(line: str) -> None:
-    """Print a line, if there is somebody to read it: a closed terminal is not to end a search."""
+    """Print a line if the terminal is still open: a closed one must not end a search."""
     with suppress(OSError, ValueError):
         print(line, flush=True)
 

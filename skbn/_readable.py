@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
+from itertools import islice
 from reprlib import Repr
 from typing import Any
 
 import numpy as np
 
 __all__ = [
+    "first_few",
     "readable_count",
     "readable_name",
     "readable_size",
@@ -20,6 +22,7 @@ __all__ = [
 ]
 
 _MOST_DIGITS = 15
+_FEW = 5
 _MOST_ITEMS = 20
 _MOST_CHARACTERS = 100
 _MOST_CHARACTERS_IN_ALL = 400
@@ -96,7 +99,7 @@ class _PlainRepr(Repr):
         self.maxstring = self.maxother = _MOST_CHARACTERS
 
     def repr1(self, x: Any, level: int) -> str:
-        """Write numpy's numbers as Python's, and of tables and long arrays the shape alone."""
+        """Write numpy's numbers as Python's, and only the shape of tables and long arrays."""
         if isinstance(x, np.datetime64 | np.timedelta64):
             return str(x)
         if isinstance(x, np.longdouble):
@@ -129,6 +132,18 @@ def readable_value(value: Any) -> str:
     [0.0, 0.0], ndarray of shape (2, 3)
     """
     return shortened(_plain.repr(value), _MOST_CHARACTERS_IN_ALL)
+
+
+def first_few(items: Iterable[Any]) -> str:
+    """Return the first five items, and an ellipsis if there are more.
+
+    Examples
+    --------
+    >>> print(first_few(["hue", "ash"]), first_few(range(9)), sep="; ")
+    'hue', 'ash'; 0, 1, 2, 3, 4, ...
+    """
+    shown = [repr(item) for item in islice(items, _FEW + 1)]
+    return ", ".join(shown[:_FEW] + ["..."] * (len(shown) > _FEW))
 
 
 def shortened(text: str, width: int) -> str:

@@ -11,13 +11,12 @@ import numpy.typing as npt
 import scipy.sparse
 
 from skbn._labels import is_labelled
-from skbn._readable import shortened
+from skbn._readable import first_few, shortened
 from skbn._scores._local_scores import LocalScores
 from skbn._scores._parent_set_scores import ParentSetScores
 
 __all__ = ["Table"]
 
-_MOST_SHOWN = 5
 # An offending value may be a list, or a table itself.
 _LONGEST_VALUE = 60
 # What float() would take, or refuse in words that do not help.
@@ -102,14 +101,14 @@ class Table:
             stands_for = zip(labels, nodes, strict=False)
             if any(label != node and label in nodes for label, node in stands_for):
                 raise ValueError(
-                    f"The columns of X are labelled {_listed(labels)}, and by position they stand "
-                    f"for the nodes {_listed(nodes)}; some of the labels name other nodes. If the "
-                    "columns are in the order of the nodes, give X.to_numpy(); else a data frame "
-                    f"with the columns {list(nodes)}."
+                    f"The columns of X are labelled [{first_few(labels)}], and by position they "
+                    f"stand for the nodes [{first_few(nodes)}]; some of the labels name other "
+                    "nodes. If the columns are in the order of the nodes, give X.to_numpy(); else "
+                    f"a data frame with the columns {list(nodes)}."
                 )
             return
         raise ValueError(
-            f"The columns of X are labelled {_listed(self.labels)}, which are not strings, and "
+            f"The columns of X are labelled [{first_few(self.labels)}], which are not strings, and "
             "would be taken by position. Name them, as by "
             "X.columns = [str(c) for c in X.columns], or give an array."
         )
@@ -176,7 +175,7 @@ def _check_labels(labels: list[Any], X: Any) -> None:
     repeated = sorted({str(label) for label in labels if labels.count(label) > 1})
     if repeated:
         raise ValueError(
-            f"Each column must have a name of its own; {_listed(repeated)} are given more than "
+            f"Each column must have a name of its own; [{first_few(repeated)}] are given more than "
             "once. Rename them."
         )
     others = [label for label in labels if not isinstance(label, str)]
@@ -201,7 +200,7 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
         )
     if values.dtype.names is not None:
         raise TypeError(
-            f"X is a structured array with the fields {_listed(list(values.dtype.names))}. Give "
+            f"X is a structured array with the fields [{first_few(values.dtype.names)}]. Give "
             "pandas.DataFrame(X), which keeps their names, or structured_to_unstructured(X), by "
             "`from numpy.lib.recfunctions import structured_to_unstructured`."
         )
@@ -338,17 +337,11 @@ def _check_finite(rows: npt.NDArray[np.float64], names: Sequence[Hashable], n_co
 
 def _places(wrong: npt.NDArray[np.bool_], names: Sequence[Hashable], n_columns: int) -> str:
     n_rows, k = wrong.shape
-    columns = np.flatnonzero(wrong.any(axis=0))
+    columns = np.flatnonzero(wrong.any(axis=0)).tolist()
     first = columns[0]
-    shown = ", ".join(repr(names[j]) for j in columns[:_MOST_SHOWN])
-    more = ", ..." if len(columns) > _MOST_SHOWN else ""
     read = f"its {k} columns" if k == n_columns else f"the {k} columns that are read"
     return (
-        f"{len(columns)} of {read} ({shown}{more}) and in {wrong.any(axis=1).sum()} of its "
-        f"{n_rows} rows; the first is in column {names[first]!r}, row {wrong[:, first].argmax()}"
+        f"{len(columns)} of {read} ({first_few(names[j] for j in columns)}) and in "
+        f"{wrong.any(axis=1).sum()} of its {n_rows} rows; the first is in column "
+        f"{names[first]!r}, row {wrong[:, first].argmax()}"
     )
-
-
-def _listed(items: Sequence[Any]) -> str:
-    shown = ", ".join(repr(item) for item in items[:_MOST_SHOWN])
-    return f"[{shown}{', ...' if len(items) > _MOST_SHOWN else ''}]"

@@ -1,6 +1,6 @@
 """Random Gaussian Bayesian networks, and tables drawn from them.
 
-Reached as ``skbn.datasets``, or imported by that name.
+``import skbn`` is enough to use ``skbn.datasets``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def make_gaussian_network(
     n_samples: int | None = None,
     random_state: Any = None,
 ) -> GaussianBayesianNetwork | tuple[npt.NDArray[np.float64], GaussianBayesianNetwork]:
-    """Draw a random sparse Gaussian Bayesian network, and rows from it if asked to.
+    """Draw a random sparse Gaussian Bayesian network and, if asked to, rows from it.
 
     Each pair of columns is joined by an edge with the same probability, independently of
     the other pairs, and each edge goes from the column that is earlier in a causal order.
@@ -79,11 +79,10 @@ def make_gaussian_network(
         Whether the causal order is a random permutation of the columns. If not, it is
         their order 0, ..., n_columns - 1: every edge leads to a column of larger number.
     n_samples : int, optional
-        The number of rows to draw, at least 1. By default there are none, and the network
-        alone is returned.
+        The number of rows to draw, at least 1. By default, only the network is returned.
     random_state : int, RandomState, Generator or None, default=None
-        Of numpy.random. With a number, each call draws the same network and the same
-        rows, and the network does not depend on `n_samples`.
+        A seed or a generator of numpy.random. With a number, each call draws the same network
+        and the same rows, and the network does not depend on `n_samples`.
 
     Returns
     -------
@@ -107,8 +106,8 @@ def make_gaussian_network(
     Notes
     -----
     The variance of a column is that of its noise plus what its ancestors add. So later
-    columns tend to vary more, and the variances tell something of the causal order, as they
-    do not in most real tables (Reisach, Seiler & Weichwald 2021, "Beware of the simulated
+    columns tend to vary more, and the variances hint at the causal order, which they do not
+    in most real tables (Reisach, Seiler & Weichwald 2021, "Beware of the simulated
     DAG!"). Standardise the rows before they go to a method that looks at scales; BIC, AIC and
     EBIC do not.
 

@@ -1,6 +1,6 @@
 """Warnings about what a fit found in the data, one class for each kind.
 
-Each can be switched off by itself, as any warning of Python's, or all of them by their base class:
+Python's filters switch off a single kind by its class, or all of them by `DataWarning`:
 
 >>> import warnings
 >>> import skbn

@@ -8,6 +8,7 @@ import hypothesis
 import pytest
 import sklearn
 from packaging.version import Version
+from sklearn.datasets import load_wine
 
 for name, max_examples in {"repeatable": 40, "thorough": 200}.items():
     hypothesis.settings.register_profile(
@@ -25,6 +26,12 @@ def pytest_runtest_setup(item):
         version, why = mark.args
         if Version(sklearn.__version__) < Version(version):
             pytest.skip(f"scikit-learn {why} from {version} on")
+
+
+@pytest.fixture(scope="module")
+def wine():
+    """The 178 wines of scikit-learn; some modules have a fixture with fewer of the columns."""
+    return load_wine(as_frame=True).data
 
 
 @pytest.fixture(autouse=True, scope="session")

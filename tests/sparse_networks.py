@@ -33,7 +33,7 @@ def parents_of(network):
 
 
 def smallest_partial_correlation(network):
-    """Of all that are not 0 among columns at most two edges apart, given any set of others."""
+    """The smallest that is not 0 among columns at most two edges apart, given any set of others."""
     weights = network.coef_
     m = len(weights)
     sets = np.arange(1 << m)

@@ -591,11 +591,6 @@ def test_bge_of_strong_priors():
 # Both ends of the documented ranges
 
 
-@pytest.fixture(scope="module")
-def wine():
-    return load_wine(as_frame=True).data
-
-
 @pytest.mark.parametrize(
     "criterion",
     ["aic", "bic", BIC(unbiased_variance=True), "ebic", EBIC(form="chen-chen"), EBIC(1e100)],

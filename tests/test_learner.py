@@ -302,11 +302,6 @@ def test_a_defect_of_the_search_is_an_error(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def wine():
-    return load_wine(as_frame=True).data
-
-
-@pytest.fixture(scope="module")
 def learner(wine):
     return GaussianBNLearner().fit(wine)
 

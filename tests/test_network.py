@@ -15,7 +15,6 @@ import reference
 from scipy.sparse import csr_array
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
-from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.utils.validation import check_is_fitted
@@ -72,11 +71,6 @@ def chain():
     dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
     dag.add_weighted_edges_from([("a", "b", 1.0), ("b", "c", 1.0)])
     return GaussianBayesianNetwork(dag)
-
-
-@pytest.fixture(scope="module")
-def wine():
-    return load_wine(as_frame=True).data
 
 
 @pytest.fixture

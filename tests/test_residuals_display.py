@@ -2,7 +2,6 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -14,11 +13,6 @@ from skbn import (
     LocalScoreTransformer,
     ResidualsDisplay,
 )
-
-
-@pytest.fixture(scope="module")
-def wine():
-    return load_wine(as_frame=True).data
 
 
 @pytest.fixture(scope="module")

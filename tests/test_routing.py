@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.datasets import load_wine
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
@@ -13,11 +12,6 @@ from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 
 FOLDS = KFold(3, shuffle=True, random_state=0)
 PENALTIES = [0.5, 8.0]
-
-
-@pytest.fixture(scope="module")
-def wine():
-    return load_wine(as_frame=True).data
 
 
 @pytest.fixture(scope="module")

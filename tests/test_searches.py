@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import loguniform
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import (
     GridSearchCV,
@@ -35,11 +35,6 @@ TABLES = {
     "breast cancer": load_breast_cancer(as_frame=True).data.iloc[:, :8],
     "diabetes": load_diabetes(as_frame=True).data,
 }
-
-
-@pytest.fixture(scope="module")
-def wine():
-    return load_wine(as_frame=True).data
 
 
 def held_out_means(learner, grid, rows):

@@ -1,4 +1,4 @@
-"""The graph or network that is meant by a learner, a network, a pipeline or a search."""
+"""The graph or network of whatever users draw: a learner, a network, a pipeline or a search."""
 
 from __future__ import annotations
 

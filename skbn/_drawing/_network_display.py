@@ -39,11 +39,10 @@ class NetworkDisplay:
     Parents stand above their children, in layers that are ordered so that few edges cross.
     An edge is blue if its weight is positive and orange if it is negative, and the wider,
     the larger the standardised weight, up to 1: that of columns which are scaled to a standard
-    deviation of 1. Edges of a graph without parameters, and those
-    of weight 0, are grey; those that a CPDAG leaves undirected, with knowledge or without, have
-    no arrowhead. A node that
-    does not vary, as `GaussianBayesianNetwork.do` holds it, has a thick border, and the edges
-    out of it one width, as there is no standard deviation to measure them by.
+    deviation of 1. Edges of weight 0 and those of a graph without parameters are grey. Edges that
+    a CPDAG leaves undirected, with knowledge or without, have no arrowhead. A node that does not
+    vary, as `GaussianBayesianNetwork.do` holds it, has a thick border. The edges out of it have
+    one width, as there is no standard deviation to measure them by.
 
     Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install
     skbn[plot]``).

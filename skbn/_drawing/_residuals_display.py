@@ -23,11 +23,11 @@ __all__ = ["ResidualsDisplay"]
 Floats = npt.NDArray[np.float64]
 
 _PANEL = 2.1, 1.9  # inches
-_PAIRS_A_ROW = {3: 1, 10: 2}  # up to how many columns; 3 for more
-_MOST_POINTS = 2000  # that are drawn of a column
-_EXTREMES = 25  # of these, on either side
-_BAND = 0.95
-_ROWS_A_MEAN, _MOST_MEANS = 25, 20  # of the line through the residuals
+_PAIRS_A_ROW = {3: 1, 10: 2}  # by the largest number of columns; 3 for more
+_MOST_POINTS = 2000  # drawn for a column
+_EXTREMES = 25  # points drawn at either end
+_BAND = 0.95  # probability
+_ROWS_A_MEAN, _MOST_MEANS = 25, 20  # in the line through the residuals
 
 
 class ResidualsDisplay:

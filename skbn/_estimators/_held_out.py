@@ -26,14 +26,14 @@ __all__ = ["HeldOutScores", "Split", "read_splits"]
 _FEWEST_ROWS = 100_000
 # The numbers of the rows to learn from, and of those held out.
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
-# Of a penalty: the mean log-likelihood of a held-out row, and the network's number of edges.
+# For one penalty: the mean log-likelihood of a held-out row, and the number of edges.
 Outcome = tuple[float, int]
 
 
 def read_splits(splits: Iterable[Any], sample: Sample) -> list[Split]:
     """Return what a splitter yields as numbers of a sample's rows.
 
-    A mask that is a Series goes by the labels of the rows.
+    A mask in a Series is matched to the rows by its labels.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def read_splits(splits: Iterable[Any], sample: Sample) -> list[Split]:
             ) from None
         pairs.append((_row_numbers(train, sample), _row_numbers(test, sample)))
     if not pairs:
-        raise ValueError("cv yields no splits; a generator does so the second time. Give a list.")
+        raise ValueError("cv yields no splits. Is it an exhausted generator? Give a list.")
     return pairs
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 from skbn._callbacks import fit_method, fit_task, listeners_of
-from skbn._compile import told_of_compilation
+from skbn._compile import announcing_compilation
 from skbn._estimators._chunks import add_rows
 from skbn._estimators._found_network import FoundNetwork, found_network
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import PARAMETER_CONSTRAINTS, check_settings
-from skbn._networks._diagnostics import warn_of_doubts
+from skbn._networks._diagnostics import warn_about_data
 from skbn._optimum import best_networks, plan_groups, work_of
 from skbn._progress import Progress, say
 from skbn._scores._criterion import Criterion
@@ -27,7 +28,7 @@ class GaussianBNLearner(NetworkLearner):
 
     Each column is a linear function of its parents plus Gaussian noise. The search
     is exact: no other acyclic network on the columns has a higher score, beyond
-    rounding (some 1e-12 of the score; 1e-3 nats for columns on the verge of
+    rounding (about 1e-12 of the score; 1e-3 nats for columns on the verge of
     collinearity, and `fit` refuses what would exceed that).
 
     Parameters
@@ -200,7 +201,7 @@ None, default=None
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
         found = self._search(scores, context)
         if isinstance(scores, LocalScores):
-            warn_of_doubts(found.network._model(), scores.sample)
+            warn_about_data(found.network._model(), scores.sample)
         learned: dict[str, Any] = {"_found": found}
         # Scores have settings of their own, which rows of `partial_fit` have not.
         if isinstance(scores, LocalScores) and not isinstance(X, LocalScores):
@@ -281,6 +282,6 @@ None, default=None
             several = f"{len(searches)} searches, the largest: " if len(searches) > 1 else ""
             say(f"[{type(self).__name__}] {several}{largest}")
         progress = Progress(work_of([scores], searches), listeners_of(self, context))
-        with told_of_compilation(say, is_asked_for=bool(self.verbose)):
+        with announcing_compilation(say) if self.verbose else nullcontext():
             (optimum,) = best_networks([scores], constraints, searches, self.n_jobs, progress)
             return found_network(scores, constraints, optimum)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,12 +18,12 @@ from sklearn.utils.metadata_routing import (
 )
 
 from skbn._callbacks import fit_method, fit_task, listeners_of
-from skbn._compile import told_of_compilation
+from skbn._compile import announcing_compilation
 from skbn._estimators._found_network import found_network
 from skbn._estimators._held_out import HeldOutScores, Split, read_splits
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import check_settings
-from skbn._networks._diagnostics import warn_of_doubts
+from skbn._networks._diagnostics import warn_about_data
 from skbn._networks._network import GaussianBayesianNetwork
 from skbn._optimum import best_networks, plan_groups, work_of
 from skbn._progress import Progress, say
@@ -239,7 +240,7 @@ None, default=None
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
         network = self._choose(scores, penalties, splits, context)
-        warn_of_doubts(network._model(), scores.sample)
+        warn_about_data(network._model(), scores.sample)
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -276,7 +277,7 @@ None, default=None
                 f"{len(penalties)} searches each"
             )
         progress = Progress(folds.work + work_of([scores], searches), listeners_of(self, context))
-        with told_of_compilation(say, is_asked_for=bool(self.verbose)):
+        with announcing_compilation(say) if self.verbose else nullcontext():
             cv_results = _cv_results(penalties, *folds.compute(progress))
             penalty = penalties[_chosen(cv_results, self.rule)]
             best = scores.with_penalty(penalty)

@@ -124,8 +124,8 @@ class NetworkLearner(
         return hasattr(self, "_found")
 
     def __dir__(self) -> list[str]:
-        # Who looks at all attributes, as a notebook does, is not to begin a search; and
-        # scikit-learn's own __dir__ looks at all of them.
+        # Listing the attributes, as a notebook does, must not start a pending search, and
+        # scikit-learn's own __dir__ reads all of them.
         is_pending = getattr(self, "_found", None) is None
         hidden = {"network_", "dag_", "network_score_", "criterion_"} if is_pending else set()
         names = (name for name in object.__dir__(self) if name not in hidden | {"_result"})
@@ -286,7 +286,7 @@ class NetworkLearner(
         if isinstance(X, LocalScores):
             return X.with_sample_weight(sample_weight)
         if sample_weight is not None:
-            raise TypeError("ParentSetScores have no rows that a sample_weight could weigh.")
+            raise TypeError("ParentSetScores have no rows that a sample_weight could apply to.")
         return X
 
     def _check_columns_of(self, scores: LocalScores | ParentSetScores) -> None:

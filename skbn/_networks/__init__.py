@@ -1,4 +1,4 @@
-"""Networks: what there is to do with one, however it was found.
+"""Networks: parameters, distribution, structure and files of one, however it was found.
 
 Dependencies point one way: ``_arguments`` and ``_tables`` (nodes, numbers and rows that
 users give), ``_parameters`` (estimates); ``_gaussian`` (the joint distribution, in

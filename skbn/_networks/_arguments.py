@@ -33,12 +33,7 @@ def named_nodes(
         return [value], True
     is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
     chosen = list(value) if is_list else [value]
-    unknown = [node for node in chosen if not _is_among(node, nodes)]
-    if unknown:
-        raise ValueError(
-            f"{parameter} must name nodes; {readable_value(unknown[0])} is none of "
-            f"{readable_value(list(nodes))}."
-        )
+    _reject_unknown(chosen, nodes, parameter)
     if not chosen or len(set(chosen)) < len(chosen):
         raise ValueError(f"{parameter} must name nodes, each once; got {chosen}.")
     return chosen, False
@@ -66,12 +61,7 @@ def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict
             f"{parameter} must be a dict or a pandas.Series of nodes and values; got {kind}.{row}"
         )
     values = by_label(values, parameter, "node")
-    unknown = [node for node in values if not _is_among(node, nodes)]
-    if unknown:
-        raise ValueError(
-            f"{parameter} must name nodes; {readable_value(unknown[0])} is none of "
-            f"{readable_value(list(nodes))}."
-        )
+    _reject_unknown(values, nodes, parameter)
     return {
         v: finite_number(values[node], f"The value of node {node!r} in {parameter}")
         for v, node in enumerate(nodes)
@@ -112,6 +102,15 @@ def random_generator(random_state: Any) -> np.random.Generator | np.random.Rando
             "random_state must be None, an integer from 0 to 2**32 - 1, or a Generator or "
             f"RandomState of numpy.random; got {readable_value(random_state)}."
         ) from None
+
+
+def _reject_unknown(chosen: Iterable[Any], nodes: Sequence[Hashable], parameter: str) -> None:
+    for node in chosen:
+        if not _is_among(node, nodes):
+            raise ValueError(
+                f"{parameter} must name nodes; {readable_value(node)} is none of "
+                f"{readable_value(list(nodes))}."
+            )
 
 
 def _is_among(value: Any, nodes: Sequence[Hashable]) -> bool:

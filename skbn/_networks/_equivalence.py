@@ -4,7 +4,7 @@ Networks are equivalent if they state the same independences, and then a
 score-equivalent criterion gives them the same score. Here they are lists of the masks
 of each column's parents. Knowledge of directions is a list of masks too: of each column's
 parents whose edges are fixed, as the knowledge rules out the reverse. Which pairs are
-joined is the same in a whole class, so that this is all that knowledge says of its members.
+joined is the same in a whole class, so that knowledge says no more than this of its members.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> lis
     parents : list of int
         The masks of the parents in an acyclic network.
     fixed : list of int, optional
-        The masks of those parents whose edges are fixed: only networks that have these edges
-        too count then.
+        The masks of those parents whose edges are fixed. Only networks with these edges count
+        then.
 
     Notes
     -----

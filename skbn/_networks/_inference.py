@@ -38,7 +38,7 @@ class InferenceMixin:
         ----------
         n_samples : int, default=1
         random_state : int, RandomState, Generator or None, default=None
-            Of numpy.random. With a number, each call draws the same rows.
+            A seed or a generator of numpy.random. With a number, each call draws the same rows.
 
         Returns
         -------

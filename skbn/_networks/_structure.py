@@ -115,7 +115,7 @@ class StructureMixin:
         return cpdag(self._structure(), fixed_masks(self.dag) if knowledge else None)
 
     def is_equivalent(self, other: StructureMixin | nx.DiGraph) -> bool:
-        """Whether another network states the same independences, whatever is known otherwise.
+        """Whether another network states the same independences, regardless of fixed edges.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ _LANE_COLUMNS = 6
 _INNER_COLUMNS = 8
 # Two lane columns, for vectors of four lanes, and one inner column.
 _FEWEST_COLUMNS = 3
-# A task of so many subsets takes some tenths of a second: a user's interruption waits for it.
+# Subsets in a task: Ctrl-C is handled between tasks, every few tenths of a second.
 _TASK = 1 << 25
 # Offsets are added to rows of so many subsets, which the first-level cache holds.
 _OFFSET_COLUMNS = 11

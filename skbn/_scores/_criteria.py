@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 
-# The square of a larger one is out of float64's range, or nearly.
+# The square of a larger mean is out of float64's range, or nearly.
 _LARGEST_MEAN = 1e150
 
 
@@ -238,8 +238,7 @@ class BGe(Criterion):
     nu : array-like of shape (m,), dict, pandas.Series or None, default=None
         The prior mean of the columns, each of at most 1e150 in magnitude. A dict or a Series
         names each column once, by its name or its number, in any order. An array or a list is
-        in the columns' order. None is the
-        columns' means.
+        in the columns' order. None is the columns' means.
 
     Notes
     -----
@@ -389,7 +388,7 @@ class BGe(Criterion):
                 f"alpha_w must be larger than m + 1 = {m + 1} for m = {m} columns, or the prior's "
                 f"T = t * I is not positive definite; got {readable_value(self.alpha_w)}."
             )
-        alpha_mu = float(self.alpha_mu)  # of a float32 the result would have seven digits
+        alpha_mu = float(self.alpha_mu)  # a float32 would cut the result to seven digits
         return a, alpha_mu * (a - 1) / (alpha_mu + 1)
 
     def _prior_mean(self, mean: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

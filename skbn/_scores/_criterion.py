@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-# Of numpy's type, so that a float32 can be held against it without a warning.
+# A numpy number, so that a float32 can be compared with it without a warning.
 LARGEST_PENALTY = np.float64(1e100)
 # Beyond this, sums of scores might be infinite. The largest penalty and the largest gamma of
 # `EBIC` together remain below it.
@@ -46,7 +46,7 @@ _LARGEST = 1e250
 # A family whose c is so far below the largest, as a share of c itself, is known to enough digits,
 # and no likelihood makes up for it.
 _FAR_BELOW = 1 / 16
-# Of a log-determinant in a score: its rounding, some 1e-14, times this must stay small.
+# The rounding of a log-determinant, about 1e-14, times its weight in a score must stay small.
 _LARGEST_WEIGHT = 1e9
 
 
@@ -322,8 +322,7 @@ def criterion_tables(
     else:
         raise ValueError(
             f"penalty={readable_value(penalty)} was asked for, but {name} has no complexity term "
-            "that it could "
-            "multiply. Leave the penalty at its default."
+            "that it could multiply. Leave the penalty at its default."
         )
     what = f"{name}.tables({n_samples:.10g}, {m})"
     tables = _numbers(tables, (3, m), what)

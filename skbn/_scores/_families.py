@@ -14,6 +14,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
+from skbn._memory import largest_that_fits
 from skbn._progress import Progress
 from skbn._regressions._log_determinants import log_determinants, log_determinants_work
 from skbn._regressions._small_walk import small_log_determinants, small_log_determinants_work
@@ -23,7 +24,6 @@ from skbn._scores._small_scores import (
     list_families,
     score_families,
 )
-from skbn._search._plan import largest_that
 from skbn._search._zeta import max_zeta
 from skbn._small_subsets import SmallSubsets, advance
 from skbn._subsets import mask_of, members_of
@@ -32,7 +32,7 @@ __all__ = ["AllFamilies", "Families", "SmallFamilies", "fewer_families"]
 
 _BYTES = 8  # of a float64
 _PIECE_BITS = 20
-# So many sets are looked at in some tenths of a second: a user's interruption waits for it.
+# Size of a piece of work: Ctrl-C is handled between pieces, every few tenths of a second.
 _PIECE = 1 << 21
 
 # The scores of some families, and the parents of the one at an index.
@@ -241,14 +241,14 @@ Families = AllFamilies | SmallFamilies
 
 
 def fewer_families(families: Families, n_numbers: Callable[[Families], int], n_bytes: int) -> str:
-    """Say with how many parents, or columns, what there is to compute fits the memory.
+    """Say how few parents or columns would make a computation on families fit the memory.
 
     Parameters
     ----------
     families : AllFamilies or SmallFamilies
         Those that take too much.
     n_numbers : callable
-        How many numbers families take.
+        Returns how many numbers are computed for given families.
     n_bytes : int
     """
 
@@ -258,8 +258,8 @@ def fewer_families(families: Families, n_numbers: Callable[[Families], int], n_b
 
     m, most = families.m, families.max_parents
     same = None if isinstance(families, AllFamilies) else most
-    few = largest_that(lambda k: fits(m, k), 1, most - 1)
-    left = largest_that(lambda n: fits(n, same), 2, m - 1)
+    few = largest_that_fits(lambda k: fits(m, k), 1, most - 1)
+    left = largest_that_fits(lambda n: fits(n, same), 2, m - 1)
     remedies = [] if few is None else [f"make the LocalScores with max_parents of {few} or less"]
     if left is not None:
         remedies.append(f"leave out columns until {left} or fewer are left")

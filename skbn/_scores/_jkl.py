@@ -60,8 +60,8 @@ def write_jkl(
                 if not abs(score) <= LARGEST_SCORE:
                     raise ValueError(
                         f"Column {name!r} with the parents {members} has the score "
-                        f"{readable_value(score)}, "
-                        f"which cannot be written: it is not finite, or beyond {LARGEST_SCORE}."
+                        f"{readable_value(score)}, which cannot be written: it is not finite, or "
+                        f"beyond {LARGEST_SCORE}."
                     )
                 _write(file, " ".join([repr(score), str(len(members)), *members]) + "\n", name)
 

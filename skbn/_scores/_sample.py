@@ -29,7 +29,7 @@ class Sample:
     weight : ndarray of shape (n,), float64, optional
         How often each row counts; finite and not negative.
     labels : pandas.Index or ndarray of length n, optional
-        Those of the table's rows, if they had some.
+        The labels of the table's rows, if it has any.
 
     Attributes
     ----------
@@ -94,8 +94,8 @@ class Sample:
         """
         if self._rows is None:
             raise TypeError(
-                "These LocalScores do not keep the rows they were made of, and can neither be "
-                "split nor weighted nor scored; give the table."
+                "These LocalScores do not keep the rows they were made of, so they cannot be "
+                "split, weighted or scored; give the table."
             )
         return read_only(self._rows)
 
@@ -144,5 +144,6 @@ class Sample:
 
     def __getitem__(self, chosen: Any) -> Self:
         """Return the sample of several of the rows."""
-        weight, labels = (None if of is None else of[chosen] for of in (self.weight, self.labels))
+        weight = None if self.weight is None else self.weight[chosen]
+        labels = None if self.labels is None else self.labels[chosen]
         return type(self)(self.rows[chosen], weight, labels)

@@ -23,7 +23,7 @@ __all__ = ["SearchResult", "best_scores", "exact_search"]
 _EPS = np.finfo(np.float64).eps
 # Rounding of one local score, in units of the largest term that enters it.
 _ROUNDING = 64 * _EPS
-# So many numbers are gone over in some tenths of a second: a user's interruption waits for it.
+# Size of a piece of work: Ctrl-C is handled between pieces, every few tenths of a second.
 _PIECE = 1 << 24
 
 

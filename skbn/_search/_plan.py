@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from skbn._memory import largest_that_fits
 from skbn._readable import readable_size
 from skbn._small_subsets import SmallSubsets
 
 __all__ = [
     "SearchPlan",
     "TooLargeError",
-    "largest_that",
     "numbers_of_small_families",
     "plan_all_families",
     "plan_search",
@@ -20,10 +20,10 @@ __all__ = [
 ]
 
 _BYTES = 8  # of a float64
-# How a remedy says whose parameter it is that lowers what local scores take.
+# max_parents must also be lowered where the local scores are made.
 _WHERE = " (of the LocalScoreTransformer, if there is one)"
-# A search through all families has at least so many columns, or all there are: with fewer
-# in a block its parts, the subsets of the others, would take longer to begin than to do.
+# A search through all families has at least this many columns if there are as many: with fewer in
+# a block, its parts, the subsets of the others, would take longer to start than to work through.
 _FEWEST_COLUMNS = 6
 # A fixed outer column nearly halves the children's tables but adds half as much work
 # to filling them. Up to three, from 18 columns on, cost no more time than touching
@@ -202,16 +202,6 @@ def numbers_of_small_families(m: int, max_parents: int) -> int:
     return SmallSubsets(m, max_parents + 1).n_sets + 2 * n_families + -(-n_families // _BYTES)
 
 
-def largest_that(is_fine: Callable[[int], bool], least: int, most: int) -> int | None:
-    """Return the largest number of a range before the first that is not fine, if there is one."""
-    largest = None
-    for n in range(least, most + 1):
-        if not is_fine(n):
-            break
-        largest = n
-    return largest
-
-
 def what_would_fit(
     m: int,
     groups: Sequence[tuple[int, int]],
@@ -236,7 +226,7 @@ def what_would_fit(
     Returns
     -------
     remedies : list of str
-        Each is enough. None if there is too little memory for any search.
+        Each is enough by itself. Empty if there is too little memory for any search.
     """
 
     def group_fits(n_columns: int, n_others: int, m: int, limit: int | None) -> bool:
@@ -252,21 +242,23 @@ def what_would_fit(
 
     fewest = max(1, fewest_parents)
     most = m - 2 if max_parents is None else max_parents - 1
-    few = largest_that(lambda k: all(group_fits(*group, m, k) for group in groups), fewest, most)
+    few = largest_that_fits(
+        lambda k: all(group_fits(*group, m, k) for group in groups), fewest, most
+    )
     remedies = []
     if few is not None:
         remedies.append(f"set max_parents to {few} or less{_WHERE}")
     else:
         if max_parents is None or not group_fits(1, 0, m, max_parents):
-            half = n_bytes // 2 // _BYTES  # the rest is for the search
-            few = largest_that(lambda k: numbers_of_small_families(m, k) <= half, fewest, most)
+            half = n_bytes // 2 // _BYTES  # the other half is for the search
+            few = largest_that_fits(lambda k: numbers_of_small_families(m, k) <= half, fewest, most)
         also = "" if few is None else f", and max_parents to {few} or less{_WHERE}"
         limit = max_parents if few is None else few
         if limit is not None:
-            size = largest_that(lambda n: group_fits(n, 0, m, limit), 1, m - 1)
+            size = largest_that_fits(lambda n: group_fits(n, 0, m, limit), 1, m - 1)
             if size is not None:
                 remedies.append(f"set tiers of {size} or fewer columns each{also}")
-    left = largest_that(lambda n: group_fits(n, 0, n, max_parents), 2, m - 1)
+    left = largest_that_fits(lambda n: group_fits(n, 0, n, max_parents), 2, m - 1)
     if left is not None:
         remedies.append(f"leave out columns until {left} or fewer are left")
     return remedies

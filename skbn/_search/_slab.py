@@ -16,8 +16,7 @@ from skbn._subsets import submasks_by_size
 
 __all__ = ["Slab"]
 
-# A task of so many local scores takes some tenths of a second: a user's interruption
-# waits for it.
+# Local scores in a task: Ctrl-C is handled between tasks, every few tenths of a second.
 _TASK = 1 << 28
 
 
