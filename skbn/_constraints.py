@@ -18,6 +18,8 @@ from skbn._subsets import mask_of, members_of
 __all__ = ["Constraints", "Group", "read_constraints"]
 
 Edge = tuple[int, int]
+# Names of a table's columns that say that its first column holds the children.
+_CHILD_FIRST = (("child", "parent"), ("target", "source"), ("to", "from"))
 
 
 class Group(NamedTuple):
@@ -181,6 +183,12 @@ def _listed(edges: Any, name: str) -> list[Any]:
     if hasattr(edges, "__array__"):
         table = np.asarray(edges)
         shape = table.shape
+        labels = getattr(edges, "column_names", getattr(edges, "columns", table.dtype.names or ()))
+        if tuple(str(label).lower() for label in labels) in _CHILD_FIRST:
+            raise ValueError(
+                f"{name} must have the parents in the first column and the children in the second; "
+                f"its columns are {readable_value([*labels])}. Exchange them."
+            )
         if len(shape) == 1 or shape == (0, 0) or shape[1:] == (2,):
             return table.tolist()  # in one dimension: records, or a series of pairs
         is_square = len(shape) == 2 and shape[0] == shape[1]

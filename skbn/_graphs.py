@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import networkx as nx
+import numpy as np
 
+from skbn._readable import readable_value
 from skbn._subsets import mask_of, members_of
 
 __all__ = [
@@ -115,6 +117,11 @@ def parent_masks(dag: nx.DiGraph, nodes: Sequence[Hashable] | None = None) -> li
 def fixed_masks(dag: nx.DiGraph) -> list[int]:
     """Return the masks of each node's parents whose edges have the attribute `fixed`.
 
+    Raises
+    ------
+    ValueError
+        If it is neither True nor False.
+
     Examples
     --------
     >>> import networkx as nx
@@ -122,10 +129,16 @@ def fixed_masks(dag: nx.DiGraph) -> list[int]:
     [0, 1, 0]
     """
     number = {node: v for v, node in enumerate(dag)}
-    return [
-        mask_of(number[p] for p, _, is_fixed in dag.in_edges(node, data="fixed") if is_fixed)
-        for node in dag
-    ]
+    masks = [0] * len(dag)
+    for a, b, is_fixed in dag.edges(data="fixed", default=False):
+        if not isinstance(is_fixed, bool | np.bool_):
+            raise ValueError(
+                f"The attribute fixed of the edge {a!r} -> {b!r} must be True or False; got "
+                f"{readable_value(is_fixed)}."
+            )
+        if is_fixed:
+            masks[number[b]] |= 1 << number[a]
+    return masks
 
 
 def dag_of(

@@ -120,22 +120,20 @@ def _matched(values: Any, labels: Any, parameter: str) -> Any:
                 f"The values of {parameter} cannot be matched to the rows of X, as the label "
                 f"{twice!r} is given more than once. {remedy}"
             )
-    position = {label: i for i, label in enumerate(index.tolist())}
-    wanted = labels.tolist()
-    for label in wanted:
-        if label not in position:
-            raise ValueError(
-                f"{parameter} has no value for the row of X labelled {label!r}. Give one for each "
-                f"row. {remedy}"
-            )
-    if len(position) > len(wanted):
-        rows = set(wanted)
-        extra = next(label for label in position if label not in rows)
+    positions = index.get_indexer(labels)
+    if (positions < 0).any():
+        label = labels[positions < 0].tolist()[0]
+        raise ValueError(
+            f"{parameter} has no value for the row of X labelled {label!r}. Give one for each row. "
+            f"{remedy}"
+        )
+    if len(index) > len(labels):
+        extra = index[~index.isin(labels)].tolist()[0]
         raise ValueError(
             f"{parameter} has a value labelled {extra!r}, which is no row of X. Leave it out, as "
             ".loc[X.index] does where X is a data frame."
         )
-    return values.iloc[[position[label] for label in wanted]]
+    return values.iloc[positions]
 
 
 def reject_labels(values: Any, what: str) -> None:

@@ -331,6 +331,8 @@ def _best_of_all(
         columns,
     )
     found = exact_search(families, search.plan, n_jobs, progress)
+    if not found.parents:  # no network has a finite score
+        return Optimum([], found.score)
     _require_certainty(found)
     masks = found.parents[: len(search.group)]
     score = found.score

@@ -537,6 +537,7 @@ class RulesOut(Criterion):
         ([1], {"required_edges": [(0, 1)], "max_parents": 1}),
         ([0], {}),
         ([0], {"tiers": [[0], [1, 2]]}),
+        ([0], {"tiers": [[1], [2], [0]]}),
         ([0], {"tiers": [[0], [1], [2]], "max_parents": 1}),
     ],
 )

@@ -233,6 +233,13 @@ def test_weights_count_as_repeats():
     assert warnings_of(learner, table, sample_weight=times) == expected
 
 
+def test_a_few_heavy_rows_are_no_reason_to_warn():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        rows, weight = rng.normal(size=(100, 5)), rng.lognormal(0, 2, 100)
+        assert not warnings_of(GaussianBNLearner(), rows, sample_weight=weight)
+
+
 def test_a_learner_that_cross_validates_looks_at_all_rows_once():
     table = categories().join(lognormal(300))
     learner = GaussianBNLearnerCV([1, 2], cv=3)

@@ -417,6 +417,13 @@ def test_marks_may_change_after_fit_and_leave_the_estimates():
     assert all(mark for *_, mark in network.cpdag().edges(data="undirected"))
 
 
+@pytest.mark.parametrize("mark", ["no", np.nan, pd.NA, 1, None])
+def test_a_mark_is_true_or_false(mark):
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b", {"fixed": mark})]))
+    with pytest.raises(ValueError, match=r"fixed of the edge 'a' -> 'b' must be True or False"):
+        network.cpdag()
+
+
 def test_a_mark_in_json_is_true_or_false():
     text = tiered_network()[0].network_.to_json()
     assert text.count('"fixed": true') == 1

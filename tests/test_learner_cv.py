@@ -180,6 +180,11 @@ def test_groups_go_to_the_splitter(wine):
         splitter = GroupKFold(4).set_split_request(groups=True)
         learner = GaussianBNLearnerCV(PENALTIES, cv=splitter).fit(wine, groups=groups)
         again = GaussianBNLearnerCV(PENALTIES, cv=splitter).fit_predict(wine, groups=groups)
+        labelled = pd.Series(groups, index=wine.index).sort_values()
+        shuffled = GaussianBNLearnerCV(PENALTIES, cv=splitter).fit(wine, groups=labelled)
+    assert shuffled.cv_results_["mean_test_score"].tolist() == pytest.approx(
+        learner.cv_results_["mean_test_score"].tolist(), abs=0
+    )
     assert list(again.edges) == list(learner.dag_.edges)
     splits = list(GroupKFold(4).split(wine, groups=groups))
     expected = GaussianBNLearnerCV(PENALTIES, cv=splits).fit(wine)

@@ -215,6 +215,9 @@ def test_weights_go_by_the_labels_of_the_rows(index):
     expected = uses_of_weights(table, weight)
     assert uses_of_weights(table, series) == expected
     assert uses_of_weights(table, series.sort_values()) == expected
+    scores = pickle.loads(pickle.dumps(LocalScoreTransformer().fit_transform(table)))
+    same = GaussianBNLearner().fit(scores, sample_weight=series.sort_values()).network_score_
+    assert same == GaussianBNLearner().fit(table, sample_weight=weight).network_score_
 
 
 def test_rows_that_share_a_label_have_weights_in_their_order():

@@ -23,6 +23,7 @@ from skbn._estimators._found_network import found_network
 from skbn._estimators._held_out import HeldOutScores, Split, read_splits
 from skbn._estimators._network_learner import NetworkLearner
 from skbn._estimators._validation import check_settings
+from skbn._labels import in_order_of_rows
 from skbn._networks._diagnostics import warn_about_data
 from skbn._networks._network import GaussianBayesianNetwork
 from skbn._optimum import best_networks, plan_groups, work_of
@@ -189,7 +190,7 @@ None, default=None
             out. A Series goes by its labels, as in `GaussianBNLearner.fit`.
         **params
             Handed to the splitter, `groups` for one; only with scikit-learn's metadata
-            routing enabled.
+            routing enabled. A pandas Series goes by the labels of the rows.
 
         Returns
         -------
@@ -235,6 +236,8 @@ None, default=None
                 "penalties could multiply; choose its own parameters by a GridSearchCV of "
                 "GaussianBNLearner."
             )
+        n_rows, labels = scores.shape[0], scores.sample.labels
+        params = {k: in_order_of_rows(v, labels, n_rows, k) for k, v in params.items()}
         routed = process_routing(self, "fit", **params).splitter.split
         splits = read_splits(self._splits(X, y, routed), scores.sample)
         if len(splits) < 2 and self.rule != "best":
