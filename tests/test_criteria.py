@@ -509,6 +509,21 @@ def test_a_constant_that_hides_differences_is_refused(rows, shift):
     GaussianBNLearner(Shifted()).fit(rows)
 
 
+class AtMostOneParent(BIC):
+    """The BIC, where all but one parent are ruled out by their cost."""
+
+    def complexity(self, n_samples, m):
+        cost = super().complexity(n_samples, m)
+        cost[2:] = np.inf
+        return cost
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0])
+def test_an_infinite_cost_rules_out_whatever_the_penalty(rows, penalty):
+    dag = GaussianBNLearner(AtMostOneParent(), penalty=penalty).fit(rows).dag_
+    assert max(degree for _, degree in dag.in_degree()) == 1
+
+
 def test_a_huge_penalty_is_no_constant(rows):
     for penalty in (1e13, 1e50, 1e97):
         for criterion in ("aic", "bic", "ebic"):

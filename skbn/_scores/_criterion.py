@@ -263,9 +263,10 @@ class InformationCriterion(Criterion):
         # With as many coefficients as rows there is no noise, whose variance could be estimated.
         log_divisors = np.log(divisors, where=divisors > 0, out=np.full(m, -np.inf))
         constant = half_n * (log_divisors - math.log(2 * math.pi)) - divisors / 2
-        if penalty > 0:
-            what = f"{type(self).__name__}.complexity({n_samples:.10g}, {m})"
-            constant = constant - penalty * _numbers(self.complexity(n_samples, m), (m,), what)
+        what = f"{type(self).__name__}.complexity({n_samples:.10g}, {m})"
+        cost = _numbers(self.complexity(n_samples, m), (m,), what)
+        # An infinite cost rules a number of parents out, whatever the penalty.
+        constant = constant - np.multiply(penalty, cost, where=cost < np.inf, out=cost)
         return np.array([constant, np.full(m, half_n), np.full(m, -half_n)])
 
     def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
