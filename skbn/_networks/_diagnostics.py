@@ -109,8 +109,8 @@ def _about_discrete(model: LinearGaussianModel, children: dict[int, int]) -> str
     listed = ", ".join(f"{model.nodes[v]!r} ({n} values)" for v, n in children.items())
     return (
         f"Columns of few different values have parents in the network: {listed}. Their noise "
-        "cannot be Gaussian. Let them be parents only: forbid all edges into them, by "
-        f"{_forbidding_edges_into([*children], model)}, or leave them out."
+        "cannot be Gaussian. Let them be parents only: add all edges into them to the list "
+        f"forbidden_edges, by {_forbidding_edges_into([*children], model)}, or leave them out."
     )
 
 
@@ -159,9 +159,9 @@ def _about_dummies(model: LinearGaussianModel, groups: list[list[int]]) -> str:
     dummies = sorted({v for group in groups for v in group})
     return (
         f"Edges join columns of which at most one is 1 in each row: {listed}. If they are dummies "
-        "of one category, these edges say nothing but how it was coded. Let dummies be parents "
-        f"only: forbid all edges into them, by {_forbidding_edges_into(dummies, model)}, or leave "
-        "the category out."
+        "of one category, these edges only say how it was coded. Let dummies be parents only: "
+        "add all edges into them to the list forbidden_edges, by "
+        f"{_forbidding_edges_into(dummies, model)}, or leave the category out."
     )
 
 
@@ -205,8 +205,8 @@ def _about_skewness(
         for name, skewness in zip(names, of_residuals, strict=True)
     )
     text = (
-        f"Columns have strongly skewed residuals: {listed}. The model takes residuals for "
-        "Gaussian, and a few rows may decide about the edges of these columns."
+        f"Columns have strongly skewed residuals: {listed}. The model assumes Gaussian "
+        "residuals, and a few rows may decide about the edges of these columns."
     )
     is_skewed = np.abs(own) > _HIGH_SKEWNESS
     keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
