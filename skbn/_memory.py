@@ -15,7 +15,7 @@ import psutil
 if sys.platform == "linux":
     import resource
 
-from skbn._readable import readable_size
+from skbn._readable import readable_sizes
 
 __all__ = [
     "MARGIN",
@@ -97,9 +97,10 @@ def require_memory(
         return
     available = available_memory()
     if n_bytes > available:
+        needed, left = readable_sizes(n_bytes, available)
         raise ValueError(
-            f"{purpose} needs {readable_size(n_bytes)} of memory, and {readable_size(available)} "
-            f"are available; {remedy(int(MARGIN * available))}."
+            f"{purpose} needs {needed} of memory, and {left} are available; "
+            f"{remedy(int(MARGIN * available))}."
         )
 
 

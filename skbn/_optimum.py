@@ -125,13 +125,20 @@ def plan_groups(scores: Scores, constraints: Constraints, memory: MemoryLimit) -
     Raises
     ------
     ValueError
-        If a search does not fit the memory, with what would make it fit.
+        If a search does not fit the memory: what the largest one needs, and what would make
+        all of them fit.
     """
-    try:
-        return [_plan_group(scores, constraints, group, memory) for group in constraints.groups]
-    except TooLargeError as error:
-        remedies = ", or ".join(_remedies(scores, constraints, memory))
-        raise ValueError(f"{error}. {remedies[:1].upper()}{remedies[1:]}.") from None
+    searches, refusals = [], []
+    for group in constraints.groups:
+        try:
+            searches.append(_plan_group(scores, constraints, group, memory))
+        except TooLargeError as error:
+            refusals.append(error)
+    if not refusals:
+        return searches
+    largest = max(refusals, key=lambda error: error.plan.n_bytes)
+    remedies = ", or ".join(_remedies(scores, constraints, memory))
+    raise ValueError(f"{largest}. {remedies[:1].upper()}{remedies[1:]}.")
 
 
 def _remedies(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> list[str]:

@@ -15,6 +15,7 @@ __all__ = [
     "readable_count",
     "readable_name",
     "readable_size",
+    "readable_sizes",
     "readable_value",
     "rounded_up",
     "shortened",
@@ -40,7 +41,7 @@ def readable_count(n: int) -> str:
     return f"{n:,}" if n < 10**_MOST_DIGITS else f"{Decimal(n):.1e}"
 
 
-def readable_size(n_bytes: int) -> str:
+def readable_size(n_bytes: int, n_decimals: int = 1) -> str:
     """Return a number of bytes in a unit that suits it, of powers of 1000.
 
     Examples
@@ -53,9 +54,24 @@ def readable_size(n_bytes: int) -> str:
     size = Decimal(n_bytes)
     for unit in ("kB", "MB", "GB", "TB", "PB", "EB"):
         size /= 1000
-        if size < Decimal("999.95"):
-            return f"{size:.1f} {unit}"
-    return f"{size:.1e} EB"
+        if size < 1000 - Decimal(5).scaleb(-1 - n_decimals):
+            return f"{size:.{n_decimals}f} {unit}"
+    return f"{size:.{n_decimals}e} EB"
+
+
+def readable_sizes(one: int, other: int) -> tuple[str, str]:
+    """Return two numbers of bytes with the decimals that tell them apart.
+
+    Examples
+    --------
+    >>> readable_sizes(2_100_000, 8_400_000), readable_sizes(2_113_536, 2_097_152)
+    (('2.1 MB', '8.4 MB'), ('2.11 MB', '2.10 MB'))
+    """
+    for n_decimals in range(1, _MOST_DIGITS + 1):
+        texts = readable_size(one, n_decimals), readable_size(other, n_decimals)
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def rounded_up(n: int) -> str:

@@ -208,7 +208,7 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
         raise ValueError(
             f"X must have two dimensions, rows and columns; got {kind} of shape {values.shape}. "
             "Reshape your data: numpy.reshape(X, (-1, 1)) makes a single column of it, and "
-            "numpy.reshape(X, (1, -1)) a single row."
+            "numpy.reshape(X, (1, -1)) a single row. To learn a network takes two or more of each."
         )
     return values
 
@@ -328,10 +328,11 @@ def _check_finite(rows: npt.NDArray[np.float64], names: Sequence[Hashable], n_co
             f"X has infinite values in {where}. Drop these rows or replace the values."
         )
     also = f" It has infinite values in {where}; drop or replace these first." if where else ""
+    keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
     raise ValueError(
-        f"X has missing values (NaN) in {_places(missing, names, n_columns)}.{also} Drop these "
-        "rows, or impute the values, as by sklearn.impute.IterativeImputer(), which needs "
-        "`from sklearn.experimental import enable_iterative_imputer`."
+        f"X has missing values (NaN) in {_places(missing, names, n_columns)}.{also} Impute "
+        f"the values, as by sklearn.impute.IterativeImputer(){keep_names}, which needs `from "
+        "sklearn.experimental import enable_iterative_imputer`; dropping the rows loses more."
     )
 
 

@@ -32,7 +32,8 @@ class DiscreteChildWarning(DataWarning):
     """A column of two to four different values has parents in the network.
 
     Its noise cannot be Gaussian. The remedy is to forbid all edges into it, which keeps it as a
-    possible parent, or to leave it out.
+    possible parent, or to leave it out. The message has the code that adds these edges to those
+    that are forbidden already.
 
     Examples
     --------
@@ -48,7 +49,8 @@ class SkewedResidualsWarning(DataWarning):
     The residuals of a column without parents are its differences from the mean. If the column
     itself is skewed, the remedy is to take its logarithm, or a
     `sklearn.preprocessing.PowerTransformer` before the learner. If it is not, a parent's effect is
-    probably not linear, or a few rows are outliers: `ResidualsDisplay` shows which.
+    probably not linear, or a few rows are outliers. `ResidualsDisplay` may show which; a bend can
+    also be visible only where the residuals are plotted against a parent.
 
     Examples
     --------
@@ -63,7 +65,7 @@ class DummyEdgeWarning(DataWarning):
 
     Dummies are columns of two values, of which at most one has its larger value in any row. They
     exclude each other by their coding, and the edge says nothing else. The remedy is to forbid
-    all edges among them, or to leave the category out.
+    all edges into them, so that they are parents only, or to leave the category out.
 
     Examples
     --------

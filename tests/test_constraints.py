@@ -360,7 +360,7 @@ def test_what_is_too_large_says_what_would_fit():
     ):
         GaussianBNLearner(max_parents=2, tiers=halves).fit(rows)
     tiers = [range(i, i + 15) for i in range(0, 60, 15)]
-    message = r"over 15 columns with 15 others as parents needs .* Set max_parents to 2 or"
+    message = r"over 15 columns with 45 others as parents needs .* Set max_parents to 2 or"
     with pytest.raises(ValueError, match=message):
         GaussianBNLearner(tiers=tiers, max_memory=1e6).fit(rows)
 

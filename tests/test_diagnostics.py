@@ -5,8 +5,11 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.stats import skew
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer, StandardScaler
@@ -23,6 +26,8 @@ from skbn.exceptions import (
 CONTAINERS = {
     "frame": lambda table: table,
     "array": lambda table: table.to_numpy(),
+    "polars": pl.DataFrame,
+    "pyarrow": pa.Table.from_pandas,
     "standardised": StandardScaler().set_output(transform="pandas").fit_transform,
     "local scores": LocalScoreTransformer().fit_transform,
     "local scores of an array": lambda table: LocalScoreTransformer().fit_transform(
@@ -41,10 +46,10 @@ def warnings_of(learner, X, **params):
     return {each.category: str(each.message) for each in caught}
 
 
-def remedy_in(message, X):
-    """Return the constraint that a message advises, evaluated as a user would."""
-    (code,) = re.findall(r"forbidden_edges=(\[.*\]), or leave", message)
-    return eval(code, {"X": X})
+def follow(message, learner):
+    """Run the code that a message advises, as a user would."""
+    (code,) = re.findall(r"by (learner\.set_params\(.*\)), or leave", message)
+    exec(code, {"learner": learner})
 
 
 def effects(n=200, seed=0):
@@ -85,7 +90,7 @@ def test_children_of_few_values_are_named_and_the_remedy_works(container):
     (message,) = warnings_of(learner, X).values()
     names = [1, 2] if "array" in container else ["is_high", "grade"]
     assert f"{names[0]!r} (2 values), {names[1]!r} (3 values)" in message
-    learner.set_params(tiers=None, forbidden_edges=remedy_in(message, X))
+    follow(message, learner.set_params(tiers=None))
     assert warnings_of(learner, X) == {}
     assert set(learner.dag_.nodes) == set(learner.network_.nodes)
 
@@ -132,8 +137,22 @@ def test_dummies_of_one_category_are_named_and_the_remedy_works(container):
     learner = GaussianBNLearner()
     message = warnings_of(learner, X)[DummyEdgeWarning]
     assert f"3 columns {learner.network_.nodes[:3]}" in message
-    learner.set_params(forbidden_edges=remedy_in(message, X))
-    assert DummyEdgeWarning not in warnings_of(learner, X)
+    follow(message, learner)
+    assert warnings_of(learner, X) == {}  # nor that a dummy is the child of another column
+
+
+@pytest.mark.parametrize("learner", [GaussianBNLearner(), GaussianBNLearnerCV([1, 2], cv=3)])
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_remedies_add_to_each_other_and_to_what_is_forbidden_already(learner, is_reversed):
+    table = categories(200).drop(columns=["y", "z"]).join(effects(200))
+    known = [("x", "y"), ("y", "x")]
+    learner = clone(learner).set_params(forbidden_edges=known)
+    found = warnings_of(learner, table)
+    assert found.keys() == {DummyEdgeWarning, DiscreteChildWarning}
+    for message in sorted(found.values(), reverse=is_reversed):
+        follow(message, learner)
+    assert warnings_of(learner, table) == {}
+    assert learner.forbidden_edges[:2] == known
 
 
 def test_an_edge_between_dummies_is_no_discrete_child_as_well():
@@ -144,11 +163,13 @@ def test_an_edge_between_dummies_is_no_discrete_child_as_well():
 def test_two_categories_are_told_apart():
     first, second = (categories(1000, seed)[["is_1", "is_2", "is_3"]] for seed in (0, 1))
     table = first.join(second.rename(columns=lambda name: name.replace("is", "has")))
-    message = warnings_of(GaussianBNLearner(), table)[DummyEdgeWarning]
+    learner = GaussianBNLearner()
+    message = warnings_of(learner, table)[DummyEdgeWarning]
     assert (
         "3 columns ['is_1', 'is_2', 'is_3'], and 3 columns ['has_1', 'has_2', 'has_3']" in message
     )
-    assert len(remedy_in(message, table)) == 12
+    follow(message, learner)
+    assert len(learner.forbidden_edges) == 6 * 5
 
 
 def test_columns_that_share_a_row_are_no_dummies():
@@ -174,8 +195,17 @@ def test_skewness_is_that_of_the_residuals():
 )
 def test_a_power_transformer_is_a_remedy(table):
     message = warnings_of(GaussianBNLearner(), table)[SkewedResidualsWarning]
-    assert "PowerTransformer before the learner" in message
-    assert warnings_of(make_pipeline(PowerTransformer(), GaussianBNLearner()), table) == {}
+    (code,) = re.findall(r"put sklearn\.preprocessing\.(.*) before the learner", message)
+    pipeline = make_pipeline(
+        eval(code, {"PowerTransformer": PowerTransformer}), GaussianBNLearner()
+    )
+    assert warnings_of(pipeline, table) == {}
+    assert pipeline[-1].network_.nodes == list(table)
+
+
+def test_a_power_transformer_of_an_array_keeps_its_numbers():
+    message = warnings_of(GaussianBNLearner(), lognormal().to_numpy())[SkewedResidualsWarning]
+    assert "sklearn.preprocessing.PowerTransformer() before" in message
 
 
 def test_logarithms_of_lognormal_columns_get_no_warning():
@@ -202,6 +232,16 @@ def test_an_effect_that_is_not_linear_is_told_from_a_skewed_column():
     (code,) = re.findall(r"skbn\.ResidualsDisplay\.from_estimator\(.*?\)", message)
     display = eval(code, {"skbn": skbn, "learner": learner, "X": table})
     assert display.columns == ["s2"]
+    assert "plot the same columns of learner.network_.residuals(X) against each of their" in message
+    residual = learner.network_.residuals(table)["s2"]
+    bend = {p: abs(_bend(table[p], residual)) for p in learner.dag_.predecessors("s2")}
+    assert max(bend, key=bend.get) == "s5"
+    assert bend["s5"] > 0.9
+    assert abs(_bend(table["s2"] - residual, residual)) < 0.1  # what the display shows
+
+
+def _bend(x, residual):
+    return np.corrcoef((x - x.mean()) ** 2, residual)[0, 1]
 
 
 @pytest.mark.parametrize("n_rows", [20, 30, 50, 200, 1000])

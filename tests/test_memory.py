@@ -125,6 +125,33 @@ def test_a_refusal_names_the_largest_numbers_that_fit():
         GaussianBNLearner(max_memory=1e5, max_parents=2, tiers=larger).fit(rows)
 
 
+@pytest.mark.parametrize("max_memory", [2**20, 2**21, 2_150_000, 2**23])
+def test_a_refusal_is_of_the_largest_search_as_the_tiers_have_it(max_memory):
+    rows = make_gaussian_network(20, n_samples=100, random_state=0)[0]
+    learner = GaussianBNLearner(tiers=[range(17), range(17, 20)], max_memory=max_memory)
+    message = (
+        r"over 3 columns with 17 others as parents needs (\S+) MB of memory for the 2\*\*20 "
+        r"sets of these, and (\S+) MB are allowed by max_memory\. Raise max_memory to (\S+),"
+    )
+    with pytest.raises(ValueError, match=message) as refusal:
+        learner.fit(rows)
+    needed, allowed, remedy = map(float, re.search(message, str(refusal.value)).groups())
+    assert allowed < needed <= remedy / 1e6 < 1.1 * needed
+    learner.set_params(max_memory=remedy).fit(rows)
+
+
+def test_amounts_that_differ_look_different():
+    rows = np.random.default_rng(0).normal(size=(60, 14))
+    GaussianBNLearner(max_memory=267_776).fit(rows)
+    for n_bytes, message in [
+        (267_775, r"needs 267\.776 kB of memory .*, and 267\.775 kB are allowed"),
+        (267_760, r"needs 267\.78 kB of memory .*, and 267\.76 kB are allowed"),
+        (200_000, r"needs 267\.8 kB of memory .*, and 200\.0 kB are allowed"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            GaussianBNLearner(max_memory=n_bytes).fit(rows)
+
+
 def test_few_parents_are_no_remedy_for_many_states():
     rows = np.random.default_rng(0).normal(size=(60, 40))
     remedies = remedies_of(rows, max_memory=3e5)

@@ -308,6 +308,17 @@ def test_bad_options_are_named(options, message):
         NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]), **options)
 
 
+@pytest.mark.parametrize("edge_labels", [True, "weight"])
+def test_a_cpdag_has_no_weights_to_be_written(edge_labels):
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+    message = "a CPDAG has none. Plot the network itself, or give a dict of texts"
+    with pytest.raises(ValueError, match=message):
+        NetworkDisplay.from_graph(network.cpdag(), edge_labels=edge_labels)
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    network.fit(rows).plot(edge_labels=edge_labels)
+    NetworkDisplay.from_graph(network.cpdag(), edge_labels={("a", "b"): "x"})
+
+
 def test_colours_suit_the_ground(small_learner):
     import matplotlib
 

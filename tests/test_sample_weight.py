@@ -309,7 +309,10 @@ def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_o
         ([[1.0]] * 15 + [[1.0, 2.0]] * 15, r"an array of shape \(0, 0\)"),
         (3.0, r"an array of shape \(\)"),
         (np.full(30, 1e9), "lower its parameters or the sample weights"),
-        (np.full(30, 1 / 30), r"add up to 1 rows.*Multiply them, to a sum of n_samples = 30"),
+        (
+            np.full(30, 1 / 30),
+            r"30 rows sum to 1, but must exceed the 4 columns.* scale them to sum to 30",
+        ),
         ([1.0] * 4 + [0.0] * 26, "n_samples = 4 rows"),
         ([10.0] * 4 + [0.0] * 26, "n_samples = 4 rows"),
     ],

@@ -40,7 +40,7 @@ def test_missing_values_are_counted_and_the_first_is_named(estimator):
     rows[[7, 2], 2] = np.nan
     message = (
         r"missing values \(NaN\) in 2 of its 8 columns \({}\) and in 3 of its 20 rows; the first "
-        r"is in column {}, row 4\. Drop these rows, or impute .*IterativeImputer"
+        r"is in column {}, row 4\. Impute the values, .*IterativeImputer\(\).*; dropping"
     )
     with pytest.raises(ValueError, match=message.format("1, 2", 1)):
         estimator().fit(rows)
@@ -70,9 +70,13 @@ def test_the_advice_about_missing_values_works():
 
     rows = frame(d=np.arange(20.0) ** 2)
     rows.iloc[2, 1] = np.nan
-    with pytest.raises(ValueError, match=r"sklearn\.impute\.IterativeImputer\(\)"):
-        GaussianBNLearner().fit(rows)
-    GaussianBNLearner().fit(IterativeImputer().fit_transform(rows))
+    for table in (rows, rows.to_numpy()):
+        with pytest.raises(ValueError, match="missing values") as refusal:
+            GaussianBNLearner().fit(table)
+        (code,) = re.findall(r"as by sklearn\.impute\.(.*), which needs", str(refusal.value))
+        imputer = eval(code, {"IterativeImputer": IterativeImputer})
+        learner = GaussianBNLearner().fit(imputer.fit_transform(table))
+        assert learner.network_.nodes == (list(rows) if table is rows else [0, 1, 2, 3])
 
 
 @each_estimator
@@ -231,8 +235,13 @@ def test_too_few_rows_suffice_as_the_refusal_says(n, max_parents):
     assert most == n - 2
     GaussianBNLearner(max_parents=most).fit(rows)
     GaussianBNLearner().fit(LocalScoreTransformer(max_parents=most).fit_transform(rows))
-    assert 'criterion="bge"' in text
+    assert 'criterion="bge" (in the LocalScoreTransformer, if there is one; ' in text
     GaussianBNLearner("bge", max_parents=max_parents).fit(rows)
+    by_bge = LocalScoreTransformer("bge", max_parents=max_parents).fit_transform(rows)
+    GaussianBNLearner().fit(by_bge)
+    if n > 3:
+        with pytest.raises(ValueError, match="GaussianBNLearnerCV does not take it"):
+            GaussianBNLearnerCV(cv=2, max_parents=max_parents).fit(rows)
     left = re.search(r"until (\d+) or fewer are left", text)
     assert (left is None) == (n == 2)
     if left:
@@ -253,7 +262,11 @@ def test_collinear_columns_are_told_apart_by_leaving_out_any_of_them(column):
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
-        (np.zeros(5), ValueError, r"two dimensions.*shape \(5,\)\. Reshape your data"),
+        (
+            np.zeros(5),
+            ValueError,
+            r"two dimensions.*shape \(5,\)\. Reshape your data.*two or more of each",
+        ),
         (pd.Series(np.zeros(5)), ValueError, r"two dimensions.*Series of shape \(5,\)"),
         (np.zeros((2, 3, 4)), ValueError, r"two dimensions.*shape \(2, 3, 4\)"),
         (7, TypeError, "must be a data frame or an array .* got int"),

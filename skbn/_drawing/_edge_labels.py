@@ -72,6 +72,11 @@ def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[
             "edge_labels must be a bool, 'weight' or a dict of edge to text; got "
             f"{readable_value(edge_labels)}."
         )
+    if any(is_undirected for _, _, is_undirected in dag.edges(data="undirected")):
+        raise ValueError(
+            "edge_labels asks for weights, and a CPDAG has none. Plot the network itself, or give "
+            "a dict of texts."
+        )
     if not is_parametrised(dag):
         raise ValueError(
             "edge_labels asks for weights, and the graph has no parameters. Fit a "

@@ -111,11 +111,22 @@ def _discrete_children(
 
 def _about_discrete(model: LinearGaussianModel, children: dict[int, int]) -> str:
     listed = ", ".join(f"{model.nodes[v]!r} ({n} values)" for v, n in children.items())
-    columns = "X.columns" if isinstance(model.nodes[0], str) else "range(X.shape[1])"
     return (
         f"Columns of few different values have parents in the network: {listed}. Their noise "
-        "cannot be Gaussian. Let them be parents only, by forbidden_edges=[(a, b) for b in "
-        f"{[model.nodes[v] for v in children]} for a in {columns} if a != b], or leave them out."
+        "cannot be Gaussian. Let them be parents only: add all edges into them to the list "
+        f"forbidden_edges, by {_forbidding_edges_into([*children], model)}, or leave them out."
+    )
+
+
+def _forbidding_edges_into(columns: list[int], model: LinearGaussianModel) -> str:
+    """Return the code that adds all edges into some columns to those that are forbidden."""
+    # Unlike X.columns, these do not depend on the container of X.
+    nodes = "learner.feature_names_in_"
+    if not isinstance(model.nodes[0], str):
+        nodes = f"range({len(model.nodes)})"
+    return (
+        "learner.set_params(forbidden_edges=[*(learner.forbidden_edges or []), *((a, b) for b in "
+        f"{[model.nodes[v] for v in columns]} for a in {nodes} if a != b)])"
     )
 
 
@@ -146,13 +157,15 @@ def _joined_dummies(parents: list[int], rows: Floats, binary: list[int]) -> list
 
 
 def _about_dummies(model: LinearGaussianModel, groups: list[list[int]]) -> str:
-    names = [[model.nodes[v] for v in group] for group in groups]
-    listed = ", and ".join(f"{len(group)} columns {group}" for group in names)
+    listed = ", and ".join(
+        f"{len(group)} columns {[model.nodes[v] for v in group]}" for group in groups
+    )
+    dummies = sorted({v for group in groups for v in group})
     return (
         f"Edges join columns of which at most one is 1 in each row: {listed}. If they are dummies "
-        "of one category, these edges say nothing but how it was coded. Forbid them, by "
-        f"forbidden_edges=[(a, b) for group in {names} for a in group for b in group if a != b], "
-        "or leave the category out."
+        "of one category, these edges only say how it was coded. Let dummies be parents only: "
+        "add all edges into them to the list forbidden_edges, by "
+        f"{_forbidding_edges_into(dummies, model)}, or leave the category out."
     )
 
 
@@ -196,21 +209,23 @@ def _about_skewness(
         for name, skewness in zip(names, of_residuals, strict=True)
     )
     text = (
-        f"Columns have strongly skewed residuals: {listed}. The model takes residuals for "
-        "Gaussian, and a few rows may decide about the edges of these columns."
+        f"Columns have strongly skewed residuals: {listed}. The model assumes Gaussian "
+        "residuals, and a few rows may decide about the edges of these columns."
     )
     is_skewed = np.abs(own) > _HIGH_SKEWNESS
+    keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
     if is_skewed.any():
         text += (
-            " Take the logarithms of skewed columns, or put a sklearn.preprocessing."
-            "PowerTransformer before the learner."
+            " Take the logarithms of skewed columns, or put sklearn.preprocessing."
+            f"PowerTransformer(){keep_names} before the learner in a pipeline."
         )
     others = [name for name, skewed in zip(names, is_skewed, strict=True) if not skewed]
     if others:
         text += (
             f" The columns {others} are not skewed themselves: a parent's effect may not be "
             "linear, or a few rows may be outliers. skbn.ResidualsDisplay.from_estimator(learner, "
-            f"X, columns={others}) shows which."
+            f"X, columns={others}) may show which. It plots residuals against fitted values; plot "
+            "the same columns of learner.network_.residuals(X) against each of their parents too."
         )
     return text
 

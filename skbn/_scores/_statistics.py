@@ -209,24 +209,31 @@ def sample_statistics(
 
 def _too_few_rows(summary: RowSummary, largest_family: int) -> ValueError:
     m, n = summary.n_columns, summary.n_rows
+    parents = f"children with up to {largest_family - 1} parents"
+    if n > largest_family:
+        least = (
+            f"must exceed the {m} columns"
+            if largest_family == m
+            else f"must exceed {largest_family} for {parents}"
+        )
+        return ValueError(
+            f"The sample weights of X's {n} rows sum to {summary.n_samples:g}, but {least}, as a "
+            "weight says how often its row counts. To use relative weights, scale them to sum to "
+            f"{n}."
+        )
     families = (
         f"{m} columns: with no more rows than columns"
         if largest_family == m
-        else f"children with up to {largest_family - 1} parents: with so few rows"
+        else f"{parents}: with so few rows"
     )
-    if n > largest_family:
-        return ValueError(
-            f"The sample weights of X's {n} rows add up to {summary.n_samples:g} rows for "
-            f"{families} a score means nothing, as a weight says how often its row counts. "
-            f"Multiply them, to a sum of n_samples = {n} if they are to be relative."
-        )
     most = n - 2
     left = f", leave out columns until {n - 1} or fewer are left" if n > 2 else ""
     fewer = f", set max_parents to {most}{' or less' if most else ''}" if most >= 0 else ""
     return ValueError(
         f"X has n_samples = {n} rows for {families} some regressions leave no residual, and the "
         f"likelihood is unbounded. Give more rows{left}{fewer}, or use "
-        'criterion="bge", which GaussianBNLearnerCV does not take. (LocalScores must be made so.)'
+        'criterion="bge" (in the LocalScoreTransformer, if there is one; GaussianBNLearnerCV does '
+        "not take it)."
     )
 
 

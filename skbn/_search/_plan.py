@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from skbn._memory import largest_that_fits
-from skbn._readable import readable_size
+from skbn._readable import readable_size, readable_sizes
 from skbn._small_subsets import SmallSubsets
 
 __all__ = [
@@ -126,21 +126,30 @@ class SearchPlan:
         """About how long the search takes; all that is not a slab's is small beside them."""
         return sum(sum(self.slab_work(fixed)) for fixed in range(1 << self.n_outer))
 
+    @property
+    def what(self) -> str:
+        """The columns as users count them: the roots are others, which only may be parents."""
+        n_columns, n_others = self.n_columns - self.n_roots, self.n_others + self.n_roots
+        columns = "1 column" if n_columns == 1 else f"{n_columns} columns"
+        others = "1 other as parent" if n_others == 1 else f"{n_others} others as parents"
+        return f"{columns} with {others}" if n_others else columns
+
     def __str__(self) -> str:
-        others = f" with {self.n_others} others as parents" if self.n_others else ""
         parts = f" in {1 << self.n_outer} parts" if self.n_outer else ""
-        return f"{self.n_columns} columns{others}{parts}: {readable_size(self.n_bytes)} of memory"
+        return f"{self.what}{parts}: {readable_size(self.n_bytes)} of memory"
 
 
 class TooLargeError(ValueError):
     """Not even the leanest plan, which it has, fits the memory."""
 
     def __init__(self, plan: SearchPlan, n_bytes: int, limit: str) -> None:
-        others = f" with {plan.n_others} others as parents" if plan.n_others else ""
+        needed, given = readable_sizes(plan.n_bytes, n_bytes)
+        n_sets = plan.n_columns + plan.n_others
+        has_others = plan.n_others or plan.n_roots
+        tables = f"the 2**{n_sets} sets of these" if has_others else f"its 2**{n_sets} states"
         super().__init__(
-            f"The exact search over {plan.n_columns} columns{others} needs "
-            f"{readable_size(plan.n_bytes)} of memory for its 2**{plan.n_columns} states, and "
-            f"{readable_size(n_bytes)} {limit}"
+            f"The exact search over {plan.what} needs {needed} of memory for {tables}, and {given} "
+            f"{limit}"
         )
         self.plan = plan
 
