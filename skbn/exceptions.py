@@ -49,8 +49,8 @@ class SkewedResidualsWarning(DataWarning):
     The residuals of a column without parents are its differences from the mean. If the column
     itself is skewed, the remedy is to take its logarithm, or a
     `sklearn.preprocessing.PowerTransformer` before the learner. If it is not, a parent's effect is
-    probably not linear, or a few rows are outliers. `ResidualsDisplay` may show which; a bend can
-    also be visible only where the residuals are plotted against a parent.
+    probably not linear, or a few rows are outliers. `ResidualsDisplay` may show which; plot what
+    `GaussianBayesianNetwork.residuals` returns for the column against each parent as well.
 
     Examples
     --------
