@@ -35,10 +35,14 @@ for doubt in doubts:
 # it no parents.
 #
 # For s2, the picture shows many values a little above what the parents predict and a few far
-# below: the effect of a parent is not linear. The table has s2 as LDL cholesterol, s1 as total
+# below. That may be outliers, or the effect of a parent that is not linear. Here it is the latter:
+# the residuals fall with the square of s5. The table has s2 as LDL cholesterol, s1 as total
 # cholesterol, s3 as HDL and s5 as the logarithm of triglycerides.
 
 ResidualsDisplay.from_estimator(free, diabetes, columns="s2")
+residuals = free.network_.residuals(diabetes)["s2"]
+bend = (diabetes["s5"] - diabetes["s5"].mean()) ** 2
+print(f"correlation of the residuals with the square of s5: {residuals.corr(bend):.2f}")
 in_units = load_diabetes(as_frame=True, scaled=False).data
 computed = in_units["s1"] - in_units["s3"] - np.exp(in_units["s5"]) / 5
 print(f"correlation with s2: {np.corrcoef(computed, in_units['s2'])[0, 1]:.7f}")

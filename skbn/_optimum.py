@@ -125,7 +125,7 @@ def plan_groups(scores: Scores, constraints: Constraints, memory: MemoryLimit) -
     Raises
     ------
     ValueError
-        If a search does not fit the memory: what the largest one needs, and what would make
+        If a search does not fit in memory: what the largest one needs, and what would make
         all of them fit.
     """
     searches, refusals = [], []
@@ -142,7 +142,7 @@ def plan_groups(scores: Scores, constraints: Constraints, memory: MemoryLimit) -
 
 
 def _remedies(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> list[str]:
-    """Say what would make all searches fit the memory; each remedy is enough."""
+    """Say what would make all searches fit in memory; each remedy is enough."""
     n_bytes = available = int(MARGIN * memory.available)
     remedies = []
     if memory.allowed is not None and memory.allowed < memory.available:

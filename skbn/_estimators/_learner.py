@@ -97,7 +97,7 @@ None, default=None
     -----
     Dynamic programming over the sets of columns (Silander & Myllymäki 2006, "A
     simple approach for finding the globally optimal Bayesian network structure"):
-    time and memory grow as 2**m, and `fit` refuses what does not fit the memory.
+    time and memory grow as 2**m, and `fit` refuses what does not fit in memory.
 
     Ties, that is scores that are equal up to rounding, are broken by column order.
     Of parent sets that tie, one with the fewest columns is taken, and of these the

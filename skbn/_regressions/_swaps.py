@@ -40,7 +40,7 @@ def greedy_swaps(m: int) -> npt.NDArray[np.intp]:
     Raises
     ------
     ValueError
-        If `m` is below 1, or the sequence does not fit the memory.
+        If `m` is below 1, or the sequence does not fit in memory.
     TypeError
         If `m` is no integer.
 

@@ -241,7 +241,7 @@ Families = AllFamilies | SmallFamilies
 
 
 def fewer_families(families: Families, n_numbers: Callable[[Families], int], n_bytes: int) -> str:
-    """Say how few parents or columns would make a computation on families fit the memory.
+    """Say how few parents or columns would make a computation on families fit in memory.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ class SearchPlan:
 
 
 class TooLargeError(ValueError):
-    """Not even the leanest plan, which it has, fits the memory."""
+    """Not even the leanest plan, which it has, fits in memory."""
 
     def __init__(self, plan: SearchPlan, n_bytes: int, limit: str) -> None:
         needed, given = readable_sizes(plan.n_bytes, n_bytes)
@@ -162,7 +162,7 @@ def plan_search(
     n_log_determinants: int | None = None,
     n_roots: int = 0,
 ) -> SearchPlan:
-    """Choose the fastest plan that fits the memory.
+    """Choose the fastest plan that fits in memory.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def what_would_fit(
     fewest_parents: int,
     n_bytes: int,
 ) -> list[str]:
-    """Say what would make a search of all groups of columns fit the memory.
+    """Say what would make a search of all groups of columns fit in memory.
 
     Parameters
     ----------
