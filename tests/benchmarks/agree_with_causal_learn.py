@@ -1,6 +1,7 @@
 """Compare the optimum with that of causal-learn's exact search.
 
-Run with ``pip install -e .[test,compare]`` and ``python tests/benchmarks/agree_with_causal_learn.py``.
+Run with ``pip install -e .[test,compare]`` and
+``python tests/benchmarks/agree_with_causal_learn.py``.
 
 causal-learn minimises the sum over the columns of ``n log(RSS / n) + l log(n)``,
 which has the same minimisers as our BIC has maximisers: ours is minus half of it,
