@@ -64,7 +64,9 @@ def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
 
 def row_labels(X: Any) -> Any:
     """Return the index of a pandas data frame; None for a table whose rows have no labels."""
-    return X.index if hasattr(X, "iloc") and hasattr(X, "columns") else None
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        return None
+    return X.index.compute() if hasattr(type(X), "compute") else X.index  # of dask's
 
 
 def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> Any:
