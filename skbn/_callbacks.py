@@ -79,7 +79,7 @@ def listeners_of(estimator: BaseEstimator, context: Any) -> tuple[Listener, ...]
     listeners = []
     if estimator.verbose:
         listeners.append(printing_listener(type(estimator).__name__))
-    # To tell nobody of each percent would take a fifth of a small fit.
+    # Subtasks cost time even if nobody hears of them, which small fits would notice.
     if context is not None and getattr(estimator, "_skl_callbacks", None):
         listeners.append(_callback_listener(estimator, context))
     return tuple(listeners)
