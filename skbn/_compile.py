@@ -151,13 +151,13 @@ class _Compilations(event.Listener):
 
 
 def _is_of_skbn(event: event.Event) -> bool:
-    # What others compile may be no function of a module: made by exec, or a loop.
+    # Other code may compile what has no module: a function made by exec, or a lifted loop.
     function = getattr(event.data["dispatcher"], "py_func", None)
     return str(getattr(function, "__module__", None)).startswith("skbn.")
 
 
 compilations = _Compilations()
-"""Those of this process. numba holds the compiler's lock while it tells of them."""
+"""The compilations of this process. numba reports each while it holds the compiler's lock."""
 event.register("numba:compile", compilations)
 
 

@@ -66,7 +66,8 @@ def row_labels(X: Any) -> Any:
     """Return the index of a pandas data frame; None for a table whose rows have no labels."""
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
         return None
-    return X.index.compute() if hasattr(type(X), "compute") else X.index  # of dask's
+    # The index of a dask frame holds no values yet.
+    return X.index.compute() if hasattr(type(X), "compute") else X.index
 
 
 def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> Any:

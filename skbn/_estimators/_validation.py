@@ -111,7 +111,7 @@ def learn_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_colum
 
 
 def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_columns: int) -> None:
-    """Hold columns against those of `fit`.
+    """Compare columns with those of `fit`.
 
     scikit-learn's `validate_data` does the same for the frames whose names it can read. Which
     these are differs between its versions, and a name that goes unread is not compared.

@@ -59,7 +59,7 @@ def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
     if weight is not None:
         rows, weight = rows[weight > 0], weight[weight > 0]
         share = weight / weight.max()
-        n_samples = share.sum() ** 2 / (share**2).sum()  # of equal weights, by Kish (1965)
+        n_samples = share.sum() ** 2 / (share**2).sum()  # Kish's (1965) effective number
     n_levels = _n_levels(rows, int(min(_MOST_LEVELS, n_samples // _LEAST_ROWS_A_LEVEL)))
     groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
     if groups:

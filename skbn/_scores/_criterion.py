@@ -117,9 +117,9 @@ class Criterion(DocLinkMixin, BaseEstimator, ABC):
     def for_columns(self, columns: list[str | int]) -> Criterion:
         """Return the criterion as it is for these columns; by default itself.
 
-        The other methods know columns by their position alone. A criterion whose
-        parameters go by columns' names puts them in order here: the scores of a table ask
-        for it first, and then ask nothing but what is returned.
+        The other methods know columns only by position. A criterion whose parameters are
+        given by column name puts them in order here. The scores of a table call this method
+        first, and then use only what it returns.
 
         Parameters
         ----------
