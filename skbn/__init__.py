@@ -7,22 +7,22 @@ from skbn import exceptions as exceptions
 
 if TYPE_CHECKING:
     from skbn import datasets as datasets
-    from skbn._drawing._comparison_display import NetworkComparisonDisplay
-    from skbn._drawing._edge_weights_display import EdgeWeightsDisplay
-    from skbn._drawing._network_display import NetworkDisplay
-    from skbn._drawing._penalty_display import PenaltyDisplay
-    from skbn._drawing._residuals_display import ResidualsDisplay
-    from skbn._estimators._learner import GaussianBNLearner
-    from skbn._estimators._learner_cv import GaussianBNLearnerCV
-    from skbn._estimators._transformer import LocalScoreTransformer
-    from skbn._networks._network import GaussianBayesianNetwork
-    from skbn._regressions._givens import givens_column_swap
-    from skbn._regressions._swaps import greedy_swaps, seed_path
-    from skbn._scores._criteria import AIC, BIC, EBIC, BGe, LogLikelihood
-    from skbn._scores._criterion import Criterion, InformationCriterion
-    from skbn._scores._local_scores import LocalScores
-    from skbn._scores._parent_set_scores import ParentSetScores
-    from skbn._show_versions import show_versions
+    from skbn._core.show_versions import show_versions
+    from skbn._drawing.comparison_display import NetworkComparisonDisplay
+    from skbn._drawing.edge_weights_display import EdgeWeightsDisplay
+    from skbn._drawing.network_display import NetworkDisplay
+    from skbn._drawing.penalty_display import PenaltyDisplay
+    from skbn._drawing.residuals_display import ResidualsDisplay
+    from skbn._estimators.learner import GaussianBNLearner
+    from skbn._estimators.learner_cv import GaussianBNLearnerCV
+    from skbn._estimators.transformer import LocalScoreTransformer
+    from skbn._networks.network import GaussianBayesianNetwork
+    from skbn._regressions.givens import givens_column_swap
+    from skbn._regressions.swaps import greedy_swaps, seed_path
+    from skbn._scores.criteria import AIC, BIC, EBIC, BGe, LogLikelihood
+    from skbn._scores.criterion import Criterion, InformationCriterion
+    from skbn._scores.local_scores import LocalScores
+    from skbn._scores.parent_set_scores import ParentSetScores
 
 __all__ = [
     "AIC",
@@ -52,28 +52,28 @@ __version__ = "0.1.0.dev0"
 
 # Imported when they are first asked for: numba and scikit-learn take more than a second.
 _MODULES = {
-    "ParentSetScores": "skbn._scores._parent_set_scores",
-    "InformationCriterion": "skbn._scores._criterion",
-    "Criterion": "skbn._scores._criterion",
-    "LogLikelihood": "skbn._scores._criteria",
-    "BGe": "skbn._scores._criteria",
-    "EBIC": "skbn._scores._criteria",
-    "BIC": "skbn._scores._criteria",
-    "AIC": "skbn._scores._criteria",
-    "GaussianBNLearner": "skbn._estimators._learner",
-    "GaussianBNLearnerCV": "skbn._estimators._learner_cv",
-    "GaussianBayesianNetwork": "skbn._networks._network",
-    "LocalScoreTransformer": "skbn._estimators._transformer",
-    "LocalScores": "skbn._scores._local_scores",
-    "EdgeWeightsDisplay": "skbn._drawing._edge_weights_display",
-    "NetworkComparisonDisplay": "skbn._drawing._comparison_display",
-    "NetworkDisplay": "skbn._drawing._network_display",
-    "PenaltyDisplay": "skbn._drawing._penalty_display",
-    "ResidualsDisplay": "skbn._drawing._residuals_display",
-    "givens_column_swap": "skbn._regressions._givens",
-    "greedy_swaps": "skbn._regressions._swaps",
-    "seed_path": "skbn._regressions._swaps",
-    "show_versions": "skbn._show_versions",
+    "ParentSetScores": "skbn._scores.parent_set_scores",
+    "InformationCriterion": "skbn._scores.criterion",
+    "Criterion": "skbn._scores.criterion",
+    "LogLikelihood": "skbn._scores.criteria",
+    "BGe": "skbn._scores.criteria",
+    "EBIC": "skbn._scores.criteria",
+    "BIC": "skbn._scores.criteria",
+    "AIC": "skbn._scores.criteria",
+    "GaussianBNLearner": "skbn._estimators.learner",
+    "GaussianBNLearnerCV": "skbn._estimators.learner_cv",
+    "GaussianBayesianNetwork": "skbn._networks.network",
+    "LocalScoreTransformer": "skbn._estimators.transformer",
+    "LocalScores": "skbn._scores.local_scores",
+    "EdgeWeightsDisplay": "skbn._drawing.edge_weights_display",
+    "NetworkComparisonDisplay": "skbn._drawing.comparison_display",
+    "NetworkDisplay": "skbn._drawing.network_display",
+    "PenaltyDisplay": "skbn._drawing.penalty_display",
+    "ResidualsDisplay": "skbn._drawing.residuals_display",
+    "givens_column_swap": "skbn._regressions.givens",
+    "greedy_swaps": "skbn._regressions.swaps",
+    "seed_path": "skbn._regressions.swaps",
+    "show_versions": "skbn._core.show_versions",
 }
 _SUBMODULES = ("datasets", "exceptions")
 

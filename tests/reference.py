@@ -193,3 +193,13 @@ def exact_log_rss(rows):
 
     eliminate(products, 0, 0)
     return logs
+
+
+def follow(order, swaps):
+    """The column orders that a path visits, the first included."""
+    order = list(order)
+    visited = [tuple(order)]
+    for i in swaps:
+        order[i], order[i + 1] = order[i + 1], order[i]
+        visited.append(tuple(order))
+    return visited

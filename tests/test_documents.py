@@ -229,7 +229,12 @@ def test_links_of_pages_for_github_lead_somewhere(name):
 
 
 def test_the_license_has_the_notice_of_borrowed_code():
-    source = Path(skbn.__file__).with_name("_vectors.py").read_text(encoding="utf-8")
-    notice = re.search(r"^# Copyright \(C\) .*?is preserved\.$", source, re.DOTALL | re.MULTILINE)
+    path = Path(skbn.__file__).with_name("_core") / "vectors.py"
+    source = path.read_text(encoding="utf-8")
+    notice = re.search(
+        r"^# Copyright \(C\) .*?is preserved\.$",
+        source,
+        re.DOTALL | re.MULTILINE,
+    )
     words = notice.group().replace("#", "").split()
     assert " ".join(words) in " ".join((ROOT / "LICENSE").read_text(encoding="utf-8").split())

@@ -16,9 +16,11 @@ import joblib
 import numpy as np
 import pytest
 
-from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer, _memory, _parallel
-from skbn._kernel_cache import KernelCache
-from skbn._parallel import Threads, count_threads
+from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
+from skbn._core import memory as _memory
+from skbn._core import threads as _parallel
+from skbn._core.kernel_cache import KernelCache
+from skbn._core.threads import Threads, count_threads
 from skbn.datasets import make_gaussian_network
 
 ESTIMATORS = [GaussianBNLearner(), GaussianBNLearnerCV(cv=2), LocalScoreTransformer()]
@@ -105,7 +107,7 @@ def test_refused_memory_leaves_nothing_half_fitted(estimator, monkeypatch):
     rows = table(4)
     learned = {*vars(estimator.fit(rows))}
     with monkeypatch.context() as patch:
-        where = "_transformer.make_scores" if hasattr(estimator, "transform") else "_learner{}.{}"
+        where = "transformer.make_scores" if hasattr(estimator, "transform") else "learner{}.{}"
         where = where.format("_cv" * hasattr(estimator, "cv"), "best_networks")
         patch.setattr(f"skbn._estimators.{where}", refuse)
         with pytest.raises(MemoryError, match=r"allocate 8\.00 MiB\. Free some, leave out columns"):
@@ -118,7 +120,7 @@ def test_refused_memory_leaves_rows_that_came_in_chunks(monkeypatch):
     rows = table(4)
     learner = GaussianBNLearner().partial_fit(rows)
     with monkeypatch.context() as patch:
-        patch.setattr("skbn._search._exact.allocate", Mock(side_effect=MemoryError))
+        patch.setattr("skbn._exact.search.allocate", Mock(side_effect=MemoryError))
         with pytest.raises(MemoryError, match=r"seemed to be available\. Free some"):
             learner.network_score_  # noqa: B018
     assert learner.network_score_ == GaussianBNLearner().fit(rows).network_score_
@@ -217,7 +219,7 @@ def test_a_learner_pickled_while_it_is_fitted_is_fitted_or_not():
 
 
 def test_a_closed_terminal_does_not_end_a_search(monkeypatch):
-    monkeypatch.setattr("skbn._progress._SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("skbn._core.progress._SECONDS_BETWEEN_LINES", 0)
     expected = GaussianBNLearner().fit(table(5)).network_score_
     closed = io.StringIO()
     closed.close()

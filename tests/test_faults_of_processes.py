@@ -107,7 +107,7 @@ def test_interrupted_at_any_stage(expected):
 
 
 COMPILING = """
-from skbn import _compile
+from skbn._core import compile as _compile
 signal.signal(signal.SIGINT, signal.default_int_handler)
 begun = []
 from numba.core.typeinfer import TypeInferer

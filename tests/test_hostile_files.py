@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer, ParentSetScores
-from skbn._search._plan import plan_search
+from skbn._exact.plan import plan_search
 
 JKL = """META pss_version = 0.1
 3

@@ -56,6 +56,6 @@ def test_versions_of_all_that_users_install_are_shown(capsys):
 
 
 def test_versions_of_what_is_missing_are_none(capsys, monkeypatch):
-    monkeypatch.setattr("skbn._show_versions._DEPENDENCIES", ["numpy", "no-such-library"])
+    monkeypatch.setattr("skbn._core.show_versions._DEPENDENCIES", ["numpy", "no-such-library"])
     skbn.show_versions()
     assert "no-such-library: None\n" in capsys.readouterr().out

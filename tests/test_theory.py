@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference
+from reference import follow
 from test_documents import run_blocks
-from test_swaps import follow
 
 from skbn import greedy_swaps, seed_path
-from skbn._search._plan import SearchPlan, plan_search
+from skbn._exact.plan import SearchPlan, plan_search
 
 THEORY = Path(__file__).parents[1] / "docs" / "theory"
 

@@ -24,10 +24,10 @@ transformer = LocalScoreTransformer().fit(X)
 """
 ARRAY = "numpy.ndarray[tuple[Any, ...], numpy.dtype[numpy.{}]]"
 DAG = "networkx.classes.digraph.DiGraph"
-NETWORK = "skbn._networks._network.GaussianBayesianNetwork"
-LEARNER = "skbn._estimators._learner.GaussianBNLearner"
-TRANSFORMER = "skbn._estimators._transformer.LocalScoreTransformer"
-SCORES = "skbn._scores._local_scores.LocalScores"
+NETWORK = "skbn._networks.network.GaussianBayesianNetwork"
+LEARNER = "skbn._estimators.learner.GaussianBNLearner"
+TRANSFORMER = "skbn._estimators.transformer.LocalScoreTransformer"
+SCORES = "skbn._scores.local_scores.LocalScores"
 TYPES = {
     "learner": LEARNER,
     "learner.partial_fit(X)": LEARNER,
@@ -39,11 +39,11 @@ TYPES = {
     "learner.network_.fit(X)": NETWORK,
     "learner.network_.dag_": DAG,
     "learner.network_score_": "float",
-    "learner.criterion_": "skbn._scores._criterion.Criterion | None",
+    "learner.criterion_": "skbn._scores.criterion.Criterion | None",
     "learner.n_features_in_": "int",
     "learner.feature_names_in_": ARRAY.format("object_"),
     "learner.score_samples(X)": ARRAY.format("float64"),
-    "cv": "skbn._estimators._learner_cv.GaussianBNLearnerCV",
+    "cv": "skbn._estimators.learner_cv.GaussianBNLearnerCV",
     "cv.dag_": DAG,
     "cv.penalty_": "float",
     "cv.cv_results_": f"dict[str, {ARRAY.format('float64')}]",

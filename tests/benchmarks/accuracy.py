@@ -30,8 +30,8 @@ import reference
 from hard_tables import hard_tables
 
 from skbn import givens_column_swap, greedy_swaps
-from skbn._regressions._log_determinants import log_determinants
-from skbn._scores._row_summary import summarise
+from skbn._data.row_summary import summarise
+from skbn._regressions.log_determinants import log_determinants
 
 
 def families(m):

@@ -16,8 +16,8 @@ import time
 import numpy as np
 
 from skbn import greedy_swaps
-from skbn._compile import kernel
-from skbn._subsets import insert_zero_bit, remove_bit
+from skbn._core.compile import kernel
+from skbn._core.subsets import insert_zero_bit, remove_bit
 
 
 @kernel

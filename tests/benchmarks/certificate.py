@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from skbn import GaussianBNLearner
-from skbn._estimators import _found_network
+from skbn._estimators import found_network as _found_network
 from skbn.datasets import make_gaussian_network
 
 TABLES = [(1000, 8), (1000, 13), (1000, 18), (1000, 20), (1000, 22), (1000, 24), (100_000, 18)]

@@ -25,7 +25,7 @@ from collections.abc import Callable
 import networkx as nx
 import numpy as np
 
-from skbn._layout._layered import layered_layout
+from skbn._drawing.layout.layered import layered_layout
 
 Sizes = dict[int, tuple[float, float]]
 Picture = tuple[dict[int, tuple[float, float]], dict[tuple[int, int], np.ndarray]]

@@ -49,7 +49,7 @@ def floor_seconds(m: int) -> float:
 
 def clock_stages() -> dict[str, float]:
     """Have the time of each stage added up, in the dictionary that is returned."""
-    from skbn._parallel import Threads
+    from skbn._core.threads import Threads
 
     seconds: dict[str, float] = {}
     clocked = Threads.map

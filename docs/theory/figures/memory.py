@@ -2,7 +2,7 @@
 
 from figure_style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, card
 
-from skbn._search._plan import SearchPlan, plan_search
+from skbn._exact.plan import SearchPlan, plan_search
 
 columns = range(16, 31)
 figure, ax = card(3.5)

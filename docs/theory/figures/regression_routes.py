@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 
-from skbn._regressions._log_determinants import log_determinants
+from skbn._regressions.log_determinants import log_determinants
 
 
 def families_of(m):

@@ -1,0 +1,151 @@
+"""Columns as users name them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from skbn._core.graphs import check_dag
+from skbn._core.labels import by_label, finite_number
+from skbn._core.text import readable_value
+
+__all__ = [
+    "column_number",
+    "column_numbers",
+    "family_numbers",
+    "numbers_by_column",
+    "parents_in",
+]
+
+
+def column_number(columns: list[str | int], column: Hashable) -> int:
+    """Return the number of a column that is given by its name or its number.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    TypeError
+        If it is given as anything else.
+
+    Examples
+    --------
+    >>> column_number(["hue", "ash"], "ash"), column_number(["hue", "ash"], 0)
+    (1, 0)
+    """
+    if isinstance(column, str):
+        if column in columns:
+            return columns.index(column)
+        raise ValueError(
+            f"There is no column {readable_value(column)}; the columns are "
+            f"{readable_value(columns)}."
+        )
+    try:
+        number = operator.index(column)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(
+            f"A column is given by its name or its number; got {readable_value(column)}."
+        ) from None
+    if isinstance(column, bool) or not 0 <= number < len(columns):
+        raise ValueError(
+            f"There is no column {readable_value(column)}; the columns' numbers are 0 to "
+            f"{len(columns) - 1}."
+        )
+    return number
+
+
+def column_numbers(
+    columns: list[str | int], chosen: Iterable[str | int], parameter: str
+) -> list[int]:
+    """Return the numbers of several columns, in the order in which they are given.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    TypeError
+        If a column is given as anything else, or they are no list.
+    """
+    if isinstance(chosen, str) or not isinstance(chosen, Iterable):
+        raise TypeError(f"{parameter} must be a list of columns; got {readable_value(chosen)}.")
+    return [column_number(columns, column) for column in chosen]
+
+
+def numbers_by_column(columns: list[str | int], values: Any, parameter: str) -> list[float]:
+    """Return the number that a dict or a Series has for each column, in the columns' order.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, unknown or named twice, or has no finite number.
+
+    Examples
+    --------
+    >>> numbers_by_column(["hue", "ash"], {"ash": 2, "hue": 1}, "nu")
+    [1.0, 2.0]
+    """
+    found: dict[int, float] = {}
+    for label, value in by_label(values, parameter, "column").items():
+        try:
+            x = column_number(columns, label)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"{parameter}: {error} Label the values by these, or give them in the order of the "
+                "columns without labels."
+            ) from None
+        if x in found:
+            raise ValueError(f"{parameter} must name each column once; got {columns[x]!r} twice.")
+        found[x] = finite_number(value, f"The value of column {columns[x]!r} in {parameter}")
+    missing = [name for x, name in enumerate(columns) if x not in found]
+    if missing:
+        raise ValueError(
+            f"{parameter} must have a value for each column, and has no value for the columns "
+            f"{missing}; add them."
+        )
+    return [found[x] for x in range(len(columns))]
+
+
+def family_numbers(
+    columns: list[str | int], child: str | int, parents: Iterable[str | int]
+) -> tuple[int, list[int]]:
+    """Return the numbers of a child and of its parents, in the order of the parents.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column, one is given twice, or the child is among its
+        parents.
+    TypeError
+        If a column is given as anything else, or the parents are no list.
+    """
+    x = column_number(columns, child)
+    others = column_numbers(columns, parents, "parents")
+    if x in others:
+        raise ValueError(f"Column {readable_value(child)} cannot be a parent of itself.")
+    if len(set(others)) < len(others):
+        named = [columns[other] for other in others]
+        raise ValueError(f"Each parent may be given once; got the columns {named}.")
+    return x, others
+
+
+def parents_in(dag: Any, columns: list[str | int]) -> list[list[int]]:
+    """Return the parents' numbers of each column in a graph, or in a network's graph.
+
+    Raises
+    ------
+    ValueError
+        If the graph has a cycle or undirected edges, or its nodes are not the columns.
+    TypeError
+        If it is not a directed graph.
+    """
+    dag = getattr(dag, "dag", dag)  # of a network
+    check_dag(dag, expected="a networkx.DiGraph or a GaussianBayesianNetwork")
+    nodes = {column_number(columns, node): node for node in dag}
+    if len(nodes) < len(dag):
+        raise ValueError("dag names a column twice, by its name and by its number.")
+    missing = [name for j, name in enumerate(columns) if j not in nodes]
+    if missing:
+        raise ValueError(f"dag has no node for the columns {missing}; add one for each.")
+    numbers = {node: number for number, node in nodes.items()}
+    return [[numbers[p] for p in dag.predecessors(nodes[x])] for x in range(len(columns))]

@@ -1,0 +1,222 @@
+"""Acyclic graphs as users give them, and as lists of the masks of each node's parents."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import networkx as nx
+import numpy as np
+
+from skbn._core.subsets import mask_of, members_of
+from skbn._core.text import readable_value
+
+__all__ = [
+    "PlainState",
+    "check_dag",
+    "check_same_nodes",
+    "contents_of",
+    "dag_of",
+    "fixed_masks",
+    "parent_masks",
+]
+
+
+def check_dag(
+    dag: Any,
+    name: str = "dag",
+    *,
+    expected: str = "a networkx.DiGraph",
+    may_be_undirected: bool = False,
+) -> None:
+    """Raise unless this is an acyclic graph with nodes.
+
+    Parameters
+    ----------
+    dag : object
+    name, expected : str
+        What to call it in errors, and what it may be.
+    may_be_undirected : bool
+        Whether edges may be undirected, as in a CPDAG.
+
+    Raises
+    ------
+    TypeError
+        If it is no networkx.DiGraph, or a multigraph.
+    ValueError
+        If it has a cycle, no node, or undirected edges.
+    """
+    if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
+        raise TypeError(f"{name} must be {expected}; got {type(dag).__name__}.")
+    if not dag:
+        raise ValueError(f"{name} must have at least one node.")
+    if not nx.is_directed_acyclic_graph(dag):
+        cycle = [edge[0] for edge in nx.find_cycle(dag)]
+        raise ValueError(f"{name} must be acyclic; it has the cycle {cycle}.")
+    if not may_be_undirected:
+        reject_undirected(dag, name)
+
+
+def reject_undirected(graph: nx.DiGraph, name: str) -> None:
+    """Raise if a graph has edges without a direction, marked as in a CPDAG."""
+    undirected = [(a, b) for a, b, mark in graph.edges(data="undirected") if mark]
+    if undirected:
+        raise ValueError(
+            f"{name} must have directed edges alone; {undirected[0]} is undirected, as in a CPDAG. "
+            "Give the network itself, whose graph states all directions."
+        )
+
+
+def check_same_nodes(
+    dag: nx.DiGraph, other: nx.DiGraph, names: tuple[str, str] = ("the network", "other")
+) -> None:
+    """Raise unless two graphs, of these names, have the same nodes, in whatever order."""
+    missing = [node for node in dag if node not in other]
+    extra = [node for node in other if node not in dag]
+    if missing or extra:
+        lacks = [f"it lacks {missing}"] if missing else []
+        adds = [f"{extra} are none of {names[0]}'s"] if extra else []
+        raise ValueError(f"{names[1]} must have {names[0]}'s nodes; {' and '.join(lacks + adds)}.")
+
+
+def contents_of(dag: nx.DiGraph) -> tuple[list[Any], list[Any]]:
+    """Return what a network takes from a graph: nodes in order, edges, their parameters.
+
+    Edges are given by the numbers of their two nodes, and sorted by them.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> contents_of(nx.DiGraph([("a", "b", {"weight": 2})]))
+    ([('a', None, None), ('b', None, None)], [(0, 1, 2)])
+    """
+    nodes = [
+        (node, data.get("intercept"), data.get("noise_variance"))
+        for node, data in dag.nodes(data=True)
+    ]
+    number = {node: v for v, node in enumerate(dag)}
+    edges = [(number[a], number[b], weight) for a, b, weight in dag.edges(data="weight")]
+    return nodes, sorted(edges, key=lambda edge: edge[:2])
+
+
+def parent_masks(dag: nx.DiGraph, nodes: Sequence[Hashable] | None = None) -> list[int]:
+    """Return the masks of each node's parents; bit v stands for the v-th of the nodes.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> parent_masks(nx.DiGraph([("a", "c"), ("b", "c")]), ["a", "b", "c"])
+    [0, 0, 3]
+    """
+    nodes = list(dag if nodes is None else nodes)
+    number = {node: v for v, node in enumerate(nodes)}
+    return [mask_of(number[parent] for parent in dag.predecessors(node)) for node in nodes]
+
+
+def fixed_masks(dag: nx.DiGraph) -> list[int]:
+    """Return the masks of each node's parents whose edges have the attribute `fixed`.
+
+    Raises
+    ------
+    ValueError
+        If it is neither True nor False.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> fixed_masks(nx.DiGraph([("a", "c", {"fixed": True}), ("b", "c", {})]))
+    [0, 1, 0]
+    """
+    number = {node: v for v, node in enumerate(dag)}
+    masks = [0] * len(dag)
+    for a, b, is_fixed in dag.edges(data="fixed", default=False):
+        if not isinstance(is_fixed, bool | np.bool_):
+            raise ValueError(
+                f"The attribute fixed of the edge {a!r} -> {b!r} must be True or False; got "
+                f"{readable_value(is_fixed)}."
+            )
+        if is_fixed:
+            masks[number[b]] |= 1 << number[a]
+    return masks
+
+
+def dag_of(
+    nodes: Sequence[Hashable], parents: list[int], fixed: list[int] | None = None
+) -> nx.DiGraph:
+    """Return the graph of the masks of each node's parents.
+
+    The edges that are in `fixed` have the attribute `fixed`; there are no other attributes.
+
+    Examples
+    --------
+    >>> list(dag_of(["a", "b", "c"], [0, 0, 3], [0, 0, 1]).edges(data=True))
+    [('a', 'c', {'fixed': True}), ('b', 'c', {})]
+    """
+    dag = nx.DiGraph()
+    dag.add_nodes_from(nodes)
+    for child, mask in enumerate(parents):
+        dag.add_edges_from((nodes[parent], nodes[child]) for parent in members_of(mask))
+    for child, mask in enumerate(fixed or []):
+        for parent in members_of(mask):
+            dag.edges[nodes[parent], nodes[child]]["fixed"] = True
+    return dag
+
+
+class PlainState:
+    """Stores the graphs among an object's attributes as lists, in pickles and other files.
+
+    A graph's own state has cached views, which skops cannot store, and depends on the version of
+    networkx. This must be the first base class. Graphs of derived classes are stored as they are.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copied in one step, as another thread may be fitting.
+        state = dict(super().__getstate__())  # type: ignore[call-overload]
+        return {
+            name: _PlainGraph.of(value) if type(value) is nx.DiGraph else value
+            for name, value in state.items()
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(
+            (name, value.graph() if isinstance(value, _PlainGraph) else value)
+            for name, value in state.items()
+        )
+
+
+@dataclass(frozen=True)
+class _PlainGraph:
+    """A directed graph in lists.
+
+    Parameters
+    ----------
+    attributes : dict
+        Those of the graph itself.
+    nodes : list of (node, attributes)
+    edges : list of (int, int, attributes)
+        The numbers of the nodes.
+    is_frozen : bool
+        Whether it cannot be changed.
+    """
+
+    attributes: dict[str, Any]
+    nodes: list[tuple[Hashable, dict[str, Any]]]
+    edges: list[tuple[int, int, dict[str, Any]]]
+    is_frozen: bool
+
+    @classmethod
+    def of(cls, graph: nx.DiGraph) -> Self:
+        """Return a graph in lists."""
+        number = {node: v for v, node in enumerate(graph)}
+        edges = [(number[a], number[b], data) for a, b, data in graph.edges(data=True)]
+        return cls(graph.graph, list(graph.nodes(data=True)), edges, nx.is_frozen(graph))
+
+    def graph(self) -> nx.DiGraph:
+        """Return the graph, with attributes in dicts of its own."""
+        graph: nx.DiGraph = nx.DiGraph()
+        graph.graph.update(self.attributes)
+        graph.add_nodes_from(self.nodes)
+        names = [node for node, _ in self.nodes]
+        graph.add_edges_from((names[a], names[b], data) for a, b, data in self.edges)
+        return nx.freeze(graph) if self.is_frozen else graph

@@ -1,0 +1,170 @@
+"""Arguments with labels, dicts and pandas Series, whose values are matched by label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from skbn._core.text import first_few, readable_value
+
+__all__ = [
+    "by_label",
+    "finite_number",
+    "in_order_of_rows",
+    "is_labelled",
+    "is_mask",
+    "is_series",
+    "reject_labels",
+    "row_labels",
+]
+
+
+def is_series(values: Any) -> bool:
+    """Whether this is a pandas Series, or what behaves like one."""
+    return hasattr(values, "iloc") and getattr(values, "ndim", None) == 1
+
+
+def is_mask(values: Any) -> bool:
+    """Whether this is an array or a Series of truth values."""
+    return getattr(getattr(values, "dtype", None), "kind", None) == "b"
+
+
+def is_labelled(values: Any) -> bool:
+    """Whether values have labels, as those of a dict or a Series do."""
+    return isinstance(values, Mapping) or is_series(values)
+
+
+def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
+    """Return the values of a dict or a Series by their labels.
+
+    Parameters
+    ----------
+    values : Mapping or Series
+    parameter, kind : str
+        What to call it in errors, and what the labels name.
+
+    Raises
+    ------
+    ValueError
+        If a label comes twice.
+    """
+    if isinstance(values, Mapping):
+        return dict(values)
+    labels = values.index.tolist()
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(f"{parameter} must name each {kind} once; got {twice!r} twice.")
+    return dict(zip(labels, values.tolist(), strict=True))
+
+
+def row_labels(X: Any) -> Any:
+    """Return the index of a pandas data frame; None for a table whose rows have no labels."""
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        return None
+    # The index of a dask frame holds no values yet.
+    return X.index.compute() if hasattr(type(X), "compute") else X.index
+
+
+def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> Any:
+    """Return the values of a Series in the order of a table's rows, and others as they are.
+
+    Rows without labels take a Series in its order, as scikit-learn does: a pipeline hands on
+    arrays beside the Series that it was given.
+
+    Parameters
+    ----------
+    values : object
+    labels : pandas.Index, ndarray or None
+        The labels of the rows.
+    n_rows : int
+    parameter : str
+        What to call the values in errors.
+
+    Raises
+    ------
+    ValueError
+        If a Series has other labels than the rows; if the rows have none, and those of the
+        Series are the rows' numbers in another order.
+    """
+    if not is_series(values):
+        return values
+    if labels is None:
+        _reject_other_order(values, n_rows, parameter)
+        return values
+    if isinstance(labels, np.ndarray):
+        labels = type(values)(0, index=labels).index
+    return values if values.index.equals(labels) else _matched(values, labels, parameter)
+
+
+def _reject_other_order(values: Any, n_rows: int, parameter: str) -> None:
+    """Raise if the labels of a Series are the numbers of the rows, in another order."""
+    labels, numbers = values.index.tolist(), list(range(n_rows))
+    if labels != numbers and set(labels) == set(numbers):
+        raise ValueError(
+            f"The rows of X have no labels, and the labels of {parameter} are the numbers of the "
+            "rows in another order. If they say which row each value is for, call sort_index() on "
+            "the Series; if its values are in the order of the rows, to_numpy()."
+        )
+
+
+def _matched(values: Any, labels: Any, parameter: str) -> Any:
+    """Return a Series in the order of these labels, or raise if they are not its own."""
+    index = values.index
+    remedy = "If the values are in the order of the rows, call to_numpy() on the Series."
+    for some in (index, labels):
+        if not some.is_unique:
+            twice = some[some.duplicated()].tolist()[0]
+            raise ValueError(
+                f"The values of {parameter} cannot be matched to the rows of X, as the label "
+                f"{twice!r} is given more than once. {remedy}"
+            )
+    positions = index.get_indexer(labels)
+    if (positions < 0).any():
+        label = labels[positions < 0].tolist()[0]
+        raise ValueError(
+            f"{parameter} has no value for the row of X labelled {label!r}. Give one for each row. "
+            f"{remedy}"
+        )
+    if len(index) > len(labels):
+        extra = index[~index.isin(labels)].tolist()[0]
+        raise ValueError(
+            f"{parameter} has a value labelled {extra!r}, which is no row of X. Leave it out, as "
+            ".loc[X.index] does where X is a data frame."
+        )
+    return values.iloc[positions]
+
+
+def reject_labels(values: Any, what: str) -> None:
+    """Raise if values have labels other than 0, 1, ... where only their order counts."""
+    for axis in getattr(values, "axes", []):
+        labels = list(axis)
+        if labels != list(range(len(labels))):
+            raise ValueError(
+                f"{what} must come without labels, as its values are taken in their order; got the "
+                f"labels [{first_few(labels)}]. Bring them into that order and return an array, as "
+                "by to_numpy()."
+            )
+
+
+def finite_number(value: Any, name: str) -> float:
+    """Return a number, maybe in an array of no dimensions, as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, or not a finite one.
+    """
+    if type(value) is np.ndarray and value.ndim == 0:
+        value = value[()]
+    try:
+        number = float(value) if isinstance(value, Real | Decimal) else math.nan
+    except (OverflowError, ValueError):  # a huge integer, a decimal's signalling NaN
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be a finite number; got {readable_value(value)}.")
+    return number

@@ -1,0 +1,112 @@
+"""How far a long computation has come, and how long it will still take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock
+
+from skbn._core.compile import compilations
+
+__all__ = ["Listener", "Progress", "StoppedError", "printing_listener", "say"]
+
+Listener = Callable[[int, float], None]
+_SECONDS_BETWEEN_LINES = 2.0
+
+
+class StoppedError(Exception):
+    """Another thread has met an error, which `Progress.error` is."""
+
+
+class Progress:
+    """Counts the work that is done, and tells its listeners.
+
+    Parameters
+    ----------
+    work : float
+        All of it, in any unit.
+    listeners : sequence of callable
+        Each is called as ``listener(percent, seconds_left)`` whenever another percent
+        of the work is done. What it raises ends the computation.
+
+    Attributes
+    ----------
+    error : BaseException or None
+        The first that `stop` was given.
+    """
+
+    def __init__(self, work: float = 1.0, listeners: tuple[Listener, ...] = ()) -> None:
+        self._work = work
+        self._listeners = listeners
+        self._done = 0.0
+        self._percent = 0
+        self._start = _working_time()
+        self._lock = Lock()
+        self.error: BaseException | None = None
+
+    def advance(self, work: float) -> None:
+        """Add work that is done, in any thread.
+
+        Raises
+        ------
+        StoppedError
+            After `stop`.
+        """
+        with self._lock:
+            if self.error is not None:
+                raise StoppedError
+            self._done += work
+            percent = min(100, int(100 * self._done / self._work + 1e-9))
+            if percent > self._percent:
+                self._percent = percent
+                elapsed = _working_time() - self._start
+                for listener in self._listeners:
+                    listener(percent, elapsed * (100 / percent - 1))
+
+    def stop(self, error: BaseException) -> None:
+        """Let whoever advances next, in another thread, end there."""
+        with self._lock:
+            self.error = self.error or error
+
+
+def printing_listener(name: str) -> Listener:
+    """Return a listener that prints a line every two seconds."""
+    last = _working_time()
+
+    def listen(percent: int, seconds_left: float) -> None:
+        nonlocal last
+        if _working_time() - last >= _SECONDS_BETWEEN_LINES:
+            last = _working_time()
+            say(f"[{name}] {percent} % done, about {_duration(seconds_left)} left")
+
+    return listen
+
+
+def _working_time() -> float:
+    """Return the seconds on a clock that stands still while kernels are compiled."""
+    return time.perf_counter() - compilations.seconds
+
+
+def say(line: str) -> None:
+    """Print a line if the terminal is still open: a closed one must not end a search."""
+    with suppress(OSError, ValueError):
+        print(line, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    """Write a duration as one reads it.
+
+    Examples
+    --------
+    >>> _duration(0.21), _duration(75), _duration(7322)
+    ('0.2 s', '1 min 15 s', '2 h 2 min')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, seconds = divmod(round(seconds), 60)
+    if minutes == 0:
+        return f"{seconds} s"
+    if minutes < 60:
+        return f"{minutes} min {seconds} s"
+    return f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,347 @@
+"""Table: what users give as a table, read as columns of finite numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from skbn._core.labels import is_labelled
+from skbn._core.text import first_few, shortened
+from skbn._data.stand_in import StandIn
+
+__all__ = ["Table"]
+
+# An offending value may be a list, or a table itself.
+_LONGEST_VALUE = 60
+# What float() would take, or refuse in words that do not help.
+_NOT_REAL = (
+    *(str, bytes, bytearray, complex),
+    *(np.ndarray, np.complexfloating, np.datetime64, np.timedelta64),
+)
+# What makes a table of an object that holds no values yet, or that numpy cannot read. The first
+# method that the object has decides.
+_CONVERSIONS = {
+    "toPandas": "X.toPandas()",  # of Spark, whose collect gives a list of its rows
+    "collect": "X.collect()",  # of polars.LazyFrame
+    "to_arrow_table": "X.df() for a pandas data frame or X.to_arrow_table() for pyarrow",  # DuckDB
+    "to_table": "X.to_table()",  # of pyarrow.dataset.Dataset
+    "read_all": "X.read_all()",  # of pyarrow.RecordBatchReader
+    "to_pandas": "X.to_pandas()",
+    "__arrow_c_stream__": "pyarrow.table(X)",
+    "__dataframe__": "pyarrow.interchange.from_dataframe(X), after `import pyarrow.interchange`",
+}
+
+
+class Table:
+    """A table in any of the containers that scikit-learn accepts, and some more.
+
+    Parameters
+    ----------
+    X : array-like, data frame, pyarrow.Table, pyarrow.RecordBatch or LocalScores
+
+    Attributes
+    ----------
+    labels : list of m hashables
+        The columns' labels, or their positions if the container has none.
+    names : list of m str, or None
+        The labels if all of them are strings, as in scikit-learn.
+    container : str
+        Its type.
+    is_frame : bool
+        Whether it has labels.
+
+    Raises
+    ------
+    TypeError
+        If X is no table, or holds no values yet; if some labels are strings and others
+        are not.
+    ValueError
+        If X has no columns, or not two dimensions; if a label is given twice.
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.container = type(X).__name__
+        self._values: Any
+        self.labels: list[Any]
+        labels = _frame_labels(X)
+        self.is_frame = labels is not None
+        if labels is not None:
+            _check_labels(labels, X)
+            # A dask frame would compute all of its columns for each of them.
+            self._values = X.compute() if hasattr(type(X), "compute") else X
+            self.labels = labels
+        elif isinstance(X, StandIn):
+            self._values, self.labels = X.sample.rows, X.columns
+        else:
+            self._values = _as_array(X)
+            self.labels = list(range(self._values.shape[1]))
+        are_names = self.labels and all(isinstance(label, str) for label in self.labels)
+        self.names: list[Any] | None = self.labels if are_names else None
+
+    def check_positions(self, nodes: Sequence[Hashable] = ()) -> None:
+        """Check that labels that are not strings are the columns' positions, or the nodes.
+
+        Nodes and constraints would take such columns by position, whatever their labels say.
+
+        Raises
+        ------
+        ValueError
+            If they are others.
+        """
+        labels, numbers = self.labels, list(range(len(self.labels)))
+        if self.names is not None or not self.is_frame or labels == [*nodes]:
+            return
+        if labels == numbers:
+            stands_for = zip(labels, nodes, strict=False)
+            if any(label != node and label in nodes for label, node in stands_for):
+                raise ValueError(
+                    f"The columns of X are labelled [{first_few(labels)}], and by position they "
+                    f"stand for the nodes [{first_few(nodes)}]; some of the labels name other "
+                    "nodes. If the columns are in the order of the nodes, give X.to_numpy(); else "
+                    f"a data frame with the columns {list(nodes)}."
+                )
+            return
+        raise ValueError(
+            f"The columns of X are labelled [{first_few(self.labels)}], which are not strings, and "
+            "would be taken by position. Name them, as by "
+            "X.columns = [str(c) for c in X.columns], or give an array."
+        )
+
+    def rows(
+        self, numbers: Sequence[int] | None = None, names: Sequence[Hashable] | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return columns as an array of their own.
+
+        Parameters
+        ----------
+        numbers : sequence of k int, optional
+            Which columns; by default all. Others may hold anything.
+        names : sequence of k hashables, optional
+            What errors call these columns; by default their labels.
+
+        Returns
+        -------
+        rows : ndarray of shape (n, k), float64, C-contiguous
+            Finite.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Naming the column: if it holds anything but real numbers, or if values are
+            missing or infinite.
+        """
+        chosen = range(len(self.labels)) if numbers is None else numbers
+        names = [self.labels[j] for j in chosen] if names is None else names
+        if not self.is_frame and self._values.dtype.kind in "biuf":
+            values = self._values if numbers is None else self._values[:, list(numbers)]
+            with np.errstate(over="ignore"):  # of a long double, which is refused as infinite
+                rows = np.array(values, dtype=np.float64, order="C")
+        else:
+            columns = np.empty((len(chosen), len(self._values)))
+            for k, (j, name) in enumerate(zip(chosen, names, strict=True)):
+                columns[k] = self._column(j, name)
+            rows = np.ascontiguousarray(columns.T)
+        _check_finite(rows, names, len(self.labels))
+        return rows
+
+    def _column(self, number: int, name: Hashable) -> npt.NDArray[np.float64]:
+        if self.is_frame:
+            return _floats_of_series(self._values[self.labels[number]], name, number)
+        return _floats(self._values[:, number], name)
+
+
+# Containers
+
+
+def _frame_labels(X: Any) -> list[Any] | None:
+    """Return the labels of a data frame's columns; None of anything else."""
+    kind = type(X)  # as a frame's own attributes include its columns
+    if isinstance(X, np.ndarray | StandIn) or not hasattr(kind, "__array__"):
+        return None
+    if hasattr(kind, "column_names"):  # of pyarrow, whose columns are the values
+        return list(X.column_names)
+    return list(X.columns) if hasattr(kind, "columns") else None
+
+
+def _check_labels(labels: list[Any], X: Any) -> None:
+    if not labels:
+        raise ValueError(f"X has no columns; its shape is {X.shape}. Give a table of two or more.")
+    repeated = sorted({str(label) for label in labels if labels.count(label) > 1})
+    if repeated:
+        raise ValueError(
+            f"Each column must have a name of its own; [{first_few(repeated)}] are given more than "
+            "once. Rename them."
+        )
+    others = [label for label in labels if not isinstance(label, str)]
+    if others and len(others) < len(labels):
+        raise TypeError(
+            "The names of X's columns must be strings, or none of them a string, to count by "
+            f"position; {others[0]!r} is not a string, and others are. Rename the columns, as by "
+            "X.columns = [str(c) for c in X.columns]."
+        )
+
+
+def _as_array(X: Any) -> npt.NDArray[Any]:
+    """Return anything but a data frame as an array of two dimensions."""
+    _reject_containers(X)
+    kind = type(X).__name__
+    values = _read(X, f"X, a {kind},", "Give a data frame or an array of numbers.")
+    if isinstance(X, list | tuple) and values.dtype.kind in "US":  # also of what was a number
+        values = np.asarray(X, dtype=object)
+    if values.ndim == 0:  # what numpy takes for a single object
+        raise TypeError(
+            f"X must be a data frame or an array of shape (n, m); got {kind}.{_remedy(X)}"
+        )
+    if values.dtype.names is not None:
+        raise TypeError(
+            f"X is a structured array with the fields [{first_few(values.dtype.names)}]. Give "
+            "pandas.DataFrame(X), which keeps their names, or structured_to_unstructured(X), by "
+            "`from numpy.lib.recfunctions import structured_to_unstructured`."
+        )
+    if values.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns; got {kind} of shape {values.shape}. "
+            "Reshape your data: numpy.reshape(X, (-1, 1)) makes a single column of it, and "
+            "numpy.reshape(X, (1, -1)) a single row. To learn a network takes two or more of each."
+        )
+    return values
+
+
+def _reject_containers(X: Any) -> None:
+    """Raise if X is something that must be made a table first."""
+    kind = type(X).__name__
+    if hasattr(type(X), "local_score"):  # scores without rows
+        raise TypeError(f"{kind} have no rows; give a table.")
+    for row in X if isinstance(X, list | tuple) else ():
+        if is_labelled(row) or hasattr(row, "_fields"):
+            raise TypeError(
+                f"X is a {kind} of {type(row).__name__}, whose labels would be lost; give "
+                "pandas.DataFrame(X)."
+            )
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError(
+            "X is a masked array, whose mask would be lost. Drop the rows with masked values, by "
+            "numpy.ma.compress_rows(X)."
+        )
+    if isinstance(X, np.matrix):
+        raise TypeError("X is a numpy.matrix; give numpy.asarray(X).")
+    if scipy.sparse.issparse(X):
+        raise TypeError(f"X is sparse, a {kind}, and must be dense; give X.toarray().")
+    if not isinstance(X, list | tuple) and not hasattr(type(X), "__array__"):
+        for method, remedy in _CONVERSIONS.items():
+            if hasattr(type(X), method):
+                raise TypeError(f"X is a {kind}, which cannot be read as it is; call {remedy}.")
+
+
+def _remedy(X: Any) -> str:
+    if isinstance(X, Mapping):
+        return " Give pandas.DataFrame(X)."
+    if isinstance(X, str | PathLike):
+        return " Read the file first, as by pandas.read_csv(X)."
+    return " Give list(X)." if isinstance(X, Iterator) else ""
+
+
+def _read(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except MemoryError:
+        raise
+    except Exception as error:  # every library raises its own
+        if isinstance(values, list | tuple) and isinstance(error, ValueError):
+            raise ValueError("X must be a table; its rows are of different lengths.") from None
+        text = shortened(str(error), 2 * _LONGEST_VALUE)
+        raise TypeError(f"{what} cannot be read as numbers ({text}). {remedy}") from error
+
+
+# Columns
+
+
+def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[np.float64]:
+    """Return a data frame's column as numbers, and NaN for what is missing."""
+    if str(getattr(column, "type", "")).startswith("dictionary"):
+        raise ValueError(
+            f"Column {name!r} is dictionary-encoded, as categories are. Leave it out, or, if they "
+            f"are numbers, give X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
+        )
+    values = _read(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
+    floats = _floats(values, name)
+    # What pyarrow's types of one's own have for a null may look like a number.
+    for method in ("isna", "is_null"):
+        if hasattr(type(column), method):  # not one of its values, by that label
+            floats[np.asarray(getattr(column, method)(), dtype=bool)] = np.nan
+    return floats
+
+
+def _floats(values: npt.NDArray[Any], name: Hashable) -> npt.NDArray[np.float64]:
+    """Return a column's values as numbers of their own, and NaN for None."""
+    if values.ndim != 1:
+        raise TypeError(
+            f"Column {name!r} holds several values in each row. Give each a column of its own, or "
+            "leave it out."
+        )
+    if values.dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: column {name!r} is complex. Give its real and imaginary "
+            "part a column each."
+        )
+    if values.dtype.kind in "biuf":
+        with np.errstate(over="ignore"):
+            return values.astype(np.float64)
+    return np.array([_float(value, name, row) for row, value in enumerate(values)], np.float64)
+
+
+def _float(value: Any, name: Hashable, row: int) -> float:
+    if value is None or type(value).__name__ == "NAType":  # of pandas
+        return np.nan
+    reason = ""
+    kind: type[Exception] = ValueError
+    if not isinstance(value, _NOT_REAL):
+        try:
+            return float(value)
+        except (ValueError, OverflowError) as error:
+            reason = f" ({error})"
+        except TypeError as error:
+            reason, kind = f" ({error})", TypeError
+    remedy = "Encode it as numbers or leave the column out."
+    if isinstance(value, (complex, np.complexfloating)):
+        remedy = "Give its real and imaginary part a column each."
+    text = shortened(str(value), _LONGEST_VALUE)
+    raise kind(
+        f"Column {name!r} holds {text!r} in row {row}, which is not a number{reason}. {remedy}"
+    )
+
+
+def _check_finite(rows: npt.NDArray[np.float64], names: Sequence[Hashable], n_columns: int) -> None:
+    """Raise if values are missing or infinite; a table of `n_columns` has others as well."""
+    if np.isfinite(rows).all():
+        return
+    missing, infinite = np.isnan(rows), np.isinf(rows)
+    where = "" if not infinite.any() else _places(infinite, names, n_columns)
+    if not missing.any():
+        raise ValueError(
+            f"X has infinite values in {where}. Drop these rows or replace the values."
+        )
+    also = f" It has infinite values in {where}; drop or replace these first." if where else ""
+    keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
+    raise ValueError(
+        f"X has missing values (NaN) in {_places(missing, names, n_columns)}.{also} Impute "
+        f"the values, as by sklearn.impute.IterativeImputer(){keep_names}, which needs `from "
+        "sklearn.experimental import enable_iterative_imputer`; dropping the rows loses more."
+    )
+
+
+def _places(wrong: npt.NDArray[np.bool_], names: Sequence[Hashable], n_columns: int) -> str:
+    n_rows, k = wrong.shape
+    columns = np.flatnonzero(wrong.any(axis=0)).tolist()
+    first = columns[0]
+    read = f"its {k} columns" if k == n_columns else f"the {k} columns that are read"
+    return (
+        f"{len(columns)} of {read} ({first_few(names[j] for j in columns)}) and in "
+        f"{wrong.any(axis=1).sum()} of its {n_rows} rows; the first is in column "
+        f"{names[first]!r}, row {wrong[:, first].argmax()}"
+    )

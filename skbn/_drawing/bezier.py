@@ -1,0 +1,58 @@
+"""Cubic Bézier curves, as lists of 3k + 1 control points."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+from skbn._drawing.layout.layered import Point
+
+__all__ = ["cut_at_end", "halfway", "point_at"]
+
+_BISECTIONS = 30
+
+
+def cut_at_end(route: list[Point], length: float) -> list[Point]:
+    """Return the curve up to where it is this far from its end; a shorter one as far as its half.
+
+    Examples
+    --------
+    >>> _, height = cut_at_end([(0, 0), (0, 3), (0, 6), (0, 9)], 3)[-1]
+    >>> round(height, 6)
+    6.0
+    """
+    end = route[-1]
+    while len(route) > 4 and math.dist(route[-4], end) < length:
+        route = route[:-3]
+    piece = route[-4:]
+    if len(route) == 4:
+        length = min(length, math.dist(piece[0], end) / 2)
+    low, high = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if math.dist(_split(piece, middle)[-1], end) > length:
+            low = middle
+        else:
+            high = middle
+    return route[:-4] + _split(piece, high)
+
+
+def point_at(route: list[Point], share: float) -> Point:
+    """Return the point at a share of the curve, each of its pieces as long as any other."""
+    n_pieces = (len(route) - 1) // 3
+    piece = min(int(share * n_pieces), n_pieces - 1)
+    return _split(route[3 * piece : 3 * piece + 4], share * n_pieces - piece)[-1]
+
+
+def halfway(a: Point, b: Point, share: float = 0.5) -> Point:
+    """Return the point at a share of the way from one to another."""
+    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
+
+
+def _split(piece: list[Point], share: float) -> list[Point]:
+    """Return the first part of a curve of four control points (de Casteljau)."""
+    first = [piece[0]]
+    while len(piece) > 1:
+        piece = [halfway(a, b, share) for a, b in pairwise(piece)]
+        first.append(piece[0])
+    return first

@@ -1,0 +1,251 @@
+"""A laid out graph as artists on axes.
+
+One unit of the axes is a point of the layout. Boxes and arrowheads scale with the axes;
+text and lines, which matplotlib measures in points of the figure, are kept in proportion
+by an artist that is drawn before them. Imports matplotlib, so that others import it when
+they draw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple
+
+from matplotlib import pyplot
+from matplotlib.artist import Artist
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
+from matplotlib.path import Path
+from matplotlib.text import Text
+
+from skbn._drawing.bezier import cut_at_end, halfway
+from skbn._drawing.edge_labels import Labels
+from skbn._drawing.labels import LINE_HEIGHT
+from skbn._drawing.layout.layered import Layout, Point
+from skbn._drawing.layout.routes import CORNER
+from skbn._drawing.looks import Edge, EdgeLook, NodeLook
+from skbn._drawing.styles import Style
+
+__all__ = ["Artists", "draw_picture", "new_axes"]
+
+_MARGIN = 6.0  # points around the layout
+_LARGEST_SCALE = 1.25  # of a picture on axes that are larger than it needs
+_NO_LABELS = Labels({}, {}, 0.0)
+
+
+class Artists(NamedTuple):
+    """What a picture consists of.
+
+    Parameters
+    ----------
+    nodes : dict of node to matplotlib.patches.FancyBboxPatch
+    names : dict of node to matplotlib.text.Text
+    edges : dict of edge to matplotlib.patches.PathPatch
+    heads : dict of edge to matplotlib.patches.Polygon
+        Of those that have one.
+    labels : dict of edge to matplotlib.text.Text
+    """
+
+    nodes: dict[Hashable, FancyBboxPatch]
+    names: dict[Hashable, Text]
+    edges: dict[Edge, PathPatch]
+    heads: dict[Edge, Polygon]
+    labels: dict[Edge, Text]
+
+
+def new_axes(
+    layout: Layout,
+    n_axes: int = 1,
+    *,
+    narrowest: float = 0.0,
+    top: float = 0.0,
+    bottom: float = 0.0,
+) -> list[Any]:
+    """Return axes side by side, of a new figure in which a layout has its own size.
+
+    Parameters
+    ----------
+    layout : Layout
+    n_axes : int
+    narrowest, top, bottom : float
+        Room for a legend and for titles, in points.
+    """
+    width, height = _size(layout)
+    width, whole = max(width, narrowest), top + height + bottom
+    figure = pyplot.figure(figsize=(n_axes * width / 72, whole / 72), layout="none")
+    return [
+        figure.add_axes((i / n_axes, bottom / whole, 1 / n_axes, height / whole))
+        for i in range(n_axes)
+    ]
+
+
+def draw_picture(
+    ax: Any,
+    layout: Layout,
+    nodes: Mapping[Hashable, NodeLook],
+    edges: Mapping[Edge, EdgeLook],
+    labels: Labels = _NO_LABELS,
+    *,
+    style: Style,
+    font_size: float,
+) -> Artists:
+    """Draw a graph and set the limits of the axes around it.
+
+    Edges that lie the wrong way round in the layout are drawn from its end to its start.
+    """
+    proportions = _Proportions()
+    artists = Artists({}, {}, {}, {}, {})
+    for edge, edge_look in edges.items():
+        _draw_edge(ax, artists, proportions, edge, _route(layout, edge), edge_look)
+    for node, node_look in nodes.items():
+        _draw_node(ax, artists, proportions, node, layout.positions[node], node_look, font_size)
+    for edge in labels.texts:
+        artists.labels[edge] = _draw_label(ax, proportions, labels, edge, edges[edge].text, style)
+    ax.add_artist(proportions)
+    _set_limits(ax, layout)
+    return artists
+
+
+def _route(layout: Layout, edge: Edge) -> list[Point]:
+    if edge in layout.routes:
+        return layout.routes[edge]
+    return layout.routes[edge[1], edge[0]][::-1]
+
+
+def _draw_edge(
+    ax: Any,
+    artists: Artists,
+    proportions: _Proportions,
+    edge: Edge,
+    route: list[Point],
+    look: EdgeLook,
+) -> None:
+    level = 1 + look.width / 100  # the strong ones on top, where edges cross
+    if look.has_head:
+        line = cut_at_end(route, 6.0 + 1.3 * look.width)
+        tip, base = route[-1], line[-1]
+        across = (base[1] - tip[1], tip[0] - base[0])
+        half = (2.4 + 0.8 * look.width) / (math.hypot(*across) or 1.0)
+        corners = [
+            (base[0] + side * half * across[0], base[1] + side * half * across[1])
+            for side in (1, -1)
+        ]
+        artists.heads[edge] = ax.add_patch(
+            Polygon([tip, *corners], facecolor=look.colour, linewidth=0, zorder=2, clip_on=False)
+        )
+        route = [*line[:-1], halfway(base, tip, 0.3)]  # without a gap between line and head
+    codes = [Path.MOVETO] + [Path.CURVE4] * (len(route) - 1)
+    patch = PathPatch(
+        Path(route, codes),
+        fill=False,
+        edgecolor=look.colour,
+        linestyle=look.line_style,
+        capstyle="butt",
+        zorder=level,
+        clip_on=False,
+    )
+    artists.edges[edge] = ax.add_patch(patch)
+    proportions.keep(patch.set_linewidth, look.width)
+
+
+def _draw_node(
+    ax: Any,
+    artists: Artists,
+    proportions: _Proportions,
+    node: Hashable,
+    position: Point,
+    look: NodeLook,
+    font_size: float,
+) -> None:
+    (x, y), (width, height) = position, look.size
+    artists.nodes[node] = box = FancyBboxPatch(
+        (x - width / 2, y - height / 2),
+        width,
+        height,
+        boxstyle=f"round,pad=0,rounding_size={CORNER}",
+        facecolor=look.face,
+        edgecolor=look.border,
+        zorder=3,
+        clip_on=False,
+    )
+    ax.add_patch(box)
+    proportions.keep(box.set_linewidth, look.border_width)
+    text = ax.text(
+        x,
+        y,
+        "\n".join(look.lines),
+        parse_math=False,
+        usetex=False,
+        ha="center",
+        va="center_baseline" if len(look.lines) == 1 else "center",
+        linespacing=LINE_HEIGHT,
+        color=look.text,
+        zorder=4,
+    )
+    text.set_in_layout(False)
+    artists.names[node] = text
+    proportions.keep(text.set_fontsize, font_size)
+
+
+def _draw_label(
+    ax: Any, proportions: _Proportions, labels: Labels, edge: Edge, colour: str, style: Style
+) -> Text:
+    text: Text = ax.text(
+        *labels.positions[edge],
+        labels.texts[edge],
+        parse_math=False,
+        usetex=False,
+        ha="center",
+        va="center_baseline",
+        color=colour,
+        bbox={"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85},
+        zorder=5,
+    )
+    text.set_in_layout(False)
+    proportions.keep(text.set_fontsize, labels.font_size)
+    return text
+
+
+def _size(layout: Layout) -> tuple[float, float]:
+    left, right, bottom, top = layout.extent
+    return right - left + 2 * _MARGIN, top - bottom + 2 * _MARGIN
+
+
+def _set_limits(ax: Any, layout: Layout) -> None:
+    """Put the layout in the middle of the axes, not much larger than its own size."""
+    left, right, bottom, top = layout.extent
+    own, points = ax.get_window_extent(), 72 / ax.figure.dpi
+    width, height = _size(layout)
+    room = min(own.width * points / width, own.height * points / height) / _LARGEST_SCALE
+    x, y = halfway((left, bottom), (right, top))
+    half = max(room, 1.0) / 2
+    ax.set_xlim(x - half * width, x + half * width)
+    ax.set_ylim(y - half * height, y + half * height)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+class _Proportions(Artist):
+    """Keeps lengths that matplotlib measures in points in proportion to the axes.
+
+    Axes get their size when they are drawn: by then a layout engine or the user has
+    changed it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_in_layout(False)
+        self.set_zorder(0)
+        self._kept: list[tuple[Callable[[float], Any], float]] = []
+
+    def keep(self, set_length: Callable[[float], Any], length: float) -> None:
+        """Set a length, and set it again whenever the picture is drawn."""
+        set_length(length)
+        self._kept.append((set_length, length))
+
+    def draw(self, renderer: Any) -> None:
+        ax: Any = self.axes
+        (x0, _), (x1, _) = ax.transData.transform([(0, 0), (1, 0)])
+        scale = (x1 - x0) * 72 / ax.figure.dpi
+        for set_length, length in self._kept:
+            set_length(scale * length)

@@ -1,0 +1,64 @@
+"""Standardised weights: how strong edges are, whatever the columns' units."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+
+from skbn._drawing.looks import Edge
+from skbn._networks.gaussian import LinearGaussianModel, is_parametrised
+
+__all__ = ["Strengths", "readable_weight", "strengths_of"]
+
+
+class Strengths(NamedTuple):
+    """How strong a network's edges are.
+
+    Parameters
+    ----------
+    weights : dict of edge to float
+        Each edge's weight in units of the standard deviations that the network implies. None
+        without parameters, and none of an edge whose parent does not vary, as `do` holds it.
+    held : set of nodes
+        Those that do not vary.
+    """
+
+    weights: dict[Edge, float]
+    held: set[Hashable]
+
+
+def readable_weight(weight: float) -> str:
+    """Return a standardised weight to two decimals, 0 without a sign.
+
+    Examples
+    --------
+    >>> readable_weight(-0.126), readable_weight(-0.001)
+    ('-0.13', '0.00')
+    """
+    return f"{round(weight, 2) + 0.0:.2f}"
+
+
+def strengths_of(dag: nx.DiGraph) -> Strengths:
+    """Return how strong a network's edges are.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is missing, no finite number or a negative variance, or if a mean or
+        a variance is out of float64's range.
+    """
+    if not is_parametrised(dag):
+        return Strengths({}, set())
+    model = LinearGaussianModel.from_dag(dag)
+    deviation = model.standard_deviations()
+    with np.errstate(over="ignore"):
+        weights = (
+            model.coef * deviation[:, np.newaxis] / np.where(deviation == 0, np.inf, deviation)
+        )
+    index = {node: i for i, node in enumerate(dag)}
+    held = {node for node, i in index.items() if deviation[i] == 0}
+    edges = [(a, b) for a, b in dag.edges if a not in held]
+    return Strengths({(a, b): float(weights[index[a], index[b]]) for a, b in edges}, held)

@@ -1,0 +1,207 @@
+"""HeldOutScores: how well networks of some rows foretell others, for each of some penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from traceback import clear_frames
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.labels import in_order_of_rows, is_mask
+from skbn._core.progress import Progress, StoppedError
+from skbn._core.text import readable_value
+from skbn._core.threads import FEWEST_COLUMNS, Threads, count_threads, one_blas_thread
+from skbn._data.sample import Sample
+from skbn._estimators.found_network import found_network
+from skbn._scores.local_scores import LocalScores
+from skbn._solver.constraints import Constraints
+from skbn._solver.solve import MemoryLimit, best_networks, plan_groups, work_of
+
+__all__ = ["HeldOutScores", "Split", "read_splits"]
+
+# With fewer rows, and few columns too, threads wait for each other's Python.
+_FEWEST_ROWS = 100_000
+# The numbers of the rows to learn from, and of those held out.
+Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
+# For one penalty: the mean log-likelihood of a held-out row, and the number of edges.
+Outcome = tuple[float, int]
+
+
+def read_splits(splits: Iterable[Any], sample: Sample) -> list[Split]:
+    """Return what a splitter yields as numbers of a sample's rows.
+
+    A mask in a Series is matched to the rows by its labels.
+
+    Raises
+    ------
+    ValueError
+        If it yields nothing, or anything but pairs of numbers of rows, or of masks; if a
+        mask has other labels than the rows.
+    """
+    pairs = []
+    for split in splits:
+        try:
+            train, test = split
+        except (TypeError, ValueError):
+            raise ValueError(
+                "cv must yield pairs, of rows to learn from and rows held out; got "
+                f"{readable_value(split)}."
+            ) from None
+        pairs.append((_row_numbers(train, sample), _row_numbers(test, sample)))
+    if not pairs:
+        raise ValueError("cv yields no splits. Is it an exhausted generator? Give a list.")
+    return pairs
+
+
+def _row_numbers(rows: Any, sample: Sample) -> npt.NDArray[np.intp]:
+    n_rows = sample.shape[0]
+    if is_mask(rows):
+        rows = in_order_of_rows(rows, sample.labels, n_rows, "a mask that cv yields")
+    try:
+        numbers = np.asarray(rows)
+    except ValueError:  # lists of different lengths
+        numbers = np.empty(0)
+    if numbers.dtype == np.bool_ and numbers.shape == (n_rows,):
+        numbers = np.flatnonzero(numbers)
+    is_fine = (
+        numbers.ndim == 1
+        and numbers.size > 0
+        and numbers.dtype.kind in "iu"
+        and -n_rows <= numbers.min()
+        and numbers.max() < n_rows
+    )
+    if not is_fine:
+        raise ValueError(
+            f"cv must yield numbers of rows, from {-n_rows} to {n_rows - 1}, or masks of all rows, "
+            f"and never no rows; got {readable_value(rows)}."
+        )
+    return numbers.astype(np.intp)
+
+
+class HeldOutScores:
+    """The folds of a cross-validation, as many at a time as the memory has room for.
+
+    Parameters
+    ----------
+    scores : LocalScores
+        Of all rows.
+    constraints : Constraints
+    penalties : list of float
+    splits : list of Split
+    memory : MemoryLimit
+        Of all searches that run at a time.
+    n_jobs : int or None
+        Number of threads, by joblib's rules.
+
+    Attributes
+    ----------
+    n_at_a_time : int
+    work : int
+        About how long it takes, in the unit of `work_of`.
+    """
+
+    def __init__(
+        self,
+        scores: LocalScores,
+        constraints: Constraints,
+        penalties: list[float],
+        splits: list[Split],
+        memory: MemoryLimit,
+        n_jobs: int | None,
+    ) -> None:
+        # Without the log-determinants that these may have already: no fold has them.
+        self._scores = scores = scores.of_sample(scores.sample)
+        self._constraints = constraints
+        self._penalties = penalties
+        self._splits = splits
+        n_threads, (n_rows, m) = count_threads(n_jobs), scores.shape
+        is_small = m < FEWEST_COLUMNS and n_rows < _FEWEST_ROWS
+        self.n_at_a_time = 1
+        for n in range(1 if is_small else min(n_threads, len(splits)), 1, -1):
+            with suppress(ValueError):  # they do not fit
+                plan_groups(scores, constraints, memory.share(n))
+                self.n_at_a_time = n
+                break
+        self._memory = memory.share(self.n_at_a_time)
+        # Folds that would leave threads idle at the end share them.
+        n_last = len(splits) % self.n_at_a_time
+        n_first = len(splits) - n_last
+        self._n_jobs = [n_threads // self.n_at_a_time] * n_first
+        self._n_jobs += [n_threads // max(n_last, 1)] * n_last
+        searches = plan_groups(scores, constraints, self._memory)
+        self.work = len(splits) * work_of([scores] * len(penalties), searches)
+
+    def compute(
+        self, progress: Progress
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the held-out scores and the numbers of edges, shape (n_penalties, n_splits).
+
+        Raises
+        ------
+        ValueError
+            As a search of some of the rows, naming how many these are.
+        """
+        arguments = [
+            (progress, n_jobs, *split)
+            for n_jobs, split in zip(self._n_jobs, self._splits, strict=True)
+        ]
+        with Threads(self.n_at_a_time) as threads:
+            try:
+                outcomes = np.array([*threads.map(self._fold, arguments)], dtype=np.float64)
+            except BaseException as error:
+                progress.stop(error)
+                clear_frames(error.__traceback__)
+        if progress.error is not None:
+            raise progress.error
+        held_out, n_edges = outcomes.transpose(2, 1, 0)
+        return np.ascontiguousarray(held_out), np.ascontiguousarray(n_edges)
+
+    def _fold(
+        self,
+        progress: Progress,
+        n_jobs: int,
+        train: npt.NDArray[np.intp],
+        test: npt.NDArray[np.intp],
+    ) -> list[Outcome]:
+        try:
+            return self._outcomes(progress, n_jobs, train, test)
+        except StoppedError:
+            raise
+        except ValueError as error:
+            sizes = f"{len(train)} rows and holds out {len(test)}"
+            failure: BaseException = ValueError(
+                f"In a fold of cv that learns from {sizes}: {error}"
+            )
+        except BaseException as error:
+            failure = error
+        progress.stop(failure)  # the other threads
+        # Out of the reach of the first error, whose traceback would hold on to the tables.
+        try:
+            raise failure
+        finally:
+            del failure  # which would hold on to this frame
+
+    def _outcomes(
+        self,
+        progress: Progress,
+        n_jobs: int,
+        train: npt.NDArray[np.intp],
+        test: npt.NDArray[np.intp],
+    ) -> list[Outcome]:
+        # Of the rows to learn from, a search needs the summary only.
+        learned = Sample.of_summary(self._scores.sample[train].summary)
+        held_out = self._scores.sample[test]
+        scores = self._scores.of_sample(learned, n_jobs=n_jobs)
+        path = [scores.with_penalty(penalty) for penalty in self._penalties]
+        searches = plan_groups(scores, self._constraints, self._memory)
+        optima = best_networks(path, self._constraints, searches, n_jobs, progress)
+        outcomes = []
+        for each, optimum in zip(path, optima, strict=True):
+            network = found_network(each, self._constraints, optimum).network
+            with one_blas_thread():
+                score = held_out.mean(network.logpdf(held_out.rows))
+            outcomes.append((score, network.dag.number_of_edges()))
+        return outcomes

@@ -1,0 +1,343 @@
+"""GaussianBNLearnerCV: the best network, its penalty chosen by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import nullcontext
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import get_config
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+
+from skbn._core.callbacks import fit_method, fit_task, listeners_of
+from skbn._core.compile import announcing_compilation
+from skbn._core.labels import in_order_of_rows
+from skbn._core.progress import Progress, say
+from skbn._core.text import readable_value
+from skbn._estimators.found_network import found_network
+from skbn._estimators.held_out import HeldOutScores, Split, read_splits
+from skbn._estimators.network_learner import NetworkLearner
+from skbn._estimators.validation import check_settings
+from skbn._networks.diagnostics import warn_about_data
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.criterion import Criterion, InformationCriterion, read_penalty
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._solver.solve import best_networks, plan_groups, work_of
+
+__all__ = ["GaussianBNLearnerCV"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class GaussianBNLearnerCV(NetworkLearner):
+    """Find the best Gaussian Bayesian network, its penalty chosen by cross-validation.
+
+    For each penalty the best network of some of the rows is held against the others: the
+    better the mean log-likelihood of rows that it has not seen, the better the penalty. The
+    network is then that of all rows. One set of log-determinants serves all penalties of a
+    fold, and the folds are searched in parallel.
+
+    Parameters
+    ----------
+    penalties : array-like of shape (n_penalties,), default=(0.25, 0.5, 1, 2, 4, 8)
+        Each multiplies the criterion's complexity term; from 0 to 1e100.
+    cv : int, cross-validation generator or iterable, default=None
+        How the rows are split: a number of folds, one of scikit-learn's splitters, or
+        pairs of arrays of row numbers, or of masks of all rows, to learn from and to be held
+        against. Masks that are Series go by the labels of the rows. None is 5 folds.
+        A number of folds, or None, does not shuffle: each fold is a run of consecutive rows.
+        If the rows are sorted, by group say, shuffle them with
+        ``KFold(5, shuffle=True, random_state=0)``. Otherwise a fold holds out a group
+        that the other folds hardly have, and the penalty is chosen for rows unlike those
+        learned from. Keep the order if later rows are to be predicted from earlier ones
+        (`sklearn.model_selection.TimeSeriesSplit`).
+    rule : {"best", "one-standard-error"}, default="best"
+        Which penalty is chosen: the first with the best mean score, or the largest whose
+        mean score is no more than a standard error of the best below it, which gives
+        fewer edges.
+    criterion : {"bic", "aic", "ebic"}, InformationCriterion or None, default=None
+        The score whose complexity term is penalised, as in `LocalScoreTransformer`. None
+        takes that of the LocalScores that `fit` is given, and "bic" for a table.
+    max_parents : int or None, default=None
+        As in `GaussianBNLearner`.
+    required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
+        As in `GaussianBNLearner`.
+    forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
+        As in `GaussianBNLearner`.
+    tiers : list of lists of columns and at most one ``...``, or None, default=None
+        As in `GaussianBNLearner`.
+    n_jobs : int or None, default=None
+        Number of threads, by joblib's rules. As many folds are searched at a time as the
+        memory has room for. It does not change a bit of the result.
+    max_memory : float or None, default=None
+        How many bytes the tables of all searches that run at a time may take.
+    verbose : bool or int, default=False
+        Whether to print every few seconds how far the searches have come.
+        `set_callbacks` shows the same in scikit-learn's progress bars, which it has from
+        version 1.9 on. It also prints once when kernels are compiled.
+
+    Attributes
+    ----------
+    penalty_ : float
+        The penalty that was chosen.
+    cv_results_ : dict of ndarrays of shape (n_penalties,)
+        - "penalties": the penalties, as they were given;
+        - "split0_test_score", "split1_test_score", ...: the mean log-likelihood of each
+          fold's held-out rows, in nats;
+        - "mean_test_score", "std_test_score": mean and standard deviation over the folds;
+        - "se_test_score": the standard error of the mean, from the unbiased variance, and NaN
+          for a single fold;
+        - "mean_n_edges": the mean number of the folds' networks' edges.
+    dag_ : networkx.DiGraph
+        The best network of all rows; as in `GaussianBNLearner`.
+    network_ : GaussianBayesianNetwork
+        As in `GaussianBNLearner`.
+    network_score_ : float
+        The score with this penalty, in nats.
+    criterion_ : Criterion
+        The criterion that was maximised.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
+        Only if `fit` was given columns that all have strings for names.
+
+    See Also
+    --------
+    GaussianBNLearner : Takes a penalty as given; a grid search chooses its other
+        parameters.
+
+    Notes
+    -----
+    The choice is that of `sklearn.model_selection.GridSearchCV` over the penalties of a
+    GaussianBNLearner. The rule of one standard error is that of Breiman, Friedman, Olshen &
+    Stone (1984), "Classification and regression trees".
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import KFold
+    >>> from skbn import GaussianBNLearnerCV
+    >>> wine = load_wine(as_frame=True).data
+    >>> folds = KFold(5, shuffle=True, random_state=0)  # the wines are sorted by cultivar
+    >>> learner = GaussianBNLearnerCV(cv=folds).fit(wine)
+    >>> learner.penalty_
+    2.0
+    >>> learner.cv_results_["mean_test_score"].round(2)
+    array([-19.65, -19.66, -19.71, -19.58, -19.75, -19.91])
+    >>> learner.set_params(rule="one-standard-error").fit(wine).penalty_
+    8.0
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **NetworkLearner._parameter_constraints,
+        "penalties": ["array-like"],
+        "cv": ["cv_object"],
+        "rule": [StrOptions({"best", "one-standard-error"})],
+    }
+    penalty_: float
+    cv_results_: dict[str, Floats]
+
+    def __init__(
+        self,
+        penalties: Any = (0.25, 0.5, 1, 2, 4, 8),
+        *,
+        cv: Any = None,
+        rule: str = "best",
+        criterion: str | Criterion | None = None,
+        max_parents: int | None = None,
+        required_edges: Any = None,
+        forbidden_edges: Any = None,
+        tiers: Any = None,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.penalties = penalties
+        self.cv = cv
+        self.rule = rule
+        self.criterion = criterion
+        self.max_parents = max_parents
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.tiers = tiers
+        self.n_jobs = n_jobs
+        self.max_memory = max_memory
+        self.verbose = verbose
+
+    @fit_method
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Choose the penalty, and find the best network of all rows.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), or LocalScores
+            As in `GaussianBNLearner`; in each fold there must be enough rows. The penalty of
+            LocalScores is not used.
+        y : array-like of shape (n_samples,), optional
+            Handed to the splitter, for which some stratify; not used otherwise.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, both where it is learned from and where it is held
+            out. A Series goes by its labels, as in `GaussianBNLearner.fit`.
+        **params
+            Handed to the splitter, `groups` for one; only with scikit-learn's metadata
+            routing enabled. A pandas Series goes by the labels of the rows.
+
+        Returns
+        -------
+        self : GaussianBNLearnerCV
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `GaussianBNLearner.fit`, of all rows or of the rows of a fold; if the criterion
+            has no complexity term, as `BGe`; if the rule asks for the standard error of a
+            single fold; if there are `params` without metadata routing.
+        RuntimeError
+            If a callback asks to stop before the searches are finished; if regressions apart from
+            a search do not confirm its network.
+        MemoryError
+            If the system refuses memory that seemed to be available.
+
+        Warns
+        -----
+        skbn.exceptions.DataWarning
+            As `GaussianBNLearner.fit`, for all rows together and not for the folds.
+        """
+        if params and not get_config()["enable_metadata_routing"]:
+            raise ValueError(
+                f"fit hands {', '.join(params)} on to the splitter only with metadata routing. "
+                "Enable it by sklearn.set_config(enable_metadata_routing=True), or give the splits "
+                "themselves, as cv=list(splitter.split(X, y, groups))."
+            )
+        with self._fitting(), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
+            return self._fit(X, y, sample_weight, params, context)
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], context: Any
+    ) -> Self:
+        penalties = _read_penalties(self.penalties)
+        scores = self._read_scores(X, sample_weight, 1.0)
+        if isinstance(scores, ParentSetScores):
+            raise TypeError("ParentSetScores have no rows to cross-validate with; give a table.")
+        check_settings(scores, criterion=self.criterion, penalty=None)
+        if not _has_complexity(scores):
+            raise ValueError(
+                f"criterion={readable_value(scores.criterion)} has no complexity term that "
+                "penalties could multiply; choose its own parameters by a GridSearchCV of "
+                "GaussianBNLearner."
+            )
+        n_rows, labels = scores.shape[0], scores.sample.labels
+        params = {k: in_order_of_rows(v, labels, n_rows, k) for k, v in params.items()}
+        routed = process_routing(self, "fit", **params).splitter.split
+        splits = read_splits(self._splits(X, y, routed), scores.sample)
+        if len(splits) < 2 and self.rule != "best":
+            raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
+        network = self._choose(scores, penalties, splits, context)
+        warn_about_data(network._model(), scores.sample)
+        return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return what is asked for in `fit` and `score`, and by the splitter.
+
+        Returns
+        -------
+        routing : sklearn.utils.metadata_routing.MetadataRouter
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        splitter = self.cv if hasattr(self.cv, "split") else KFold()  # which asks for nothing
+        return router.add(
+            splitter=splitter, method_mapping=MethodMapping().add(callee="split", caller="fit")
+        )
+
+    def _splits(self, X: Any, y: Any, routed: dict[str, Any]) -> Iterable[Any]:
+        if isinstance(self.cv, Iterable) and not hasattr(self.cv, "split"):
+            return self.cv
+        return check_cv(self.cv, y, classifier=False).split(X, y, **routed)
+
+    def _choose(
+        self,
+        scores: LocalScores,
+        penalties: list[float],
+        splits: list[Split],
+        context: Any,
+    ) -> GaussianBayesianNetwork:
+        constraints, memory = self._constraints(scores), self._memory()
+        searches = plan_groups(scores, constraints, memory)
+        folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs)
+        if self.verbose:
+            say(
+                f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
+                f"{len(penalties)} searches each"
+            )
+        progress = Progress(folds.work + work_of([scores], searches), listeners_of(self, context))
+        with announcing_compilation(say) if self.verbose else nullcontext():
+            cv_results = _cv_results(penalties, *folds.compute(progress))
+            penalty = penalties[_chosen(cv_results, self.rule)]
+            best = scores.with_penalty(penalty)
+            (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
+            found = found_network(best, constraints, optimum)
+        self.__dict__.update(_found=found, cv_results_=cv_results, penalty_=penalty)
+        return found.network
+
+
+def _has_complexity(scores: LocalScores) -> bool:
+    """Whether the criterion has a term that a penalty multiplies, and that is not always 0."""
+    criterion, n_samples = scores.scorer.determinants.criterion, scores.statistics.n_samples
+    return isinstance(criterion, InformationCriterion) and bool(
+        np.any(criterion.complexity(n_samples, scores.shape[1]))
+    )
+
+
+def _cv_results(penalties: list[float], scores: Floats, n_edges: Floats) -> dict[str, Floats]:
+    """Return means and errors over the folds, of shape (n_penalties, n_folds)."""
+    n_folds = scores.shape[1]
+    cv_results = {"penalties": np.array(penalties)}
+    cv_results |= {f"split{i}_test_score": each.copy() for i, each in enumerate(scores.T)}
+    with np.errstate(invalid="ignore"):  # -inf, of rows out of all proportion
+        # In the order in which GridSearchCV adds: no bit of the means differs.
+        means = np.average(scores, axis=1)
+        squares = (scores - means[:, np.newaxis]) ** 2
+        cv_results["mean_test_score"] = means
+        cv_results["std_test_score"] = np.sqrt(np.average(squares, axis=1))
+        freedom = n_folds - 1 if n_folds > 1 else np.nan
+        cv_results["se_test_score"] = np.sqrt(squares.sum(axis=1) / freedom / n_folds)
+    cv_results["mean_n_edges"] = n_edges.mean(axis=1)
+    return cv_results
+
+
+def _chosen(cv_results: dict[str, Floats], rule: str) -> int:
+    """Return the number of the penalty that a rule chooses."""
+    means = cv_results["mean_test_score"]
+    best = int(np.argmax(means))
+    if rule == "best":
+        return best
+    is_near = means >= means[best] - cv_results["se_test_score"][best]
+    return int(np.argmax(np.where(is_near, cv_results["penalties"], -np.inf)))
+
+
+def _read_penalties(penalties: Any) -> list[float]:
+    """Return the penalties as numbers.
+
+    Raises
+    ------
+    ValueError
+        Naming the one that is no finite number, or negative.
+    """
+    is_list = np.ndim(penalties) > 0 if isinstance(penalties, np.ndarray) else True
+    is_list = is_list and not hasattr(penalties, "columns")  # a data frame would yield its columns
+    values = [*penalties] if is_list and not isinstance(penalties, str | set | dict) else []
+    if not values:
+        raise ValueError(
+            f"penalties must be a list of one or more numbers; got {readable_value(penalties)}."
+        )
+    return [read_penalty(value) for value in values]

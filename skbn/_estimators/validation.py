@@ -1,0 +1,221 @@
+"""What the estimators accept: parameters, tables of finite numbers, scores of families."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_array
+
+from skbn._core.labels import row_labels
+from skbn._core.text import readable_value
+from skbn._data.sample import Sample
+from skbn._data.table import Table
+from skbn._scores.criteria import CRITERIA, as_criterion, same_criterion
+from skbn._scores.criterion import LARGEST_PENALTY, Criterion, criterion_for
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.parent_set_scores import ParentSetScores
+
+__all__ = [
+    "PARAMETER_CONSTRAINTS",
+    "check_columns",
+    "check_settings",
+    "learn_columns",
+    "make_scores",
+    "most_parents",
+    "read_sample",
+]
+
+_MOST_SHOWN = 5
+
+PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
+    "criterion": [StrOptions(set(CRITERIA)), Criterion],
+    "penalty": [Interval(Real, 0, LARGEST_PENALTY, closed="both")],
+    "max_parents": [Interval(Integral, 0, None, closed="left"), None],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
+}
+"""What the estimators accept for the parameters that they share."""
+
+
+def make_scores(
+    estimator: BaseEstimator, sample: Sample, criterion: str | Criterion, penalty: float
+) -> LocalScores:
+    """Return the local scores of a sample of the columns that an estimator was fitted to."""
+    return LocalScores(
+        sample,
+        as_criterion(criterion),
+        getattr(estimator, "feature_names_in_", None),
+        penalty=float(penalty),
+        max_parents=estimator.max_parents,
+        n_jobs=estimator.n_jobs,
+    )
+
+
+def read_sample(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1) -> Sample:
+    """Return a table's rows, as an array of their own that nobody can change, and their labels.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Learns the columns' number and names if `reset`, else is held to them.
+    X : array-like or data frame of shape (n, m)
+    reset : bool
+    min_samples : int
+
+    Returns
+    -------
+    sample : Sample
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `Table`, and if the columns are not those of `fit`; if there are too few columns
+        or rows.
+    """
+    if isinstance(X, LocalScores | ParentSetScores):
+        kind = type(X).__name__
+        raise TypeError(f"X are {kind} already; give them to a GaussianBNLearner.")
+    table = Table(X)
+    table.check_positions()
+    if not reset:
+        check_columns(estimator, table.names, len(table.labels))
+    rows = check_array(
+        table.rows(),
+        ensure_all_finite=False,
+        ensure_min_samples=min_samples,
+        ensure_min_features=2 if reset else 1,
+        estimator=estimator,
+    )
+    if reset:
+        learn_columns(estimator, table.names, len(table.labels))
+    rows.setflags(write=False)
+    return Sample(rows, labels=row_labels(X))
+
+
+def learn_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_columns: int) -> None:
+    """Keep the number of columns, and their names, where scikit-learn's estimators keep them."""
+    estimator.n_features_in_ = n_columns
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+
+
+def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_columns: int) -> None:
+    """Compare columns with those of `fit`.
+
+    scikit-learn's `validate_data` does the same for the frames whose names it can read. Which
+    these are differs between its versions, and a name that goes unread is not compared.
+
+    Warns
+    -----
+    UserWarning
+        If only one of the two has names.
+
+    Raises
+    ------
+    ValueError
+        If there are more or fewer columns, or their names are others.
+    """
+    estimator_name = type(estimator).__name__
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if names is None and fitted is not None:
+        warnings.warn(
+            f"X does not have valid feature names, but {estimator_name} was fitted with feature "
+            "names",
+            stacklevel=3,
+        )
+    elif names is not None and fitted is None:
+        warnings.warn(
+            f"X has feature names, but {estimator_name} was fitted without feature names",
+            stacklevel=3,
+        )
+    elif names is not None and fitted is not None and list(names) != list(fitted):
+        raise ValueError(_difference(list(names), list(fitted)))
+    if n_columns != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {n_columns} features, but {estimator_name} is expecting "
+            f"{estimator.n_features_in_} features as input. Give the columns of fit."
+        )
+
+
+def _difference(names: list[str], fitted: list[str]) -> str:
+    """Return how names differ from those of `fit`, in scikit-learn's words."""
+    message = "The feature names should match those that were passed during fit.\n"
+    differences = {
+        "unseen at fit time": sorted(set(names) - set(fitted)),
+        "seen at fit time, yet now missing": sorted(set(fitted) - set(names)),
+    }
+    for what, some in differences.items():
+        if some:
+            shown = [*some[:_MOST_SHOWN], *(["..."] if len(some) > _MOST_SHOWN else [])]
+            message += f"Feature names {what}:\n" + "".join(f"- {name}\n" for name in shown)
+    if not any(differences.values()):
+        message += "Feature names must be in the same order as they were in fit.\n"
+    return f"{message}Give the columns of fit, in their order."
+
+
+def check_settings(
+    scores: LocalScores | ParentSetScores,
+    *,
+    criterion: str | Criterion | None,
+    penalty: float | None,
+) -> None:
+    """Hold the criterion and the penalty that a learner asks for against those of scores.
+
+    Raises
+    ------
+    ValueError
+        If they were made with others.
+    """
+    made = getattr(scores, "criterion", None)
+    made_penalty = getattr(scores, "penalty", None)
+    same_penalty = penalty in (None, made_penalty)
+    same = criterion is None or (
+        made is not None and _same_for(scores.columns, as_criterion(criterion), made)
+    )
+    if same and same_penalty:
+        return
+    parameter, asked, has = (
+        ("penalty", penalty, made_penalty) if same else ("criterion", criterion, made)
+    )
+    raise ValueError(
+        f"{parameter}={readable_value(asked)} was asked for, but the {type(scores).__name__} were "
+        f"made with {parameter}={readable_value(has)}. Set it where they are made, and leave the "
+        f"learner's {parameter} at None."
+    )
+
+
+def _same_for(columns: list[str | int], a: Criterion, b: Criterion) -> bool:
+    """Whether two criteria are the same for these columns, whatever names their parameters."""
+    return same_criterion(criterion_for(a, columns), criterion_for(b, columns))
+
+
+def most_parents(learner: BaseEstimator, scores: LocalScores | ParentSetScores) -> int:
+    """Return the largest number of parents that a learner and its scores allow.
+
+    Raises
+    ------
+    ValueError
+        If the learner asks for more than the scores were made with.
+    """
+    made_with = getattr(scores, "max_parents", None)
+    most = len(scores.columns) - 1
+    if learner.max_parents is None:
+        return most if made_with is None else min(made_with, most)
+    if made_with is not None and learner.max_parents > made_with:
+        raise ValueError(
+            f"max_parents={learner.max_parents} was asked for, but the LocalScores were made with "
+            f"max_parents={made_with}. Make them with more, or leave the learner's max_parents "
+            "at None."
+        )
+    return min(learner.max_parents, most)

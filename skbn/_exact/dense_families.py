@@ -1,0 +1,279 @@
+"""All families of some columns, their scores computed from log-determinants as they are needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from queue import SimpleQueue
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.compile import kernel
+from skbn._core.memory import allocate
+from skbn._core.subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
+from skbn._core.threads import Threads
+from skbn._exact.family_maxima import (
+    fill_blocks,
+    raise_to_families,
+    raise_to_pairs,
+    weigh_families,
+    weigh_parent_sets,
+)
+from skbn._exact.plan import SearchPlan
+from skbn._exact.spot_check import check_slab, draw_states, local_maxima
+
+__all__ = ["DenseFamilies", "first_parents_that_reach", "spread_tables"]
+
+# The weights of so many parts of a block's sets, two of 64 KiB each, fit the second-level cache.
+_MOST_PARTS = 8
+# The subsets of so many candidates are shared by threads, or a user's interruption
+# would have to wait for them: a task for each subset of the last few, which are later
+# than the columns in which neighbouring sets differ.
+_FEWEST_TO_SHARE = 19
+_SHARED_COLUMNS = 3
+
+
+class DenseFamilies:
+    """The families of the columns of a search, with all sets of them and others as parents.
+
+    Parameters
+    ----------
+    log_det : ndarray of shape (2**m,), float64
+        The log-determinants of all subsets of m columns: the lowest bits stand for those
+        of the search, the others for columns that may be parents of them only.
+    tables : ndarray of shape (3, m), float64
+        ``tables[:, l] = c, a0, a1`` define the local score of a child x with l
+        parents P as ``c + a0 * log_det[P] + a1 * log_det[P + x]``.
+    plan : SearchPlan
+    allowed, required : sequence of int, optional
+        Masks of the columns that may, and that must, be among each child's parents. By
+        default all others may and none must.
+    numbers : sequence of int, optional
+        The columns' numbers in the table, by which ties are broken; by default their own.
+    """
+
+    def __init__(
+        self,
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+        plan: SearchPlan,
+        allowed: Sequence[int] | None = None,
+        required: Sequence[int] | None = None,
+        numbers: Sequence[int] | None = None,
+    ) -> None:
+        n_children = plan.n_columns
+        every = len(log_det) - 1
+        self._log_det = log_det
+        self._tables = tables
+        self._spread = spread_tables(tables, plan.width)
+        self._plan = plan
+        self._allowed = [every ^ 1 << x for x in range(n_children)] if allowed is None else allowed
+        self._required = np.array([0] * n_children if required is None else required)
+        self._others = every >> n_children << n_children
+        self._forbidden = np.array(
+            [every & ~(mask | 1 << x) for x, mask in enumerate(self._allowed)]
+        )
+        m = len(log_det).bit_length() - 1
+        self._numbers = np.arange(m) if numbers is None else np.array(numbers)
+        self._scratch: SimpleQueue[npt.NDArray[np.float64]] | None = None
+
+    def fill(
+        self,
+        slab: npt.NDArray[np.float64],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+        threads: Threads,
+        n_tasks: int,
+    ) -> Iterator[float]:
+        """Fill the tables, transformed over the columns in which the sets of a block differ."""
+        if self._scratch is None:
+            self._scratch = self._new_scratch(threads.n_threads)
+        parts = threads.split(np.arange(self._plan.n_blocks), n_tasks)
+        fixed |= self._others >> self._plan.n_inner
+        arguments = [(slab, starts, fixed, part) for part in parts]
+        for _ in threads.map(self._fill_blocks, arguments):
+            yield 1 / len(parts)
+
+    def _new_scratch(self, n_threads: int) -> SimpleQueue[npt.NDArray[np.float64]]:
+        n_parts = min(_MOST_PARTS, 1 << (self._plan.n_outer + self._plan.n_others))
+        shape = (2, n_parts, 1 << self._plan.block_bits)
+        scratch: SimpleQueue[npt.NDArray[np.float64]] = SimpleQueue()
+        for _ in range(n_threads):  # one for each, as to touch new memory takes time
+            scratch.put(allocate(math.prod(shape)).reshape(shape))
+        return scratch
+
+    def _fill_blocks(
+        self,
+        slab: npt.NDArray[np.float64],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+        blocks: npt.NDArray[np.int64],
+    ) -> None:
+        assert self._scratch is not None
+        scratch = self._scratch.get()
+        fill_blocks(
+            self._log_det,
+            self._spread,
+            self._forbidden,
+            self._required,
+            self._plan.n_inner,
+            fixed,
+            blocks,
+            slab,
+            starts,
+            scratch,
+        )
+        self._scratch.put(scratch)
+
+    def check(
+        self,
+        best: npt.NDArray[np.float64],
+        slab: npt.NDArray[np.float64],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+    ) -> None:
+        """Raise if `check_slab` does; with columns that are not in the search nothing is asked."""
+        if self._others:
+            return
+        drawn = draw_states(self._plan.n_columns, self._plan.n_inner, fixed)
+        if drawn is None:
+            return
+        local = local_maxima(drawn, self._log_det, self._tables, self._forbidden, self._required)
+        check_slab(drawn, local, best, slab, starts)
+
+    def first_parents(
+        self, child: int, candidates: int, threshold: float, threads: Threads
+    ) -> int | None:
+        """Return what `first_parents_that_reach` does, the search shared by threads."""
+        among = (candidates | self._others) & self._allowed[child]
+        shared = 0
+        if among.bit_count() >= _FEWEST_TO_SHARE:
+            shared = mask_of(members_of(among)[-_SHARED_COLUMNS:])
+        tables = self._log_det, self._spread
+        required = int(self._required[child])
+        numbers = self._numbers
+        arguments = [
+            (*tables, numbers, child, among ^ shared, required, fixed, threshold)
+            for fixed in subsets_of(shared)
+        ]
+        reached = threads.map(first_parents_that_reach, arguments)
+        found = [int(mask) for mask in reached if mask >= 0]
+        return min(found, key=self._place, default=None)
+
+    def _place(self, mask: int) -> tuple[int, list[int]]:
+        """Return what sets of columns are compared by: their size, then their columns."""
+        return mask.bit_count(), sorted(self._numbers[members_of(mask)].tolist())
+
+    def largest_term(self, child: int, parents: int) -> float:
+        """Return the largest magnitude of a number that enters this local score."""
+        constant, without, within = self._tables[:, parents.bit_count()]
+        log_det = self._log_det
+        return float(
+            max(
+                abs(constant),
+                abs(without * log_det[parents]),
+                abs(within * log_det[parents | 1 << child]),
+            )
+        )
+
+
+def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
+    """Spread a criterion's tables over `width` neighbouring sets.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (3, m), float64
+        c, a0 and a1 by the number of parents.
+    width : int
+
+    Returns
+    -------
+    spread : ndarray of shape (3, m + 1, width), float64
+        ``c[l], a0[l]`` for the parent sets of ``l = s + popcount(i)`` columns and
+        ``a1[l - 1]`` for the families of l columns, at ``[:, s, i]``.
+    """
+    m = tables.shape[1]
+    size = np.arange(m + 1)[:, np.newaxis] + np.bitwise_count(np.arange(width))
+    parents = np.minimum(size, m - 1)
+    return np.stack([*tables[:2, parents], tables[2, np.clip(size - 1, 0, m - 1)]])
+
+
+@kernel
+def first_parents_that_reach(
+    log_det, tables, numbers, child, candidates, required, fixed, threshold
+):
+    """Return the first parent set whose local score reaches a threshold, or -1.
+
+    Fewer parents come first, then the order of the sorted columns.
+
+    Parameters
+    ----------
+    log_det : ndarray of shape (2**m,), float64
+    tables : ndarray of shape (3, m + 1, width), float64
+        The criterion's tables, spread over `width` neighbouring sets.
+    numbers : ndarray of shape (m,), int64
+        The columns' numbers, by which they are ordered.
+    child : int
+    candidates, required, fixed : int
+        Masks: the parents are `fixed` and any of the `candidates`, and the `required` ones
+        are among them. What is fixed is later than the candidates, and than the columns in
+        which `width` neighbouring sets differ.
+    threshold : float
+
+    Returns
+    -------
+    parents : int
+        Their mask.
+    """
+    width = tables.shape[2]
+    in_row = child if 1 << child < width else -1
+    parent_sets = np.empty(width)
+    families = np.empty(width)
+    scores = np.empty(width // 2 if in_row >= 0 else width)
+    chosen = np.int64(-1)
+    chosen_size = tables.shape[1]
+    high = candidates & -width
+    above = 0
+    while True:
+        base = fixed | above
+        for i in range(scores.size):
+            scores[i] = -math.inf
+        weigh_parent_sets(log_det, tables, base, parent_sets)
+        if in_row >= 0:
+            weigh_families(log_det, tables, base, families)
+            raise_to_pairs(scores, parent_sets, families, in_row)
+        else:
+            raise_to_families(scores, parent_sets, log_det, tables, base | 1 << child)
+        n_reached = 0
+        for i in range(scores.size):
+            n_reached += scores[i] >= threshold
+        if n_reached:
+            for i in range(scores.size):
+                parents = base | (i if in_row < 0 else insert_zero_bit(i, in_row))
+                is_allowed = parents & ~(fixed | candidates) == 0 and required & ~parents == 0
+                if scores[i] >= threshold and is_allowed:
+                    size = popcount(parents)
+                    if (
+                        chosen < 0
+                        or size < chosen_size
+                        or (size == chosen_size and _precedes(parents, chosen, numbers))
+                    ):
+                        chosen = parents
+                        chosen_size = size
+        above = (above - high) & high  # the next larger subset, in the order of memory
+        if above == 0:
+            return chosen
+
+
+@kernel
+def _precedes(parents, others, numbers):
+    """Whether the first column that only one of two sets has is of the first one."""
+    first = -1
+    is_parent = False
+    for column in range(numbers.size):
+        is_in_one = (parents ^ others) >> column & 1 == 1
+        if is_in_one and (first < 0 or numbers[column] < first):
+            first = numbers[column]
+            is_parent = parents >> column & 1 == 1
+    return is_parent

@@ -1,0 +1,196 @@
+"""Maxima of a child's local scores over subsets of its parent sets.
+
+The search works on one *slab* of states after another: the sets whose outer
+columns, the last of all, are `fixed`. A slab needs, for each child that may
+still be added, the maxima over all subsets P of a parent set ``fixed | I`` for
+every set I of inner columns.
+
+A block of sets agrees in all but their lowest columns. It is small enough for the
+cache, so that what its sets contribute to local scores is computed once for all
+children. Its part of the tables is transformed over these lowest bits when it is
+filled, and the tables over the other bits when they are full.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from skbn._core.compile import inner_kernel, kernel
+from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
+from skbn._core.vectors import (
+    even_entries,
+    first_halves,
+    larger,
+    load,
+    odd_entries,
+    plus,
+    second_halves,
+    store,
+    times,
+)
+from skbn._core.zeta import max_zeta
+
+__all__ = [
+    "fill_blocks",
+    "raise_to_families",
+    "raise_to_pairs",
+    "weigh_families",
+    "weigh_parent_sets",
+]
+
+
+@kernel
+def fill_blocks(
+    log_det, tables, forbidden, required, n_inner, fixed, blocks, slab, starts, scratch
+):
+    """Fill some blocks of all children's tables, transformed over the blocks' bits.
+
+    Parameters
+    ----------
+    log_det : ndarray of shape (2**m,), float64
+    tables : ndarray of shape (3, m + 1, width), float64
+        The criterion's tables, spread over `width` neighbouring sets.
+    forbidden, required : ndarray of shape (n_children,), int64
+        Masks of the columns that may not, or must, be among a child's parents.
+    n_inner : int
+        Inner columns; the columns from there on are the outer ones.
+    fixed : int
+        Mask of the outer columns that may be parents in the slab's sets.
+    blocks : ndarray of int64
+        The high bits of each block.
+    slab : ndarray, float64
+        The children's tables one after the other. The index of a table is the inner
+        columns of the parent set, the child's bit removed.
+    starts : ndarray of shape (n_children + 1,), int64
+        Where each child's table starts in `slab`.
+    scratch : ndarray of shape (2, n_parts, block), float64
+        For `n_parts` subsets of `fixed` at a time, and the sets of one block, their
+        number a power of two and at least `width`.
+    """
+    block_bits = bit_length(scratch.shape[2] - 1)
+    for block in blocks:
+        first = block << block_bits
+        part = fixed
+        n_left = 1 << popcount(fixed)
+        is_first = True
+        while n_left:
+            n_parts = min(n_left, scratch.shape[1])
+            n_left -= n_parts
+            first_part = part
+            for i in range(n_parts):
+                base = part << n_inner | first
+                weigh_parent_sets(log_det, tables, base, scratch[0, i])
+                weigh_families(log_det, tables, base, scratch[1, i])
+                part = (part - 1) & fixed
+            for child in range(starts.size - 1):
+                if (fixed << n_inner | first) >> child & 1:
+                    continue
+                start = starts[child] + remove_bit(first, child)
+                values = slab[start : start + (1 << block_bits >> (child < block_bits))]
+                if is_first:
+                    for i in range(values.size):
+                        values[i] = -math.inf
+                masks = n_inner, first, fixed, forbidden[child], required[child]
+                _raise_to_parts(
+                    values, log_det, tables, child, first_part, n_parts, block_bits, masks, scratch
+                )
+                if n_left == 0:
+                    _rule_out(values, child, block_bits, forbidden[child], required[child])
+                    max_zeta(values, np.int64(0), bit_length(values.size - 1))
+            is_first = False
+
+
+@kernel
+def _raise_to_parts(values, log_det, tables, child, part, n_parts, block_bits, masks, scratch):
+    """Raise a child's part of a block to the local scores with some subsets of `fixed`."""
+    n_inner, first, fixed, forbidden, required = masks
+    for i in range(n_parts):
+        base = part << n_inner | first
+        broken = base & forbidden | ~base & required
+        if broken >> block_bits == 0:
+            if child < block_bits:
+                raise_to_pairs(values, scratch[0, i], scratch[1, i], child)
+            else:
+                raise_to_families(values, scratch[0, i], log_det, tables, base | 1 << child)
+        part = (part - 1) & fixed
+
+
+@kernel
+def _rule_out(values, child, block_bits, forbidden, required):
+    """Set to -inf what breaks a constraint on the columns in which the block's sets differ."""
+    low = (1 << block_bits) - 1
+    if (forbidden | required) & low == 0:
+        return
+    for i in range(values.size):
+        parents = insert_zero_bit(i, child) if child < block_bits else i
+        if (parents & forbidden | ~parents & required) & low:
+            values[i] = -math.inf
+
+
+@inner_kernel
+def weigh_parent_sets(log_det, tables, base, weighted):
+    """Set `weighted` to what parent sets from `base` on contribute to local scores."""
+    width = tables.shape[2]
+    for start in range(0, weighted.size, width):
+        constants = _weights(tables, 0, base + start)
+        weights = _weights(tables, 1, base + start)
+        for i in range(0, width, 4):
+            weighted_log = times(load(tables, weights + i), load(log_det, base + start + i))
+            store(weighted, start + i, plus(load(tables, constants + i), weighted_log))
+
+
+@inner_kernel
+def weigh_families(log_det, tables, base, weighted):
+    """Set `weighted` to what families from `base` on, child included, contribute."""
+    width = tables.shape[2]
+    for start in range(0, weighted.size, width):
+        weights = _weights(tables, 2, base + start)
+        for i in range(0, width, 4):
+            within = times(load(tables, weights + i), load(log_det, base + start + i))
+            store(weighted, start + i, within)
+
+
+@inner_kernel
+def raise_to_families(values, parent_sets, log_det, tables, base):
+    """Raise `values` to the local scores of a child that is not among the block's bits."""
+    width = tables.shape[2]
+    for start in range(0, values.size, width):
+        weights = _weights(tables, 2, base + start)
+        for i in range(0, width, 4):
+            within = times(load(tables, weights + i), load(log_det, base + start + i))
+            score = plus(load(parent_sets, start + i), within)
+            store(values, start + i, larger(load(values, start + i), score))
+
+
+@kernel
+def _weights(tables, which, subset):
+    """Return where one of the tables begins for the subsets from `subset` on."""
+    return (which * tables.shape[1] + popcount(subset)) * tables.shape[2]
+
+
+@inner_kernel
+def raise_to_pairs(values, parent_sets, families, child):
+    """Raise `values` to the local scores of a child that is among the block's bits.
+
+    A set without the child's bit is a parent set, and with this bit its family.
+    """
+    step = 1 << child
+    if values.size < 4:
+        for i in range(values.size):
+            j = insert_zero_bit(i, child)
+            values[i] = larger(values[i], parent_sets[j] + families[j + step])
+        return
+    for i in range(0, values.size, 4):
+        if child == 0:
+            sets = even_entries(load(parent_sets, 2 * i), load(parent_sets, 2 * i + 4))
+            with_child = odd_entries(load(families, 2 * i), load(families, 2 * i + 4))
+        elif child == 1:
+            sets = first_halves(load(parent_sets, 2 * i), load(parent_sets, 2 * i + 4))
+            with_child = second_halves(load(families, 2 * i), load(families, 2 * i + 4))
+        else:
+            j = insert_zero_bit(i, child)
+            sets = load(parent_sets, j)
+            with_child = load(families, j + step)
+        store(values, i, larger(load(values, i), plus(sets, with_child)))

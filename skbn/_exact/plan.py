@@ -1,0 +1,273 @@
+"""How the exact search lays out its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from skbn._core.memory import largest_that_fits
+from skbn._core.small_subsets import SmallSubsets
+from skbn._core.text import readable_size, readable_sizes
+
+__all__ = [
+    "SearchPlan",
+    "TooLargeError",
+    "numbers_of_small_families",
+    "plan_all_families",
+    "plan_search",
+    "what_would_fit",
+]
+
+_BYTES = 8  # of a float64
+# max_parents must also be lowered where the local scores are made.
+_WHERE = " (of the LocalScoreTransformer, if there is one)"
+# A search through all families has at least this many columns if there are as many: with fewer in
+# a block, its parts, the subsets of the others, would take longer to start than to work through.
+_FEWEST_COLUMNS = 6
+# A fixed outer column nearly halves the children's tables but adds half as much work
+# to filling them. Up to three, from 18 columns on, cost no more time than touching
+# the memory that they save.
+_FIRST_TO_SPLIT = 18
+_OUTER_COLUMNS = 3
+_MOST_OUTER_COLUMNS = 8
+# A block of 2**13 states, or of a child's maxima, fits the second-level cache
+# several times.
+_BLOCK_BITS = 13
+# Neighbouring sets whose weights are looked up together: half a KiB of each table.
+_WIDTH_BITS = 6
+
+
+class SlabWork(NamedTuple):
+    """The time of each stage of a slab, in units of one local score."""
+
+    fill: int
+    transform: int
+    extend: int
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """Which columns are fixed at a time, and in which blocks the states are visited.
+
+    Parameters
+    ----------
+    n_columns : int
+    n_outer : int
+        The last columns, the subsets of which are taken one slab after the other.
+    n_others : int, default=0
+        Columns that may be parents of these and are not in the search themselves.
+    n_log_determinants : int or None, default=None
+        How many there are in memory; None is those of all subsets of the columns and
+        the others.
+    n_roots : int, default=0
+        How many of the last columns have no parents.
+    """
+
+    n_columns: int
+    n_outer: int
+    n_others: int = 0
+    n_log_determinants: int | None = None
+    n_roots: int = 0
+
+    @property
+    def n_inner(self) -> int:
+        """Number of columns that are not outer ones."""
+        return self.n_columns - self.n_outer
+
+    @property
+    def block_bits(self) -> int:
+        """Number of lowest columns in which the sets of one block differ."""
+        return min(_BLOCK_BITS, self.n_inner)
+
+    @property
+    def width(self) -> int:
+        """Number of neighbouring sets whose weights are looked up together."""
+        return 1 << min(_WIDTH_BITS, self.block_bits)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks of a slab."""
+        return 1 << (self.n_inner - self.block_bits)
+
+    def table_bits(self, child: int) -> int:
+        """Return the number of inner columns other than the child."""
+        return self.n_inner - 1 if child < self.n_inner else self.n_inner
+
+    def table_size(self, child: int) -> int:
+        """Return how many parent sets, of inner columns other than the child, its table holds."""
+        return 1 << self.table_bits(child)
+
+    def row_bits(self, child: int) -> int:
+        """Return how many bits of its table's index are columns in which a block's sets differ."""
+        return self.block_bits - 1 if child < self.block_bits else self.block_bits
+
+    @property
+    def slab_size(self) -> int:
+        """Number of entries of all children's tables."""
+        return sum(self.table_size(child) for child in range(self.n_columns))
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the log-determinants, of the best scores and of the slab."""
+        n_log_det = self.n_log_determinants
+        if n_log_det is None:
+            n_log_det = 1 << (self.n_columns + self.n_others)
+        return _BYTES * (n_log_det + (1 << self.n_columns) + self.slab_size)
+
+    def slab_work(self, fixed: int) -> SlabWork:
+        """Return about how long the stages of a slab take."""
+        size = self.slab_size
+        n_parts = 1 << (fixed.bit_count() + self.n_others)
+        return SlabWork(size * (2 + n_parts), size, 2 * size)
+
+    @property
+    def work(self) -> int:
+        """About how long the search takes; all that is not a slab's is small beside them."""
+        return sum(sum(self.slab_work(fixed)) for fixed in range(1 << self.n_outer))
+
+    @property
+    def what(self) -> str:
+        """The columns as users count them: the roots are others, which only may be parents."""
+        n_columns, n_others = self.n_columns - self.n_roots, self.n_others + self.n_roots
+        columns = "1 column" if n_columns == 1 else f"{n_columns} columns"
+        others = "1 other as parent" if n_others == 1 else f"{n_others} others as parents"
+        return f"{columns} with {others}" if n_others else columns
+
+    def __str__(self) -> str:
+        parts = f" in {1 << self.n_outer} parts" if self.n_outer else ""
+        return f"{self.what}{parts}: {readable_size(self.n_bytes)} of memory"
+
+
+class TooLargeError(ValueError):
+    """Not even the leanest plan, which it has, fits in memory."""
+
+    def __init__(self, plan: SearchPlan, n_bytes: int, limit: str) -> None:
+        needed, given = readable_sizes(plan.n_bytes, n_bytes)
+        n_sets = plan.n_columns + plan.n_others
+        has_others = plan.n_others or plan.n_roots
+        tables = f"the 2**{n_sets} sets of these" if has_others else f"its 2**{n_sets} states"
+        super().__init__(
+            f"The exact search over {plan.what} needs {needed} of memory for {tables}, and {given} "
+            f"{limit}"
+        )
+        self.plan = plan
+
+
+def plan_search(
+    n_columns: int,
+    n_bytes: int,
+    limit: str = "are available",
+    n_others: int = 0,
+    n_log_determinants: int | None = None,
+    n_roots: int = 0,
+) -> SearchPlan:
+    """Choose the fastest plan that fits in memory.
+
+    Parameters
+    ----------
+    n_columns : int
+        At least 1.
+    n_bytes : int
+        How much memory the plan may take.
+    limit : str
+        What to say of this number in the error.
+    n_others : int
+    n_log_determinants : int or None
+    n_roots : int
+
+    Raises
+    ------
+    TooLargeError
+        If not even the leanest plan fits.
+    """
+    fewest = min(max(0, (n_columns - _FIRST_TO_SPLIT) // 2 + 1), _OUTER_COLUMNS)
+    most = max(fewest, min(_MOST_OUTER_COLUMNS, n_columns - 2))
+    for n_outer in range(fewest, most + 1):
+        plan = SearchPlan(n_columns, n_outer, n_others, n_log_determinants, n_roots)
+        if plan.n_bytes <= n_bytes:
+            return plan
+    raise TooLargeError(plan, n_bytes, limit)
+
+
+def plan_all_families(n_columns: int, n_others: int, n_bytes: int, limit: str = "") -> SearchPlan:
+    """Plan a search through all families of some columns with each other and with others.
+
+    If the columns are few, some of the others are columns of the search without parents.
+    Raises what `plan_search` raises.
+    """
+    n_roots = max(0, min(n_others, _FEWEST_COLUMNS - n_columns))
+    n_columns, n_others = n_columns + n_roots, n_others - n_roots
+    return plan_search(n_columns, n_bytes, limit, n_others, n_roots=n_roots)
+
+
+def numbers_of_small_families(m: int, max_parents: int) -> int:
+    """Return how many numbers a search has in memory to list families of few parents.
+
+    They are the log-determinants of all sets of a family's columns, and the scores of one
+    child's families, twice and with a byte each, of which the best are kept.
+    """
+    n_families = SmallSubsets(m - 1, max_parents).n_sets
+    return SmallSubsets(m, max_parents + 1).n_sets + 2 * n_families + -(-n_families // _BYTES)
+
+
+def what_would_fit(
+    m: int,
+    groups: Sequence[tuple[int, int]],
+    max_parents: int | None,
+    fewest_parents: int,
+    n_bytes: int,
+) -> list[str]:
+    """Say what would make a search of all groups of columns fit in memory.
+
+    Parameters
+    ----------
+    m : int
+        Number of all columns.
+    groups : sequence of (int, int)
+        How many columns each group has, and how many others may be their parents.
+    max_parents : int or None
+        None is any number; 0 for families that are listed already.
+    fewest_parents : int
+        The largest number of required parents of a column.
+    n_bytes : int
+
+    Returns
+    -------
+    remedies : list of str
+        Each is enough by itself. Empty if there is too little memory for any search.
+    """
+
+    def group_fits(n_columns: int, n_others: int, m: int, limit: int | None) -> bool:
+        try:
+            if limit is None:
+                plan_all_families(n_columns, n_others, n_bytes)
+            else:
+                n_numbers = numbers_of_small_families(m, limit) if limit else 0
+                plan_search(n_columns, n_bytes, n_log_determinants=n_numbers)
+        except TooLargeError:
+            return False
+        return True
+
+    fewest = max(1, fewest_parents)
+    most = m - 2 if max_parents is None else max_parents - 1
+    few = largest_that_fits(
+        lambda k: all(group_fits(*group, m, k) for group in groups), fewest, most
+    )
+    remedies = []
+    if few is not None:
+        remedies.append(f"set max_parents to {few} or less{_WHERE}")
+    else:
+        if max_parents is None or not group_fits(1, 0, m, max_parents):
+            half = n_bytes // 2 // _BYTES  # the other half is for the search
+            few = largest_that_fits(lambda k: numbers_of_small_families(m, k) <= half, fewest, most)
+        also = "" if few is None else f", and max_parents to {few} or less{_WHERE}"
+        limit = max_parents if few is None else few
+        if limit is not None:
+            size = largest_that_fits(lambda n: group_fits(n, 0, m, limit), 1, m - 1)
+            if size is not None:
+                remedies.append(f"set tiers of {size} or fewer columns each{also}")
+    left = largest_that_fits(lambda n: group_fits(n, 0, n, max_parents), 2, m - 1)
+    if left is not None:
+        remedies.append(f"leave out columns until {left} or fewer are left")
+    return remedies

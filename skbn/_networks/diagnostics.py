@@ -1,0 +1,234 @@
+"""Warnings that the rows a network was found in may not suit the model.
+
+Three things contradict linear effects with Gaussian noise: children of few values, strongly
+skewed residuals, and edges among the dummies of one category.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.callbacks import N_WRAPPERS
+from skbn._core.subsets import members_of
+from skbn._core.threads import one_blas_thread
+from skbn._data.sample import Sample
+from skbn._networks.gaussian import LinearGaussianModel
+from skbn.exceptions import DiscreteChildWarning, DummyEdgeWarning, SkewedResidualsWarning
+
+__all__ = ["warn_about_data"]
+
+# Ordered categories may be treated as continuous from five levels on: Rhemtulla, Brosseau-Liard &
+# Savalei (2012), "When can categorical variables be treated as continuous?", Psychological
+# Methods 17, 354-373.
+_MOST_LEVELS = 4
+# With fewer rows for each level, values of a continuous column may repeat by rounding.
+_LEAST_ROWS_A_LEVEL = 5
+# West, Finch & Curran (1995), "Structural equation models with nonnormal variables", find normal
+# theory misleading from a skewness of 2 on, which is that of an exponential distribution.
+_LARGEST_SKEWNESS = 2.0
+# Of a million simulated Gaussian columns of 30 rows, 72 exceed that; with more rows, fewer do.
+_FEWEST_ROWS = 30
+# Bulmer (1979), "Principles of Statistics", calls this highly skewed.
+_HIGH_SKEWNESS = 1.0
+
+_ROWS_A_BLOCK = 1024
+_FIRST_ROWS = 64  # most columns of many values show them here
+# From here to the line that calls fit: a learner's _fit and fit, and what is wrapped around it.
+_STACK_LEVEL = 4 + N_WRAPPERS
+
+Floats = npt.NDArray[np.float64]
+
+
+def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
+    """Warn if rows contradict the model of the network found in them, once of each kind.
+
+    Parameters
+    ----------
+    model : LinearGaussianModel
+    sample : Sample
+        The rows that the network was found in, with its nodes as columns, in their order. If
+        the rows were not kept, there are no warnings.
+    """
+    if not sample.has_rows:
+        return
+    rows, weight, n_samples = sample.rows, sample.weight, float(sample.shape[0])
+    if weight is not None:
+        rows, weight = rows[weight > 0], weight[weight > 0]
+        share = weight / weight.max()
+        n_samples = share.sum() ** 2 / (share**2).sum()  # Kish's (1965) effective number
+    n_levels = _n_levels(rows, int(min(_MOST_LEVELS, n_samples // _LEAST_ROWS_A_LEVEL)))
+    groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
+    if groups:
+        warnings.warn(_about_dummies(model, groups), DummyEdgeWarning, stacklevel=_STACK_LEVEL)
+    children = _discrete_children(model.parents, n_levels, groups)
+    if children:
+        warnings.warn(
+            _about_discrete(model, children), DiscreteChildWarning, stacklevel=_STACK_LEVEL
+        )
+    if n_samples < _FEWEST_ROWS:
+        return
+    skewness = _residual_skewness(model, rows, weight)
+    # The skewness of a column of few values only says how often each occurs.
+    skewness[list(n_levels)] = 0
+    skewed = np.flatnonzero(np.abs(skewness) > _LARGEST_SKEWNESS)
+    if len(skewed):
+        own = _column_skewness(model, rows, weight, skewed)
+        message = _about_skewness(model, skewed.tolist(), skewness[skewed], own)
+        warnings.warn(message, SkewedResidualsWarning, stacklevel=_STACK_LEVEL)
+
+
+# Few values
+
+
+def _n_levels(rows: Floats, most: int) -> dict[int, int]:
+    """Return the numbers of different values, of the columns that have at most `most`."""
+    first = np.sort(rows[:_FIRST_ROWS].T)
+    few = np.flatnonzero((first[:, 1:] != first[:, :-1]).sum(axis=1) < most)
+    n_levels = {}
+    for v in few.tolist():
+        values = np.empty(0)
+        for part in _parts(len(rows)):
+            column = rows[part, v]
+            values = np.union1d(values, column[~np.isin(column, values)])
+            if len(values) > most:
+                break
+        else:
+            n_levels[v] = len(values)
+    return n_levels
+
+
+def _discrete_children(
+    parents: list[int], n_levels: dict[int, int], groups: list[list[int]]
+) -> dict[int, int]:
+    """Return the discrete columns with parents, other than dummies of the same category."""
+    own = {v: set(group) for group in groups for v in group}
+    return {v: n for v, n in n_levels.items() if set(members_of(parents[v])) - own.get(v, set())}
+
+
+def _about_discrete(model: LinearGaussianModel, children: dict[int, int]) -> str:
+    listed = ", ".join(f"{model.nodes[v]!r} ({n} values)" for v, n in children.items())
+    return (
+        f"Columns of few different values have parents in the network: {listed}. Their noise "
+        "cannot be Gaussian. Let them be parents only: add all edges into them to the list "
+        f"forbidden_edges, by {_forbidding_edges_into([*children], model)}, or leave them out."
+    )
+
+
+def _forbidding_edges_into(columns: list[int], model: LinearGaussianModel) -> str:
+    """Return the code that adds all edges into some columns to those that are forbidden."""
+    # Unlike X.columns, these do not depend on the container of X.
+    nodes = "learner.feature_names_in_"
+    if not isinstance(model.nodes[0], str):
+        nodes = f"range({len(model.nodes)})"
+    return (
+        "learner.set_params(forbidden_edges=[*(learner.forbidden_edges or []), *((a, b) for b in "
+        f"{[model.nodes[v] for v in columns]} for a in {nodes} if a != b)])"
+    )
+
+
+# Dummies
+
+
+def _joined_dummies(parents: list[int], rows: Floats, binary: list[int]) -> list[list[int]]:
+    """Return groups of columns that are never 1 in the same row, where an edge joins two of them.
+
+    The larger of a column's two values counts as 1, so that scaling changes nothing.
+    """
+    edges = [(a, b) for b in binary for a in binary if parents[b] >> a & 1]
+    groups: list[list[int]] = []
+    if not edges:
+        return groups
+    is_one = {v: rows[:, v] == rows[:, v].max() for v in binary}
+    for a, b in edges:
+        is_grouped = any(a in group and b in group for group in groups)
+        if is_grouped or (is_one[a] & is_one[b]).any():
+            continue
+        group, is_taken = [a, b], is_one[a] | is_one[b]
+        for v in binary:
+            if v not in group and not (is_taken & is_one[v]).any():
+                group.append(v)
+                is_taken = is_taken | is_one[v]
+        groups.append(sorted(group))
+    return groups
+
+
+def _about_dummies(model: LinearGaussianModel, groups: list[list[int]]) -> str:
+    listed = ", and ".join(
+        f"{len(group)} columns {[model.nodes[v] for v in group]}" for group in groups
+    )
+    dummies = sorted({v for group in groups for v in group})
+    return (
+        f"Edges join columns of which at most one is 1 in each row: {listed}. If they are dummies "
+        "of one category, these edges only say how it was coded. Let dummies be parents only: "
+        "add all edges into them to the list forbidden_edges, by "
+        f"{_forbidding_edges_into(dummies, model)}, or leave the category out."
+    )
+
+
+# Skewness
+
+
+def _residual_skewness(model: LinearGaussianModel, rows: Floats, weight: Floats | None) -> Floats:
+    unit = np.sqrt(model.noise_variance)
+    return _skewness(rows, weight, lambda block: model.residuals(block) / unit)
+
+
+def _column_skewness(
+    model: LinearGaussianModel, rows: Floats, weight: Floats | None, columns: npt.NDArray[np.intp]
+) -> Floats:
+    mean, unit = model.mean[columns], np.sqrt(model.noise_variance[columns])
+    return _skewness(rows, weight, lambda block: (block[:, columns] - mean) / unit)
+
+
+def _skewness(rows: Floats, weight: Floats | None, values_of: Callable[[Floats], Floats]) -> Floats:
+    """Return the skewness of columns that are computed block by block; NaN if out of range."""
+    sums: list[Floats] = []
+    total = 0.0
+    with one_blas_thread(), np.errstate(all="ignore"):
+        for part in _parts(len(rows)):
+            x = values_of(rows[part])
+            share = np.ones(len(x)) if weight is None else weight[part]
+            square = x * x
+            sums.append(np.stack([share @ x, share @ square, share @ (square * x)]))
+            total += share.sum()
+        mean, square, cube = np.sum(sums, axis=0) / total
+        skewness: Floats = (cube - 3 * mean * square + 2 * mean**3) / (square - mean**2) ** 1.5
+    return skewness
+
+
+def _about_skewness(
+    model: LinearGaussianModel, columns: list[int], of_residuals: Floats, own: Floats
+) -> str:
+    names = [model.nodes[v] for v in columns]
+    listed = ", ".join(
+        f"{name!r} (skewness {skewness:.1f})"
+        for name, skewness in zip(names, of_residuals, strict=True)
+    )
+    text = (
+        f"Columns have strongly skewed residuals: {listed}. The model assumes Gaussian "
+        "residuals, and a few rows may decide about the edges of these columns."
+    )
+    is_skewed = np.abs(own) > _HIGH_SKEWNESS
+    keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
+    if is_skewed.any():
+        text += (
+            " Take the logarithms of skewed columns, or put sklearn.preprocessing."
+            f"PowerTransformer(){keep_names} before the learner in a pipeline."
+        )
+    others = [name for name, skewed in zip(names, is_skewed, strict=True) if not skewed]
+    if others:
+        text += (
+            f" The columns {others} are not skewed themselves: a parent's effect may not be "
+            "linear, or a few rows may be outliers. skbn.ResidualsDisplay.from_estimator(learner, "
+            f"X, columns={others}) may show which. It plots residuals against fitted values; plot "
+            "the same columns of learner.network_.residuals(X) against each of their parents too."
+        )
+    return text
+
+
+def _parts(n_rows: int) -> list[slice]:
+    return [slice(start, start + _ROWS_A_BLOCK) for start in range(0, n_rows, _ROWS_A_BLOCK)]

@@ -1,0 +1,223 @@
+"""The walk through all subsets of the columns, from one triangular factor.
+
+``L[S] = log det(X_S' X_S)``, the sum of ``log r_ii**2`` over the triangular factor
+of the columns S, holds every regression: the residual sum of squares of x on P
+is ``exp(L[P + x] - L[P])``. A swap makes one set S a prefix, of which L[S] is read
+off the diagonal.
+
+The columns fall into three groups, which are the bits of a subset's index from
+the lowest: *lane* columns, *inner* columns and *outer* columns. A seed (the
+paper's section 6) is a set of lane and outer columns, which stand in front. All
+that its walk over the inner columns needs is the factor of the inner columns
+with those in front projected out, k x k, so that a rotation acts on k columns
+and not on m. The seeds with the same outer columns walk side by side.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.compile import kernel
+from skbn._core.memory import allocate
+from skbn._core.progress import Progress
+from skbn._core.threads import Threads
+from skbn._core.vectors import load, logarithm, plus, store
+from skbn._regressions.givens import (
+    copy_block,
+    move_last_in_front,
+    swap_columns_in_lanes,
+)
+from skbn._regressions.qr import triangular_factor
+from skbn._regressions.swaps import greedy_swaps
+
+__all__ = ["log_determinants", "log_determinants_work"]
+
+# 64 lanes keep the SIMD units busy; 8 inner columns make the seeds' start cheap
+# beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.
+_LANE_COLUMNS = 6
+_INNER_COLUMNS = 8
+# Two lane columns, for vectors of four lanes, and one inner column.
+_FEWEST_COLUMNS = 3
+# Subsets in a task: Ctrl-C is handled between tasks, every few tenths of a second.
+_TASK = 1 << 25
+# Offsets are added to rows of so many subsets, which the first-level cache holds.
+_OFFSET_COLUMNS = 11
+
+
+def log_determinants(
+    factor: npt.NDArray[np.float64],
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    offsets: npt.NDArray[np.float64] | None = None,
+) -> npt.NDArray[np.float64]:
+    """Return the log-determinants of all subsets of columns.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (m, m), float64
+        Upper triangular and not singular; m at least 1.
+    n_jobs : int or None
+        Number of threads, by joblib's rules. It does not change a bit of the result.
+    progress : Progress or None
+        Advanced by ``log_determinants_work(m)`` in all.
+    offsets : ndarray of shape (m,), float64, optional
+        What each column adds to the log-determinants of all sets that it is in.
+
+    Returns
+    -------
+    log_det : ndarray of shape (2**m,), float64
+        ``log_det[S]`` is that of the columns whose bits are set in S; 0 for none.
+    """
+    m = len(factor)
+    if m < _FEWEST_COLUMNS:
+        with_others = np.eye(_FEWEST_COLUMNS)
+        with_others[:m, :m] = factor
+        if offsets is not None:
+            offsets = np.pad(offsets, (0, _FEWEST_COLUMNS - m))
+        return log_determinants(with_others, n_jobs, progress, offsets)[: 1 << m]
+    n_lane = min(_LANE_COLUMNS, m - 1)
+    n_inner = min(_INNER_COLUMNS, m - n_lane)
+    n_seeded = n_lane + n_inner
+    columns = np.r_[n_lane:n_seeded, :n_lane, n_seeded:m]
+    start = np.ascontiguousarray(triangular_factor(factor[:, columns]))
+
+    swaps, prefixes = _path(n_inner)
+    log_det = allocate(1 << m)
+    outer_sets = np.arange(1 << (m - n_seeded))
+    with Threads(n_jobs, m) as threads:
+        parts = threads.split(outer_sets, len(log_det) // _TASK)
+        for _ in threads.map(
+            walk_seeds,
+            [(start, n_inner, n_lane, part, swaps, prefixes, log_det) for part in parts],
+        ):
+            if progress is not None:
+                progress.advance(log_determinants_work(m) / len(parts))
+        if offsets is not None:
+            n_low = min(m, _OFFSET_COLUMNS)
+            low = sums_over_subsets(offsets[:n_low])
+            rows = log_det.reshape(-1, len(low))
+            pieces = threads.split(np.arange(len(rows)), len(log_det) // _TASK)
+            high = sums_over_subsets(offsets[n_low:])
+            list(threads.map(_add_to_rows, [(rows, low, high, piece) for piece in pieces]))
+    return log_det
+
+
+def sums_over_subsets(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the sum over each subset, by its mask."""
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums, sums + value])
+    return sums
+
+
+def _add_to_rows(
+    rows: npt.NDArray[np.float64],
+    low: npt.NDArray[np.float64],
+    high: npt.NDArray[np.float64],
+    piece: npt.NDArray[np.int64],
+) -> None:
+    for i in piece:
+        rows[i] += low + high[i]
+
+
+def log_determinants_work(m: int) -> int:
+    """Return about how long m columns take, in units of one local score of a search."""
+    return 20 << m
+
+
+@cache
+def _path(k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the swaps over k columns, and the set that each makes a prefix."""
+    swaps = greedy_swaps(k).astype(np.int64)
+    prefixes = np.empty_like(swaps)
+    order = list(range(k))
+    for step, i in enumerate(swaps):
+        order[i], order[i + 1] = order[i + 1], order[i]
+        prefixes[step] = sum(1 << column for column in order[: i + 1])
+    return swaps, prefixes
+
+
+@kernel
+def walk_seeds(start, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
+    """Walk all seeds with these outer columns."""
+    lanes = 1 << n_lane
+    outer_factor = np.empty(start.shape)
+    lane_factors = np.empty((lanes, n_inner + n_lane, n_inner + n_lane))
+    factors = np.empty((n_inner, n_inner, lanes))
+    sums = np.empty((n_inner + 1, lanes))
+    for outer in outer_sets:
+        copy_block(start, outer_factor, start.shape[0])
+        sums[0, 0] = _settle_last_columns(outer_factor, n_inner + n_lane, outer)
+        copy_block(outer_factor, lane_factors[0], n_inner + n_lane)
+        _settle_lane_columns(lane_factors, n_inner, n_lane, sums[0])
+        _lanes_last(lane_factors, factors)
+        length = lanes << n_inner
+        _walk(factors, sums, swaps, prefixes, log_det[outer * length : (outer + 1) * length])
+
+
+@kernel
+def _settle_lane_columns(factors, n_inner, n_lane, log_det):
+    """From lane 0, derive the factor and the log-determinant that each lane starts with."""
+    for lane_column in range(n_lane - 1, -1, -1):
+        size = n_inner + lane_column + 1
+        chosen = 1 << lane_column
+        for lane in range(0, 1 << n_lane, 2 * chosen):
+            copy_block(factors[lane], factors[lane + chosen], size)
+            log_square = move_last_in_front(factors[lane + chosen], size)
+            log_det[lane + chosen] = log_det[lane] + log_square
+
+
+@kernel
+def _lanes_last(source, target):
+    n, _, lanes = target.shape
+    for row in range(n):
+        for column in range(n):
+            for lane in range(lanes):
+                target[row, column, lane] = source[lane, row, column]
+
+
+@kernel
+def _settle_last_columns(factor, n, chosen):
+    """Drop the columns from n on, the chosen ones to the front; return their log-determinant."""
+    log_det = 0.0
+    for size in range(factor.shape[0], n, -1):
+        if chosen >> (size - 1 - n) & 1:
+            log_det += move_last_in_front(factor, size)
+    return log_det
+
+
+@kernel
+def _walk(factors, sums, swaps, prefixes, log_det):
+    """Follow the path; store what each new prefix's log-determinant is in each lane.
+
+    ``sums[p, lane]`` is the log-determinant of the first p columns and those in front.
+    """
+    n, _, lanes = factors.shape
+    order = np.empty(n, dtype=np.int64)
+    cos = np.empty(lanes)
+    sin = np.empty(lanes)
+    squared = np.empty(lanes)
+    for lane in range(lanes):
+        log_det[lane] = sums[0, lane]
+    for i in range(n):
+        order[i] = i
+        for lane in range(lanes):
+            squared[lane] = factors[i, i, lane] * factors[i, i, lane]
+        _store_prefix(sums, i, squared, log_det, (2 << i) - 1)
+    for step in range(swaps.size):
+        swap_columns_in_lanes(factors, order, swaps[step], cos, sin, squared)
+        _store_prefix(sums, swaps[step], squared, log_det, prefixes[step])
+
+
+@kernel
+def _store_prefix(sums, i, squared, log_det, prefix):
+    """Extend the first i columns by one."""
+    lanes = squared.size
+    for lane in range(0, lanes, 4):
+        shorter = load(sums, i * lanes + lane)
+        longer = plus(shorter, logarithm(load(squared, lane)))
+        store(sums, (i + 1) * lanes + lane, longer)
+        store(log_det, prefix * lanes + lane, longer)

@@ -1,0 +1,293 @@
+"""How families are numbered, and where the log-determinants hold what their scores need.
+
+Both kinds of tables have the same members: `AllFamilies` of all sets of parents, the
+index of a set being its mask, and `SmallFamilies` of sets of at most so many parents,
+numbered as `SmallSubsets` are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.memory import largest_that_fits
+from skbn._core.progress import Progress
+from skbn._core.small_subsets import SmallSubsets, advance
+from skbn._core.subsets import mask_of, members_of
+from skbn._core.zeta import max_zeta
+from skbn._regressions.log_determinants import log_determinants, log_determinants_work
+from skbn._regressions.small_walk import small_log_determinants, small_log_determinants_work
+from skbn._scores.small_scores import (
+    first_suspect,
+    keep_undominated,
+    list_families,
+    score_families,
+)
+
+__all__ = ["AllFamilies", "Families", "SmallFamilies", "fewer_families"]
+
+_BYTES = 8  # of a float64
+_PIECE_BITS = 20
+# Size of a piece of work: Ctrl-C is handled between pieces, every few tenths of a second.
+_PIECE = 1 << 21
+
+# The scores of some families, and the parents of the one at an index.
+Scored = tuple[npt.NDArray[np.float64], Callable[[int], list[int]]]
+# Parents, a row each, padded with -1, and the scores.
+Listed = tuple[npt.NDArray[np.int16], npt.NDArray[np.float64]]
+
+
+class AllFamilies:
+    """All families of m columns.
+
+    Parameters
+    ----------
+    m : int
+    """
+
+    def __init__(self, m: int) -> None:
+        self.m = m
+        self.max_parents = m - 1
+        self.n_parent_sets = 1 << (m - 1)
+        self.n_subsets = 1 << m
+        self.work = log_determinants_work(m)  # of the log-determinants
+
+    def log_determinants(
+        self,
+        factor: npt.NDArray[np.float64],
+        offsets: npt.NDArray[np.float64] | None,
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> npt.NDArray[np.float64]:
+        """Return the log-determinants of all subsets of the columns."""
+        return log_determinants(factor, n_jobs, progress, offsets)
+
+    def suspects(self, *_: object) -> Iterator[list[int]]:
+        """Yield nothing: all columns together were checked."""
+        return iter(())
+
+    def column(self, child: int, parents: Sequence[int]) -> int:
+        """Return the number of a parent set among those of the child."""
+        return mask_of(other - (other > child) for other in parents)
+
+    def scored(
+        self,
+        child: int,
+        candidates: list[int],
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+    ) -> Iterator[Scored]:
+        """Yield the scores of all families with parents among the candidates, in pieces."""
+        low, high = candidates[:_PIECE_BITS], candidates[_PIECE_BITS:]
+        rows = _masks(low)
+        for above in _masks(high):
+            masks = rows + above
+            scores = _scores_at(masks, child, log_det, tables)
+            yield scores, partial(_members_at, masks)
+
+    def undominated(
+        self,
+        child: int,
+        required: Sequence[int],
+        candidates: Sequence[int],
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+    ) -> Listed:
+        """Return the families that score higher than all with fewer of their parents.
+
+        Parameters
+        ----------
+        required : sequence of int
+            Columns that are parents in all of them, ascending.
+        candidates : sequence of int
+            Columns that may be parents as well, ascending.
+        """
+        masks = _masks(candidates) | mask_of(required)
+        scores = _scores_at(masks, child, log_det, tables)
+        n_bits = len(candidates)
+        best = scores.copy()
+        max_zeta(best, 0, n_bits)
+        keep = best > -np.inf
+        for bit in range(n_bits):
+            pairs = best.reshape(-1, 2, 1 << bit)
+            keep.reshape(-1, 2, 1 << bit)[:, 1] &= pairs[:, 0] < pairs[:, 1]
+        kept = np.flatnonzero(keep)
+        members = [members_of(mask) for mask in masks[kept]]
+        width = max(map(len, members), default=0)
+        padded = [row + [-1] * (width - len(row)) for row in members]
+        return np.array(padded, dtype=np.int16).reshape(len(kept), width), scores[kept]
+
+
+class SmallFamilies:
+    """The families of m columns with at most so many parents.
+
+    Parameters
+    ----------
+    m : int
+    max_parents : int
+    """
+
+    def __init__(self, m: int, max_parents: int) -> None:
+        self.m = m
+        self.max_parents = min(int(max_parents), m - 1)
+        self.n_parent_sets = sum(comb(m - 1, size) for size in range(self.max_parents + 1))
+        self._subsets = SmallSubsets(m, self.max_parents + 1)
+        self.n_subsets = self._subsets.n_sets
+        self.work = small_log_determinants_work(self._subsets)
+
+    def log_determinants(
+        self,
+        factor: npt.NDArray[np.float64],
+        offsets: npt.NDArray[np.float64] | None,
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> npt.NDArray[np.float64]:
+        """Return the log-determinants of the sets of a family's columns."""
+        added = np.zeros(self.m) if offsets is None else offsets
+        return small_log_determinants(factor, self._subsets, added, n_jobs, progress)
+
+    def suspects(
+        self,
+        log_det: npt.NDArray[np.float64],
+        offsets: npt.NDArray[np.float64] | None,
+        threshold: float,
+    ) -> Iterator[list[int]]:
+        """Yield the largest families' columns where one has too small a residual on the others.
+
+        Parameters
+        ----------
+        threshold : float
+            The residual, columns being of unit norm.
+        """
+        subsets = self._subsets
+        members = np.arange(subsets.most)
+        added = np.zeros(self.m) if offsets is None else offsets
+        tables = subsets.binomials, subsets.starts
+        limit = 2 * np.log(threshold)
+        begin = int(subsets.starts[subsets.most])
+        while begin < subsets.n_sets:
+            end = min(begin + _PIECE, subsets.n_sets)
+            arguments = log_det, subsets.most, *tables, added, limit, members
+            suspect = int(first_suspect(*arguments, begin, end))
+            begin = end if suspect < 0 else suspect + 1
+            if suspect >= 0:
+                yield members.tolist()
+                if begin < subsets.n_sets:
+                    advance(members, subsets.most)
+
+    def column(self, child: int, parents: Sequence[int]) -> int:
+        """Return the number of a parent set among those of the child."""
+        others = [other - (other > child) for other in parents]
+        return SmallSubsets(self.m - 1, self.max_parents).index(others)
+
+    def scored(
+        self,
+        child: int,
+        candidates: list[int],
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+    ) -> Iterator[Scored]:
+        """Yield the scores of all families with parents among the candidates, in one piece."""
+        free = SmallSubsets(len(candidates), self.max_parents)
+        scores = self._scores(child, [], candidates, free, log_det, tables)
+        yield scores, lambda i: [candidates[j] for j in free.members(i)]
+
+    def undominated(
+        self,
+        child: int,
+        required: Sequence[int],
+        candidates: Sequence[int],
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+    ) -> Listed:
+        """Return the families that score higher than all with fewer of their parents."""
+        free = SmallSubsets(len(candidates), self.max_parents - len(required))
+        scores = self._scores(child, required, candidates, free, log_det, tables)
+        keep = np.zeros(len(scores), dtype=np.bool_)
+        keep_undominated(scores, free.n, free.most, free.binomials, free.starts, keep)
+        members = np.full((int(keep.sum()), self.max_parents), -1, dtype=np.int16)
+        list_families(*_arrays(required, candidates), free.most, keep, members)
+        return members, scores[keep]
+
+    def _scores(
+        self,
+        child: int,
+        required: Sequence[int],
+        candidates: Sequence[int],
+        free: SmallSubsets,
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.float64]:
+        scores = np.empty(free.n_sets)
+        subsets = self._subsets
+        score_families(
+            child,
+            *_arrays(required, candidates),
+            free.most,
+            log_det,
+            tables.copy(),  # the kernel is compiled for arrays that can be written
+            subsets.binomials,
+            subsets.starts,
+            scores,
+        )
+        return scores
+
+
+Families = AllFamilies | SmallFamilies
+
+
+def fewer_families(families: Families, n_numbers: Callable[[Families], int], n_bytes: int) -> str:
+    """Say how few parents or columns would make a computation on families fit in memory.
+
+    Parameters
+    ----------
+    families : AllFamilies or SmallFamilies
+        Those that take too much.
+    n_numbers : callable
+        Returns how many numbers are computed for given families.
+    n_bytes : int
+    """
+
+    def fits(m: int, max_parents: int | None) -> bool:
+        few = AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
+        return _BYTES * n_numbers(few) <= n_bytes
+
+    m, most = families.m, families.max_parents
+    same = None if isinstance(families, AllFamilies) else most
+    few = largest_that_fits(lambda k: fits(m, k), 1, most - 1)
+    left = largest_that_fits(lambda n: fits(n, same), 2, m - 1)
+    remedies = [] if few is None else [f"make the LocalScores with max_parents of {few} or less"]
+    if left is not None:
+        remedies.append(f"leave out columns until {left} or fewer are left")
+    return ", or ".join(remedies) or "free some"
+
+
+def _scores_at(
+    masks: npt.NDArray[np.int64],
+    child: int,
+    log_det: npt.NDArray[np.float64],
+    tables: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Return the scores of a child with parent sets that are given by their masks."""
+    constant, without, within = tables[:, np.bitwise_count(masks)]
+    return constant + without * log_det[masks] + within * log_det[masks | 1 << child]
+
+
+def _members_at(masks: npt.NDArray[np.int64], index: int) -> list[int]:
+    return members_of(masks[index])
+
+
+def _masks(columns: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Return the masks of all subsets of some columns."""
+    masks = np.zeros(1, dtype=np.int64)
+    for column in columns:
+        masks = np.concatenate([masks, masks | np.int64(1 << column)])
+    return masks
+
+
+def _arrays(*columns: Sequence[int]) -> list[npt.NDArray[np.int64]]:
+    return [np.array(each, dtype=np.int64) for each in columns]

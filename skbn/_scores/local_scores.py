@@ -1,0 +1,435 @@
+"""LocalScores: a table's rows, and with them the scores of all its families."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import copy
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from skbn._core.columns import family_numbers
+from skbn._core.memory import read_only
+from skbn._core.text import readable_value
+from skbn._data.sample import Sample
+from skbn._data.stand_in import StandIn
+from skbn._data.statistics import Regression, SampleStatistics
+from skbn._scores.criterion import Criterion, InformationCriterion, read_penalty
+from skbn._scores.families import Listed, Scored
+from skbn._scores.scored_families import ScoredFamilies
+from skbn._scores.scorer import FamilyScorer
+from skbn._scores.subset_determinants import SubsetDeterminants
+from skbn._scores.summary import ScoresSummary
+
+__all__ = ["LocalScores"]
+
+
+class LocalScores(StandIn, ScoredFamilies):
+    """The local scores of all families of a table's columns.
+
+    A *family* is a child and a set of parents; m columns have ``m * 2**(m - 1)``.
+    All their scores follow from the 2**m log-determinants of the columns' subsets,
+    which are computed when first asked for. The score of a single family never
+    waits for them.
+
+    As an array this is the table itself: it has its shape and its rows, so that it
+    passes through a pipeline in the place of the table. A slice or an array of row
+    numbers gives the LocalScores of these rows.
+
+    `LocalScoreTransformer` makes these objects.
+
+    Parameters
+    ----------
+    sample : Sample
+        The rows and their weights.
+    criterion : Criterion
+    feature_names : ndarray of shape (m,) of str, or None
+    penalty : float, default=1.0
+        Multiplies the complexity term of an information criterion.
+    max_parents : int or None, default=None
+        The largest number of parents. With a number, there are families with no more
+        parents only, and no others are computed or stored.
+    n_jobs : int or None, default=None
+        Number of threads, by joblib's rules.
+
+    Attributes
+    ----------
+    sample : Sample
+        The rows and their weights.
+    feature_names_in_ : ndarray of shape (m,) of str
+        Only if the columns have names.
+    scorer : FamilyScorer
+        Scores families by the numbers of their columns; for the search.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from skbn import LocalScoreTransformer
+    >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue"]]
+    >>> scores = LocalScoreTransformer().fit_transform(wine)
+    >>> scores
+    <LocalScores of 12 families, 178 rows x 3 columns, criterion=BIC(), penalty=1, 64 B>
+    >>> round(scores.local_score("proline", ["alcohol"]), 2)
+    -1236.13
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        criterion: Criterion,
+        feature_names: npt.NDArray[np.object_] | None = None,
+        *,
+        penalty: float = 1.0,
+        max_parents: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.sample = sample
+        self._criterion = criterion
+        self._max_parents = max_parents
+        self._n_jobs = n_jobs
+        if feature_names is not None:
+            self.feature_names_in_ = read_only(feature_names)
+        determinants = SubsetDeterminants(sample, self.columns, criterion, max_parents, n_jobs)
+        self.scorer = FamilyScorer(determinants, penalty)
+
+    def with_penalty(self, penalty: float) -> Self:
+        """Return the local scores with another penalty; the log-determinants are shared.
+
+        Parameters
+        ----------
+        penalty : float
+            Multiplies the complexity term of an information criterion; from 0 to 1e100.
+
+        Returns
+        -------
+        scores : LocalScores
+
+        Raises
+        ------
+        ValueError
+            If it is no such number, or the criterion has no complexity term.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import LocalScoreTransformer
+        >>> wine = load_wine(as_frame=True).data
+        >>> scores = LocalScoreTransformer().fit_transform(wine)
+        >>> [len(scores.with_penalty(p).best_parents("hue")) for p in (1, 4, 16)]
+        [4, 3, 0]
+        """
+        penalty = read_penalty(penalty)
+        if penalty != 1 and not isinstance(self._criterion, InformationCriterion):
+            raise ValueError(
+                f"criterion={readable_value(self._criterion)} has no complexity term that "
+                f"penalty={readable_value(penalty)} could multiply. Leave it at 1."
+            )
+        other = copy(self)
+        other.scorer = self.scorer.with_penalty(penalty)
+        return other
+
+    # The settings, which cannot be changed: the scores depend on them.
+
+    @property
+    def criterion(self) -> Criterion:
+        """A copy of the criterion."""
+        return clone(self._criterion)
+
+    @property
+    def penalty(self) -> float:
+        """What multiplies the complexity term of an information criterion."""
+        return self.scorer.penalty
+
+    @property
+    def max_parents(self) -> int | None:
+        """The largest number of parents; None for any number."""
+        return self._max_parents
+
+    @property
+    def n_jobs(self) -> int | None:
+        """Number of threads, by joblib's rules."""
+        return self._n_jobs
+
+    # The table
+
+    @property
+    def columns(self) -> list[str | int]:
+        """The columns' names, or their numbers if they have none."""
+        names = getattr(self, "feature_names_in_", None)
+        return list(range(self.shape[1])) if names is None else [str(name) for name in names]
+
+    def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
+        """Return the local scores of the rows with weights, which count as repeats of them.
+
+        Parameters
+        ----------
+        sample_weight : array-like of shape (n,), or None
+            How often each row counts, not negative. None returns these scores. The weights
+            of a pandas Series go to the rows of the same labels, if the table had some.
+
+        Returns
+        -------
+        scores : LocalScores
+
+        Raises
+        ------
+        ValueError, TypeError
+            If they are not weights of the rows, or these have other weights already; if
+            the rows were not kept.
+        """
+        sample = self.sample.with_weight(sample_weight)
+        return self if sample is self.sample else self.of_sample(sample)
+
+    def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
+        """Return the local scores of other rows, with the same settings but for `n_jobs`.
+
+        Parameters
+        ----------
+        sample : Sample
+            Rows of the same columns.
+        n_jobs : int or None
+            None is that of these scores.
+
+        Returns
+        -------
+        scores : LocalScores
+        """
+        names = getattr(self, "feature_names_in_", None)
+        return type(self)(
+            sample,
+            self._criterion,
+            names,
+            penalty=self.penalty,
+            max_parents=self.max_parents,
+            n_jobs=self._n_jobs if n_jobs is None else n_jobs,
+        )
+
+    # The families
+
+    @property
+    def n_families(self) -> int:
+        """Number of families; ``m * 2**(m - 1)`` without `max_parents`."""
+        return self.shape[1] * self.scorer.families.n_parent_sets
+
+    @property
+    def statistics(self) -> SampleStatistics:
+        """What the regressions depend on: number of rows, means, triangular factor.
+
+        Raises
+        ------
+        ValueError
+            If a regression leaves no residual, since then the likelihood is
+            unbounded: a constant column, collinear columns, too few rows.
+        """
+        return self.scorer.statistics
+
+    @property
+    def log_determinants(self) -> npt.NDArray[np.float64]:
+        """The logarithms of det(Z'Z) for the subsets Z of the columns, centred; read-only.
+
+        The columns are of unit norm if the criterion does not depend on their units, as no
+        information criterion does; else they are in their own. Shape (2**m,), bit v
+        of an index standing for column v; with `max_parents` only the sets of up to
+        ``max_parents + 1`` columns, smaller ones first. Computed when first asked for, by
+        Givens column swaps.
+
+        Raises
+        ------
+        ValueError
+            As `statistics`, and if the memory does not suffice.
+        """
+        return read_only(self.scorer.log_determinants())
+
+    def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
+        """Return the local score of a family, in nats; larger is better.
+
+        Parameters
+        ----------
+        child : str or int
+            A column, by name or number.
+        parents : iterable of str or int
+            Other columns.
+
+        Returns
+        -------
+        score : float
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, one is given twice, or the child is among
+            its parents; and as `statistics`.
+        TypeError
+            If a column is given as anything else, or the parents are no list.
+
+        Examples
+        --------
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> round(scores.local_score(1, [0]), 6)
+        -6.15818
+        """
+        x, others = self._family(child, parents)
+        return self.scorer.local_score(x, others)
+
+    def residual_sum_of_squares(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
+        """Return the residual sum of squares of a child's regression on its parents.
+
+        The regression has an intercept. Raises what `local_score` raises.
+
+        Parameters
+        ----------
+        child, parents : as in `local_score`
+
+        Returns
+        -------
+        residual_sum_of_squares : float
+            In the child's units, squared.
+
+        Examples
+        --------
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> round(scores.residual_sum_of_squares(1, [0]), 6)
+        1.8
+        """
+        return self.regression(child, parents).residual_sum_of_squares
+
+    def coef(
+        self, child: str | int, parents: Iterable[str | int] = ()
+    ) -> tuple[float, npt.NDArray[np.float64]]:
+        """Return the intercept and the coefficients of a child's regression on its parents.
+
+        Raises what `local_score` raises.
+
+        Parameters
+        ----------
+        child, parents : as in `local_score`
+
+        Returns
+        -------
+        intercept : float
+        coefficients : ndarray of shape (n_parents,)
+            In the order of `parents`.
+
+        Examples
+        --------
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> intercept, coefficients = scores.coef(1, [0])
+        >>> round(intercept, 6), coefficients.round(6)
+        (0.3, array([1.8]))
+        """
+        regression = self.regression(child, parents)
+        return regression.intercept, regression.coefficients
+
+    def regression(self, child: str | int, parents: Iterable[str | int] = ()) -> Regression:
+        """Return a child's regression on its parents: intercept, coefficients and residual.
+
+        With `BGe` the rows of its prior take part, and the coefficients are their posterior
+        means. Raises what `local_score` raises.
+
+        Parameters
+        ----------
+        child, parents : as in `local_score`
+
+        Returns
+        -------
+        regression : Regression
+            A named tuple of `intercept`, `coefficients` and `residual_sum_of_squares`.
+        """
+        x, others = self._family(child, parents)
+        return self.scorer.statistics.regression(x, others)
+
+    def family_index(self, child: str | int, parents: Iterable[str | int] = ()) -> tuple[int, int]:
+        """Return where the array of `to_array` holds a family's score.
+
+        Raises what `local_score` raises.
+
+        Parameters
+        ----------
+        child, parents : as in `local_score`
+
+        Returns
+        -------
+        row, column : int
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = np.random.default_rng(0).normal(size=(50, 4))
+        >>> LocalScoreTransformer().fit_transform(rows).family_index(1, [0, 3])
+        (1, 5)
+        """
+        x, others = self._family(child, parents)
+        return x, self.scorer.families.column(x, others)
+
+    def to_array(self) -> npt.NDArray[np.float64]:
+        """Return the local scores of all families.
+
+        Returns
+        -------
+        scores : ndarray of shape (m, n_families / m), float64, nats
+            A row for each child. In the number of a column, bit v stands for the
+            v-th of the other columns; with `max_parents` fewer parents come first, and
+            then the sets are compared from their last columns. `family_index` gives the
+            number for a family.
+
+        Raises
+        ------
+        ValueError
+            As `log_determinants`.
+
+        Examples
+        --------
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> scores.to_array().round(2)
+        array([[ -7.51,  -3.6 ],
+               [-10.07,  -6.16]])
+        """
+        return self.scorer.to_array()
+
+    def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+        return self.scorer.network_terms(parents)
+
+    def _family(self, child: str | int, parents: Iterable[str | int]) -> tuple[int, list[int]]:
+        x, others = family_numbers(self.columns, child, parents)
+        if len(others) > self.scorer.families.max_parents:
+            raise ValueError(
+                f"Column {readable_value(child)} was given {len(others)} parents, and the "
+                f"LocalScores were made with max_parents={self.max_parents}; make them with more."
+            )
+        return x, others
+
+    def _overview(self) -> ScoresSummary:
+        settings = {"criterion": str(self._criterion)}
+        if isinstance(self._criterion, InformationCriterion):
+            settings["penalty"] = f"{self.penalty:g}"
+        if self.max_parents is not None:
+            settings["max_parents"] = str(self.max_parents)
+        state = "computed" if self.scorer.n_bytes else "not computed yet"
+        return ScoresSummary(
+            type(self).__name__,
+            self.n_families,
+            self.shape[0],
+            self.columns,
+            settings,
+            8 * self.scorer.families.n_subsets,
+            f" of log-determinants, {state}",
+        )
+
+    def _scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
+        return self.scorer.scored(child, candidates)
+
+    def _written(self, child: int) -> Listed:
+        others = [v for v in range(self.shape[1]) if v != child]
+        parents, scores = self.scorer.undominated(child, [], others)
+        return parents, scores + self.scorer.score_offsets[child]

@@ -1,0 +1,265 @@
+"""ParentSetScores: the scores of listed families, without the rows they come from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.columns import family_numbers
+from skbn._core.labels import in_order_of_rows, is_labelled, row_labels
+from skbn._core.memory import read_only
+from skbn._core.text import readable_value
+from skbn._scores.families import Listed, Scored
+from skbn._scores.jkl import LARGEST_SCORE, read_jkl
+from skbn._scores.parent_rows import MOST_COLUMNS, repeated_row
+from skbn._scores.scored_families import ScoredFamilies
+from skbn._scores.summary import ScoresSummary
+
+__all__ = ["ParentSetScores"]
+
+
+class ParentSetScores(ScoredFamilies):
+    """The local scores of some families of each column; all others are ruled out.
+
+    `GaussianBNLearner` finds the best network of these families, whatever computed
+    their scores, Gaussian or not. Without rows it has no parameters.
+
+    Parameters
+    ----------
+    columns : list of str
+        Different names.
+    families : list of (parents, scores)
+        For each column as a child: its parents' numbers, ascending, as an array of shape
+        (n_families, width), rows padded with -1 at their end; and the local scores in nats,
+        shape (n_families,), finite and at most 1e300 in magnitude. A set of parents comes once.
+
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of shape (m,) of str
+        The columns' names.
+
+    Raises
+    ------
+    ValueError
+        If the columns or the families are not as above, naming the child.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from skbn import GaussianBNLearner, ParentSetScores
+    >>> lines = ["2", "rain 2", "-9.5 0", "-7.0 1 wet", "wet 2", "-8.0 0", "-5.0 1 rain"]
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "scores.jkl"
+    ...     _ = path.write_text(chr(10).join(lines), encoding="utf-8")
+    ...     scores = ParentSetScores.from_jkl(path)
+    >>> scores
+    <ParentSetScores of 4 families, 2 columns, 40 B>
+    >>> GaussianBNLearner().fit(scores).network_score_
+    -14.5
+    """
+
+    def __init__(self, columns: list[str], families: list[Listed]) -> None:
+        columns = list(columns)
+        if is_labelled(families):
+            raise TypeError(
+                "families must be a list with those of each column, in the order of the columns; "
+                f"got {type(families).__name__}."
+            )
+        _check_columns(columns, len(families))
+        self._columns = columns
+        self._families = [_checked(columns, x, *listed) for x, listed in enumerate(families)]
+        self.feature_names_in_ = read_only(np.array(columns, dtype=object))
+
+    @classmethod
+    def from_jkl(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file of local scores as GOBNILP, BLIP and `to_jkl` write it.
+
+        Its first line is the number of columns. For each column follow a line with its
+        name and its number of parent sets, and a line for each of these: the local score,
+        the number of parents, and their names. Spaces separate. Empty lines, and lines that
+        begin with META before the first one, are passed over.
+
+        The larger a local score, the better: those of a program that minimises must be
+        negated first. A family that is not in the file is ruled out.
+
+        Parameters
+        ----------
+        path : str or path
+            In UTF-8. It may come from anyone: it is checked, and it takes time and memory
+            in proportion to its size.
+
+        Returns
+        -------
+        scores : ParentSetScores
+
+        Raises
+        ------
+        ValueError
+            If the file is not of this format, with the number of the line; if a name is
+            not that of a column or has control characters, a parent set comes twice, or a
+            score is not finite or beyond 1e300; if the last name may have been cut off.
+        OSError
+            If it cannot be read.
+        """
+        names, families = read_jkl(path)
+        return cls(names, families)
+
+    @property
+    def columns(self) -> list[str | int]:
+        """The columns' names."""
+        return [*self._columns]
+
+    @property
+    def n_families(self) -> int:
+        """Number of families."""
+        return sum(len(scores) for _, scores in self._families)
+
+    def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
+        """Return the local score of a family, in nats; larger is better.
+
+        Parameters
+        ----------
+        child : str or int
+            A column, by name or number.
+        parents : iterable of str or int
+            Other columns.
+
+        Returns
+        -------
+        score : float
+            -inf if the family is not listed.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, one is given twice, or the child is among its
+            parents.
+        TypeError
+            If a column is given as anything else, or the parents are no list.
+        """
+        x, others = family_numbers(self.columns, child, parents)
+        listed, scores = self._families[x]
+        width = listed.shape[1]
+        if len(others) > width:
+            return -np.inf
+        row = np.array(sorted(others) + [-1] * (width - len(others)), dtype=listed.dtype)
+        found = np.flatnonzero((listed == row).all(axis=1))
+        return float(scores[found[0]]) if len(found) else -np.inf
+
+    @cached_property
+    def score_offsets(self) -> npt.NDArray[np.float64]:
+        """The best local score of each child, shape (m,), in nats, read-only.
+
+        The search compares scores by their differences from it, so that what all of a
+        child's scores have in common costs no digits.
+        """
+        best = [scores.max(initial=-LARGEST_SCORE) for _, scores in self._families]
+        return read_only(np.array(best))
+
+    def largest_term(self, child: int, parents: list[int]) -> float:
+        """Return by how much a listed local score is below the child's best.
+
+        Parameters
+        ----------
+        child : int
+            Number of a column.
+        parents : list of int
+            Numbers of other columns; a listed family.
+
+        Returns
+        -------
+        difference : float
+            In nats, not negative.
+        """
+        return float(self.score_offsets[child] - self.local_score(child, parents))
+
+    def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+        scores = np.array([self.local_score(x, others) for x, others in enumerate(parents)])
+        return np.array([scores - self.score_offsets, self.score_offsets])
+
+    def listed(
+        self, child: int, required: list[int], candidates: list[int], max_parents: int
+    ) -> Listed:
+        """Return the families whose parents are the required and any of the candidates."""
+        parents, scores = self._families[child]
+        # The last of each array is what -1, which pads the rows, stands for.
+        may_be, must_be = np.zeros((2, len(self._columns) + 1), dtype=bool)
+        may_be[[*required, *candidates, -1]] = True
+        must_be[required] = True
+        allowed = may_be[parents].all(axis=1) & ((parents >= 0).sum(axis=1) <= max_parents)
+        if required:
+            allowed &= must_be[parents].sum(axis=1) == len(required)
+        return parents[allowed], scores[allowed]
+
+    def _overview(self) -> ScoresSummary:
+        n_bytes = sum(parents.nbytes + scores.nbytes for parents, scores in self._families)
+        return ScoresSummary(type(self).__name__, self.n_families, None, self._columns, {}, n_bytes)
+
+    def _scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
+        parents, scores = self.listed(child, [], candidates, len(self._columns))
+        yield scores, lambda i: [int(p) for p in parents[i] if p >= 0]
+
+    def _written(self, child: int) -> Listed:
+        """Return the families of a child that `to_jkl` writes: all."""
+        return self._families[child]
+
+
+def _check_columns(columns: list[str], n_lists: int) -> None:
+    """Raise unless these are different names, one for each list of families."""
+    if not 0 < len(columns) == n_lists <= MOST_COLUMNS:
+        raise ValueError(
+            f"There must be from 1 to {MOST_COLUMNS} columns and families of each; got "
+            f"{len(columns)} columns and {n_lists} lists of families."
+        )
+    seen = set()
+    for column in columns:
+        if not isinstance(column, str):
+            raise ValueError(f"Columns must be named by strings; got {readable_value(column)}.")
+        if column in seen:
+            raise ValueError(f"There may be no column twice; got {readable_value(column)} again.")
+        seen.add(column)
+
+
+def _checked(
+    columns: list[str], child: int, parents: npt.ArrayLike, scores: npt.ArrayLike
+) -> Listed:
+    """Return the families of a child as arrays of their own."""
+    what = f"The scores of column {columns[child]!r}"
+    scores = in_order_of_rows(scores, row_labels(parents), np.size(scores), what)
+    rows, values = _as_numbers(parents, "iu", 2), _as_numbers(scores, "iuf", 1)
+    if rows is not None and values is not None and _are_families(rows, values, child, len(columns)):
+        return rows.astype(np.int16), values.astype(np.float64)
+    raise ValueError(
+        f"The families of column {columns[child]!r} must be rows of other columns' numbers, "
+        "ascending and padded with -1, each once, and for each a finite score of at most "
+        f"{LARGEST_SCORE} in magnitude."
+    )
+
+
+def _as_numbers(values: npt.ArrayLike, kinds: str, ndmin: int) -> npt.NDArray[Any] | None:
+    """Return an array of numbers of some kinds; None if it is anything else."""
+    try:
+        array = np.array(values, ndmin=ndmin)
+    except ValueError:  # lists of different lengths
+        return None
+    return array if array.dtype.kind in kinds or array.size == 0 else None
+
+
+def _are_families(
+    rows: npt.NDArray[Any], values: npt.NDArray[Any], child: int, n_columns: int
+) -> bool:
+    if rows.ndim != 2 or values.shape != (len(rows),):
+        return False
+    is_parent = rows >= 0
+    ascends = (np.diff(rows, axis=1) > 0) | ~is_parent[:, 1:]
+    in_front = is_parent[:, :-1] | ~is_parent[:, 1:]
+    others = (rows >= -1) & (rows < n_columns) & (rows != child)
+    are_sets = bool(ascends.all() and in_front.all() and others.all())
+    is_fine = are_sets and bool((np.abs(values) <= LARGEST_SCORE).all())
+    return is_fine and repeated_row(rows.astype(np.int16)) is None

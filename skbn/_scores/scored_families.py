@@ -1,0 +1,240 @@
+"""What there is to ask of the scores of families, however they came about."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.columns import column_number, column_numbers, parents_in
+from skbn._core.text import readable_value
+from skbn._regressions.swaps import as_integer
+from skbn._scores.families import Listed, Scored
+from skbn._scores.jkl import write_jkl
+from skbn._scores.summary import ScoresSummary
+from skbn._scores.top_parents import ScoredParents, TopParents
+
+__all__ = ["ScoredFamilies"]
+
+
+class ScoredFamilies(ABC):
+    """The local scores of families: of each child, with sets of parents."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> list[str | int]:
+        """The columns' names, or their numbers if they have none."""
+
+    @abstractmethod
+    def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
+        """Return the local score of a family, in nats; larger is better."""
+
+    @abstractmethod
+    def _scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
+        """Yield the scores of the families with parents among the candidates, in pieces."""
+
+    @abstractmethod
+    def _written(self, child: int) -> Listed:
+        """Return the families of a child that `to_jkl` writes."""
+
+    @abstractmethod
+    def _overview(self) -> ScoresSummary:
+        """Return what to show of the scores; nothing is computed for it."""
+
+    def __repr__(self) -> str:
+        return self._overview().line()
+
+    def _repr_html_(self) -> str | None:
+        return self._overview().html()
+
+    def best_parents(
+        self, child: str | int, candidates: Iterable[str | int] | None = None
+    ) -> list[str | int]:
+        """Return the parents with which a child has its highest local score.
+
+        Parameters
+        ----------
+        child : str or int
+            A column, by name or number.
+        candidates : iterable of str or int, optional
+            The columns that may be parents; by default all others.
+
+        Returns
+        -------
+        parents : list of str or int
+            In column order. Of sets with the same score, one of the fewest columns, and
+            of these the first when their columns are compared in order.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, the child is among the candidates, or no family has
+            a finite score.
+        TypeError
+            If a column is given as anything else.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import LocalScoreTransformer
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> scores = LocalScoreTransformer().fit_transform(wine)
+        >>> scores.best_parents("proline")
+        ['alcohol', 'hue']
+        >>> scores.best_parents("proline", candidates=["hue", "ash"])
+        ['hue', 'ash']
+        """
+        top = self.top_parents(child, 1, candidates)
+        if not top:
+            raise ValueError(
+                f"Column {readable_value(child)} has no family of a finite score with parents "
+                "among these."
+            )
+        return top[0].parents
+
+    def top_parents(
+        self, child: str | int, k: int = 10, candidates: Iterable[str | int] | None = None
+    ) -> TopParents:
+        """Return the k sets of parents with which a child has its highest local scores.
+
+        Parameters
+        ----------
+        child : str or int
+            A column, by name or number.
+        k : int, default=10
+            How many sets; all there are if there are fewer.
+        candidates : iterable of str or int, optional
+            The columns that may be parents; by default all others.
+
+        Returns
+        -------
+        top : list of ScoredParents
+            Named tuples of `parents`, `score` and `difference` to the best score, in
+            nats, the best one first. The list is shown as a table, and
+            ``pandas.DataFrame(top)`` is one.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, the child is among the candidates, or k is not
+            positive.
+        TypeError
+            If a column is given as anything else, or k is no integer.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import LocalScoreTransformer
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> scores = LocalScoreTransformer().fit_transform(wine)
+        >>> top = scores.top_parents("hue", 3)
+        >>> top
+        Parents of 'hue', best first
+        rank  score  difference  parents
+           1  13.84        0.00  alcohol, proline
+           2  12.39       -1.45  alcohol, proline, ash
+           3   7.98       -5.86  proline
+        >>> top[0].parents
+        ['alcohol', 'proline']
+        """
+        k = as_integer(k, "k")
+        if k < 1:
+            raise ValueError(f"k must be at least 1; got {k}.")
+        x = column_number(self.columns, child)
+        if candidates is None:
+            among = [v for v in range(len(self.columns)) if v != x]
+        else:
+            among = sorted(set(column_numbers(self.columns, candidates, "candidates")))
+        if x in among:
+            raise ValueError(
+                f"Column {readable_value(child)} cannot be a candidate for its own parents."
+            )
+        top: list[tuple[float, int, list[int]]] = []
+        for scores, parents_at in self._scored(x, among):
+            least = np.partition(scores, -k)[-k] if len(scores) > k else -np.inf
+            if len(top) == k:
+                least = max(least, -top[-1][0])
+            for i in np.flatnonzero((scores >= least) & (scores > -np.inf)):
+                parents = parents_at(int(i))
+                top.append((-float(scores[i]), len(parents), parents))
+            top = sorted(top)[:k]
+        ranked = [
+            ScoredParents([self.columns[p] for p in parents], -minus, top[0][0] - minus)
+            for minus, _, parents in top
+        ]
+        return TopParents(self.columns[x], ranked)
+
+    def network_score(self, dag: nx.DiGraph) -> float:
+        """Return the score of a network, the sum of its families' local scores, in nats.
+
+        Parameters
+        ----------
+        dag : networkx.DiGraph or GaussianBayesianNetwork
+            Acyclic, its nodes the columns, by name or number.
+
+        Returns
+        -------
+        score : float
+
+        Raises
+        ------
+        ValueError
+            If the graph has a cycle, or its nodes are not the columns.
+        TypeError
+            If it is not a directed graph.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> round(scores.network_score(nx.DiGraph([(0, 1)])), 2)
+        -13.67
+        """
+        *terms, shared = self._network_terms(parents_in(dag, self.columns))
+        return float(sum(terms).sum()) + float(shared.sum())
+
+    @abstractmethod
+    def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+        """Return the numbers of which each column's local score is the sum, shape (k, m).
+
+        The last row has what all scores of a child share, which no comparison depends on.
+        """
+
+    def to_jkl(self, path: str | os.PathLike[str]) -> None:
+        """Write the local scores to a file that GOBNILP, BLIP and others read.
+
+        Of `LocalScores`, families that one with a subset of their parents beats, or equals,
+        are left out: no best network needs them, unless edges are required of it. Of
+        `ParentSetScores` all families are written.
+
+        Parameters
+        ----------
+        path : str or path
+            The format is that of ``ParentSetScores.from_jkl``, which reads the same scores
+            from it, to the last bit. A file of this name is replaced when all is written,
+            and left as it is if that fails. A symbolic link is followed; a pipe is written to.
+
+        Raises
+        ------
+        ValueError
+            If a column's name is empty or has a space or a control character in it, as the
+            format separates by spaces; if a score is beyond 1e300, or a line longer than a
+            MiB; and as the log-determinants of LocalScores.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> from skbn import LocalScoreTransformer
+        >>> rows = [[0, 0], [1, 2], [2, 5], [3, 5]]
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> scores.to_jkl("scores.jkl")  # doctest: +SKIP
+        """
+        listed = (self._written(child) for child in range(len(self.columns)))
+        write_jkl(path, self.columns, listed)

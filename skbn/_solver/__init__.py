@@ -1,0 +1,1 @@
+"""The best network of scored families, within constraints: plan, search, certify."""

@@ -1,0 +1,276 @@
+"""What is proved again of the network that a search ended with, apart from what found it.
+
+The search compares numbers of compiled kernels. Here the network's families, and those that
+differ by one parent, are regressed anew by LAPACK; and what the rows themselves leave of
+each column is held against what the scores say. A defect of a kernel, or of the machine,
+ends in an error and not in a network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from graphlib import CycleError, TopologicalSorter
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.accuracy import score_tolerance
+from skbn._core.defect import defect
+from skbn._core.subsets import bits_of, members_of
+from skbn._core.text import readable_value
+from skbn._networks.parameters import NetworkParameters
+from skbn._regressions.neighbours import (
+    Neighbours,
+    families_first,
+    neighbours,
+    stacked_factors,
+)
+from skbn._scores.families import AllFamilies
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._scores.scorer import FamilyScorer
+from skbn._solver.constraints import Constraints
+
+__all__ = [
+    "certify_constraints",
+    "certify_listed_network",
+    "certify_network",
+    "certify_score",
+]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+# So many other columns are tried as a further parent of each; of more, some are drawn.
+_MOST_OTHERS = 32
+
+
+def certify_constraints(
+    names: Sequence[str | int], constraints: Constraints, parents: list[int]
+) -> None:
+    """Raise unless constraints allow each column the parents of its mask."""
+    for x, (mask, allowed, required) in enumerate(
+        zip(parents, constraints.allowed, constraints.required, strict=True)
+    ):
+        is_allowed = mask & ~allowed == 0 and required & ~mask == 0
+        if not is_allowed or mask.bit_count() > constraints.max_parents:
+            chosen = [names[p] for p in members_of(mask)]
+            raise defect(f"the constraints do not allow column {names[x]!r} the parents {chosen}")
+
+
+def certify_score(
+    scores: LocalScores | ParentSetScores, parents: list[int], searched: float
+) -> float:
+    """Return a network's score, of its families alone, if it is what the search found.
+
+    Each family may be off by `SCORE_ACCURACY`, and by the rounding of the largest term. The
+    search leaves out the offsets of all families of a child.
+    """
+    *terms, shared = scores._network_terms([members_of(mask) for mask in parents])
+    score, offset = float(sum(terms).sum()), float(shared.sum())
+    tolerance = len(parents) * score_tolerance(np.abs(terms).max())
+    if not np.isfinite(score) or not abs(score - searched) <= tolerance:
+        raise defect(
+            f"the best network's score is {readable_value(offset + searched)} from the search and "
+            f"{readable_value(offset + score)} from its own regressions"
+        )
+    return offset + score
+
+
+def certify_network(
+    scores: LocalScores, constraints: Constraints, parents: list[int], estimated: NetworkParameters
+) -> None:
+    """Raise unless a network is the best of those near it, and fits the rows themselves.
+
+    Parameters
+    ----------
+    scores : LocalScores
+    constraints : Constraints
+    parents : list of int
+        The masks of each column's parents.
+    estimated : NetworkParameters
+        Of this network.
+
+    Raises
+    ------
+    RuntimeError
+        If a network with one edge added, deleted or reversed scores higher, where of many
+        columns no more than `_MOST_OTHERS` are tried as further parents of each; if the search
+        kept other log-determinants than theirs; or if the coefficients do not leave the residual
+        sums of squares that the scores are of, or others would leave less. Of rows that were not
+        kept, nothing is asked.
+    """
+    is_parent = bits_of(parents, len(parents))
+    n_parents = is_parent.sum(axis=1)
+    orders = _orders(is_parent, int(n_parents.max()) + 1 + _MOST_OTHERS)
+    factors = stacked_factors(scores.scorer.statistics.factor, orders)
+    found = neighbours(factors, n_parents)
+    offsets = scores.scorer.determinants.offsets
+    scored = found if offsets is None else _in_own_units(found, orders, n_parents, offsets)
+    _check_determinants(scores.scorer, parents, orders, scored)
+    gains = _gains(scores.scorer, orders, n_parents, scored)
+    _check_edges(scores.columns, gains, constraints, parents)
+    if scores.sample.has_rows:
+        _check_rows(scores, orders, n_parents, estimated, found)
+
+
+def certify_listed_network(
+    scores: ParentSetScores, constraints: Constraints, parents: list[int]
+) -> None:
+    """Raise unless each column's family is the best of those that make no cycle."""
+    followers = _followers(parents)
+    own, offsets = scores._network_terms([members_of(mask) for mask in parents])
+    tolerance = score_tolerance(np.abs(own).max())
+    for child, name in enumerate(scores.columns):
+        required = members_of(constraints.required[child])
+        may_be = members_of(constraints.allowed[child] & ~followers[child])
+        _, local = scores.listed(child, required, may_be, constraints.max_parents)
+        best = local.max() - offsets[child]
+        if not best <= own[child] + tolerance:
+            raise defect(
+                f"with other parents of column {name!r} the best network scores higher by "
+                f"{best - own[child]:g} nats"
+            )
+
+
+def _orders(is_parent: Booleans, width: int) -> Integers:
+    """Return of each column its parents, itself, and others, shape (m, width or fewer)."""
+    if width >= len(is_parent):
+        return families_first(is_parent)
+    others = np.random.default_rng(0).uniform(1, 2, is_parent.shape)  # the same in each run
+    return families_first(is_parent, others)[:, :width]
+
+
+def _in_own_units(
+    found: Neighbours, orders: Integers, n_parents: Integers, offsets: Floats
+) -> Neighbours:
+    """Return the log-determinants of columns in their own units, which add these offsets."""
+    own = n_parents[:, np.newaxis]
+    place = np.arange(orders.shape[1])
+    of_parents = np.where(place < own, offsets[orders], 0.0).sum(axis=1, keepdims=True)
+    added = of_parents + np.sign(place - own) * offsets[orders]
+    without, within = found.without + added, found.within + added + offsets[:, np.newaxis]
+    return Neighbours(without, within, found.inverse)
+
+
+def _check_determinants(
+    scorer: FamilyScorer, parents: list[int], orders: Integers, found: Neighbours
+) -> None:
+    """Raise unless these families' log-determinants are those of the search, if it keeps them."""
+    if scorer.n_bytes == 0 or not isinstance(scorer.families, AllFamilies):
+        return
+    log_det, child = scorer.log_determinants(), np.arange(len(orders))[:, np.newaxis]
+    masks = np.array(parents)[:, np.newaxis] ^ np.where(orders == child, 0, 1 << orders)
+    weight = np.abs(scorer.tables[1:]).max()
+    for sets, own in ((masks, found.without), (masks | 1 << child, found.within)):
+        searched = log_det[sets]
+        off = weight * np.abs(searched - own) - len(orders) * score_tolerance(weight * np.abs(own))
+        at = np.unravel_index(np.argmax(off), off.shape)
+        if not off[at] <= 0:
+            columns = members_of(int(sets[at]))
+            raise defect(
+                f"the log-determinant of the columns {columns} is {own[at]:.17g} by regressions of "
+                f"its own, and the search has {searched[at]:.17g}"
+            )
+
+
+def _gains(
+    scorer: FamilyScorer, orders: Integers, n_parents: Integers, found: Neighbours
+) -> Floats:
+    """Return how much higher families score than those of the network, beyond what may err.
+
+    Shape (m, m): row x, column z for x with z added to its parents or taken from them; -inf
+    where that was not tried.
+    """
+    m, own = len(orders), n_parents[:, np.newaxis]
+    change = np.sign(np.arange(orders.shape[1]) - own)
+    constant, without, within = scorer.tables[:, own + change]
+    gains = np.full((m, m), -np.inf)
+    with np.errstate(invalid="ignore"):  # of dependent columns, which no family brings together
+        terms = np.stack([constant, without * found.without, within * found.within])
+        scores = terms.sum(axis=0)
+        higher = scores - np.take_along_axis(scores, own, axis=1)
+        # What is lost in the rounding of the network's largest term, the search takes for a tie.
+        largest = np.abs(terms).max(axis=0)
+        of_network = np.take_along_axis(largest, own, axis=1).max()
+        higher -= score_tolerance(np.maximum(largest, of_network))
+    np.put_along_axis(gains, orders, higher, axis=1)
+    return gains
+
+
+def _check_edges(
+    names: Sequence[str | int], gains: Floats, constraints: Constraints, parents: list[int]
+) -> None:
+    """Raise if an edge that may be added, deleted or reversed has a gain."""
+    m = len(parents)
+    masks = [*parents, *constraints.required, *constraints.allowed, *_followers(parents)]
+    is_parent, is_required, is_allowed, follows = bits_of(masks, m).reshape(4, m, m)
+    has_room = is_parent.sum(axis=1) < constraints.max_parents
+    may_come = is_allowed & has_room[:, np.newaxis]
+    may_go = is_parent & ~is_required
+    # An edge p -> x is not to be reversed if another path leads from p to x.
+    has_other_path = follows.T.astype(np.float32) @ is_parent.astype(np.float32) > 0
+    for what, is_possible, gain in (
+        ("added", may_come & ~is_parent & ~follows, gains),
+        ("deleted", may_go, gains),
+        ("reversed", may_go & may_come.T & ~has_other_path, gains + gains.T),
+    ):
+        is_better = is_possible & ~(gain <= 0)
+        if is_better.any():
+            child, parent = np.argwhere(is_better)[0]
+            raise defect(
+                f"with the edge {names[parent]!r} -> {names[child]!r} {what} the best network "
+                f"scores higher by {gain[child, parent]:g} nats and more"
+            )
+
+
+def _followers(parents: list[int]) -> list[int]:
+    """Return the masks of the columns to which a path leads from each."""
+    members = [members_of(mask) for mask in parents]
+    after = [0] * len(parents)
+    try:
+        order = [*TopologicalSorter(dict(enumerate(members))).static_order()]
+    except CycleError as error:
+        cycle = error.args[1]
+        raise defect(f"the best network has a cycle of the columns {cycle}") from None
+    for child in order[::-1]:
+        for parent in members[child]:
+            after[parent] |= 1 << child | after[child]
+    return after
+
+
+def _check_rows(
+    scores: LocalScores,
+    orders: Integers,
+    n_parents: Integers,
+    estimated: NetworkParameters,
+    found: Neighbours,
+) -> None:
+    """Raise unless the rows' residuals are those of least squares, and as the scores have it."""
+    scorer, scale, m = scores.scorer, scores.scorer.statistics.scale, len(orders)
+    # The columns of unit norm times this matrix are the residuals.
+    residual_of = np.eye(m) - estimated.coef * scale[:, np.newaxis] / scale
+    squares, products = np.zeros(m), np.zeros((m, m))
+    for rows in scorer.determinants.unit_rows():
+        residuals = rows @ residual_of
+        squares += np.einsum("ij,ij->j", residuals, residuals)
+        products += rows.T @ residuals
+    child, k = np.arange(m), found.inverse.shape[1]
+    by_scores = np.exp(found.within[child, n_parents] - found.without[child, n_parents])
+    # What of the residuals other coefficients could explain, by an orthonormal basis.
+    is_parent = np.arange(k) < n_parents[:, np.newaxis]
+    with_parents = np.where(is_parent, products[orders[:, :k], child[:, np.newaxis]], 0.0)
+    in_basis = np.einsum("xij,xi->xj", found.inverse, with_parents)
+    explained = np.where(is_parent, in_basis**2, 0.0).sum(axis=1)
+    weight = np.abs(scorer.tables[2, n_parents])
+    off = weight * (np.abs(np.log(squares / by_scores)) + explained / by_scores)
+    is_off = ~(off <= score_tolerance(weight))
+    if is_off.any():
+        x = int(np.argmax(is_off))
+        parents = [scores.columns[p] for p in orders[x, : n_parents[x]]]
+        raise defect(
+            f"the regression of column {scores.columns[x]!r} on {parents} leaves the rows a share "
+            f"of {squares[x]:.17g} of its scatter, where the scores have {by_scores[x]:.17g}, and "
+            f"other coefficients would explain {explained[x]:g} more"
+        )

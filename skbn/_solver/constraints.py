@@ -1,0 +1,299 @@
+"""What is known of a network before the search: edges it must and must not have, and tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence, Set
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+
+from skbn._core.columns import column_number
+from skbn._core.graphs import reject_undirected
+from skbn._core.labels import is_series
+from skbn._core.subsets import mask_of, members_of
+from skbn._core.text import readable_value
+
+__all__ = ["Constraints", "Group", "read_constraints"]
+
+Edge = tuple[int, int]
+# Names of a table's columns that say that its first column holds the children.
+_CHILD_FIRST = (("child", "parent"), ("target", "source"), ("to", "from"))
+
+
+class Group(NamedTuple):
+    """Columns that may come before as well as after each other, and all that may precede them.
+
+    Parameters
+    ----------
+    columns : list of int
+        Their order is for the search to find.
+    others : list of int
+        Columns of other groups that may be parents of some of these.
+    """
+
+    columns: list[int]
+    others: list[int]
+
+
+class Constraints(NamedTuple):
+    """What each column's parents may and must be.
+
+    Parameters
+    ----------
+    allowed, required : list of int
+        Masks of the columns that may, and that must, be among each column's parents. An
+        edge against an order that the required edges imply is not among the allowed, nor
+        are others than the required parents where these are `max_parents` already.
+    max_parents : int
+        The largest number of parents.
+    possible : list of int
+        As `allowed`, but regardless of `max_parents`: what is known about directions.
+    """
+
+    allowed: list[int]
+    required: list[int]
+    max_parents: int
+    possible: list[int]
+
+    @property
+    def is_free(self) -> bool:
+        """Whether there is no constraint on edges."""
+        m = len(self.allowed)
+        return not any(self.required) and all(mask.bit_count() == m - 1 for mask in self.allowed)
+
+    def fixed(self, parents: list[int]) -> list[int]:
+        """Return the masks of each column's parents whose edges must not be reversed."""
+        return [
+            mask_of(p for p in members_of(mask) if not self.possible[p] >> x & 1)
+            for x, mask in enumerate(parents)
+        ]
+
+    @property
+    def groups(self) -> list[Group]:
+        """The strongly connected components of the edges that are allowed.
+
+        Between two of them edges point in one direction only, so that no cycle passes
+        through both: each is a search of its own, with the columns of the others among
+        the parents.
+        """
+        if self.is_free:
+            return [Group(list(range(len(self.allowed))), [])]
+        graph: nx.DiGraph = nx.DiGraph()
+        graph.add_nodes_from(range(len(self.allowed)))
+        graph.add_edges_from(
+            (p, x) for x, mask in enumerate(self.allowed) for p in members_of(mask)
+        )
+        groups = []
+        for component in sorted(map(sorted, nx.strongly_connected_components(graph))):
+            others = 0
+            for x in component:
+                others |= self.allowed[x]
+            groups.append(Group(component, members_of(others & ~mask_of(component))))
+        return groups
+
+
+def read_constraints(
+    columns: list[str | int],
+    *,
+    max_parents: int,
+    required_edges: Any = None,
+    forbidden_edges: Any = None,
+    tiers: Any = None,
+) -> Constraints:
+    """Return the constraints on the columns' parents.
+
+    Parameters
+    ----------
+    columns : list of str or int
+    max_parents : int
+    required_edges, forbidden_edges : collection of (parent, child), table of two columns, \
+networkx.DiGraph or None
+    tiers : collection of collections of columns and at most one ``...``, or None
+
+    Raises
+    ------
+    ValueError
+        If a column does not exist or is in no tier or in two, if a table does not have two
+        columns, or if no network satisfies all constraints, naming the edges in question.
+    TypeError
+        If something is not of one of these types, an iterator for one.
+    """
+    m = len(columns)
+    required = _edges(columns, required_edges, "required_edges")
+    forbidden = _edges(columns, forbidden_edges, "forbidden_edges")
+    tier_of = _tiers(columns, tiers)
+    _check_consistency(columns, required, set(forbidden), tier_of, max_parents)
+    allowed = [(1 << m) - 1 ^ 1 << x for x in range(m)]
+    for parent, child in forbidden:
+        allowed[child] &= ~(1 << parent)
+    must = [0] * m
+    order: nx.DiGraph = nx.DiGraph(required)
+    later = {
+        tier: mask_of(x for x, other in enumerate(tier_of) if other > tier) for tier in set(tier_of)
+    }
+    for parent, child in required:
+        must[child] |= 1 << parent
+    for x in range(m):
+        allowed[x] &= ~later[tier_of[x]]
+        if x in order:
+            allowed[x] &= ~mask_of(nx.descendants(order, x))
+    possible = [*allowed]
+    for x in range(m):
+        if must[x].bit_count() == max_parents:
+            allowed[x] = must[x]
+    return Constraints(allowed, must, max_parents, possible)
+
+
+def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
+    """Return edges as pairs of column numbers."""
+    if edges is None:
+        return []
+    if not hasattr(edges, "columns"):  # a data frame may have a column "dag"
+        edges = getattr(edges, "dag", edges)  # of a network
+    if isinstance(edges, nx.Graph):
+        if not edges.is_directed():
+            raise TypeError(f"{name} must be directed; give a networkx.DiGraph or a list of pairs.")
+        reject_undirected(edges, name)
+        for node in edges:
+            column_number(columns, node)
+        edges = list(edges.edges())
+    pairs = []
+    for edge in _listed(edges, name):
+        is_ordered = isinstance(edge, Sequence | np.ndarray) and not isinstance(edge, str)
+        if not is_ordered or len(ends := [*edge]) != 2:
+            has_index = is_ordered and len(ends) == 3 and isinstance(ends[0], Integral)
+            remedy = " Leave out the data frame's index, by index=False." if has_index else ""
+            raise TypeError(
+                f"{name} must hold pairs (parent, child); got {readable_value(edge)}.{remedy}"
+            )
+        parent, child = (column_number(columns, end) for end in ends)
+        if parent == child:
+            raise ValueError(
+                f"{name} has an edge from column {readable_value(ends[0])} to itself; leave it out."
+            )
+        pairs.append((parent, child))
+    return list(dict.fromkeys(pairs))
+
+
+def _listed(edges: Any, name: str) -> list[Any]:
+    """Return what should be pairs, from a list of them or a table of two columns."""
+    _reject_iterator(edges, name, ", or give a data frame's two columns")
+    if hasattr(edges, "__array__"):
+        table = np.asarray(edges)
+        shape = table.shape
+        labels = getattr(edges, "column_names", getattr(edges, "columns", table.dtype.names or ()))
+        if tuple(str(label).lower() for label in labels) in _CHILD_FIRST:
+            raise ValueError(
+                f"{name} must have the parents in the first column and the children in the second; "
+                f"its columns are {readable_value([*labels])}. Exchange them."
+            )
+        if len(shape) == 1 or shape == (0, 0) or shape[1:] == (2,):
+            return table.tolist()  # in one dimension: records, or a series of pairs
+        is_square = len(shape) == 2 and shape[0] == shape[1]
+        remedy = " For an adjacency matrix give numpy.argwhere of it." if is_square else ""
+        raise ValueError(
+            f"{name} as a table must have two columns, parent and child; its shape is {shape}."
+            f"{remedy}"
+        )
+    if isinstance(edges, str | dict) or not isinstance(edges, Collection):
+        raise TypeError(
+            f"{name} must be a list of pairs (parent, child), a table of two columns or a "
+            f"networkx.DiGraph; got {readable_value(edges)}."
+        )
+    return [*edges]
+
+
+def _reject_iterator(given: Any, name: str, remedy: str = "") -> None:
+    """Raise for what can be read only once: the next fit would find it empty."""
+    if isinstance(given, Iterator):
+        raise TypeError(
+            f"{name} is an iterator ({type(given).__name__}), which can be read only once, while "
+            f"each fit reads it. Wrap it in list(){remedy}."
+        )
+
+
+def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
+    """Return the number of each column's tier."""
+    if tiers is None:
+        return [0] * len(columns)
+    _reject_iterator(tiers, "tiers")
+    if isinstance(tiers, str | dict | Set) or not isinstance(tiers, Collection):
+        raise TypeError(f"tiers must be a list of lists of columns; got {readable_value(tiers)}.")
+    tier_of: dict[int, int] = {}
+    rest = None
+    for number, tier in enumerate(tiers):
+        if tier is not ...:
+            tier_of |= dict.fromkeys(_members(columns, tier, tier_of), number)
+        elif rest is None:
+            rest = number
+        else:
+            raise ValueError(
+                "tiers has `...` twice, which stands for all columns that are not named; leave "
+                "one out."
+            )
+    labels: Any = getattr(tiers, "index", None)  # of a Series, or the method of a list
+    if is_series(tiers) and not labels.is_monotonic_increasing:
+        raise TypeError(
+            "tiers is a Series whose labels do not ascend; give tiers.sort_index().to_list() if "
+            "they number the tiers, or tiers.to_list() if these are in their order."
+        )
+    missing = [x for x in range(len(columns)) if x not in tier_of]
+    if missing and rest is None:
+        raise ValueError(
+            f"The columns {readable_value([columns[x] for x in missing])} are in no tier; add "
+            "each to one, or add the tier `...`, which stands for all columns that are not "
+            "named, as in tiers=[['a', 'b'], ...]."
+        )
+    return [tier_of.get(x, rest or 0) for x in range(len(columns))]
+
+
+def _members(columns: list[str | int], tier: Any, earlier: Collection[int]) -> list[int]:
+    """Return the numbers of a tier's columns, none of which may be in an earlier tier."""
+    _reject_iterator(tier, "One of the tiers")
+    if isinstance(tier, str) or not isinstance(tier, Collection):
+        raise TypeError(
+            f"tiers must be a list of lists of columns; one of them is {readable_value(tier)}."
+        )
+    members: list[int] = []
+    for each in tier:
+        if each is ...:
+            raise TypeError("`...` is a tier by itself, as in tiers=[['a', 'b'], ...].")
+        x = column_number(columns, each)
+        if x in earlier or x in members:
+            raise ValueError(
+                f"Column {readable_value(each)} is given twice in the tiers; leave one out."
+            )
+        members.append(x)
+    return members
+
+
+def _check_consistency(
+    columns: list[str | int],
+    required: list[Edge],
+    forbidden: set[Edge],
+    tier_of: list[int],
+    max_parents: int,
+) -> None:
+    for parent, child in required:
+        edge = f"The required edge {columns[parent]!r} -> {columns[child]!r}"
+        if (parent, child) in forbidden:
+            raise ValueError(f"{edge} is among the forbidden edges too; leave it out of one.")
+        if tier_of[parent] > tier_of[child]:
+            raise ValueError(
+                f"{edge} points from tier {tier_of[parent]} back to tier {tier_of[child]} (the "
+                "first is 0); leave it out or change the tiers."
+            )
+    order = nx.DiGraph(required)
+    if not nx.is_directed_acyclic_graph(order):
+        cycle = [columns[parent] for parent, _ in nx.find_cycle(order)]
+        arrows = " -> ".join(map(repr, [*cycle, cycle[0]]))
+        raise ValueError(f"The required edges have a cycle, {arrows}; leave out one of them.")
+    for x in order:
+        parents = [columns[p] for p in sorted(order.predecessors(x))]
+        if len(parents) > max_parents:
+            raise ValueError(
+                f"Column {columns[x]!r} has {len(parents)} required parents, {parents}, and "
+                f"max_parents={max_parents}; raise it or require fewer."
+            )

@@ -1,0 +1,100 @@
+"""Files that are written as a whole or not at all, and what is no file."""
+
+import os
+import re
+import stat
+import threading
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from skbn import GaussianBayesianNetwork, ParentSetScores
+from skbn._core.files import replaced_file
+
+
+def network():
+    dag = nx.DiGraph()
+    dag.add_node("a", intercept=0.1, noise_variance=1 / 3)
+    return GaussianBayesianNetwork(dag)
+
+
+@pytest.mark.parametrize("read", [ParentSetScores.from_jkl, GaussianBayesianNetwork.from_json])
+def test_what_is_no_file(tmp_path, read):
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "missing")
+    with pytest.raises(OSError, match=re.escape(tmp_path.name)):
+        read(tmp_path)
+    if os.path.exists("/dev/zero"):
+        with pytest.raises(ValueError, match=r"zero, line 1: "):
+            read(Path("/dev/zero"))
+
+
+def test_a_failed_writing_leaves_the_old_network(tmp_path, monkeypatch):
+    path = tmp_path / "network.json"
+    path.write_text("old", encoding="utf-8")
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        network().to_json(path)
+    assert path.read_text(encoding="utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(FileNotFoundError, match=r"missing.*network\.json"):
+        network().to_json(tmp_path / "missing" / "network.json")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_permissions_are_those_of_open(tmp_path):
+    path, plain = tmp_path / "a", tmp_path / "b"
+    for mask in (0o022, 0o077):
+        old = os.umask(mask)
+        try:
+            network().to_json(path)
+            plain.write_text("", encoding="utf-8")
+        finally:
+            os.umask(old)
+        assert path.stat().st_mode == plain.stat().st_mode
+        path.unlink()
+        plain.unlink()
+    path.write_text("", encoding="utf-8")
+    path.chmod(0o640)
+    network().to_json(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    path.chmod(0o400)
+    if os.geteuid() != 0:
+        with pytest.raises(PermissionError):
+            network().to_json(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
+def test_links_are_followed_and_pipes_written(tmp_path):
+    real, link, pipe = tmp_path / "real", tmp_path / "link", tmp_path / "pipe"
+    link.symlink_to(real)
+    network().to_json(link)  # to a file that is not there yet
+    assert link.is_symlink()
+    assert real.read_text(encoding="utf-8") == network().to_json() + "\n"
+    real.write_text("old", encoding="utf-8")
+    network().to_json(link)
+    assert link.is_symlink()
+    assert real.read_text(encoding="utf-8") == network().to_json() + "\n"
+    os.mkfifo(pipe)
+    read = []
+    thread = threading.Thread(target=lambda: read.append(pipe.read_text(encoding="utf-8")))
+    thread.start()
+    network().to_json(pipe)
+    thread.join()
+    assert read == [network().to_json() + "\n"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    with pytest.raises(IsADirectoryError), replaced_file(tmp_path):
+        pass
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no such file")
+def test_the_standard_output_is_written_on(capfd):
+    os.write(1, b"first\n")
+    network().to_json("/dev/stdout")
+    os.write(1, b"last\n")
+    assert capfd.readouterr().out == f"first\n{network().to_json()}\nlast\n"

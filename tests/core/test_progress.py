@@ -1,0 +1,272 @@
+import io
+import subprocess
+import sys
+import tracemalloc
+
+import networkx as nx
+import numpy as np
+import pytest
+import rich
+from recording_callbacks import Interrupter, Recorder, Stopper, needs_callbacks
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbn import (
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+)
+from skbn._core.compile import compilations
+from skbn._core.progress import Progress, printing_listener
+from skbn.datasets import make_gaussian_network
+
+try:
+    from sklearn.callback import ProgressBar
+except ImportError:
+    ProgressBar = None
+
+
+def table(m, n=200):
+    return make_gaussian_network(m, n_samples=n, random_state=m)[0]
+
+
+def test_listeners_hear_of_each_percent_once():
+    heard = []
+    progress = Progress(50.0, (lambda *told: heard.append(told),))
+    for _ in range(200):
+        progress.advance(0.25)
+    percents, seconds_left = zip(*heard, strict=True)
+    assert percents == tuple(range(1, 101))
+    assert min(seconds_left) == seconds_left[-1] == 0
+
+
+def test_large_steps_skip_percents():
+    heard = []
+    progress = Progress(4, (lambda percent, _: heard.append(percent),))
+    for _ in range(4):
+        progress.advance(1)
+    assert heard == [25, 50, 75, 100]
+
+
+@needs_callbacks
+@pytest.mark.parametrize("m", [2, 5, 18, 20])
+def test_a_search_does_all_of_its_work_and_no_more(m):
+    for n_jobs in (1, 2):
+        recorder = Recorder()
+        GaussianBNLearner(n_jobs=n_jobs).set_callbacks(recorder).fit(table(m))
+        percents = [("GaussianBNLearner", "percent of the search")] * 100
+        assert recorder.ended == [*percents, ("GaussianBNLearner", "fit"), "teardown"]
+
+
+@needs_callbacks
+def test_progress_counts_log_determinants_that_are_there_already():
+    scores = LocalScoreTransformer().fit_transform(table(6))
+    for _ in range(2):
+        recorder = Recorder()
+        GaussianBNLearner().set_callbacks(recorder).fit(scores)
+        assert len(recorder.ended) == 102
+
+
+@needs_callbacks
+def test_callbacks_reach_a_learner_within_a_search():
+    recorder = Recorder()
+    pipeline = make_pipeline(StandardScaler(), GaussianBNLearner())
+    search = GridSearchCV(pipeline, {"gaussianbnlearner__penalty": [1, 2]}, cv=2)
+    search.set_callbacks(recorder).fit(table(5))
+    fits = recorder.ended.count(("GaussianBNLearner", "fit"))
+    assert fits == 5
+    assert recorder.ended.count(("GaussianBNLearner", "percent of the search")) == 100 * fits
+
+
+WITHOUT_CALLBACKS = """
+import sys
+import sklearn.model_selection, sklearn.pipeline  # which import sklearn.callback if they can
+sys.modules["sklearn.callback"] = None
+import networkx as nx
+import numpy as np
+import skbn
+rows = np.random.default_rng(0).normal(size=(20, 2))
+for estimator in (
+    skbn.GaussianBNLearner(verbose=True),
+    skbn.GaussianBNLearnerCV(cv=2),
+    skbn.LocalScoreTransformer(),
+    skbn.GaussianBayesianNetwork(nx.DiGraph([(0, 1)])),
+):
+    assert not hasattr(estimator.fit(rows), "set_callbacks")
+"""
+
+
+def test_without_callbacks_everything_else_works():
+    command = [sys.executable, "-c", WITHOUT_CALLBACKS]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.startswith("[GaussianBNLearner] 2 columns: 96 B of memory\n")
+
+
+# scikit-learn's own progress bar
+
+
+@pytest.fixture
+def screen():
+    """What progress bars print."""
+    text = io.StringIO()
+    rich.reconfigure(file=text, width=200)
+    yield text
+    rich.reconfigure()
+
+
+def bars(screen):
+    """Return the lines of progress bars, as what they are of and what they have come to."""
+    lines = [line.split("━")[0].strip() for line in screen.getvalue().splitlines()]
+    assert all("100%" in line for line in screen.getvalue().splitlines())
+    return lines
+
+
+@needs_callbacks
+@pytest.mark.parametrize(
+    "learner", [GaussianBNLearner(), GaussianBNLearnerCV(cv=2), GaussianBNLearnerCV(cv=2, n_jobs=2)]
+)
+def test_progress_bar_of_a_learner(screen, learner):
+    learner.set_callbacks(ProgressBar()).fit(table(5))
+    assert bars(screen) == [f"{type(learner).__name__} - fit"]
+
+
+STEPS = ["standardscaler | StandardScaler", "localscoretransformer | LocalScoreTransformer"]
+
+
+def lines_of_steps(learner):
+    fitted = [f"Pipeline - fit-transform-{step} - fit #{i}" for i, step in enumerate(STEPS)]
+    return [*fitted, f"Pipeline - fit-final-estimator | {type(learner).__name__} - fit #2"]
+
+
+@needs_callbacks
+@pytest.mark.parametrize("learner", [GaussianBNLearner(), GaussianBNLearnerCV(cv=2)])
+def test_progress_bar_of_a_pipeline(screen, learner):
+    pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), learner)
+    pipeline.set_callbacks(ProgressBar()).fit(table(5))
+    assert bars(screen) == ["Pipeline - fit", *lines_of_steps(learner)]
+    recorder = Recorder()
+    pipeline.set_callbacks(recorder).fit_predict(table(5))
+    assert recorder.ended.count((type(learner).__name__, "percent of the search")) == 100
+    assert recorder.ended.count(("LocalScoreTransformer", "fit")) == 1
+
+
+@needs_callbacks
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_progress_bar_of_a_grid_search(screen, n_jobs):
+    pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner())
+    search = GridSearchCV(pipeline, {"localscoretransformer__penalty": [1, 2]}, cv=2, n_jobs=n_jobs)
+    search.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(table(5))
+    lines = bars(screen)
+    assert lines[0] == "GridSearchCV - fit"
+    for step in lines_of_steps(GaussianBNLearner()):
+        assert lines.count(step) == 5
+
+
+@needs_callbacks
+def test_progress_bar_goes_to_the_pipeline_and_not_to_its_step():
+    pipeline = make_pipeline(GaussianBNLearner().set_callbacks(ProgressBar()))
+    with pytest.raises(TypeError, match="Register them directly on the meta-estimator"):
+        pipeline.fit(table(5))
+
+
+@needs_callbacks
+def test_callbacks_hear_of_networks_that_are_fitted():
+    rows = table(3)
+    recorder = Recorder()
+    graphs = [nx.DiGraph([(0, 1), (1, 2)]), nx.DiGraph([(0, 1), (0, 2)])]
+    search = GridSearchCV(GaussianBayesianNetwork(graphs[0]), {"dag": graphs}, cv=3)
+    search.set_callbacks(recorder).fit(rows)
+    assert recorder.ended.count(("GaussianBayesianNetwork", "fit")) == 2 * 3 + 1
+
+
+class Witness(Recorder):
+    """Keeps what the end of a fit was told."""
+
+    def on_fit_task_end(self, estimator, context, *, X, metadata, fitted_estimator):
+        if context.task_name == "fit":
+            self.ended.append((X, metadata["sample_weight"], fitted_estimator))
+        else:
+            assert fitted_estimator is None
+
+
+@needs_callbacks
+@pytest.mark.parametrize("estimator", [GaussianBNLearner(), GaussianBNLearnerCV(cv=2)])
+def test_the_end_of_a_fit_is_told_of_its_result(estimator):
+    witness, weight = Witness(), np.arange(200)
+    estimator.set_callbacks(witness).fit(table(5), sample_weight=weight)
+    (X, told, fitted), _ = witness.ended
+    assert told is weight
+    assert fitted.score(X, sample_weight=told) == estimator.score(table(5), sample_weight=weight)
+
+
+@needs_callbacks
+def test_the_end_of_a_transformers_fit_is_told_of_its_result():
+    witness, weight = Witness(), np.arange(200)
+    transformer = LocalScoreTransformer().set_callbacks(witness)
+    transformer.fit_transform(table(5), sample_weight=weight)
+    (X, told, fitted), _ = witness.ended
+    assert told is weight
+    assert fitted.transform(X).shape == X.shape
+    transformer.fit(table(5))
+    assert witness.ended[2][1] is None
+
+
+# What `verbose` prints
+
+
+def test_verbose_prints_the_plan(capsys):
+    GaussianBNLearner(verbose=True).fit(table(5))
+    lines = capsys.readouterr().out.splitlines()
+    without_kernels = [line for line in lines if not line.startswith("[skbn] Compiling")]
+    assert without_kernels == ["[GaussianBNLearner] 5 columns: 1.2 kB of memory"]
+    GaussianBNLearner().fit(table(5))
+    assert capsys.readouterr().out == ""
+
+
+def test_verbose_prints_the_time_left(capsys, monkeypatch):
+    monkeypatch.setattr("skbn._core.progress._SECONDS_BETWEEN_LINES", 0)
+    GaussianBNLearner(verbose=True).fit(table(5))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "[GaussianBNLearner] 100 % done, about 0.0 s left"
+
+
+def test_the_time_left_does_not_count_compilation(monkeypatch):
+    now, compiled = [0.0], [0.0]
+    monkeypatch.setattr("skbn._core.progress.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr(type(compilations), "seconds", property(lambda _: compiled[0]))
+    heard = []
+    progress = Progress(4, (lambda *told: heard.append(told), printing_listener("Learner")))
+    now[0] = compiled[0] = 10.0  # the kernels
+    now[0] += 1.0
+    progress.advance(2)
+    now[0] += 0.5
+    progress.advance(1)
+    assert heard == [(50, pytest.approx(1.0)), (75, pytest.approx(0.5))]
+
+
+@needs_callbacks
+def test_a_callback_that_stops_the_search_leaves_no_result():
+    learner = GaussianBNLearner().fit(table(5))
+    with pytest.raises(RuntimeError, match=r"stopped the search after .* no result"):
+        learner.set_callbacks(Stopper()).fit(table(5))
+    assert not hasattr(learner, "dag_")
+
+
+@needs_callbacks
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interruption_leaves_no_result_and_no_memory(n_jobs):
+    rows = table(20)
+    learner = GaussianBNLearner(n_jobs=n_jobs).fit(rows)
+    learner.set_callbacks(Interrupter())
+    tracemalloc.start()
+    with pytest.raises(KeyboardInterrupt) as interruption:
+        learner.fit(rows)
+    left, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert interruption.traceback
+    assert not hasattr(learner, "dag_")
+    assert peak > 8 << 20
+    assert left < 2**20
+    assert learner.set_callbacks().fit(rows).dag_.number_of_nodes() == 20

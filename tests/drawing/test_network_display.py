@@ -1,0 +1,459 @@
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbn import (
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+    NetworkDisplay,
+)
+from skbn._drawing.weights import strengths_of
+from skbn.datasets import make_gaussian_network
+
+
+@pytest.fixture(scope="module")
+def learner():
+    return GaussianBNLearner().fit(load_wine(as_frame=True).data)
+
+
+@pytest.fixture(scope="module")
+def small_learner():
+    columns = ["hue", "ash", "alcohol", "proline", "color_intensity"]
+    return GaussianBNLearner().fit(load_wine(as_frame=True).data[columns])
+
+
+def edge_colours(display):
+    return {edge: line.get_edgecolor()[:3] for edge, line in display.edges_.items()}
+
+
+def widths(display):
+    return {edge: line.get_linewidth() for edge, line in display.edges_.items()}
+
+
+def test_picture_has_all_nodes_and_edges(learner, tmp_path):
+    display = learner.plot()
+    assert {text.get_text().replace("\n", "") for text in display.ax_.texts} == set(learner.dag_)
+    assert display.nodes_.keys() == set(learner.dag_)
+    assert display.edges_.keys() == set(learner.dag_.edges)
+    assert len(display.heads_) == learner.dag_.number_of_edges()
+    display.figure_.savefig(tmp_path / "wine.png")
+    assert (tmp_path / "wine.png").stat().st_size > 10_000
+
+
+def test_names_fit_into_their_boxes(learner):
+    display = learner.plot()
+    display.figure_.draw_without_rendering()
+    boxes = {node: box.get_window_extent() for node, box in display.nodes_.items()}
+    for node, text in zip(learner.dag_, display.ax_.texts, strict=True):
+        name = text.get_window_extent()
+        assert boxes[node].x0 < name.x0 < name.x1 < boxes[node].x1
+        assert boxes[node].y0 < name.y0 < name.y1 < boxes[node].y1
+
+
+def test_names_keep_to_their_boxes_on_small_and_on_large_axes(learner):
+    from matplotlib.figure import Figure
+
+    sizes = []
+    for side in (3, 6, 40):
+        figure = Figure(figsize=(side, side), layout="constrained")
+        display = learner.plot(ax=figure.subplots())
+        display.figure_.draw_without_rendering()
+        text, box = display.ax_.texts[0], display.nodes_["alcohol"].get_window_extent()
+        assert box.x0 < text.get_window_extent().x0 < text.get_window_extent().x1 < box.x1
+        sizes.append(text.get_fontsize())
+    assert sizes[1] == pytest.approx(2 * sizes[0], rel=0.1)
+    assert 10 < sizes[2] < 18
+
+
+def test_heads_point_at_the_borders_of_children(learner):
+    display = learner.plot()
+    for (_, child), head in display.heads_.items():
+        x, y = head.get_xy()[0]
+        box = display.nodes_[child].get_bbox()
+        outside = max(
+            abs(x - (box.x0 + box.x1) / 2) - box.width / 2,
+            abs(y - (box.y0 + box.y1) / 2) - box.height / 2,
+        )
+        assert abs(outside) < 2.5  # a corner is rounded
+    assert display.heads_.keys() == display.edges_.keys()
+
+
+def test_weights_are_standardised_by_the_implied_deviations():
+    rows = make_gaussian_network(5, n_samples=300, random_state=0)[0] * [1, 10, 0.1, 5, 2]
+    scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    weights = strengths_of(GaussianBNLearner("loglik").fit(rows).dag_).weights
+    expected = GaussianBNLearner("loglik").fit(scaled).dag_
+    assert list(weights) == list(expected.edges)
+    for (parent, child), weight in weights.items():
+        assert weight == pytest.approx(expected.edges[parent, child]["weight"])
+
+
+def test_edges_show_the_sign_and_the_strength():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
+    dag.add_edge("a", "b", weight=3.0)
+    dag.add_edge("a", "c", weight=-0.1)
+    display = NetworkDisplay.from_graph(dag)
+    strong, weak = edge_colours(display).values()
+    assert strong[2] > strong[0]  # blue
+    assert weak[0] > weak[2]  # orange
+    assert widths(display)["a", "b"] > 2 * widths(display)["a", "c"]
+
+
+def test_edges_of_a_class_are_grey_and_the_undirected_have_no_head():
+    dag = nx.DiGraph([("a", "c"), ("b", "c"), ("b", "d")])
+    display = NetworkDisplay(GaussianBayesianNetwork(dag).cpdag()).plot()
+    assert len(set(widths(display).values())) == 1
+    assert all(red == green == blue for red, green, blue in edge_colours(display).values())
+    assert display.heads_.keys() == {("a", "c"), ("b", "c")}
+
+
+def test_networks_are_drawn_also_after_an_intervention(learner, tmp_path):
+    network = GaussianBayesianNetwork(learner.dag_).do({"proline": 700, "hue": 1})
+    display = network.plot(edge_labels=True)
+    display.figure_.savefig(tmp_path / "do.png")
+    weights = strengths_of(network.dag_).weights
+    deviation = dict(zip(network.nodes, np.sqrt(np.diag(network.covariance_)), strict=True))
+    for (parent, child), weight in weights.items():
+        raw = network.dag_.edges[parent, child]["weight"]
+        assert weight == pytest.approx(raw * deviation[parent] / deviation[child])
+    unknown = {*network.dag_.edges} - {*weights}
+    assert {parent for parent, _ in unknown} == {"proline"}  # hue has no children
+    assert len(display.ax_.texts) == len(network.nodes) + len(weights)
+    borders = {node: box.get_linewidth() for node, box in display.nodes_.items()}
+    assert {node for node in borders if borders[node] > 2} == {"proline", "hue"}
+
+
+def test_edges_out_of_held_nodes_have_the_colour_of_their_sign_and_no_strength():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abcd", intercept=0.0, noise_variance=1.0)
+    dag.add_weighted_edges_from([("a", "b", 3.0), ("a", "c", -0.1), ("a", "d", 0.0)])
+    display = GaussianBayesianNetwork(dag).do({"a": 1.0}).plot()
+    (red, _, blue), (other_red, _, other_blue), grey = edge_colours(display).values()
+    assert blue > red
+    assert other_red > other_blue
+    assert len(set(grey)) == 1
+    without_weights = NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]))
+    assert set(widths(display).values()) == set(widths(without_weights).values())
+
+
+def test_weights_alone_are_drawn_as_no_parameters():
+    dag = nx.from_numpy_array(np.array([[0, 2.0], [0, 0]]), create_using=nx.DiGraph)
+    (colour,) = edge_colours(NetworkDisplay(dag).plot()).values()
+    assert len(set(colour)) == 1
+
+
+def faces(display):
+    return {node: box.get_facecolor()[:3] for node, box in display.nodes_.items()}
+
+
+def test_highlighted_nodes_stand_out(small_learner):
+    plain = faces(small_learner.plot())
+    for highlight in (["hue", "ash"], {"hue": 1, "ash": 2}.keys(), np.array(["ash", "hue"])):
+        marked = faces(small_learner.plot(highlight=highlight))
+        assert {node for node in plain if plain[node] != marked[node]} == {"hue", "ash"}
+    marked = faces(small_learner.plot(highlight="hue"))
+    assert {node for node in plain if plain[node] != marked[node]} == {"hue"}
+
+
+def test_nodes_that_are_tuples_are_highlighted():
+    dag = nx.DiGraph([((0, 1), (1, 0))])
+    marked = faces(NetworkDisplay.from_graph(dag, highlight=(0, 1)))
+    assert marked[0, 1] != marked[1, 0]
+    assert faces(NetworkDisplay.from_graph(dag, highlight=[(0, 1)])) == marked
+
+
+def test_markov_blanket_stands_out_and_all_else_is_faint():
+    dag = nx.DiGraph([("a", "x"), ("x", "c"), ("s", "c"), ("s", "a"), ("c", "d"), ("e", "f")])
+    display = NetworkDisplay.from_graph(dag, markov_blanket="x")
+    colours = faces(display)
+    assert len({colours[node] for node in ("a", "c", "s")}) == 1
+    assert len({colours[node] for node in ("d", "e", "f")}) == 1
+    assert len({colours[node] for node in ("x", "a", "d")}) == 3
+    lines = edge_colours(display)
+    strong = {edge for edge, colour in lines.items() if colour == lines["a", "x"]}
+    assert strong == {("a", "x"), ("x", "c"), ("s", "c")}
+
+
+def test_edge_labels():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
+    dag.add_edge("a", "b", weight=2.0)
+
+    def labels(edge_labels):
+        texts = NetworkDisplay.from_graph(dag, edge_labels=edge_labels).ax_.texts
+        return [text.get_text() for text in texts][2:]
+
+    assert labels(False) == []
+    assert labels(True) == ["0.89"]  # 2 / sqrt(5)
+    assert labels("weight") == ["2"]
+    assert labels({("a", "b"): "$x_"}) == ["$x_"]
+
+
+@pytest.mark.parametrize("font_size", [10, 20])
+def test_labels_hide_neither_nodes_nor_each_other_and_are_not_cut(learner, font_size):
+    import matplotlib
+
+    with matplotlib.rc_context({"font.size": font_size}):
+        display = learner.plot(edge_labels=True)
+        display.figure_.draw_without_rendering()
+    texts = display.ax_.texts[13:]
+    assert len(texts) == learner.dag_.number_of_edges()
+    boxes = [text.get_window_extent() for text in texts]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    nodes = [box.get_window_extent() for box in display.nodes_.values()]
+    assert not any(label.overlaps(node) for label in boxes for node in nodes)
+
+
+def test_figure_has_room_for_long_labels():
+    display = NetworkDisplay.from_graph(
+        nx.DiGraph([("a", "b")]), edge_labels={("a", "b"): "a strong effect"}
+    )
+    display.figure_.draw_without_rendering()
+    label, figure = display.ax_.texts[2].get_window_extent(), display.figure_.bbox
+    assert figure.x0 < label.x0 < label.x1 < figure.x1
+
+
+def test_small_weights_have_no_sign():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
+    dag.add_edge("a", "b", weight=-1e-4)
+    assert NetworkDisplay.from_graph(dag, edge_labels=True).ax_.texts[2].get_text() == "0.00"
+
+
+def test_markov_blankets_in_a_class_do_not_depend_on_its_member():
+    chain = nx.DiGraph()
+    chain.add_edges_from([("a", "b"), ("c", "b")], undirected=True)  # a - b - c
+    marked = faces(NetworkDisplay.from_graph(chain, markov_blanket="a"))
+    assert len({*marked.values()}) == 3  # a itself, b, and c that is faint
+    triangle = GaussianBayesianNetwork(nx.DiGraph(["ab", "bc", "ac"])).cpdag()
+    for node in "abc":
+        lines = edge_colours(NetworkDisplay.from_graph(triangle, markov_blanket=node))
+        strong = lines[next(edge for edge in lines if node in edge)]
+        assert all((node in edge) == (colour == strong) for edge, colour in lines.items())
+
+
+def test_labels_of_faint_edges_are_faint():
+    dag = nx.DiGraph([("a", "b"), ("c", "d")])
+    display = NetworkDisplay.from_graph(
+        dag, markov_blanket="a", edge_labels={("a", "b"): "x", ("c", "d"): "y"}
+    )
+    *_, strong, faint = (text.get_color() for text in display.ax_.texts)
+    assert strong != faint == display.ax_.texts[2].get_color()
+
+
+def test_later_changes_of_the_graph_are_not_drawn():
+    dag = nx.DiGraph([("a", "b")])
+    display = NetworkDisplay(dag)
+    dag.add_edge("b", "a")
+    assert list(display.plot().edges_) == [("a", "b")]
+
+
+def test_names_are_not_set_by_tex(small_learner):
+    import matplotlib
+
+    with matplotlib.rc_context({"text.usetex": True}):
+        display = small_learner.plot(edge_labels=True)
+        assert not any(text.get_usetex() for text in display.ax_.texts)
+
+
+@pytest.mark.parametrize("ax", ["axes", np.zeros(2), 7])
+def test_bad_axes_are_named(ax):
+    with pytest.raises(TypeError, match=r"ax must be one matplotlib.axes.Axes .*got"):
+        NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]), ax=ax)
+
+
+def test_ground_is_that_of_the_figure_or_the_subfigure():
+    from matplotlib.figure import Figure
+
+    dag = nx.DiGraph([("a", "b")])
+    light, dark = Figure(facecolor="white").subfigures(1, 2)
+    dark.set_facecolor("#102030")
+    displays = [
+        NetworkDisplay.from_graph(dag, ax=each.subplots(), edge_labels={("a", "b"): "x"})
+        for each in (light, dark)
+    ]
+    assert [np.mean(faces(display)["a"]) > 0.5 for display in displays] == [True, False]
+    label = displays[1].ax_.texts[2].get_bbox_patch()
+    assert label.get_facecolor()[:3] == pytest.approx((16 / 255, 32 / 255, 48 / 255))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"highlight": "c"}, r"highlight: there is no node 'c'; the nodes are \['a', 'b'\]"),
+        ({"highlight": ["a", "c"]}, "highlight: there is no node 'c'"),
+        ({"highlight": [None]}, "highlight: there is no node None"),
+        ({"highlight": np.array("c")}, "highlight: there is no node"),
+        ({"edge_labels": {"ab": "x"}}, "edge_labels: there is no edge 'ab'"),
+        ({"edge_labels": {7: "x"}}, "edge_labels: there is no edge 7"),
+        ({"edge_labels": np.zeros(2)}, r"edge_labels must be .* got \[0\.0, 0\.0\]"),
+        ({"markov_blanket": "c"}, "markov_blanket: there is no node 'c'"),
+        ({"edge_labels": {("b", "a"): "x"}}, r"edge_labels: there is no edge \('b', 'a'\)"),
+        ({"edge_labels": True}, "asks for weights, and the graph has no parameters"),
+        ({"edge_labels": "weight"}, "asks for weights, and the graph has no parameters"),
+        ({"edge_labels": "weights"}, "edge_labels must be .* got 'weights'"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]), **options)
+
+
+@pytest.mark.parametrize("edge_labels", [True, "weight"])
+def test_a_cpdag_has_no_weights_to_be_written(edge_labels):
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+    message = "a CPDAG has none. Plot the network itself, or give a dict of texts"
+    with pytest.raises(ValueError, match=message):
+        NetworkDisplay.from_graph(network.cpdag(), edge_labels=edge_labels)
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    network.fit(rows).plot(edge_labels=edge_labels)
+    NetworkDisplay.from_graph(network.cpdag(), edge_labels={("a", "b"): "x"})
+
+
+def test_colours_suit_the_ground(small_learner):
+    import matplotlib
+
+    with matplotlib.style.context("dark_background"):
+        dark = small_learner.plot()
+    light = small_learner.plot()
+    for display, is_light in ((dark, False), (light, True)):
+        texts = np.array([matplotlib.colors.to_rgb(t.get_color()) for t in display.ax_.texts])
+        boxes = np.array(list(faces(display).values()))
+        assert (abs(texts - boxes) > 0.6).all()
+        assert (boxes.mean() > 0.5) == is_light
+
+
+def test_weights_of_variances_out_of_range():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
+    dag.add_weighted_edges_from([("a", "b", -1e200), ("b", "c", 1e100)])
+    weights = strengths_of(dag).weights
+    assert weights == pytest.approx({("a", "b"): -1.0, ("b", "c"): 1.0})
+
+
+def test_given_axes_are_used(learner):
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    assert NetworkDisplay.from_estimator(learner, ax=ax).ax_ is ax
+    assert len(ax.texts) == 13
+
+
+@pytest.mark.parametrize("m", [1, 4])
+def test_nodes_without_edges(m):
+    dag = nx.empty_graph(m, create_using=nx.DiGraph)
+    display = NetworkDisplay.from_graph(dag)
+    assert [text.get_text() for text in display.ax_.texts] == [str(node) for node in range(m)]
+    assert display.edges_ == {}
+    display.figure_.draw_without_rendering()
+
+
+def test_weights_of_hard_units():
+    rows = make_gaussian_network(3, n_samples=300, random_state=0)[0]
+    plain = strengths_of(GaussianBNLearner("loglik").fit(rows).dag_).weights
+    hard = strengths_of(GaussianBNLearner("loglik").fit(rows * [1e-150, 1, 1e150]).dag_).weights
+    assert hard == pytest.approx(plain)
+
+
+def test_names_are_drawn_as_they_are(tmp_path):
+    names = [r"$\frac$", "price in $ and $", "a_name_that_is_much_longer_than_the_others", "a\0b"]
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 4)), columns=names)
+    display = GaussianBNLearner("loglik").fit(rows).plot()
+    display.figure_.savefig(tmp_path / "names.png")
+    drawn = [text.get_text() for text in display.ax_.texts]
+    assert drawn == [
+        r"$\frac$",
+        "price in $ and\n$",
+        "a_name_that_is_\nmuch_longer_\nthan_the_\nothers",
+        r"a\x00b",
+    ]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, 7, ("a", 1), "a\nb", 1.5, "price\xa0EUR", "a\u200cb"])
+def test_any_name_can_be_drawn(name):
+    display = NetworkDisplay.from_graph(nx.DiGraph([(name, "b")]))
+    drawn = "".join(display.ax_.texts[0].get_text().split())
+    assert drawn == "".join(str(name).split())
+
+
+@pytest.mark.parametrize("name", ["", " ", "\n"])
+def test_empty_names_have_a_box(name):
+    display = NetworkDisplay.from_graph(nx.DiGraph([(name, "b")]))
+    display.figure_.draw_without_rendering()
+    assert display.nodes_[name].get_bbox().width > 10
+
+
+def with_parameters(noise_variance=1.0, **edge):
+    dag = nx.DiGraph()
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=noise_variance)
+    dag.add_edge("a", "b", **edge)
+    return dag
+
+
+@pytest.mark.parametrize(
+    ("dag", "error", "message"),
+    [
+        (nx.DiGraph(), ValueError, "at least one node"),
+        (nx.Graph([(0, 1)]), TypeError, "must be a networkx.DiGraph .*; got Graph"),
+        (nx.MultiDiGraph([(0, 1)]), TypeError, "got MultiDiGraph"),
+        (nx.DiGraph([(0, 1), (1, 0)]), ValueError, "acyclic"),
+        (with_parameters(), ValueError, "edge 'a' -> 'b' has no attribute weight"),
+        (with_parameters(weight=np.nan), ValueError, "weight of edge 'a' -> 'b' .* got nan"),
+        (with_parameters(weight=1, noise_variance=-1), ValueError, "'a' must not be negative"),
+        (GaussianBayesianNetwork(with_parameters()), TypeError, "is NetworkDisplay.from_estimator"),
+    ],
+)
+def test_bad_graphs_are_named(dag, error, message):
+    with pytest.raises(error, match=message):
+        NetworkDisplay(dag)
+
+
+def test_networks_at_the_end_of_pipelines_and_searches():
+    rows = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+    penalty = {"penalty": [1.0]}
+    for estimator in (
+        GaussianBNLearnerCV([1.0], cv=2),
+        make_pipeline(LocalScoreTransformer(), GaussianBNLearner()),
+        GridSearchCV(GaussianBNLearner(), penalty, cv=2),
+        GridSearchCV(make_pipeline(GaussianBNLearner()), {"gaussianbnlearner__penalty": [1.0]}),
+        make_pipeline(StandardScaler(), GridSearchCV(GaussianBNLearner(), penalty, cv=2)),
+    ):
+        with pytest.raises(NotFittedError):
+            NetworkDisplay.from_estimator(estimator)
+        display = NetworkDisplay.from_estimator(estimator.fit(rows))
+        assert display.dag.number_of_edges() == 3
+
+
+def test_other_estimators_are_named():
+    rows = np.random.default_rng(0).normal(size=(9, 2))
+    for estimator in (StandardScaler(), make_pipeline(LocalScoreTransformer(), StandardScaler())):
+        with pytest.raises(TypeError, match="that ends with one; got StandardScaler"):
+            NetworkDisplay.from_estimator(estimator.fit(rows))
+
+
+def test_searches_that_keep_no_estimator_are_named():
+    rows = load_wine(as_frame=True).data[["alcohol", "hue"]]
+    search = GridSearchCV(GaussianBNLearner(), {"penalty": [1.0]}, cv=2, refit=False).fit(rows)
+    with pytest.raises(TypeError, match="GridSearchCV has refit=False"):
+        NetworkDisplay.from_estimator(search)
+
+
+def test_estimators_must_be_fitted():
+    with pytest.raises(NotFittedError, match="all 'fit'"):
+        NetworkDisplay.from_estimator(GaussianBNLearner())
+    with pytest.raises(NotFittedError, match="all 'fit'"):
+        GaussianBNLearnerCV().plot()
+
+
+def test_networks_without_parameters_are_drawn_as_graphs():
+    display = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).plot()
+    assert len(set(*edge_colours(display).values())) == 1

@@ -1,0 +1,376 @@
+"""The optimum: against enumeration, a plain dynamic program, and what must hold for all data."""
+
+import hypothesis
+import hypothesis.strategies as st
+import joblib
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import reference
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_wine
+
+from skbn import GaussianBNLearner, LocalScoreTransformer
+from skbn._estimators import learner as learner_module
+from skbn._solver.solve import Optimum
+from skbn.datasets import make_gaussian_network
+
+
+def parents_of(dag):
+    """The parents of each column, for a network whose nodes are numbers."""
+    return tuple(tuple(sorted(dag.predecessors(x))) for x in range(len(dag)))
+
+
+def random_rows(rng, m):
+    """Rows of a random network: few or many, sparse or dense, sometimes of small integers."""
+    n = int(rng.integers(m + 2, 300))
+    rows = make_gaussian_network(m, mean_degree=rng.uniform(0, 4), n_samples=n, random_state=rng)[0]
+    return np.round(2 * rows) if rng.random() < 0.2 and n > 10 * m else rows
+
+
+def check_by_enumeration(m, n_tables):
+    dags = reference.all_dags(m)
+    assert len(dags) == {2: 3, 3: 25, 4: 543, 5: 29281}[m]  # OEIS A003024
+    index = {family: i for i, family in enumerate(reference.families(m))}
+    families_of = np.array([[index[x, ps] for x, ps in enumerate(dag)] for dag in dags])
+    rng = np.random.default_rng(m)
+    for _ in range(n_tables):
+        rows = random_rows(rng, m)
+        criterion = rng.choice(["bic", "aic"])
+        local = reference.all_local_scores(rows, criterion)
+        scores = np.array([local[family] for family in index])[families_of].sum(axis=1)
+        learner = GaussianBNLearner(str(criterion)).fit(rows)
+        assert learner.network_score_ == pytest.approx(scores.max(), abs=1e-8)
+        co_optimal = {dags[i] for i in np.flatnonzero(scores >= scores.max() - 1e-8)}
+        assert parents_of(learner.dag_) in co_optimal
+
+
+@pytest.mark.parametrize(
+    ("m", "n_tables"),
+    [(2, 20), (3, 40), (4, 60), *(pytest.param(m, 200, marks=pytest.mark.slow) for m in (3, 4, 5))],
+)
+def test_optimum_of_all_dags(m, n_tables):
+    check_by_enumeration(m, n_tables)
+
+
+@pytest.mark.parametrize("m", [*range(2, 10), pytest.param(10, marks=pytest.mark.slow)])
+def test_optimum_is_that_of_the_dynamic_program(m):
+    rng = np.random.default_rng(100 + m)
+    rows = random_rows(rng, m)
+    likelihood = reference.all_local_scores(rows, "loglik")
+    for criterion, cost in {"bic": np.log(len(rows)) / 2, "aic": 1.0, "loglik": 0.0}.items():
+        learner = GaussianBNLearner(criterion, penalty=1.5).fit(rows)
+        scores = {(x, p): value - 1.5 * (len(p) + 2) * cost for (x, p), value in likelihood.items()}
+        expected = reference.best_score_by_dynamic_program(scores, m)
+        assert learner.network_score_ == pytest.approx(expected, abs=1e-8)
+        own = sum(scores[x, ps] for x, ps in enumerate(parents_of(learner.dag_)))
+        assert own == pytest.approx(expected, abs=1e-8)
+        assert nx.is_directed_acyclic_graph(learner.dag_)
+
+
+def test_independent_columns_have_no_edges_and_loglik_has_all():
+    rows = np.random.default_rng(0).normal(size=(5000, 5))
+    assert not GaussianBNLearner(penalty=3).fit(rows).dag_.edges
+    assert len(GaussianBNLearner("loglik").fit(rows).dag_.edges) == 10
+
+
+# Ties
+
+
+def test_ties_are_broken_by_column_order_and_not_by_rounding():
+    """Of three columns that are all equally correlated each may be in the middle of a chain."""
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        rows = rng.normal(size=(60, 3))
+        basis = np.linalg.qr(rows - rows.mean(axis=0))[0]
+        rows = basis @ np.linalg.cholesky(np.full((3, 3), 0.5) + 0.5 * np.eye(3)).T
+        scores = LocalScoreTransformer(penalty=2).fit_transform(rows)
+        chains = [
+            sum(scores.local_score(x, [middle] if x != middle else []) for x in range(3))
+            for middle in range(3)
+        ]
+        assert max(chains) - min(chains) < 1e-10
+        learner = GaussianBNLearner(penalty=2).fit(rows)
+        assert learner.network_score_ == pytest.approx(max(chains), abs=1e-10)
+        assert list(learner.dag_.edges) == [(0, 1), (0, 2)]
+
+
+def test_useless_parents_are_left_out():
+    """Without a penalty, a parent that explains exactly nothing ties with none."""
+    rows = np.array([[1, 1, -1, -1] * 8, [1, -1] * 16, ([1] * 4 + [-1] * 4) * 4]).T
+    assert not GaussianBNLearner("loglik").fit(rows).dag_.edges
+
+
+def test_a_reversible_edge_points_to_the_later_column():
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        rows = rng.normal(size=(50, 2)) @ [[1, 1], [0, 0.5]]
+        assert list(GaussianBNLearner().fit(rows).dag_.edges) == [(0, 1)]
+        assert list(GaussianBNLearner().fit(rows[:, ::-1]).dag_.edges) == [(0, 1)]
+
+
+# What must hold for all data
+
+
+@st.composite
+def tables(draw):
+    m = draw(st.integers(2, 7))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.integers(m + 5, 200))
+    degree = draw(st.floats(0, 4))
+    return make_gaussian_network(m, mean_degree=degree, n_samples=n, random_state=rng)[0]
+
+
+@hypothesis.given(tables(), st.randoms(use_true_random=False))
+def test_column_order_changes_neither_score_nor_class(rows, random):
+    m = rows.shape[1]
+    order = random.sample(range(m), m)
+    one, other = GaussianBNLearner().fit(rows), GaussianBNLearner().fit(rows[:, order])
+    assert other.network_score_ == pytest.approx(one.network_score_, abs=1e-8)
+    renamed = nx.relabel_nodes(other.dag_, dict(enumerate(order)))
+    assert reference.equivalence_class(parents_of(renamed)) == reference.equivalence_class(
+        parents_of(one.dag_)
+    )
+
+
+@hypothesis.given(tables(), st.data())
+def test_units_change_the_score_by_the_known_term_and_nothing_else(rows, data):
+    m = rows.shape[1]
+    exponents = data.draw(st.lists(st.floats(-6, 6), min_size=m, max_size=m))
+    shifts = data.draw(st.lists(st.floats(-100, 100), min_size=m, max_size=m))
+    scale = 10.0 ** np.array(exponents)
+    one, other = GaussianBNLearner().fit(rows), GaussianBNLearner().fit((rows + shifts) * scale)
+    assert list(other.dag_.edges) == list(one.dag_.edges)
+    expected = one.network_score_ - len(rows) * np.log(scale).sum()
+    assert other.network_score_ == pytest.approx(expected, abs=1e-6)
+    np.testing.assert_allclose(
+        other.network_.coef_,
+        one.network_.coef_ / scale[:, np.newaxis] * scale,
+        rtol=1e-6,
+        atol=1e-12,
+    )
+
+
+@hypothesis.given(tables(), st.sampled_from(["bic", "aic", "loglik"]))
+def test_equivalent_networks_have_the_same_score(rows, criterion):
+    scores = LocalScoreTransformer(criterion).fit_transform(rows)
+    dag = nx.DiGraph()
+    dag.add_nodes_from(range(rows.shape[1]))
+    order = np.random.default_rng(len(rows)).permutation(rows.shape[1])
+    dag.add_edges_from(
+        (int(a), int(b)) for i, b in enumerate(order) for a in order[:i] if (a + b) % 3
+    )
+    expected = scores.network_score(dag)
+    covered = [
+        (a, b) for a, b in dag.edges if set(dag.predecessors(b)) == {a, *dag.predecessors(a)}
+    ]
+    for a, b in covered:  # reversing a covered edge stays within the class
+        reversed_ = dag.copy()
+        reversed_.remove_edge(a, b)
+        reversed_.add_edge(b, a)
+        assert scores.network_score(reversed_) == pytest.approx(expected, abs=1e-8)
+
+
+@hypothesis.given(tables())
+@hypothesis.settings(max_examples=20)
+def test_every_other_network_is_no_better(rows):
+    m = rows.shape[1]
+    learner = GaussianBNLearner().fit(rows)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    for a in range(m):
+        for b in range(m):
+            if a == b:
+                continue
+            other = learner.predict()
+            if other.has_edge(a, b):
+                other.remove_edge(a, b)
+            else:
+                other.add_edge(a, b)
+            if nx.is_directed_acyclic_graph(other):
+                assert scores.network_score(other) <= learner.network_score_ + 1e-8
+
+
+@pytest.mark.parametrize(
+    ("m", "n_jobs"), [(5, 2), (20, 2), (20, 3), pytest.param(22, 2, marks=pytest.mark.slow)]
+)
+def test_number_of_jobs_changes_no_bit(m, n_jobs):
+    rows = make_gaussian_network(m, n_samples=200, random_state=m)[0]
+    one, two = (GaussianBNLearner(n_jobs=jobs).fit(rows) for jobs in (1, n_jobs))
+    assert list(one.dag_.edges(data=True)) == list(two.dag_.edges(data=True))
+    assert one.network_score_ == two.network_score_
+    np.testing.assert_array_equal(one.network_.coef_, two.network_.coef_)
+    np.testing.assert_array_equal(one.score_samples(rows), two.score_samples(rows))
+
+
+@pytest.mark.parametrize("configuration", [{"backend": "loky"}, {"prefer": "processes"}])
+def test_joblib_configuration_of_processes_still_runs_threads(configuration):
+    rows = make_gaussian_network(20, n_samples=200, random_state=0)[0]
+    expected = GaussianBNLearner().fit(rows).network_score_
+    with joblib.parallel_config(**configuration, n_jobs=2):
+        assert GaussianBNLearner().fit(rows).network_score_ == expected
+
+
+# Hard numbers and kinds of tables
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-9, 1e150])
+@pytest.mark.parametrize("shift", [0.0, 1e8])
+def test_hard_units_give_the_network_of_the_standardised_columns(unit, shift):
+    rows = load_wine().data
+    rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    plain = GaussianBNLearner().fit(rows)
+    hard = GaussianBNLearner().fit((rows + shift) * unit)
+    assert list(hard.dag_.edges) == list(plain.dag_.edges)
+    term = rows.size * np.log(unit)
+    assert hard.network_score_ + term == pytest.approx(plain.network_score_, rel=1e-6)
+    np.testing.assert_allclose(hard.network_.coef_, plain.network_.coef_, rtol=1e-4, atol=1e-9)
+    held_out = hard.score_samples((rows[:9] + shift) * unit) + rows.shape[1] * np.log(unit)
+    np.testing.assert_allclose(held_out, plain.score_samples(rows[:9]), rtol=1e-4)
+
+
+def test_mixed_units():
+    rows = load_wine().data
+    rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    unit = 10.0 ** np.linspace(-150, 150, rows.shape[1])
+    plain, mixed = GaussianBNLearner().fit(rows), GaussianBNLearner().fit(rows * unit)
+    assert list(mixed.dag_.edges) == list(plain.dag_.edges)
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda x: x.astype(np.int64),
+        lambda x: x.astype(np.int8),
+        lambda x: x.astype(np.float32),
+        np.asfortranarray,
+        lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+        lambda x: x[::-1].copy()[::-1],
+        lambda x: x.tolist(),
+        pd.DataFrame,
+        lambda x: pd.DataFrame(x).astype("Int64"),
+        lambda x: x.astype(object),
+        lambda x: pl.DataFrame(x, schema=[f"x{j}" for j in range(x.shape[1])]),
+    ],
+)
+def test_kinds_of_tables(convert):
+    rows = make_gaussian_network(5, n_samples=60, random_state=0)[0]
+    rows = np.round(10 * rows / rows.std(axis=0))
+    plain = GaussianBNLearner().fit(rows)
+    table = convert(rows)
+    before = np.array(table)
+    learner = GaussianBNLearner().fit(table)
+    np.testing.assert_array_equal(np.array(table), before)
+    np.testing.assert_array_equal(learner.network_.coef_, plain.network_.coef_)
+
+
+def test_read_only_tables():
+    rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
+    expected = GaussianBNLearner().fit(rows)
+    rows.setflags(write=False)
+    learner = GaussianBNLearner().fit(rows)
+    np.testing.assert_array_equal(learner.network_.coef_, expected.network_.coef_)
+    assert learner.score(rows) == expected.score(rows)
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DiscreteChildWarning")
+def test_columns_of_booleans():
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    rows[:, 2] = rows[:, 0] > 0
+    table = pd.DataFrame(rows, columns=list("abc"))
+    expected = GaussianBNLearner().fit(table)
+    for dtype in (bool, "boolean"):
+        learner = GaussianBNLearner().fit(table.astype({"c": dtype}))
+        np.testing.assert_array_equal(learner.network_.coef_, expected.network_.coef_)
+
+
+def test_penalties_beyond_any_score():
+    rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
+    for penalty in (1e6, 1e10, 1e15):
+        assert not GaussianBNLearner(penalty=penalty).fit(rows).dag_.edges
+
+
+def test_a_defect_of_the_search_is_an_error(monkeypatch):
+    rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
+    monkeypatch.setattr(learner_module, "best_networks", lambda *_: [Optimum([0, 0, 0, 0], -1.0)])
+    with pytest.raises(RuntimeError, match="report"):
+        GaussianBNLearner().fit(rows)
+
+
+# What a fitted learner tells
+
+
+@pytest.fixture(scope="module")
+def learner(wine):
+    return GaussianBNLearner().fit(wine)
+
+
+def test_a_graph_that_is_changed_changes_nothing_else(wine, learner):
+    fitted = GaussianBNLearner().fit(wine)
+    fitted.dag_.remove_edge(*next(iter(fitted.dag_.edges)))
+    fitted.predict().clear()
+    assert fitted.score(wine) == learner.score(wine)
+    assert list(fitted.predict().edges) == list(learner.dag_.edges)
+
+
+def test_graph_carries_names_and_parameters(wine, learner):
+    dag = learner.predict()
+    names = list(wine.columns)
+    assert list(dag) == names == list(learner.feature_names_in_)
+    assert dag is not learner.dag_
+    for j, name in enumerate(names):
+        assert dag.nodes[name]["intercept"] == learner.network_.intercept_[j]
+        assert dag.nodes[name]["noise_variance"] == learner.network_.noise_variance_[j]
+        parents = list(dag.predecessors(name))
+        expected = reference.regression(wine.to_numpy(), j, [names.index(p) for p in parents])
+        assert learner.network_.intercept_[j] == pytest.approx(expected[0], rel=1e-9)
+        assert learner.network_.noise_variance_[j] == pytest.approx(
+            expected[2] / len(wine), rel=1e-9
+        )
+        weights = [dag.edges[parent, name]["weight"] for parent in parents]
+        np.testing.assert_allclose(weights, expected[1], rtol=1e-9)
+    for i, a in enumerate(names):
+        for j, b in enumerate(names):
+            assert learner.network_.coef_[i, j] == (
+                dag.edges[a, b]["weight"] if dag.has_edge(a, b) else 0
+            )
+
+
+def test_nodes_are_numbers_without_names(wine, learner):
+    dag = GaussianBNLearner().fit_predict(wine.to_numpy())
+    assert list(dag) == list(range(13))
+    named = nx.relabel_nodes(dag, dict(enumerate(wine.columns)))
+    assert set(named.edges) == set(learner.dag_.edges)
+
+
+def test_score_is_the_density_of_the_joint_normal(wine, learner):
+    rows = wine.to_numpy()
+    effects = np.linalg.inv(np.eye(13) - learner.network_.coef_)
+    covariance = effects.T @ np.diag(learner.network_.noise_variance_) @ effects
+    mean = learner.network_.intercept_ @ effects
+    np.testing.assert_allclose(mean, learner.network_.mean_, rtol=1e-9)
+    expected = multivariate_normal(mean, covariance).logpdf(rows)
+    np.testing.assert_allclose(learner.score_samples(wine), expected, rtol=1e-8)
+    assert learner.score(wine) == pytest.approx(expected.mean())
+
+
+def test_network_score_is_likelihood_less_complexity(wine, learner):
+    n_parameters = 2 * 13 + learner.dag_.number_of_edges()
+    expected = learner.score(wine) * len(wine) - n_parameters * np.log(len(wine)) / 2
+    assert learner.network_score_ == pytest.approx(expected, abs=1e-8)
+    scores = LocalScoreTransformer().fit_transform(wine)
+    assert learner.network_score_ == scores.network_score(learner.dag_)
+
+
+def test_max_memory_changes_the_plan_and_no_bit_of_the_result(capsys):
+    rows = make_gaussian_network(18, n_samples=300, random_state=0)[0]
+    roomy = GaussianBNLearner().fit(rows)
+    tight = GaussianBNLearner(max_memory=6e6, verbose=True).fit(rows)
+    assert "18 columns in 16 parts: 5." in capsys.readouterr().out
+    assert tight.network_score_ == roomy.network_score_
+    np.testing.assert_array_equal(tight.network_.coef_, roomy.network_.coef_)
+    with pytest.raises(ValueError, match=r"18 columns needs 4\.3 MB .*, and 1\.0 MB are allowed"):
+        GaussianBNLearner(max_memory=1e6).fit(rows)
+    with pytest.raises(ValueError, match="'max_memory' parameter"):
+        GaussianBNLearner(max_memory=0).fit(rows)

@@ -1,0 +1,383 @@
+"""Pipelines: the same results as without, under the columns' names, wherever they are run."""
+
+import copy
+import io
+import pickle
+from numbers import Number
+
+import joblib
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    PowerTransformer,
+    QuantileTransformer,
+    StandardScaler,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from skbn import (
+    EBIC,
+    BGe,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
+
+WINE = load_wine(as_frame=True).data
+TABLES = {
+    "wine": WINE,
+    "breast cancer": load_breast_cancer(as_frame=True).data.iloc[:, :9],
+    "diabetes": load_diabetes(as_frame=True).data,
+}
+CV = GaussianBNLearnerCV([0.5, 4], cv=KFold(2, shuffle=True, random_state=0))
+
+
+@pytest.fixture
+def wine():
+    return WINE.copy()
+
+
+def edges(learner):
+    return list(learner.dag_.edges(data=True))
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+@pytest.mark.parametrize("learner", [GaussianBNLearner(), CV])
+@pytest.mark.parametrize("table", TABLES)
+def test_a_pipeline_finds_what_the_learner_finds(table, learner):
+    rows = StandardScaler().fit_transform(TABLES[table])
+    alone = clone(learner).fit(rows)
+    pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), clone(learner))
+    piped = pipeline.fit(TABLES[table])
+    assert len(edges(alone)) > len(alone.dag_)
+    assert edges(piped[-1]) == edges(alone)
+    assert piped[-1].network_score_ == alone.network_score_
+    assert piped.score(TABLES[table]) == alone.score(rows)
+    np.testing.assert_array_equal(piped.score_samples(TABLES[table]), alone.score_samples(rows))
+    again = clone(pipeline).fit_predict(TABLES[table])
+    assert list(again.edges(data=True)) == edges(alone)
+    if learner is CV:
+        assert piped[-1].penalty_ == alone.penalty_
+        np.testing.assert_array_equal(
+            piped[-1].cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
+        )
+
+
+def test_scoring_held_out_rows_needs_no_search(wine, monkeypatch):
+    piped = make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner()).fit(wine)
+    monkeypatch.setattr("skbn._scores.subset_determinants.sample_statistics", None)
+    monkeypatch.setattr("skbn._scores.families.log_determinants", None)
+    assert np.isfinite(piped.score(wine[:1]))
+    assert len(piped[:-1].transform(wine[:5])) == 5
+
+
+# Names
+
+
+@pytest.mark.parametrize("learner", [GaussianBNLearner(), CV])
+@pytest.mark.parametrize("container", ["default", "pandas", "polars"])
+def test_names_reach_the_nodes_with_set_output(wine, learner, container):
+    expected = list(range(13)) if container == "default" else list(wine.columns)
+    for steps in ([StandardScaler()], [StandardScaler(), LocalScoreTransformer()]):
+        everywhere = make_pipeline(*map(clone, steps), clone(learner))
+        everywhere.set_output(transform=container)
+        assert list(everywhere.fit(wine).predict(wine)) == expected
+        with config_context(transform_output=container):
+            by_configuration = make_pipeline(*map(clone, steps), clone(learner)).fit(wine)
+        assert list(by_configuration[-1].dag_) == expected
+        scaler = StandardScaler().set_output(transform=container)
+        alone = make_pipeline(scaler, *map(clone, steps[1:]), clone(learner)).fit(wine)
+        assert list(alone[-1].dag_) == expected
+        assert np.isfinite(alone.score(wine))
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame])
+def test_names_of_a_frame_are_those_of_the_nodes(wine, container):
+    frame = container({name: wine[name].to_numpy() for name in wine})
+    expected = edges(GaussianBNLearner().fit(wine))
+    assert edges(GaussianBNLearner().fit(frame)) == expected
+    piped = make_pipeline(LocalScoreTransformer(), GaussianBNLearner()).fit(frame)
+    assert edges(piped[-1]) == expected
+    assert list(piped.feature_names_in_) == list(wine.columns)
+    with pytest.raises(ValueError, match="feature names should match"):
+        piped.score(frame[list(reversed(frame.columns))])
+
+
+def test_names_out(wine):
+    piped = make_pipeline(StandardScaler(), LocalScoreTransformer()).fit(wine)
+    assert list(piped.get_feature_names_out()) == list(wine.columns)
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_names_from_a_column_transformer(wine, container, verbose):
+    columns = make_column_transformer(
+        (PowerTransformer(), ["proline", "hue"]),
+        (QuantileTransformer(n_quantiles=50, output_distribution="normal"), ["ash"]),
+        ("drop", ["alcohol"]),
+        remainder="passthrough",
+        verbose_feature_names_out=verbose,
+    ).set_output(transform=container)
+    piped = make_pipeline(columns, LocalScoreTransformer(), GaussianBNLearner()).fit(wine)
+    nodes = list(piped.predict(wine))
+    prefixes = ["powertransformer__", "quantiletransformer__", "remainder__"]
+    if not verbose:
+        prefixes = [""] * 3
+    assert nodes[:2] == [prefixes[0] + "proline", prefixes[0] + "hue"]
+    assert nodes[2] == prefixes[1] + "ash"
+    assert nodes[3:] == [
+        prefixes[2] + v for v in wine if v not in ("proline", "hue", "ash", "alcohol")
+    ]
+    assert piped.score(wine) == pytest.approx(piped[-1].score(columns.transform(wine)))
+
+
+@pytest.mark.parametrize(
+    "transformer",
+    [
+        FunctionTransformer(np.log1p, feature_names_out="one-to-one"),
+        PowerTransformer(),
+        QuantileTransformer(n_quantiles=178, output_distribution="normal"),
+    ],
+)
+@pytest.mark.parametrize("container", ["default", "pandas"])
+def test_monotone_transformations(wine, transformer, container):
+    transformer = clone(transformer).set_output(transform=container)
+    alone = GaussianBNLearner().fit(clone(transformer).fit_transform(wine))
+    piped = make_pipeline(transformer, GaussianBNLearner()).fit(wine)
+    assert edges(piped[-1]) == edges(alone)
+    is_named = container == "pandas" or isinstance(transformer, FunctionTransformer)
+    assert list(piped.predict(wine)) == (list(wine.columns) if is_named else list(range(13)))
+    plain = GaussianBNLearner().fit(wine)
+    assert {frozenset(e) for e in plain.dag_.edges} != {frozenset(e) for e in alone.dag_.edges}
+
+
+def test_missing_values_are_refused_and_can_be_imputed(wine):
+    holes = wine.mask(np.random.default_rng(0).random(wine.shape) < 0.05)
+    with pytest.raises(ValueError, match=r"missing values .* 'alcohol', row 1"):
+        make_pipeline(LocalScoreTransformer(), GaussianBNLearner()).fit(holes)
+    imputed = GaussianBNLearner().fit(holes.fillna(holes.mean()))
+    piped = make_pipeline(SimpleImputer(), LocalScoreTransformer(), GaussianBNLearner())
+    piped.set_output(transform="pandas").fit(holes)
+    assert list(piped[-1].dag_.edges) == list(imputed.dag_.edges)
+    assert piped.score(holes) == pytest.approx(imputed.score(holes.fillna(holes.mean())))
+
+
+def test_refitting_on_an_array_forgets_the_names(wine):
+    learner = GaussianBNLearner().fit(LocalScoreTransformer().fit_transform(wine))
+    learner.fit(LocalScoreTransformer().fit_transform(wine.to_numpy()))
+    assert not hasattr(learner, "feature_names_in_")
+    assert list(learner.dag_) == list(range(13))
+
+
+def test_names_that_are_not_strings():
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    assert list(GaussianBNLearner().fit_predict(pd.DataFrame(rows))) == [0, 1, 2]
+
+
+# Copies
+
+
+@pytest.mark.parametrize("criterion", ["bic", BGe(alpha_mu=0.5)])
+def test_a_second_fit_takes_scores_from_the_memory(wine, tmp_path, monkeypatch, criterion):
+    steps = [StandardScaler(), LocalScoreTransformer(criterion), GaussianBNLearner()]
+    pipeline = make_pipeline(*steps, memory=str(tmp_path))
+    plain = make_pipeline(*map(clone, steps)).fit(wine)
+    first = edges(pipeline.fit(wine)[-1])
+    monkeypatch.setattr(LocalScoreTransformer, "fit_transform", None)
+    again = clone(pipeline).fit(wine)
+    assert edges(again[-1]) == first == edges(plain[-1])
+    assert again.score(wine) == plain.score(wine)
+    with pytest.raises(TypeError, match="not callable"):  # other rows are not in the memory
+        clone(pipeline).fit(wine[:100])
+
+
+def fitted_estimators():
+    learner = GaussianBNLearner("aic", n_jobs=2)
+    yield learner.fit(WINE)
+    yield clone(CV).fit(WINE)
+    yield GaussianBNLearner(BGe()).partial_fit(WINE[:90]).partial_fit(WINE[90:])
+    yield make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner()).fit(WINE)
+
+
+def by_joblib(estimator):
+    file = io.BytesIO()
+    joblib.dump(estimator, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+def by_cloudpickle(estimator):
+    return pickle.loads(pytest.importorskip("cloudpickle").dumps(estimator))
+
+
+def by_skops(estimator):
+    skops = pytest.importorskip("skops.io")
+    stored = skops.dumps(estimator)
+    types = skops.get_untrusted_types(data=stored)
+    splitters = {"sklearn.model_selection._split.KFold"}  # which only a user can have set
+    assert all(name.startswith("skbn.") for name in set(types) - splitters)
+    return skops.loads(stored, trusted=types)
+
+
+COPIES = {
+    "pickle": lambda estimator: pickle.loads(pickle.dumps(estimator)),
+    "joblib": by_joblib,
+    "cloudpickle": by_cloudpickle,
+    "deepcopy": copy.deepcopy,
+    "skops": by_skops,
+}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_fitted_estimators_are_fitted(wine, copied):
+    for estimator in [*fitted_estimators(), GaussianBNLearner().fit(wine).network_]:
+        other = copied(estimator)
+        check_is_fitted(other)
+        assert other.score(wine) == estimator.score(wine)
+        if hasattr(estimator, "dag_"):
+            assert edges(other) == edges(estimator)
+        assert repr(other) == repr(estimator)
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_scores_and_their_transformer(wine, copied):
+    transformer = LocalScoreTransformer(BGe(), max_parents=3).fit(wine[:90])
+    other = copied(transformer)
+    for each in (transformer, other):
+        each.partial_fit(wine[90:])
+    np.testing.assert_array_equal(
+        other.local_scores_.to_array(), transformer.local_scores_.to_array()
+    )
+    np.testing.assert_array_equal(
+        other.transform(wine).to_array(), transformer.transform(wine).to_array()
+    )
+    weight = np.arange(len(wine))
+    scores = transformer.transform(wine, sample_weight=weight)
+    for is_computed in (False, True):
+        again = copied(scores)
+        assert repr(again) == repr(scores)
+        np.testing.assert_array_equal(np.asarray(again), wine)
+        np.testing.assert_array_equal(again.sample.weight, weight)
+        assert again.local_score("hue", ["ash"]) == scores.local_score("hue", ["ash"])
+        if not is_computed:
+            np.testing.assert_array_equal(again.to_array(), scores.to_array())
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_listed_scores_and_of_criteria(copied):
+    families = [([[-1], [1]], [-9.5, -7.0]), ([[-1], [0]], [-8.0, -5.0])]
+    scores = copied(ParentSetScores(["rain", "wet"], families))
+    assert scores.local_score("rain", ["wet"]) == -7
+    assert GaussianBNLearner().fit(scores).network_score_ == -14.5
+    for criterion in (EBIC(gamma=0.25), BGe(nu=[1.0, 2.0])):
+        assert repr(copied(criterion)) == repr(criterion)
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_have_the_graph_that_a_user_has_changed(wine, copied):
+    learner = GaussianBNLearner().fit(wine)
+    learner.dag_.remove_edge(*next(iter(learner.dag_.edges)))
+    learner.dag_.add_edge("my own", "ash", colour="red")
+    learner.dag_.graph["title"] = "changed"
+    before = edges(learner)
+    other = copied(learner)
+    assert edges(other) == before
+    assert list(other.dag_.nodes(data=True)) == list(learner.dag_.nodes(data=True))
+    assert other.dag_.graph == {"title": "changed"}
+    assert list(other.predict().edges(data=True)) == list(learner.predict().edges(data=True))
+    other.dag_.edges["my own", "ash"]["colour"] = "blue"
+    assert edges(learner) == before
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_have_the_graphs_among_parameters(copied):
+    dag = nx.freeze(nx.DiGraph([("ash", "hue", {"weight": 2}), (3, "ash"), (("a", 1), 3)]))
+    network = copied(GaussianBayesianNetwork(dag))
+    assert list(network.dag) == list(dag)
+    assert list(network.dag.edges(data=True)) == list(dag.edges(data=True))
+    assert nx.is_frozen(network.dag)
+    learner = GaussianBNLearner(required_edges=nx.DiGraph([("ash", "hue")]))
+    assert list(copied(learner).required_edges.edges) == [("ash", "hue")]
+
+
+def assert_plain(value, path="state"):
+    """Refuse all but numbers, texts, arrays, lists, dicts with texts for keys, and our classes."""
+    if value is None or isinstance(value, str | Number | np.ndarray):
+        return
+    if isinstance(value, dict):
+        assert all(type(key) is str for key in value), path
+        items = value.items()
+    elif type(value) in (list, tuple):
+        items = enumerate(value)
+    else:
+        assert type(value).__module__.startswith("skbn."), f"{path} is {type(value)}"
+        items = (value.__getstate__() or {}).items()
+    for key, each in items:
+        assert_plain(each, f"{path}, {key}")
+
+
+def test_states_are_plain(wine):
+    dag = nx.DiGraph([("ash", "hue")])
+    learner = GaussianBNLearner(required_edges=dag).fit(wine)
+    scores = LocalScoreTransformer("ebic", max_parents=2).fit_transform(wine)
+    scores.best_parents("hue")
+    network = GaussianBayesianNetwork(dag).fit(wine)
+    cv = GaussianBNLearnerCV([1, 2], cv=2).fit(wine)
+    for each in (*list(fitted_estimators())[2:3], learner, learner.network_, scores, network, cv):
+        assert_plain(each)
+    families = [([[-1], [1]], [-9.5, -7.0]), ([[-1], [0]], [-8.0, -5.0])]
+    assert_plain(ParentSetScores(["rain", "wet"], families))
+    assert_plain(LocalScoreTransformer(BGe()).fit(wine))
+
+
+def test_clones_have_the_parameters_alone(wine):
+    for estimator in [*fitted_estimators(), LocalScoreTransformer("ebic").fit(wine)]:
+        other = clone(estimator)
+        with pytest.raises(NotFittedError):
+            check_is_fitted(other)
+        assert repr(other) == repr(estimator)
+        assert repr(clone(other)) == repr(estimator)
+    criterion = BGe(alpha_mu=0.5)
+    learner = clone(GaussianBNLearner(criterion))
+    learner.set_params(criterion__alpha_mu=2.0)
+    assert criterion.alpha_mu == 0.5
+
+
+# Processes and threads
+
+
+def found(learner, rows):
+    return edges(learner.fit(rows)), learner.score(rows)
+
+
+@pytest.mark.parametrize("options", [{"prefer": "processes"}, {"prefer": "threads"}, {}])
+def test_processes_and_threads_give_the_same(wine, options):
+    learners = [GaussianBNLearner(n_jobs=2), clone(CV).set_params(n_jobs=2)]
+    parts = [(clone(learner), wine[i::2]) for learner in learners for i in range(2)]
+    expected = [found(*part) for part in parts]
+    calls = [joblib.delayed(found)(*part) for part in parts]
+    assert joblib.Parallel(n_jobs=2, **options)(calls) == expected
+    assert expected[0] != expected[1]
+
+
+def test_scores_go_to_processes_and_back(wine):
+    transformer = LocalScoreTransformer("aic", n_jobs=2)
+    calls = [joblib.delayed(transformer.fit_transform)(wine[i::2]) for i in range(2)]
+    for i, scores in enumerate(joblib.Parallel(n_jobs=2, prefer="processes")(calls)):
+        expected = clone(transformer).fit_transform(wine[i::2])
+        assert repr(scores) == repr(expected)
+        np.testing.assert_array_equal(scores.to_array(), expected.to_array())

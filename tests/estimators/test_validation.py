@@ -1,0 +1,505 @@
+"""Bad input: each error names the column or the parameter, the value and the remedy."""
+
+import datetime
+import re
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.lib.recfunctions import structured_to_unstructured
+from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
+
+from skbn import (
+    AIC,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+)
+
+ESTIMATORS = [GaussianBNLearner, LocalScoreTransformer]
+each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
+
+
+def table(m=3, n=20):
+    return np.random.default_rng(0).normal(size=(n, m))
+
+
+def frame(**columns):
+    rows = table()
+    return pd.DataFrame({"a": rows[:, 0], "b": rows[:, 1], "c": rows[:, 2], **columns})
+
+
+@each_estimator
+def test_missing_values_are_counted_and_the_first_is_named(estimator):
+    rows = table(m=8)
+    rows[[4, 7], 1] = np.nan
+    rows[[7, 2], 2] = np.nan
+    message = (
+        r"missing values \(NaN\) in 2 of its 8 columns \({}\) and in 3 of its 20 rows; the first "
+        r"is in column {}, row 4\. Impute the values, .*IterativeImputer\(\).*; dropping"
+    )
+    with pytest.raises(ValueError, match=message.format("1, 2", 1)):
+        estimator().fit(rows)
+    with pytest.raises(ValueError, match=message.format("'b', 'c'", "'b'")):
+        estimator().fit(pd.DataFrame(rows, columns=list("abcdefgh")))
+    rows[0] = np.nan
+    with pytest.raises(ValueError, match=r"in 8 of its 8 columns \(0, 1, 2, 3, 4, \.\.\.\)"):
+        estimator().fit(rows)
+
+
+@each_estimator
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinite_values_are_told_from_missing_ones(estimator, value):
+    rows = table()
+    rows[[4, 7], 1] = value
+    where = r"infinite values in 1 of its 3 columns \(1\) and in 2 of its 20 rows; .* row 4"
+    with pytest.raises(ValueError, match=rf"^X has {where}\. Drop these rows or replace"):
+        estimator().fit(rows)
+    rows[3, 2] = np.nan
+    with pytest.raises(ValueError, match=rf"^X has missing .* It has {where}; drop or replace"):
+        estimator().fit(rows)
+
+
+def test_the_advice_about_missing_values_works():
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+
+    rows = frame(d=np.arange(20.0) ** 2)
+    rows.iloc[2, 1] = np.nan
+    for table in (rows, rows.to_numpy()):
+        with pytest.raises(ValueError, match="missing values") as refusal:
+            GaussianBNLearner().fit(table)
+        (code,) = re.findall(r"as by sklearn\.impute\.(.*), which needs", str(refusal.value))
+        imputer = eval(code, {"IterativeImputer": IterativeImputer})
+        learner = GaussianBNLearner().fit(imputer.fit_transform(table))
+        assert learner.network_.nodes == (list(rows) if table is rows else [0, 1, 2, 3])
+
+
+@each_estimator
+def test_missing_values_of_frames(estimator):
+    with pytest.raises(ValueError, match=r"missing values .* column 'd', row 2"):
+        estimator().fit(frame(d=pd.array([1, 2, None, 4] * 5, dtype="Int64")))
+    rows = pl.DataFrame({"a": [1.0, 2, 4], "b": [3.0, None, 5]})
+    with pytest.raises(ValueError, match=r"missing values .* column 'b', row 1"):
+        estimator().fit(rows)
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["red", "green"] * 10,
+        pd.Categorical(["red", "green"] * 10),
+        pd.array(["red", "green"] * 10, dtype="string"),
+    ],
+)
+def test_strings(estimator, values):
+    with pytest.raises(ValueError, match="Column 'd' holds 'red' in row 0, which is not a number"):
+        estimator().fit(frame(d=values))
+
+
+@each_estimator
+def test_strings_in_arrays(estimator):
+    with pytest.raises(ValueError, match="Column 1 holds 'x' in row 1"):
+        estimator().fit([[1, 2.0], [3, "x"], [4, 5]])
+    with pytest.raises(ValueError, match=r"Column 0 holds .*'1' in row 0.*Encode it"):
+        estimator().fit(np.array([["1", "2"], ["3", "5"], ["8", "9"]]))
+    with pytest.raises(ValueError, match="Column 'd' holds 'red'"):
+        estimator().fit(pl.DataFrame({"a": [1, 2], "d": ["red", "green"]}))
+
+
+@each_estimator
+def test_dates(estimator):
+    with pytest.raises(ValueError, match=r"Column 'd' holds .*2020-01-01.* not a number"):
+        estimator().fit(frame(d=pd.date_range("2020-01-01", periods=20)))
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        (datetime.date(2020, 1, 1), TypeError),
+        (pd.Timestamp("2020-01-01", tz="UTC"), TypeError),
+        ([1, 2], TypeError),
+        (10**400, ValueError),
+    ],
+)
+def test_other_objects(estimator, value, error):
+    values = np.empty(20, dtype=object)
+    values[:] = 1
+    values[3] = value
+    with pytest.raises(error, match=r"Column 'd' holds .* in row 3, which is not a number"):
+        estimator().fit(frame(d=values))
+
+
+@each_estimator
+def test_other_containers(estimator):
+    rows = table()
+    with pytest.raises(TypeError, match=r"masked array.*numpy\.ma\.compress_rows\(X\)"):
+        estimator().fit(np.ma.masked_array(rows, rows > 1))
+    with pytest.raises(TypeError, match=r"call X\.collect\(\)"):
+        estimator().fit(pl.DataFrame(rows).lazy())
+
+
+def test_local_scores_are_not_transformed_again():
+    transformer = LocalScoreTransformer()
+    with pytest.raises(TypeError, match="are LocalScores already"):
+        transformer.fit(transformer.fit_transform(table()))
+
+
+@each_estimator
+def test_columns_whose_names_are_not_strings(estimator):
+    rows = table()
+    rows[4, 1] = np.nan
+    with pytest.raises(ValueError, match=r"missing values .* column 1, row 4"):
+        estimator().fit(pd.DataFrame(rows))
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    "labels", [[7, 8, 9], [1, 0, 2], [("a", 0), ("a", 1), ("b", 0)], [0.5, 1.5, 2.5], [1, 2, 3]]
+)
+def test_labels_that_would_be_lost(estimator, labels):
+    """Constraints and nodes are of positions then, and labels say otherwise."""
+    frame = pd.DataFrame(table())
+    frame.columns = labels
+    with pytest.raises(ValueError, match=r"labelled .*, which are not strings.*Name them"):
+        estimator().fit(frame)
+    fitted = estimator().fit(table())
+    method = fitted.transform if hasattr(fitted, "transform") else fitted.score
+    with pytest.raises(ValueError, match=r"labelled .*, which are not strings"):
+        method(frame)
+
+
+def test_parameters_are_checked_before_a_transform():
+    transformer = LocalScoreTransformer().fit(table()).set_params(penalty=-1)
+    with pytest.raises(ValueError, match="'penalty' parameter"):
+        transformer.transform(table())
+
+
+@pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
+def test_bad_values_after_fit(method):
+    learner = GaussianBNLearner().fit(frame())
+    rows = frame()
+    rows.loc[2, "c"] = np.nan
+    with pytest.raises(ValueError, match=r"missing values .* column 'c', row 2"):
+        getattr(learner, method)(rows)
+    with pytest.raises(ValueError, match="Column 'c' holds 'x' in row 0"):
+        getattr(learner, method)(frame(c=["x"] * 20))
+
+
+def test_noise_below_the_smallest_number():
+    rows = table(m=2)
+    rows[:, 1] = rows[:, 0] + 1e-5 * rows[:, 1]
+    with pytest.raises(ValueError, match="Column 1 has noise of a variance below float64's range"):
+        GaussianBNLearner().fit(rows * 1e-151)
+
+
+@each_estimator
+def test_duplicate_names(estimator):
+    with pytest.raises(ValueError, match=r"\['a'\] are given more than once. Rename"):
+        estimator().fit(pd.DataFrame(table(), columns=["a", "b", "a"]))
+
+
+@each_estimator
+def test_one_column(estimator):
+    with pytest.raises(ValueError, match=r"1 feature\(s\).*minimum of 2"):
+        estimator().fit(table(m=1))
+
+
+def test_one_column_of_local_scores():
+    scores = LocalScoreTransformer().fit_transform(table())
+    one = type(scores)(np.asarray(scores)[:, :1], scores.criterion)
+    with pytest.raises(ValueError, match="needs at least 2 columns; the LocalScores have 1"):
+        GaussianBNLearner().fit(one)
+
+
+@each_estimator
+def test_one_row(estimator):
+    with pytest.raises(ValueError, match=r"1 sample\(s\).*minimum of 2"):
+        estimator().fit(table(n=1))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+@pytest.mark.parametrize("max_parents", [None, 7])
+def test_too_few_rows_suffice_as_the_refusal_says(n, max_parents):
+    rows = table(m=8, n=n)
+    with pytest.raises(ValueError, match=rf"X has n_samples = {n} rows for") as refusal:
+        GaussianBNLearner(max_parents=max_parents).fit(rows)
+    text = str(refusal.value)
+    most = int(re.search(r"set max_parents to (\d+)", text)[1])
+    assert most == n - 2
+    GaussianBNLearner(max_parents=most).fit(rows)
+    GaussianBNLearner().fit(LocalScoreTransformer(max_parents=most).fit_transform(rows))
+    assert 'criterion="bge" (in the LocalScoreTransformer, if there is one; ' in text
+    GaussianBNLearner("bge", max_parents=max_parents).fit(rows)
+    by_bge = LocalScoreTransformer("bge", max_parents=max_parents).fit_transform(rows)
+    GaussianBNLearner().fit(by_bge)
+    if n > 3:
+        with pytest.raises(ValueError, match="GaussianBNLearnerCV does not take it"):
+            GaussianBNLearnerCV(cv=2, max_parents=max_parents).fit(rows)
+    left = re.search(r"until (\d+) or fewer are left", text)
+    assert (left is None) == (n == 2)
+    if left:
+        GaussianBNLearner(max_parents=max_parents).fit(rows[:, : int(left[1])])
+
+
+@pytest.mark.parametrize("column", [0, 1, 4])
+def test_collinear_columns_are_told_apart_by_leaving_out_any_of_them(column):
+    rows = table(m=5)
+    rows[:, 4] = rows[:, 0] + 2 * rows[:, 1]
+    message = "column 4 = 1 .* column 0 . 2 .* column 1 .* leave out one of these columns"
+    with pytest.raises(ValueError, match=rf"{message}"):
+        GaussianBNLearner().fit(rows)
+    assert GaussianBNLearner().fit(np.delete(rows, column, axis=1)).dag_.edges
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (
+            np.zeros(5),
+            ValueError,
+            r"two dimensions.*shape \(5,\)\. Reshape your data.*two or more of each",
+        ),
+        (pd.Series(np.zeros(5)), ValueError, r"two dimensions.*Series of shape \(5,\)"),
+        (np.zeros((2, 3, 4)), ValueError, r"two dimensions.*shape \(2, 3, 4\)"),
+        (7, TypeError, "must be a data frame or an array .* got int"),
+        (None, TypeError, "must be a data frame or an array .* got NoneType"),
+        ("table.csv", TypeError, r"got str\. Read the file first, as by pandas\.read_csv\(X\)"),
+        (
+            {"a": [1.0, 2, 4], "b": [3.0, 1, 5]},
+            TypeError,
+            r"got dict\. Give pandas\.DataFrame\(X\)",
+        ),
+        ([{"a": 1.0, "b": 3.0}] * 3, TypeError, r"a list of dict, .* give pandas\.DataFrame\(X\)"),
+        (iter([[1.0, 2.0], [2.0, 4.0]]), TypeError, r"list_iterator\. Give list\(X\)"),
+        (np.eye(3).view(np.matrix), TypeError, r"give numpy\.asarray\(X\)"),
+        (csr_array(np.eye(3)), TypeError, r"give X\.toarray\(\)"),
+    ],
+)
+def test_no_table(estimator, X, error, message):
+    with pytest.raises(error, match=message):
+        estimator().fit(X)
+    reading = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).fit
+    with pytest.raises(error, match=message):
+        reading(X)
+
+
+@each_estimator
+def test_structured_arrays_can_be_converted_as_advised(estimator):
+    rows = table(m=2)
+    X = np.rec.fromarrays(rows.T, names=["a", "b"])
+    for structured in (X, X.view(np.ndarray)):
+        with pytest.raises(TypeError, match=r"fields \['a', 'b'\]\. Give pandas\.DataFrame\(X\)"):
+            estimator().fit(structured)
+        assert list(estimator().fit(pd.DataFrame(structured)).feature_names_in_) == ["a", "b"]
+        estimator().fit(structured_to_unstructured(structured))
+
+
+@each_estimator
+def test_no_error_prints_a_table(estimator):
+    rows = table(m=12, n=200)
+    cells = np.empty((3, 2), dtype=object)
+    cells[:] = 1.0
+    cells[0, 0] = pd.DataFrame(rows)
+    for X in (rows[:, 0], rows + 1j, rows[np.newaxis], {"a": rows}, cells, [*rows, rows[0, :2]]):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            estimator().fit(X)
+        assert len(str(caught.value)) < 300
+        assert f"{rows[1, 0]:.4f}" not in str(caught.value)
+
+
+@each_estimator
+def test_ragged_rows(estimator):
+    with pytest.raises(ValueError, match="rows are of different lengths"):
+        estimator().fit([[1, 2], [3]])
+
+
+@each_estimator
+def test_complex_numbers_among_objects(estimator):
+    rows = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], "b": np.array([1, 2j, 0, 1], dtype=object)})
+    with pytest.raises(ValueError, match=r"Column 'b' holds '2j' in row 1.*a column each"):
+        estimator().fit(rows)
+    with pytest.raises(ValueError, match="Column 1 holds '2j' in row 1"):
+        estimator().fit(rows.to_numpy())
+
+
+@each_estimator
+def test_frames_without_columns(estimator):
+    with pytest.raises(ValueError, match=r"X has no columns; its shape is \(4, 0\)"):
+        estimator().fit(pd.DataFrame(index=range(4)))
+
+
+@each_estimator
+def test_complex_numbers(estimator):
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        estimator().fit(table() + 1j)
+
+
+@each_estimator
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"criterion": "bci"}, r"'criterion' parameter.*'bic'.*Got 'bci' instead"),
+        ({"criterion": 3}, "'criterion' parameter.*Got 3 instead"),
+        ({"penalty": -0.5}, r"'penalty' parameter.*\[0\.0, 1e\+100\].*Got -0\.5 instead"),
+        ({"penalty": np.nan}, "'penalty' parameter.*Got nan instead"),
+        ({"penalty": np.inf}, "'penalty' parameter.*Got inf instead"),
+        ({"penalty": "1"}, "'penalty' parameter.*Got '1' instead"),
+        ({"n_jobs": 0}, "'n_jobs' parameter.*Got 0 instead"),
+        ({"n_jobs": 1.5}, "'n_jobs' parameter.*Got 1.5 instead"),
+    ],
+)
+def test_parameters(estimator, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        estimator(**parameters).fit(table())
+
+
+@pytest.mark.parametrize("parameter", ["n_jobs", "max_parents", "max_memory", "verbose"])
+def test_numbers_of_any_size(parameter, capsys):
+    rows = table(m=18, n=40)
+    expected = GaussianBNLearner().fit(rows).network_score_
+    for value in (10**7, 2**70, np.int64(10**9)):
+        learner = GaussianBNLearner(**{parameter: value}).fit(rows)
+        assert learner.network_score_ == expected
+    assert ("18 columns" in capsys.readouterr().out) == (parameter == "verbose")
+
+
+@pytest.mark.parametrize("k", [12, 13, 2**63, 10**30, np.int64(12)])
+def test_as_many_top_parents_as_there_are(k):
+    for settings in ({}, {"max_parents": 2}):
+        scores = LocalScoreTransformer(**settings).fit_transform(table(m=4))
+        top = scores.top_parents(0, k)
+        assert len(top) == (8 if not settings else 7)
+
+
+# Values are shown as one types them, however they come
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s: s.with_penalty(np.float64(-1.0)), r"got -1\.0\."),
+        (lambda s: s.local_score(np.float64(0.0)), r"number; got 0\.0\."),
+        (lambda s: s.local_score(np.int64(9)), "no column 9;"),
+        (lambda s: s.local_score(table()), r"number; got ndarray of shape \(20, 3\)\."),
+        (lambda s: s.local_score(frame()), r"number; got DataFrame of shape \(20, 3\)\."),
+        (lambda s: s.top_parents(0, np.float64(2.0)), r"k must be an integer; got 2\.0\."),
+        (lambda s: s.best_parents(np.int64(0), [0]), "Column 0 cannot be a candidate"),
+        (lambda s: GaussianBNLearner(penalty=np.float64(3)).fit(s), r"penalty=3\.0 was asked for"),
+        (
+            lambda s: GaussianBNLearnerCV(penalties=np.array([1.0, -2.0])).fit(s),
+            r"from 0 to 1e\+100; got -2\.0\.",
+        ),
+        (
+            lambda s: GaussianBNLearnerCV(cv=[(np.arange(300), np.arange(9))]).fit(s),
+            r"got ndarray of shape \(300,\)\.",
+        ),
+        (
+            lambda s: GaussianBNLearner().fit(s).network_.condition({0: np.float64(np.inf)}),
+            r"got inf\.",
+        ),
+        (
+            lambda s: GaussianBNLearner().fit(s).network_.condition({np.int64(7): 1.0}),
+            r"7 is none of \[0, 1, 2\]",
+        ),
+    ],
+)
+def test_values_are_shown_plainly(call, message):
+    scores = LocalScoreTransformer().fit_transform(table())
+    with pytest.raises((ValueError, TypeError), match=message) as refusal:
+        call(scores)
+    assert "np." not in str(refusal.value)
+    assert len(str(refusal.value)) < 250
+
+
+@pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
+def test_learner_before_fit(method):
+    with pytest.raises(NotFittedError, match="GaussianBNLearner instance is not fitted yet"):
+        getattr(GaussianBNLearner(), method)(table())
+
+
+def test_transformer_before_fit():
+    with pytest.raises(NotFittedError, match="LocalScoreTransformer instance is not fitted yet"):
+        LocalScoreTransformer().transform(table())
+
+
+@pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
+def test_other_columns_than_those_of_fit(method):
+    learner = GaussianBNLearner().fit(frame())
+    call = getattr(learner, method)
+    with pytest.raises(ValueError, match="- c"):
+        call(frame()[["a", "b"]])
+    with pytest.raises(ValueError, match="must be in the same order"):
+        call(frame()[["b", "a", "c"]])
+    with pytest.raises(ValueError, match="- d"):
+        call(frame().rename(columns={"c": "d"}))
+
+
+@pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
+def test_another_number_of_columns(method):
+    learner = GaussianBNLearner().fit(table())
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* expecting 3"):
+        getattr(learner, method)(table()[:, :2])
+
+
+@pytest.mark.parametrize("method", ["predict", "score", "score_samples"])
+def test_other_columns_of_local_scores(method):
+    learner = GaussianBNLearner().fit(frame())
+    call = getattr(learner, method)
+    with pytest.raises(ValueError, match="- c\nGive the columns of fit"):
+        call(LocalScoreTransformer().fit_transform(frame()[["a", "b"]]))
+    with pytest.raises(ValueError, match=r"X has 2 features, but .* expecting 3"):
+        GaussianBNLearner().fit(table()).score(LocalScoreTransformer().fit_transform(table(m=2)))
+    with pytest.raises(ValueError, match="must be in the same order"):
+        call(LocalScoreTransformer().fit_transform(frame()[["b", "a", "c"]]))
+    assert call(LocalScoreTransformer().fit_transform(frame())) is not None
+
+
+def test_transformer_is_held_to_its_columns():
+    transformer = LocalScoreTransformer().fit(frame())
+    with pytest.raises(ValueError, match="must be in the same order"):
+        transformer.transform(frame()[["b", "a", "c"]])
+
+
+def test_criterion_of_the_local_scores_is_not_overruled():
+    rows = table()
+    scores = LocalScoreTransformer("aic", penalty=2).fit_transform(rows)
+    for learner in (
+        GaussianBNLearner(),
+        GaussianBNLearner("aic"),
+        GaussianBNLearner(penalty=2.0),
+        GaussianBNLearner("aic", penalty=2),
+    ):
+        assert isinstance(learner.fit(scores).criterion_, AIC)
+        assert (
+            learner.network_score_ == GaussianBNLearner("aic", penalty=2).fit(rows).network_score_
+        )
+    with pytest.raises(ValueError, match=r"criterion='bic' was asked for.*criterion=AIC\(\)"):
+        GaussianBNLearner("bic").fit(scores)
+    with pytest.raises(ValueError, match=r"penalty=1\.0 was asked for.*penalty=2\.0"):
+        GaussianBNLearner(penalty=1.0).fit(scores)
+
+
+def test_memory_is_asked_for_before_the_search(monkeypatch):
+    monkeypatch.setattr("skbn._estimators.network_learner.available_memory", lambda: 10**9)
+    monkeypatch.setattr("skbn._scores.families.log_determinants", None)
+    rows = table(m=32, n=40)
+    with pytest.raises(ValueError, match=r"over 32 columns needs 71\.4 GB.* and 1\.0 GB are"):
+        GaussianBNLearner().fit(rows)
+
+
+@pytest.mark.parametrize("learner", [GaussianBNLearner(), GaussianBNLearner().fit(table(4))])
+def test_nothing_is_fitted_by_a_fit_that_fails(learner):
+    rows = table()
+    rows[:, 1] = rows[:, 0]
+    with pytest.raises(ValueError, match="collinear"):
+        learner.fit(rows)
+    with pytest.raises(NotFittedError):
+        learner.predict()

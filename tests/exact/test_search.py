@@ -1,0 +1,297 @@
+"""The kernels of the search against NumPy and plain Python, and the plan of its memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import reference
+
+from skbn._core.progress import Progress
+from skbn._core.subsets import mask_of, members_of
+from skbn._core.threads import Threads
+from skbn._core.zeta import max_zeta
+from skbn._exact.dense_families import DenseFamilies, first_parents_that_reach, spread_tables
+from skbn._exact.listed_families import ListedFamilies
+from skbn._exact.plan import SearchPlan, plan_search
+from skbn._exact.search import best_scores, exact_search
+
+TABLES = {
+    "as BIC": lambda m: np.array([-3.0 * np.arange(m), np.full(m, 50.0), np.full(m, -50.0)]),
+    "all varying": lambda m: np.random.default_rng(m).normal(size=(3, m)),
+}
+
+
+def random_log_det(m, seed=0):
+    log_det = np.random.default_rng(seed).normal(size=1 << m)
+    log_det[0] = 0
+    return log_det
+
+
+def search(log_det, tables, plan, n_jobs=None):
+    return exact_search(DenseFamilies(log_det, tables, plan), plan, n_jobs)
+
+
+def local_scores(log_det, tables, m):
+    scores = {}
+    for x, parents in reference.families(m):
+        subset = mask_of(parents)
+        c, a0, a1 = tables[:, len(parents)]
+        scores[x, parents] = c + a0 * log_det[subset] + a1 * log_det[subset | 1 << x]
+    return scores
+
+
+@pytest.mark.parametrize("n_bits", range(1, 12))
+def test_max_zeta_over_any_bits(n_bits):
+    rng = np.random.default_rng(n_bits)
+    for first in range(n_bits):
+        for last in range(first, n_bits + 1):
+            table = rng.normal(size=1 << n_bits)
+            expected = table.copy()
+            for bit in range(first, last):
+                pairs = expected.reshape(-1, 2, 1 << bit)
+                pairs[:, 1] = pairs.max(axis=1)
+            max_zeta(table, first, last)
+            np.testing.assert_array_equal(table, expected)
+
+
+def test_max_zeta_keeps_minus_infinity():
+    table = np.full(64, -np.inf)
+    table[5] = 1.0
+    max_zeta(table, 0, 6)
+    np.testing.assert_array_equal(table, [1.0 if i & 5 == 5 else -np.inf for i in range(64)])
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("m", range(2, 9))
+def test_optimum_is_that_of_the_dynamic_program(m, kind):
+    log_det, tables = random_log_det(m), TABLES[kind](m)
+    scores = local_scores(log_det, tables, m)
+    result = search(log_det, tables, SearchPlan(m, 0))
+    assert result.score == pytest.approx(
+        reference.best_score_by_dynamic_program(scores, m), rel=1e-12
+    )
+    parents = tuple(tuple(members_of(mask)) for mask in result.parents)
+    assert reference.is_acyclic(parents)
+    own = sum(scores[x, ps] for x, ps in enumerate(parents))
+    assert own == pytest.approx(result.score, rel=1e-12)
+
+
+@pytest.mark.parametrize("m", [4, 9, 12])
+def test_plan_changes_no_bit(m, monkeypatch):
+    log_det, tables = random_log_det(m), TABLES["all varying"](m)
+    expected = search(log_det, tables, SearchPlan(m, 0))
+    for n_outer in range(min(m - 2, 5)):
+        for block_bits in range(2, m - n_outer + 1):
+            for width_bits in range(2, block_bits + 1):
+                plan = FixedPlan(m, n_outer, block_bits, 1 << width_bits)
+                assert search(log_det, tables, plan) == expected
+
+
+class FixedPlan(SearchPlan):
+    """A plan with blocks of any size, which a plan for the machine would not choose."""
+
+    block_bits = width = None
+
+    def __init__(self, n_columns, n_outer, block_bits, width, n_others=0):
+        super().__init__(n_columns, n_outer, n_others)
+        object.__setattr__(self, "block_bits", block_bits)
+        object.__setattr__(self, "width", width)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_outer", range(5))
+def test_plan_changes_no_bit_of_many_columns(n_outer):
+    m = 18
+    log_det, tables = random_log_det(m), TABLES["all varying"](m)
+    expected = search(log_det, tables, SearchPlan(m, 0))
+    assert search(log_det, tables, SearchPlan(m, n_outer), n_jobs=2) == expected
+
+
+@pytest.mark.parametrize("n_outer", [0, 1, 3])
+def test_threads_change_no_bit(n_outer):
+    m = 18
+    log_det, tables = random_log_det(m), TABLES["as BIC"](m)
+    plan = SearchPlan(m, n_outer)
+    results = []
+    for n_jobs in (1, 2, 3):
+        families = DenseFamilies(log_det, tables, plan)
+        with Threads(n_jobs, m) as threads:
+            results.append(best_scores(families, plan, threads, Progress()))
+        results[-1] += (search(log_det, tables, plan, n_jobs),)
+    for best, local, result in results[1:]:
+        np.testing.assert_array_equal(best, results[0][0])
+        np.testing.assert_array_equal(local, results[0][1])
+        assert result == results[0][2]
+
+
+@pytest.mark.parametrize("m", [4, 8])
+@pytest.mark.parametrize("n_outer", [0, 2])
+def test_best_local_scores(m, n_outer):
+    log_det, tables = random_log_det(m), TABLES["all varying"](m)
+    scores = local_scores(log_det, tables, m)
+    plan = SearchPlan(m, n_outer)
+    with Threads(1, m) as threads:
+        _, local = best_scores(DenseFamilies(log_det, tables, plan), plan, threads, Progress())
+    for child in range(m):
+        assert local[child] == max(score for (x, _), score in scores.items() if x == child)
+
+
+@pytest.mark.parametrize("is_shuffled", [False, True])
+@pytest.mark.parametrize("width", [4, 32])
+def test_first_parents_that_reach(width, is_shuffled):
+    m = 7
+    log_det, tables = random_log_det(m).round(1), TABLES["as BIC"](m)
+    spread = spread_tables(tables, width)
+    scores = local_scores(log_det, tables, m)
+    several = 0
+    numbers = np.random.default_rng(0).permutation(m) + 3 if is_shuffled else np.arange(m)
+    for child, candidates in reference.families(m):
+        best = max(scores[child, p] for p in reference.subsets(candidates))
+        for threshold in (best, best - 30):
+            reached = [p for p in reference.subsets(candidates) if scores[child, p] >= threshold]
+            first = first_parents_that_reach(
+                log_det, spread, numbers, child, mask_of(candidates), 0, 0, threshold
+            )
+            in_order = [sorted(numbers[list(p)]) for p in reached]
+            assert reference.is_first_in_order(sorted(numbers[members_of(first)]), in_order)
+            several += len(reached) > 1
+        above = np.nextafter(best, np.inf)
+        assert (
+            first_parents_that_reach(
+                log_det, spread, numbers, child, mask_of(candidates), 0, 0, above
+            )
+            == -1
+        )
+    assert several > 100
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_shared_walk_back_finds_the_same_parents(n_jobs, monkeypatch):
+    monkeypatch.setattr("skbn._core.threads.FEWEST_COLUMNS", 0)
+    m, many = 9, 99
+    plan = FixedPlan(m, 0, block_bits=m, width=4)
+    for seed in range(20):
+        log_det, tables = random_log_det(m, seed).round(1), TABLES["as BIC"](m)  # with ties
+        monkeypatch.setattr("skbn._exact.dense_families._FEWEST_TO_SHARE", many)
+        expected = search(log_det, tables, plan)
+        monkeypatch.setattr("skbn._exact.dense_families._FEWEST_TO_SHARE", 5)
+        assert search(log_det, tables, plan, n_jobs) == expected
+
+
+def constrained_case(rng):
+    """Scores of some children with parents among them and others; masks; an acyclic order."""
+    m = int(rng.integers(2, 8))
+    n_children = int(rng.integers(min(m, 2), m + 1))
+    log_det, tables = random_log_det(m, int(rng.integers(1000))), TABLES["all varying"](m)
+    order = rng.permutation(n_children)
+    allowed, required = [], []
+    for x in range(n_children):
+        before = [*order[: list(order).index(x)], *range(n_children, m)]
+        must = [p for p in before if rng.random() < 0.15]
+        may = [p for p in range(m) if p != x and rng.random() < 0.7]
+        allowed.append(mask_of({*must, *may}))
+        required.append(mask_of(must))
+    scores = {
+        (x, parents): score
+        for (x, parents), score in local_scores(log_det, tables, m).items()
+        if x < n_children
+        and not mask_of(parents) & ~allowed[x]
+        and not required[x] & ~mask_of(parents)
+    }
+    return m, n_children, log_det, tables, allowed, required, scores
+
+
+def best_by_order(scores, n_children):
+    """The best score over all orders of the children; others come before all of them."""
+    best = {0: 0.0}
+    for columns in reference.subsets(range(n_children))[1:]:
+        reached = [
+            best[mask_of(columns) ^ 1 << x] + score
+            for (x, parents), score in scores.items()
+            if x in columns and all(p in columns or p >= n_children for p in parents)
+        ]
+        best[mask_of(columns)] = max(reached, default=-np.inf)
+    return best[(1 << n_children) - 1]
+
+
+def check_network(result, scores, n_children, expected):
+    assert result.score == pytest.approx(expected, rel=1e-12)
+    parents = [tuple(members_of(mask)) for mask in result.parents]
+    assert sum(scores[x, ps] for x, ps in enumerate(parents)) == pytest.approx(expected, rel=1e-12)
+    within = [tuple(p for p in ps if p < n_children) for ps in parents]
+    assert reference.is_acyclic(within)
+
+
+def test_constrained_search_among_others():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        m, n_children, log_det, tables, allowed, required, scores = constrained_case(rng)
+        n_outer = int(rng.integers(max(n_children - 1, 1)))
+        plan = SearchPlan(n_children, n_outer, m - n_children)
+        if plan.n_inner > 2 and rng.random() < 0.5:
+            block_bits = int(rng.integers(2, plan.n_inner + 1))
+            plan = FixedPlan(n_children, n_outer, block_bits, 4, m - n_children)
+        families = DenseFamilies(log_det, tables, plan, allowed, required)
+        expected = best_by_order(scores, n_children)
+        check_network(exact_search(families, plan), scores, n_children, expected)
+
+
+def test_search_of_listed_families():
+    rng = np.random.default_rng(1)
+    infeasible = 0
+    for _ in range(300):
+        m, n_children, *_, scores = constrained_case(rng)
+        kept = {family: score for family, score in scores.items() if rng.random() < 0.3}
+        numbers = rng.permutation(40)[:m]  # of the columns
+        listed = [[(p, s) for (x, p), s in kept.items() if x == child] for child in range(m)]
+        width = max((len(p) for child in listed for p, _ in child), default=0)
+        rows = [
+            np.array(
+                [sorted(numbers[list(p)]) + [-1] * (width - len(p)) for p, _ in child],
+                dtype=np.int16,
+            ).reshape(len(child), width)
+            for child in listed[:n_children]
+        ]
+        values = [np.array([s for _, s in child]) for child in listed[:n_children]]
+        plan = SearchPlan(n_children, int(rng.integers(max(n_children - 1, 1))))
+        result = exact_search(
+            ListedFamilies(numbers[:n_children].tolist(), rows, values, plan, lambda *_: 1.0), plan
+        )
+        expected = best_by_order(kept, n_children)
+        if expected == -np.inf:
+            assert result[:2] == ([], -np.inf)
+            infeasible += 1
+            continue
+        back = {int(number): x for x, number in enumerate(numbers)}
+        parents = [mask_of(back[p] for p in members_of(mask)) for mask in result.parents]
+        check_network(result._replace(parents=parents), kept, n_children, expected)
+    assert 20 < infeasible < 200
+
+
+def test_lean_plans_take_less_memory():
+    sizes = [SearchPlan(26, n_outer).n_bytes for n_outer in range(7)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert SearchPlan(3, 0).n_bytes == 8 * (8 + 8 + 3 * 4)
+
+
+@pytest.mark.parametrize("n_outer", [0, 2, 4, 8])
+def test_the_search_takes_the_memory_that_its_plan_says(n_outer):
+    m = 18
+    log_det, tables = random_log_det(m), TABLES["as BIC"](m)
+    plan = SearchPlan(m, n_outer)
+    search(log_det, tables, plan)  # compiled
+    tracemalloc.start()
+    search(log_det, tables, plan)
+    peak = tracemalloc.get_traced_memory()[1] + log_det.nbytes
+    tracemalloc.stop()
+    scratch = 16 << (plan.n_outer + plan.block_bits)
+    assert peak < 1.05 * plan.n_bytes + scratch + 1_000_000
+
+
+def test_plan_fits_the_memory_or_says_what_is_missing():
+    roomy = plan_search(26, 2**40)
+    tight = plan_search(26, roomy.n_bytes - 1)
+    assert tight.n_outer > roomy.n_outer
+    assert tight.n_bytes < roomy.n_bytes
+    with pytest.raises(ValueError, match=r"40 columns needs 18\.4 TB .* 1\.0 kB are"):
+        plan_search(40, 1000)

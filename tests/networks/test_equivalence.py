@@ -1,0 +1,445 @@
+import pickle
+from collections import defaultdict
+from copy import deepcopy
+from itertools import combinations, product
+
+import hypothesis
+import hypothesis.strategies as st
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from random_constraints import is_allowed, random_constraints
+from sklearn.base import clone
+
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, GaussianBNLearnerCV, ParentSetScores
+from skbn._core.subsets import mask_of, members_of
+from skbn._networks.equivalence import canonical_member, compelled_parents
+from skbn._networks.structure import cpdag, is_equivalent, structural_hamming_distance
+from skbn.datasets import make_gaussian_network
+
+
+def as_masks(parents):
+    return [mask_of(ps) for ps in parents]
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, pytest.param(5, marks=pytest.mark.slow)])
+def test_classes_by_enumeration(m):
+    """A class has one canonical member, and compelled are the edges all members share."""
+    classes = {}
+    for dag in reference.all_dags(m):
+        classes.setdefault(reference.equivalence_class(dag), []).append(dag)
+    assert len(classes) == {2: 2, 3: 11, 4: 185, 5: 8782}[m]  # OEIS A007984
+    for members in classes.values():
+        canonical = {tuple(canonical_member(as_masks(dag))) for dag in members}
+        assert len(canonical) == 1
+        chosen = tuple(tuple(members_of(mask)) for mask in canonical.pop())
+        assert chosen in members
+        shared = [mask_of(set.intersection(*(set(d[x]) for d in members))) for x in range(m)]
+        for dag in members:
+            assert compelled_parents(as_masks(dag)) == shared
+
+
+def test_reversible_edges_follow_the_column_order():
+    assert canonical_member([0b110, 0b000, 0b010]) == [0, 0b001, 0b011]
+
+
+def test_many_columns():
+    rng = np.random.default_rng(0)
+    m = 20
+    parents = [mask_of(v for v in range(x) if rng.random() < 0.2) for x in range(m)]
+    chosen = tuple(tuple(members_of(mask)) for mask in canonical_member(parents))
+    own = tuple(tuple(members_of(mask)) for mask in parents)
+    assert reference.is_acyclic(chosen)
+    assert reference.equivalence_class(chosen) == reference.equivalence_class(own)
+
+
+# Graphs
+
+
+def as_graph(parents):
+    dag = nx.DiGraph()
+    dag.add_nodes_from(range(len(parents)))
+    dag.add_edges_from((p, x) for x, ps in enumerate(parents) for p in ps)
+    return dag
+
+
+def as_parents(dag):
+    return tuple(tuple(sorted(dag.predecessors(x))) for x in range(len(dag)))
+
+
+@st.composite
+def dags(draw, m):
+    order = draw(st.permutations(range(m)))
+    parents = [()] * m
+    for i, child in enumerate(order):
+        parents[child] = tuple(p for p in order[:i] if draw(st.booleans()))
+    return as_graph(parents)
+
+
+def directions_by_enumeration(members):
+    """Each joined pair's edges among the members of a class: one, or both directions."""
+    found = defaultdict(set)
+    for parents in members:
+        for x, ps in enumerate(parents):
+            for p in ps:
+                found[frozenset((p, x))].add((p, x))
+    return found
+
+
+def check_cpdag(parents, members):
+    dag, directions = as_graph(parents), directions_by_enumeration(members)
+    pattern = cpdag(dag)
+    assert list(pattern) == list(dag)
+    assert pattern.number_of_edges() == len(directions)
+    for a, b, is_undirected in pattern.edges(data="undirected"):
+        assert (a, b) in directions[frozenset((a, b))]
+        assert is_undirected is (len(directions[frozenset((a, b))]) == 2)
+    assert as_parents(pattern) in members
+
+
+def classes_of_networks(m):
+    """The equivalence classes of all networks of m columns."""
+    found = defaultdict(list)
+    for parents in reference.all_dags(m):
+        found[reference.equivalence_class(parents)].append(parents)
+    return found
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_cpdags_by_enumeration(m):
+    patterns = []
+    for members in classes_of_networks(m).values():
+        for parents in members:
+            check_cpdag(parents, members)
+        own = [cpdag(as_graph(parents)) for parents in members]
+        assert all(nx.utils.graphs_equal(own[0], other) for other in own)
+        patterns.append(frozenset(map(str, own[0].edges(data="undirected"))))
+    assert len(set(patterns)) == len(patterns)
+
+
+@pytest.mark.slow
+def test_cpdags_of_five_columns():
+    classes = classes_of_networks(5).values()
+    every = [(parents, members) for members in classes for parents in members]
+    chosen = np.random.default_rng(0).choice(len(every), size=300, replace=False)
+    for i in chosen:
+        check_cpdag(*every[i])
+
+
+@hypothesis.given(st.integers(1, 6).flatmap(lambda m: st.tuples(dags(m), dags(m))))
+def test_equivalence_is_that_of_the_classes(pair):
+    one, other = pair
+    same = reference.equivalence_class(as_parents(one)) == reference.equivalence_class(
+        as_parents(other)
+    )
+    assert is_equivalent(one, other) is same
+    assert nx.utils.graphs_equal(cpdag(one), cpdag(other)) is same
+    assert (structural_hamming_distance(one, other, cpdag=True) == 0) is same
+
+
+@hypothesis.given(dags(6), st.data())
+def test_reversing_a_covered_edge_stays_in_the_class(dag, data):
+    """Chickering (1995): such reversals, and no others, lead from member to member."""
+    hypothesis.assume(dag.edges)
+    a, b = data.draw(st.sampled_from(sorted(dag.edges)))
+    other = dag.copy()
+    other.remove_edge(a, b)
+    other.add_edge(b, a)
+    is_covered = set(dag.predecessors(b)) == {a, *dag.predecessors(a)}
+    hypothesis.assume(nx.is_directed_acyclic_graph(other))
+    assert is_equivalent(dag, other) is is_covered
+    assert structural_hamming_distance(dag, other) == 1
+
+
+@hypothesis.given(dags(6))
+def test_the_order_of_the_nodes_only_turns_undirected_edges(dag):
+    turned = nx.DiGraph()
+    turned.add_nodes_from(reversed(range(6)))
+    turned.add_edges_from(dag.edges)
+    assert GaussianBayesianNetwork(dag).is_equivalent(turned)
+    one, other = cpdag(dag), cpdag(turned)
+    for a, b, is_undirected in one.edges(data="undirected"):
+        edge = (a, b) if other.has_edge(a, b) else (b, a)
+        assert other.edges[edge]["undirected"] is is_undirected
+        assert edge == (a, b) or is_undirected
+
+
+def test_distance_by_hand():
+    """a -> b <- c -> d against b -> a, c -> b, a -> d: reversed, missing, extra."""
+    one = nx.DiGraph([("a", "b"), ("c", "b"), ("c", "d")])
+    other = nx.DiGraph([("b", "a"), ("c", "b"), ("a", "d")])
+    assert structural_hamming_distance(one, other) == 3
+    # a -> b <- c - d against the undirected chain c - b - a - d: of the pairs ab, bc, cd
+    # and ad all differ.
+    assert structural_hamming_distance(one, other, cpdag=True) == 4
+
+
+@hypothesis.given(st.integers(2, 6).flatmap(lambda m: st.tuples(dags(m), dags(m), dags(m))))
+def test_distance_counts_pairs(triple):
+    one, other, third = (GaussianBayesianNetwork(dag) for dag in triple)
+    a, b = (nx.to_numpy_array(network.dag, dtype=int) for network in (one, other))
+    pairs = list(combinations(range(len(a)), 2))
+    expected = sum((a[i, j], a[j, i]) != (b[i, j], b[j, i]) for i, j in pairs)
+    assert one.structural_hamming_distance(other) == expected
+    for is_cpdag in (False, True):
+        distance = one.structural_hamming_distance(other, cpdag=is_cpdag)
+        assert distance == other.structural_hamming_distance(one.dag, cpdag=is_cpdag)
+        detour = one.structural_hamming_distance(third, cpdag=is_cpdag)
+        detour += third.structural_hamming_distance(other, cpdag=is_cpdag)
+        assert distance <= detour
+
+
+@pytest.mark.parametrize(
+    ("other", "error", "message"),
+    [
+        (nx.DiGraph([("a", "c")]), ValueError, r"it lacks \['b'\] and \['c'\] are none"),
+        (nx.DiGraph([("a", "b"), ("b", "c")]), ValueError, r"nodes; \['c'\] are none"),
+        (nx.DiGraph([("a", "b"), ("b", "a")]), ValueError, "other must be acyclic"),
+        (
+            nx.Graph([("a", "b")]),
+            TypeError,
+            "other must be .* or a networkx.DiGraph; got Graph",
+        ),
+        (None, TypeError, "got NoneType"),
+        (GaussianBayesianNetwork(None), TypeError, "other must be .* got NoneType"),
+        (GaussianBayesianNetwork(nx.DiGraph()), ValueError, "other must have at least one node"),
+    ],
+)
+def test_other_networks_must_have_the_same_nodes(other, error, message):
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+    for use in (network.is_equivalent, network.structural_hamming_distance):
+        with pytest.raises(error, match=message):
+            use(other)
+
+
+def test_cpdags_are_not_taken_for_networks():
+    """Their undirected edges point one way only for lack of another form."""
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+    pattern = network.cpdag()
+    message = r"{} must have directed edges alone; \('a', 'b'\) is undirected.* network itself"
+    for use in (network.is_equivalent, network.structural_hamming_distance):
+        with pytest.raises(ValueError, match=message.format("other")):
+            use(pattern)
+    with pytest.raises(ValueError, match=message.format("dag")):
+        GaussianBayesianNetwork(pattern).fit(np.eye(3))
+    collider = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("c", "b")]))
+    assert collider.is_equivalent(collider.cpdag())  # all of whose edges are directed
+
+
+# What knowledge rules out
+
+
+def members_by_enumeration(parents):
+    """The networks of the equivalence class, among all orientations of the edges."""
+    m = len(parents)
+    edges = [(p, x) for x, ps in enumerate(parents) for p in ps]
+    own, members = reference.equivalence_class(parents), []
+    for turned in product([False, True], repeat=len(edges)):
+        other = [[] for _ in range(m)]
+        for (p, x), is_turned in zip(edges, turned, strict=True):
+            other[p if is_turned else x].append(x if is_turned else p)
+        other = tuple(tuple(sorted(ps)) for ps in other)
+        if reference.is_acyclic(other) and reference.equivalence_class(other) == own:
+            members.append(other)
+    return members
+
+
+def check_known_cpdag(network, members):
+    """Held against the members of the class that satisfy the knowledge."""
+    assert as_parents(network.dag) in members
+    check_pattern(network.cpdag(), members)
+    check_pattern(network.cpdag(knowledge=False), members_by_enumeration(as_parents(network.dag)))
+    assert nx.utils.graphs_equal(
+        network.cpdag(knowledge=False), GaussianBayesianNetwork(bare(network.dag)).cpdag()
+    )
+
+
+def check_pattern(pattern, members):
+    directions = directions_by_enumeration(members)
+    assert pattern.number_of_edges() == len(directions)
+    for a, b, is_undirected in pattern.edges(data="undirected"):
+        assert (a, b) in directions[frozenset((a, b))]
+        assert is_undirected is (len(directions[frozenset((a, b))]) == 2)
+    assert as_parents(pattern) in members
+
+
+def bare(dag):
+    graph = nx.DiGraph()
+    graph.add_nodes_from(dag)
+    graph.add_edges_from(dag.edges)
+    return graph
+
+
+def marked(parents, fixed):
+    dag = as_graph(parents)
+    for edge in fixed:
+        dag.edges[edge]["fixed"] = True
+    return dag
+
+
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_known_directions_by_enumeration(m):
+    rng = np.random.default_rng(m)
+    for members in classes_of_networks(m).values():
+        parents = members[rng.integers(len(members))]
+        edges = list(as_graph(parents).edges)
+        for share in (0.15, 0.5):
+            fixed = [edge for edge in edges if rng.random() < share]
+            known = [other for other in members if set(fixed) <= set(as_graph(other).edges)]
+            networks = [GaussianBayesianNetwork(marked(other, fixed)) for other in known]
+            check_known_cpdag(networks[0], known)
+            for network in networks[1:]:
+                assert nx.utils.graphs_equal(network.cpdag(), networks[0].cpdag())
+
+
+@hypothesis.given(st.integers(0, 2**32))
+@hypothesis.settings(max_examples=60)
+def test_known_directions_of_five_and_six_columns(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(5, 7))
+    order = rng.permutation(m)
+    parents = [()] * m
+    for i, x in enumerate(order):
+        parents[x] = tuple(sorted(int(p) for p in order[:i] if rng.random() < 0.6))
+    while sum(map(len, parents)) > 10:  # not too many orientations
+        parents[max(range(m), key=lambda x: len(parents[x]))] = ()
+    edges = list(as_graph(parents).edges)
+    fixed = [edge for edge in edges if rng.random() < rng.choice([0.1, 0.3])]
+    members = members_by_enumeration(tuple(parents))
+    known = [other for other in members if set(fixed) <= set(as_graph(other).edges)]
+    check_known_cpdag(GaussianBayesianNetwork(marked(parents, fixed)), known)
+
+
+def test_the_rule_that_knowledge_alone_needs():
+    """Meek (1995), rule 4: b -> a would ask for a -> c, as c and b are not joined: a cycle."""
+    dag = nx.DiGraph([("a", "b"), ("a", "c"), ("a", "d"), ("c", "d"), ("d", "b")])
+    assert all(mark for _, _, mark in GaussianBayesianNetwork(dag).cpdag().edges(data="undirected"))
+    dag.edges["c", "d"]["fixed"] = True
+    marks = dict(GaussianBayesianNetwork(dag).cpdag().edges)
+    directed = {edge for edge, data in marks.items() if not data["undirected"]}
+    assert directed == {("c", "d"), ("d", "b"), ("a", "b")}
+
+
+@pytest.mark.parametrize("m", [4, 5])
+def test_what_a_learner_knows_by_enumeration(m):
+    """Its class is that of the networks that satisfy the knowledge, with however many parents."""
+    rng = np.random.default_rng(m)
+    n_informative = 0
+    for _ in range(60 if m == 4 else 40):
+        settings = random_constraints(rng, m)
+        rows, _ = make_gaussian_network(m, mean_degree=3, n_samples=50, random_state=rng)
+        network = GaussianBNLearner(**settings, penalty=rng.choice([0.1, 1.0])).fit(rows).network_
+        members = members_by_enumeration(as_parents(network.dag))
+        settings["max_parents"] = m
+        known = [
+            other
+            for other in members
+            if all(is_allowed(x, parents, settings) for x, parents in enumerate(other))
+        ]
+        check_known_cpdag(network, known)
+        n_informative += 1 < len(known) < len(members)
+    assert n_informative > 5
+
+
+def tiered_network():
+    rows = np.random.default_rng(0).normal(size=(50, 3)).cumsum(axis=1)
+    learner = GaussianBNLearner(tiers=[["a"], ["b", "c"]])
+    return learner.fit(pd.DataFrame(rows, columns=list("abc"))), rows
+
+
+def test_tiers_leave_no_edge_between_them_open():
+    learner, _ = tiered_network()
+    network = learner.network_
+    assert list(network.dag.edges(data="fixed")) == [("a", "b", True), ("b", "c", None)]
+    assert list(network.cpdag().edges(data="undirected")) == [("a", "b", False), ("b", "c", False)]
+    without = network.cpdag(knowledge=False)
+    assert [mark for _, _, mark in without.edges(data="undirected")] == [True, True]
+    free = GaussianBNLearner().fit(tiered_network()[1]).network_
+    assert "fixed" not in free.to_json()
+    assert [mark for _, _, mark in free.cpdag().edges(data="undirected")] == [True, True]
+
+
+def test_cross_validated_and_listed_networks_know_their_tiers_too():
+    learner, rows = tiered_network()
+    table = pd.DataFrame(rows, columns=list("abc"))
+    by_cv = GaussianBNLearnerCV([1, 2], tiers=[["a"], ["b", "c"]], cv=2).fit(table)
+    families = [([[-1, -1]], [-1.0]), ([[-1, -1], [0, -1]], [-9.0, -1.0]), ([[1, -1]], [-1.0])]
+    listed = GaussianBNLearner(tiers=[["a"], ["b", "c"]]).fit(ParentSetScores([*"abc"], families))
+    for other in (by_cv, listed):
+        assert list(other.network_.dag.edges(data="fixed")) == list(
+            learner.dag_.edges(data="fixed")
+        )
+        assert nx.utils.graphs_equal(other.network_.cpdag(), learner.network_.cpdag())
+        assert not any(mark for *_, mark in other.network_.cpdag().edges(data="undirected"))
+
+
+def test_knowledge_goes_where_the_network_goes(tmp_path):
+    learner, rows = tiered_network()
+    network, expected = learner.network_, learner.network_.cpdag()
+    network.to_json(tmp_path / "network.json")
+    for other in (
+        GaussianBayesianNetwork.from_json(network.to_json()),
+        GaussianBayesianNetwork.from_json(tmp_path / "network.json"),
+        GaussianBayesianNetwork(learner.dag_),
+        GaussianBayesianNetwork(learner.predict()),
+        GaussianBayesianNetwork(network.dag_),
+        GaussianBayesianNetwork(learner.dag_).fit(rows),
+        clone(network),
+        deepcopy(network),
+        pickle.loads(pickle.dumps(network)),
+        pickle.loads(pickle.dumps(learner)).network_,
+        network.do({"a": 1.0}),  # which has no parents
+    ):
+        assert nx.utils.graphs_equal(other.cpdag(), expected)
+        assert nx.utils.graphs_equal(other.cpdag(knowledge=False), network.cpdag(knowledge=False))
+    renamed = GaussianBayesianNetwork(nx.relabel_nodes(learner.dag_, {"a": "z"}))
+    assert not any(mark for _, _, mark in renamed.cpdag().edges(data="undirected"))
+    # An edge that do cuts off is known no more; nor is one that is removed and added again.
+    assert list(network.do({"b": 1.0}).cpdag().edges(data="undirected")) == [("b", "c", True)]
+    dag = learner.dag_.copy()
+    dag.remove_edge("a", "b")
+    dag.add_edge("a", "b", weight=1.0)
+    assert all(mark for *_, mark in GaussianBayesianNetwork(dag).cpdag().edges(data="undirected"))
+
+
+def test_marks_may_change_after_fit_and_leave_the_estimates():
+    dag = nx.DiGraph([("a", "b"), ("b", "c")])
+    network = GaussianBayesianNetwork(dag).fit(np.random.default_rng(0).normal(size=(20, 3)))
+    before = network.coef_
+    dag.edges["a", "b"]["fixed"] = True
+    np.testing.assert_array_equal(network.coef_, before)
+    assert network.dag_.edges["a", "b"]["fixed"] is True
+    assert not any(mark for *_, mark in network.cpdag().edges(data="undirected"))
+    dag.edges["a", "b"]["fixed"] = False
+    assert "fixed" not in network.dag_.edges["a", "b"]
+    assert all(mark for *_, mark in network.cpdag().edges(data="undirected"))
+
+
+@pytest.mark.parametrize("mark", ["no", np.nan, pd.NA, 1, None])
+def test_a_mark_is_true_or_false(mark):
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b", {"fixed": mark})]))
+    with pytest.raises(ValueError, match=r"fixed of the edge 'a' -> 'b' must be True or False"):
+        network.cpdag()
+
+
+def test_a_mark_in_json_is_true_or_false():
+    text = tiered_network()[0].network_.to_json()
+    assert text.count('"fixed": true') == 1
+    read = GaussianBayesianNetwork.from_json(text.replace('"fixed": true', '"fixed": false'))
+    assert all(mark for *_, mark in read.cpdag().edges(data="undirected"))
+    for wrong in ("1", "null", '"yes"'):
+        with pytest.raises(ValueError, match=r"fixed of edge 'a' -> 'b' must be true or false"):
+            GaussianBayesianNetwork.from_json(text.replace('"fixed": true', f'"fixed": {wrong}'))
+
+
+def test_equivalence_and_distances_of_classes_ask_for_independences_alone():
+    network = tiered_network()[0].network_
+    reversed_chain = nx.DiGraph([("c", "b"), ("b", "a")])
+    assert network.is_equivalent(reversed_chain)
+    assert network.structural_hamming_distance(reversed_chain, cpdag=True) == 0
+    assert network.structural_hamming_distance(reversed_chain) == 2
+    # Pictures and texts show what cpdag returns.
+    assert "dir=none" not in network.to_dot(cpdag=True)
+    assert "---" not in network.to_mermaid(cpdag=True)

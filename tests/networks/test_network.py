@@ -1,0 +1,990 @@
+"""A network as a distribution: against closed forms of the joint normal, with plain inverses."""
+
+import pickle
+from decimal import Decimal
+from fractions import Fraction
+
+import hypothesis
+import hypothesis.strategies as st
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import reference
+from scipy.sparse import csr_array
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import KFold, cross_val_score
+from sklearn.utils.validation import check_is_fitted
+
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
+from skbn._data.row_summary import summarise
+from skbn._data.statistics import sample_statistics
+from skbn._networks.parameters import NetworkParameters, estimate_parameters
+
+
+def random_network(rng, m, density=0.5):
+    """A parametrised graph whose nodes are in no causal order."""
+    names = [f"x{v}" for v in range(m)]
+    order = rng.permutation(m)
+    dag = nx.DiGraph()
+    for name in names:
+        dag.add_node(name, intercept=rng.normal(), noise_variance=rng.uniform(0.2, 3))
+    for i, b in enumerate(order):
+        for a in order[:i]:
+            if rng.random() < density:
+                dag.add_edge(names[a], names[b], weight=rng.normal())
+    return GaussianBayesianNetwork(dag)
+
+
+@st.composite
+def networks(draw, smallest=1):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return random_network(rng, draw(st.integers(smallest, 7)), draw(st.floats(0, 1)))
+
+
+def closed_form(network):
+    """Joint mean and covariance by a plain inverse, from the graph's attributes alone."""
+    dag = network.dag
+    effects = np.linalg.inv(np.eye(len(dag)) - nx.to_numpy_array(dag))
+    intercept = np.array([dag.nodes[node]["intercept"] for node in dag])
+    noise = np.diag([dag.nodes[node]["noise_variance"] for node in dag])
+    return intercept @ effects, effects.T @ noise @ effects
+
+
+def schur(mean, covariance, given, values):
+    """The textbook's conditional distribution of the other columns."""
+    others = [v for v in range(len(mean)) if v not in given]
+    cross = covariance[np.ix_(others, given)]
+    coefficients = cross @ np.linalg.inv(covariance[np.ix_(given, given)])
+    return (
+        mean[others] + coefficients @ (values - mean[given]),
+        covariance[np.ix_(others, others)] - coefficients @ cross.T,
+    )
+
+
+def chain():
+    """a -> b -> c, each the one before plus noise of variance 1."""
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
+    dag.add_weighted_edges_from([("a", "b", 1.0), ("b", "c", 1.0)])
+    return GaussianBayesianNetwork(dag)
+
+
+@pytest.fixture
+def wine_dag():
+    return nx.DiGraph([("proline", "ash"), ("alcohol", "proline"), ("hue", "proline")])
+
+
+# Parameters
+
+
+@hypothesis.given(networks())
+def test_joint_distribution_is_the_closed_form(network):
+    mean, covariance = closed_form(network)
+    np.testing.assert_allclose(network.mean_, mean, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(network.covariance_, covariance, rtol=1e-9, atol=1e-9)
+
+
+@hypothesis.given(networks())
+def test_parameters_are_those_of_the_graph(network):
+    dag = network.dag
+    np.testing.assert_array_equal(network.coef_, nx.to_numpy_array(dag))
+    for name in ("intercept", "noise_variance"):
+        expected = [dag.nodes[node][name] for node in dag]
+        np.testing.assert_array_equal(getattr(network, f"{name}_"), expected)
+    assert nx.utils.graphs_equal(network.dag_, dag)
+    assert network.nodes == list(network.dag_) == list(dag)
+
+
+def test_parameters_are_copies(wine, wine_dag):
+    network = GaussianBayesianNetwork(wine_dag).fit(wine)
+    for name in ("coef_", "intercept_", "noise_variance_", "mean_", "covariance_"):
+        before = getattr(network, name).copy()
+        getattr(network, name)[...] = 0
+        np.testing.assert_array_equal(getattr(network, name), before)
+
+
+def test_hard_units_overflow_nothing():
+    dag = nx.DiGraph()
+    for v, unit in enumerate([1e-150, 1e150, 1e-150, 1.0]):
+        dag.add_node(v, intercept=unit, noise_variance=unit**2)
+    dag.add_weighted_edges_from([(0, 1, 1e300), (1, 2, 1e-300), (2, 3, 1e150)])
+    network = GaussianBayesianNetwork(dag)
+    units = np.array([1e-150, 1e150, 1e-150, 1.0])
+    steps = np.minimum.outer(range(1, 5), range(1, 5))  # a random walk's covariance
+    np.testing.assert_allclose(network.mean_ / units, [1, 2, 3, 4])
+    np.testing.assert_allclose(network.covariance_ / units / units[:, np.newaxis], steps)
+    distribution = network.condition({1: 5e150})
+    np.testing.assert_allclose(distribution.mean / units[[0, 2, 3]], [2.5, 6, 7])
+
+
+def test_out_of_range_distributions_are_refused():
+    dag = nx.path_graph(4, create_using=nx.DiGraph)
+    nx.set_node_attributes(dag, {v: {"intercept": 1, "noise_variance": 1} for v in dag})
+    nx.set_edge_attributes(dag, 1e200, "weight")
+    with pytest.raises(ValueError, match="node 2 is out of float64's range"):
+        GaussianBayesianNetwork(dag).mean_  # noqa: B018
+    nx.set_node_attributes(dag, 0, "intercept")
+    with pytest.raises(ValueError, match="node 2 is out of float64's range"):
+        GaussianBayesianNetwork(dag).sample()
+    nx.set_edge_attributes(dag, 1e60, "weight")
+    network = GaussianBayesianNetwork(dag)
+    assert np.isfinite(network.sample()).all()
+    with pytest.raises(ValueError, match="node 3 is out of float64's range"):
+        network.covariance_  # noqa: B018
+
+
+def uniform(edges, weight=1.0, noise_variance=1.0, intercept=0.0):
+    """A network with the same parameters everywhere."""
+    dag = nx.DiGraph(edges)
+    nx.set_node_attributes(dag, intercept, "intercept")
+    nx.set_node_attributes(dag, noise_variance, "noise_variance")
+    nx.set_edge_attributes(dag, weight, "weight")
+    return GaussianBayesianNetwork(dag)
+
+
+def test_conditional_distributions_of_hard_units():
+    """Whose factor's entries have squares out of float64's range, but not the results."""
+    steep = uniform([(0, 1)], weight=1e160)
+    _, mean, covariance = steep.condition({0: 1.0})
+    assert mean == [1e160]
+    assert covariance == [[1.0]]
+    _, mean, covariance = steep.condition({1: 1e160})
+    assert mean == pytest.approx([1.0])
+    assert covariance == pytest.approx(0, abs=1e-300)
+    assert steep.predict([[1e160]], given=1) == pytest.approx(1.0)
+    tiny = uniform([(0, 1)], noise_variance=1e-322)
+    assert tiny.condition({0: 1.0}).mean == pytest.approx([1.0])
+    assert tiny.condition({1: 1.0}).mean == pytest.approx([0.5])
+    apart = uniform([(0, 1)], weight=0.0)
+    apart.dag.nodes[0]["noise_variance"] = 1e-40  # and beside it a node of variance 1
+    apart.dag.add_node(2, intercept=0.0, noise_variance=1.0)
+    apart.dag.add_edge(0, 2, weight=1e20)
+    assert apart.condition({1: 1.0, 0: 1e-20}).mean == pytest.approx([1.0])
+
+
+def test_out_of_range_conditions_are_refused():
+    network = uniform([("a", "b")], weight=10.0)
+    with pytest.raises(ValueError, match="node 'b' is out of float64's range"):
+        network.condition({"a": 1e308})
+    with pytest.raises(ValueError, match="node 'b' is out of float64's range"):
+        network.predict([[1.0], [1e308]], given="a")
+    network = uniform([("a", "b")], intercept=-1e308, weight=0.0)
+    with pytest.raises(ValueError, match="node 'b' is out of float64's range"):
+        network.condition({"a": 1e308})  # whose difference from the mean overflows
+    vast = uniform([("a", "b"), ("a", "c"), ("d", "a")], weight=1e200)
+    vast.dag.edges["d", "a"]["weight"] = 1.0
+    with pytest.raises(ValueError, match="node 'b' is out of float64's range"):
+        vast.condition({"d": 1.0})  # the variance
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda dag: dag.nodes["b"].pop("intercept"), "node 'b' has no attribute intercept"),
+        (lambda dag: dag.nodes["a"].pop("noise_variance"), "node 'a' has no .* noise_variance"),
+        (lambda dag: dag.edges["b", "c"].pop("weight"), "edge 'b' -> 'c' has no .* weight"),
+        (lambda dag: dag.add_node("a", intercept=np.nan), "intercept of node 'a' .* got nan"),
+        (lambda dag: dag.add_node("a", intercept="1"), "intercept of node 'a' .* got '1'"),
+        (lambda dag: dag.add_node("a", intercept=10**400), "intercept of node 'a'"),
+        (lambda dag: dag.add_node("b", noise_variance=np.inf), "noise_variance of .* got inf"),
+        (lambda dag: dag.add_node("b", noise_variance=-1), "'b' must not be negative; got -1"),
+        (lambda dag: dag.add_edge("a", "b", weight=None), "weight of edge 'a' -> 'b' .* got None"),
+    ],
+)
+def test_bad_attributes_are_named(change, message):
+    dag = chain().dag
+    change(dag)
+    network = GaussianBayesianNetwork(dag)
+    assert network.nodes == ["a", "b", "c"]  # the structure needs no parameters
+    with pytest.raises(ValueError, match=message):
+        network.logpdf(np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize(
+    ("dag", "error", "message"),
+    [
+        (None, TypeError, "dag must be a networkx.DiGraph; got NoneType"),
+        (nx.Graph([(0, 1)]), TypeError, "got Graph"),
+        (nx.MultiDiGraph([(0, 1)]), TypeError, "got MultiDiGraph"),
+        (nx.DiGraph(), ValueError, "at least one node"),
+        (nx.DiGraph([(0, 1), (1, 2), (2, 1)]), ValueError, r"acyclic; it has the cycle \[1, 2\]"),
+    ],
+)
+def test_bad_graphs_are_named(dag, error, message):
+    network = GaussianBayesianNetwork(dag)
+    assert repr(network) == f"GaussianBayesianNetwork(dag=<{dag}>)"
+    rows = np.random.default_rng(0).normal(size=(9, 3))
+    uses = [lambda: network.fit(rows), lambda: network.mean_, lambda: network.nodes]
+    for use in (*uses, network.cpdag, network.moral_graph, network.sample, network.to_dot):
+        with pytest.raises(error, match=message):
+            use()
+
+
+# Estimates
+
+
+def test_fit_is_least_squares_on_the_parents(wine, wine_dag):
+    network = GaussianBayesianNetwork(wine_dag).fit(wine)
+    nodes = network.nodes
+    rows = wine[nodes].to_numpy()
+    for child, node in enumerate(nodes):
+        parents = [nodes.index(parent) for parent in wine_dag.predecessors(node)]
+        intercept, coefficients, rss = reference.regression(rows, child, parents)
+        assert network.intercept_[child] == pytest.approx(intercept, rel=1e-9)
+        np.testing.assert_allclose(network.coef_[parents, child], coefficients, rtol=1e-9)
+        assert np.count_nonzero(network.coef_[:, child]) == len(parents)
+        assert network.noise_variance_[child] == pytest.approx(rss / len(rows), rel=1e-9)
+    np.testing.assert_allclose(network.mean_, rows.mean(axis=0), rtol=1e-12)
+
+
+def test_fit_replaces_what_the_graph_carries_and_leaves_the_graph(wine):
+    dag = chain().dag
+    rows = wine.to_numpy()[:, :3]
+    network = GaussianBayesianNetwork(dag).fit(rows)
+    bare = GaussianBayesianNetwork(nx.DiGraph(dag.edges)).fit(rows)
+    np.testing.assert_array_equal(network.coef_, bare.coef_)
+    assert nx.utils.graphs_equal(dag, chain().dag)
+    assert network.dag_.edges["a", "b"]["weight"] == network.coef_[0, 1] != 1.0
+
+
+def test_complete_network_has_the_sample_covariance(wine):
+    rows = wine.to_numpy()[:, :6]
+    network = GaussianBayesianNetwork(nx.DiGraph((a, b) for b in range(6) for a in range(b)))
+    network.fit(rows)
+    expected = np.cov(rows, rowvar=False, bias=True)
+    np.testing.assert_allclose(network.covariance_, expected, rtol=1e-9)
+    density = multivariate_normal(rows.mean(axis=0), expected)
+    np.testing.assert_allclose(network.logpdf(rows), density.logpdf(rows), rtol=1e-9)
+    np.testing.assert_array_equal(network.score_samples(rows), network.logpdf(rows))
+
+
+def test_fewer_rows_than_columns_suffice_for_few_parents():
+    rows = np.random.default_rng(0).normal(size=(5, 9))
+    dag = nx.path_graph(9, create_using=nx.DiGraph)
+    network = GaussianBayesianNetwork(dag).fit(rows)
+    for v in range(1, 9):
+        expected = reference.regression(rows, v, [v - 1])
+        assert network.coef_[v - 1, v] == pytest.approx(expected[1][0])
+    with pytest.raises(ValueError, match="2 rows, and node 1 with its parents makes 2"):
+        network.fit(rows[:2])
+
+
+def test_one_node():
+    dag = nx.DiGraph()
+    dag.add_node("only")
+    network = GaussianBayesianNetwork(dag).fit([[1.0], [3.0]])
+    assert network.mean_ == [2.0]
+    assert network.covariance_ == [[1.0]]
+    assert network.markov_blanket("only") == []
+
+
+def test_divisors_depend_on_the_number_of_parents(wine):
+    rows = wine.to_numpy()[:, :3]
+    statistics = sample_statistics(summarise(rows), ["a", "b", "c"])
+    parents = [0b000, 0b001, 0b011]
+    plain = estimate_parameters(statistics, parents, ["a", "b", "c"])
+    unbiased = len(rows) - 1.0 - np.arange(3)
+    scaled = estimate_parameters(statistics, parents, ["a", "b", "c"], unbiased)
+    np.testing.assert_array_equal(scaled.coef, plain.coef)
+    expected = plain.noise_variance * len(rows) / unbiased
+    np.testing.assert_allclose(scaled.noise_variance, expected, rtol=1e-12)
+    network = GaussianBayesianNetwork._from_estimates(["a", "b", "c"], parents, scaled, [0, 0, 0])
+    assert set(network.dag.edges) == {("a", "b"), ("a", "c"), ("b", "c")}
+    np.testing.assert_array_equal(network.noise_variance_, scaled.noise_variance)
+    np.testing.assert_array_equal(network.mean_, statistics.mean)
+    again = GaussianBayesianNetwork(network.dag)
+    np.testing.assert_allclose(again.mean_, network.mean_, rtol=1e-12)
+    assert nx.utils.graphs_equal(again.dag_, network.dag_)
+
+
+def test_an_edge_of_weight_0_remains_an_edge():
+    parameters = NetworkParameters(np.zeros((2, 2)), np.zeros(2), np.ones(2))
+    network = GaussianBayesianNetwork._from_estimates(["a", "b"], [0, 1], parameters, [0, 0])
+    assert list(network.dag_.edges) == [("a", "b")]
+    assert list(network.moral_graph().edges) == [("a", "b")]
+
+
+def test_variances_below_the_range_are_refused():
+    rows = np.random.default_rng(0).normal(size=(100, 2)) @ [[1e-150, 1e-150], [0, 1e-156]]
+    with pytest.raises(ValueError, match="Column 'b' has noise of a variance below float64's"):
+        GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).fit(rows)
+
+
+# Density
+
+
+@hypothesis.given(networks(), st.integers(0, 2**32 - 1))
+def test_density_is_that_of_the_joint_normal(network, seed):
+    mean, covariance = closed_form(network)
+    rows = np.random.default_rng(seed).normal(size=(20, len(mean))) * 3
+    expected = np.atleast_1d(multivariate_normal(mean, covariance).logpdf(rows))
+    np.testing.assert_allclose(network.logpdf(rows), expected, rtol=1e-7, atol=1e-7)
+    assert network.score(rows) == pytest.approx(expected.mean())
+
+
+def test_means_far_from_0_lose_no_digits(wine, wine_dag):
+    """Binary fractions, of which a shift by a power of two rounds neither values nor means."""
+    rows = np.round(wine[list(wine_dag)] * 64).to_numpy()[:128] / 32
+    far = rows + 2.0**40
+    near, shifted = (GaussianBayesianNetwork(wine_dag).fit(some) for some in (rows, far))
+    np.testing.assert_allclose(shifted.logpdf(far), near.logpdf(rows), rtol=1e-11)
+    np.testing.assert_allclose(shifted.covariance_, near.covariance_, rtol=1e-10)
+    prediction = shifted.predict(far, target="proline") - 2.0**40
+    np.testing.assert_allclose(prediction, near.predict(rows, target="proline"), atol=1e-3)
+    held = shifted.do({"hue": 2.0**40 + 3}).mean_ - 2.0**40
+    np.testing.assert_allclose(held, near.do({"hue": 3}).mean_, atol=1e-3)
+    held = shifted.do({"proline": 2.0**40 + 2000}).mean_ - 2.0**40
+    np.testing.assert_allclose(held, near.do({"proline": 2000}).mean_, atol=1e-3)
+
+
+def test_rows_out_of_all_proportion_have_density_0():
+    dag = chain().dag
+    dag.nodes["a"]["intercept"] = -1e308
+    rows = [[1e300, 0, 0], [0, 1e308, -1e308], [1.7e308, 0, 0]]
+    assert (GaussianBayesianNetwork(dag).logpdf(rows) == -np.inf).all()
+
+
+# Tables
+
+
+def test_columns_with_names_are_matched_to_the_nodes(wine, wine_dag):
+    nodes = list(wine_dag)
+    by_position = GaussianBayesianNetwork(wine_dag).fit(wine[nodes].to_numpy())
+    expected = by_position.logpdf(wine[nodes].to_numpy())
+    shuffled = wine[wine.columns[::-1]].assign(vintage="unknown")
+    for table in (shuffled, pl.DataFrame(shuffled.to_dict("list"))):
+        network = GaussianBayesianNetwork(wine_dag).fit(table)
+        np.testing.assert_array_equal(network.coef_, by_position.coef_)
+        np.testing.assert_array_equal(network.logpdf(table), expected)
+    scores = LocalScoreTransformer().fit_transform(wine)
+    np.testing.assert_array_equal(by_position.logpdf(scores), expected)
+    prediction = by_position.predict(wine[nodes].to_numpy(), target="ash")
+    np.testing.assert_array_equal(by_position.predict(scores, target="ash"), prediction)
+    unnamed = LocalScoreTransformer().fit_transform(wine[nodes].to_numpy())
+    np.testing.assert_array_equal(by_position.logpdf(unnamed), expected)
+    np.testing.assert_array_equal(by_position.logpdf(wine[nodes].to_numpy().tolist()), expected)
+
+
+@pytest.mark.parametrize(("nodes", "names"), [([2, 0, 1], [2, 0, 1]), ([9, 8, 7], [0, 1, 2])])
+def test_columns_labelled_by_nodes_or_positions_count_by_position(nodes, names):
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    dag = nx.DiGraph([(nodes[0], nodes[1]), (nodes[1], nodes[2])])
+    network = GaussianBayesianNetwork(dag).fit(rows)
+    assert network.nodes == nodes
+    frame = pd.DataFrame(dict(zip(names, rows.T, strict=True)))
+    np.testing.assert_array_equal(network.logpdf(frame), network.logpdf(rows))
+    fitted = GaussianBayesianNetwork(network.dag).fit(frame)
+    np.testing.assert_array_equal(fitted.coef_, network.coef_)
+    predicted = network.predict(frame, target=nodes[1])
+    np.testing.assert_array_equal(predicted, network.predict(rows, target=nodes[1]))
+    only = frame.iloc[:, [2]].set_axis([nodes[2] if names == nodes else 0], axis=1)
+    predicted = network.predict(only, given=nodes[2])
+    np.testing.assert_array_equal(predicted, network.predict(rows[:, [2]], given=nodes[2]))
+
+
+@pytest.mark.parametrize("nodes", [[2, 0, 1], [1, 2, 3]])
+def test_positions_that_are_other_nodes_names_are_refused(nodes):
+    """The table of a sample has the nodes in their order; another may have them by number."""
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    dag = nx.DiGraph([(nodes[0], nodes[1]), (nodes[1], nodes[2])])
+    network, frame = GaussianBayesianNetwork(dag).fit(rows), pd.DataFrame(rows)
+    message = r"labelled \[0, 1, 2\], .* stand for the nodes \[.*X\.to_numpy\(\)"
+    for use in (network.fit, network.logpdf, network.score, network.predict):
+        with pytest.raises(ValueError, match=message):
+            use(frame, **({"target": 2} if use == network.predict else {}))
+    np.testing.assert_array_equal(network.logpdf(frame.to_numpy()), network.logpdf(rows))
+    scores = LocalScoreTransformer().fit_transform(rows)  # which have no more names than an array
+    np.testing.assert_array_equal(network.logpdf(scores), network.logpdf(rows))
+    by_name = frame.set_axis(nodes, axis=1)
+    np.testing.assert_array_equal(network.logpdf(by_name), network.logpdf(rows))
+
+
+@pytest.mark.parametrize("names", [[2, 0, 1, 3], [2.5, "0", "1", "3"], ["3", "2", "0", "1"]])
+def test_a_learner_and_its_network_read_the_same_columns(names):
+    rows = np.random.default_rng(0).normal(size=(30, 4))
+    rows[:, 1] += 3 * rows[:, 0]
+    frame = pd.DataFrame(rows)[[2, 0, 1, 3]].set_axis(names, axis=1)
+    if names[0] == 2.5:  # scikit-learn takes names of both kinds for an error
+        with pytest.raises(TypeError, match=r"must be strings, .*; 2\.5 is not"):
+            chain().logpdf(frame)
+        return
+    if names[0] == 2:  # which say other than their positions
+        learner = GaussianBNLearner().fit(pd.DataFrame(rows))
+        for method in (learner.score_samples, learner.network_.logpdf):
+            with pytest.raises(ValueError, match="labelled"):
+                method(frame)
+        return
+    learner = GaussianBNLearner().fit(frame)
+    np.testing.assert_array_equal(learner.network_.logpdf(frame), learner.score_samples(frame))
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "message"),
+    [
+        (pd.DataFrame({"a": [1.0], "d": [1.0]}), ValueError, r"X has no columns \['b', 'c'\]"),
+        (pd.DataFrame(np.zeros((2, 2))), ValueError, r"shape \(n, 3\), .*must be strings"),
+        (pd.DataFrame(np.zeros((2, 4)), columns=list("abca")), ValueError, r"\['a'\] are given"),
+        (pd.DataFrame({"a": [1.0], "b": ["x"], "c": [1.0]}), ValueError, "'b' holds 'x' in row 0"),
+        (pd.DataFrame({"a": [1.0], "b": [np.nan], "c": 1}), ValueError, r"missing .*\('b'\)"),
+        (pl.LazyFrame({"a": [1.0]}), TypeError, "call X.collect"),
+        (np.zeros((2, 2)), ValueError, r"shape \(n, 3\), .*\['a', 'b', 'c'\]; .* with 2 columns"),
+        (np.zeros(3), ValueError, r"got ndarray of shape \(3,\)"),
+        ([[1, 2, 3], [1]], ValueError, "different lengths"),
+        ([np.zeros((2, 3)), np.zeros((2, 2))], ValueError, "different lengths"),
+        ([[1, 2, "x"]], ValueError, "'c' holds 'x'"),
+        ([[1, np.inf, 2]], ValueError, r"infinite values in 1 .*\('b'\).* row 0"),
+        (np.zeros((0, 3)), ValueError, "0 sample"),
+        (np.zeros((2, 3), complex), ValueError, "Complex"),
+        (np.ma.masked_array(np.zeros((2, 3))), TypeError, "masked"),
+        (pd.Series(np.zeros(3)), ValueError, r"got Series of shape \(3,\)"),
+        (None, TypeError, "a data frame or an array .*; got NoneType"),
+        ({"a": [1.0]}, TypeError, "got dict"),
+        (csr_array(np.zeros((2, 3))), TypeError, r"a csr_array, .* give X\.toarray\(\)"),
+        ([pd.Series([1.0, 2, 3], index=list("cba"))] * 2, TypeError, r"Series.*DataFrame\(X\)"),
+        ([{"c": 1.0, "b": 2, "a": 3}] * 2, TypeError, r"list of dict.*pandas\.DataFrame\(X\)"),
+        (
+            list(pd.DataFrame(np.zeros((2, 3)), columns=list("cba")).itertuples(index=False)),
+            TypeError,
+            r"list of Pandas, .* pandas\.DataFrame\(X\)",
+        ),
+    ],
+)
+def test_bad_tables_are_named(X, error, message):
+    for use in (chain().logpdf, chain().fit, chain().score):
+        with pytest.raises(error, match=message):
+            use(X)
+
+
+def test_dependent_columns_are_named():
+    rows = np.random.default_rng(0).normal(size=(50, 3))
+    rows[:, 1] = 2 * rows[:, 0]
+    with pytest.raises(ValueError, match="'b' is collinear"):
+        chain().fit(rows)
+    with pytest.raises(ValueError, match="'b' has zero variance"):
+        chain().fit(rows * [1, 0, 1])
+
+
+# Samples
+
+
+def test_samples_have_the_moments_of_the_joint_normal():
+    rng = np.random.default_rng(1)
+    network, n = random_network(rng, 6), 100_000
+    rows = network.sample(n, random_state=0)
+    mean, covariance = closed_form(network)
+    variance = np.diag(covariance)
+    assert rows.shape == (n, 6)
+    assert (np.abs(rows.mean(axis=0) - mean) < 4 * np.sqrt(variance / n)).all()
+    error = np.sqrt((covariance**2 + np.outer(variance, variance)) / n)
+    assert (np.abs(np.cov(rows, rowvar=False) - covariance) < 4 * error).all()
+
+
+def test_samples_follow_the_random_state():
+    network = chain()
+    first = network.sample(3, random_state=0)
+    np.testing.assert_array_equal(first, network.sample(3, random_state=0))
+    assert (first != network.sample(3, random_state=1)).all()
+    generators = (np.random.default_rng(0) for _ in range(2))
+    rows = network.sample(3, random_state=next(generators))
+    np.testing.assert_array_equal(rows, network.sample(3, random_state=next(generators)))
+    state = np.random.RandomState(0)
+    np.testing.assert_array_equal(first, network.sample(3, random_state=state))
+    assert (first != network.sample(3, random_state=state)).all()
+    for wrong in (-1, 2.5, "a", [[1]]):
+        with pytest.raises(ValueError, match=r"^random_state must be None, an integer .* got "):
+            network.sample(3, random_state=wrong)
+    assert network.sample().shape == (1, 3)
+
+
+@pytest.mark.parametrize("n_samples", [0, -1, 1.5, "2"])
+def test_bad_numbers_of_samples_are_named(n_samples):
+    with pytest.raises((TypeError, ValueError), match="n_samples"):
+        chain().sample(n_samples)
+
+
+# Conditional distributions
+
+
+@hypothesis.given(networks(smallest=2), st.data())
+def test_conditional_distribution_is_the_schur_complement(network, data):
+    m = len(network.nodes)
+    given = data.draw(st.lists(st.integers(0, m - 1), unique=True, min_size=1, max_size=m - 1))
+    values = np.array(data.draw(st.lists(st.floats(-5, 5), min_size=m, max_size=m)))[: len(given)]
+    evidence = {network.nodes[v]: float(x) for v, x in zip(given, values, strict=True)}
+    nodes, mean, covariance = network.condition(evidence)
+    expected = schur(*closed_form(network), given, values)
+    assert nodes == [node for node in network.nodes if node not in evidence]
+    np.testing.assert_allclose(mean, expected[0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(covariance, expected[1], rtol=1e-6, atol=1e-6)
+
+
+def test_without_evidence_the_joint_distribution_remains_and_with_all_nothing():
+    network = chain()
+    joint = network.condition({})
+    assert joint.nodes == ["a", "b", "c"]
+    np.testing.assert_array_equal(joint.mean, network.mean_)
+    np.testing.assert_allclose(joint.covariance, network.covariance_)
+    deviation = np.sqrt(np.diag(network.covariance_))
+    np.testing.assert_allclose(joint.standard_deviation, deviation)
+    nothing = network.condition(dict.fromkeys("abc", 1))
+    assert nothing.nodes == []
+    assert nothing.mean.shape == (0,)
+    assert nothing.covariance.shape == (0, 0)
+
+
+def test_conditioning_on_columns_that_nearly_agree_keeps_digits():
+    """Two measurements of one quantity: their covariance cannot be inverted in float64."""
+    noise = 2.0**-60
+    dag = nx.DiGraph()
+    dag.add_node("x", intercept=0, noise_variance=1)
+    dag.add_nodes_from(["first", "second"], intercept=0, noise_variance=noise)
+    dag.add_weighted_edges_from([("x", "first", 1), ("x", "second", 1)])
+    network = GaussianBayesianNetwork(dag)
+    covariance = network.covariance_[1:, 1:]
+    assert np.linalg.matrix_rank(covariance) == 1
+    distribution = network.condition({"first": 1.0, "second": 1.0 + 2.0**-20})
+    assert distribution.mean[0] == pytest.approx(1.0 + 2.0**-21, abs=1e-12)
+    assert distribution.covariance[0, 0] == pytest.approx(noise / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "error", "message"),
+    [
+        ({"z": 1.0}, ValueError, r"evidence must name nodes; 'z' is none of \['a', 'b', 'c'\]"),
+        ({"a": np.nan}, ValueError, "value of node 'a' in evidence .* got nan"),
+        ({"a": -np.inf}, ValueError, "got -inf"),
+        ({"a": "1"}, ValueError, "got '1'"),
+        ({"a": None}, ValueError, "got None"),
+        ({"a": [1.0]}, ValueError, r"got \[1.0\]"),
+        ({"a": Decimal("sNaN")}, ValueError, "got Decimal"),
+        ({"a": np.array("1")}, ValueError, "must be a finite number"),
+        ({"a": np.ma.masked}, ValueError, "must be a finite number"),
+        ([("a", 1.0)], TypeError, "evidence must be a dict or a pandas.Series"),
+        (pd.DataFrame({"a": [1.0]}), TypeError, r"got DataFrame\. .* rows: evidence\.iloc\[0\]\.$"),
+        ({"a": np.float64(np.inf)}, ValueError, r"got inf\.$"),
+        ({"a": np.arange(500.0)}, ValueError, r"got ndarray of shape \(500,\)\.$"),
+        (pd.Series({"a": np.nan}), ValueError, "value of node 'a' in evidence .* got nan"),
+        (pd.Series([1, 2], list("aa")), ValueError, "each node once; got 'a' twice"),
+    ],
+)
+def test_bad_evidence_is_named(evidence, error, message):
+    with pytest.raises(error, match=message):
+        chain().condition(evidence)
+    with pytest.raises(error, match=message.replace("evidence", "interventions")):
+        chain().do(evidence)
+
+
+def test_nodes_that_others_fix_up_to_rounding_cannot_be_given():
+    """Three mixtures of two nodes, of which a QR decomposition leaves a little of the third."""
+    dag = nx.DiGraph()
+    dag.add_nodes_from("cde", intercept=0.0, noise_variance=0.0)
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
+    dag.add_weighted_edges_from(zip("aaa", "cde", [0.1, 0.3, 0.7], strict=True))
+    dag.add_weighted_edges_from(zip("bbb", "cde", [0.7, 0.9, 0.3], strict=True))
+    network = GaussianBayesianNetwork(dag)
+    np.testing.assert_allclose(network.condition({"c": 0.8, "d": 1.2}).mean, [1, 1, 1])
+    with pytest.raises(ValueError, match="Node 'e' cannot be given"):
+        network.condition({"c": 0.8, "d": 1.2, "e": 1.0})
+
+
+def test_nodes_that_others_fix_but_for_a_little_can_be_given():
+    dag = nx.DiGraph()
+    dag.add_node("x", intercept=0, noise_variance=1)
+    dag.add_nodes_from(["first", "second"], intercept=0, noise_variance=2.0**-80)
+    dag.add_weighted_edges_from([("x", "first", 1), ("x", "second", 1)])
+    mean = GaussianBayesianNetwork(dag).condition({"first": 1.0, "second": 1.0}).mean
+    assert mean == pytest.approx([1.0], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        pd.Series({"c": 2, "a": 1}),
+        {"a": Decimal(1), "c": Fraction(2)},
+        {"a": np.array(1), "c": np.float32(2)},
+    ],
+)
+def test_evidence_in_other_forms(evidence):
+    network, plain = chain(), {"a": 1.0, "c": 2.0}
+    assert network.condition(evidence).mean == network.condition(plain).mean
+    np.testing.assert_array_equal(network.do(evidence).mean_, network.do(plain).mean_)
+
+
+def test_nodes_that_others_fix_cannot_be_given():
+    dag = chain().dag
+    dag.nodes["b"]["noise_variance"] = 0.0
+    network = GaussianBayesianNetwork(dag)
+    assert network.condition({"b": 3.0}).mean[0] == pytest.approx(3.0)
+    with pytest.raises(ValueError, match="Node 'b' cannot be given"):
+        network.condition({"a": 1.0, "b": 1.0})
+    with pytest.raises(ValueError, match="Node 'a' cannot be given"):
+        chain().do({"a": 2.0}).condition({"a": 2.0})
+
+
+# Predictions
+
+
+@hypothesis.given(networks(smallest=3), st.integers(0, 2**32 - 1))
+@hypothesis.settings(max_examples=40)
+def test_predictions_are_conditional_means_row_by_row(network, seed):
+    a, b, *others = network.nodes
+    rows = np.random.default_rng(seed).normal(size=(4, len(others)))
+    predicted = network.predict(rows, target=[b, a], given=others)
+    for row, values in zip(rows, predicted, strict=True):
+        mean = network.condition(dict(zip(others, row, strict=True))).mean
+        np.testing.assert_allclose(values, mean[::-1], rtol=1e-9, atol=1e-9)
+
+
+def test_predictions_of_an_estimated_network_are_least_squares():
+    """Of a complete network exactly; of a true, sparse one up to the sampling error."""
+    rng = np.random.default_rng(3)
+    truth = random_network(rng, 5)
+    rows = truth.sample(100_000, random_state=0)
+    complete = nx.DiGraph((a, b) for b in range(5) for a in range(b))
+    intercept, coefficients, rss = reference.regression(rows, 2, [0, 1, 3, 4])
+    expected = intercept + rows[:, [0, 1, 3, 4]] @ coefficients
+    estimated = GaussianBayesianNetwork(complete).fit(rows)
+    np.testing.assert_allclose(estimated.predict(rows, target=2), expected, atol=1e-9)
+    error = np.sqrt(rss / len(rows)) * np.sqrt(5 / len(rows))  # of the mean of 5 coefficients
+    difference = truth.predict(rows, target="x2") - expected
+    assert np.sqrt((difference**2).mean()) < 3 * error
+
+
+def test_residuals_are_those_of_least_squares(wine, wine_dag):
+    network = GaussianBayesianNetwork(wine_dag).fit(wine)
+    nodes = list(wine_dag)
+    residuals = network.residuals(wine)
+    rows = wine[nodes].to_numpy()
+    for v, node in enumerate(nodes):
+        parents = [nodes.index(parent) for parent in wine_dag.predecessors(node)]
+        design = np.column_stack([np.ones(len(rows)), rows[:, parents]])
+        solution = np.linalg.lstsq(design, rows[:, v])[0]
+        expected = rows[:, v] - design @ solution
+        np.testing.assert_allclose(residuals[node], expected, atol=1e-9 * rows[:, v].std())
+    np.testing.assert_allclose((residuals**2).mean(), network.noise_variance_)
+
+
+def test_residuals_of_other_rows_come_in_the_kind_of_the_table():
+    dag = chain().dag
+    dag.nodes["a"]["intercept"] = dag.nodes["b"]["intercept"] = 1.0
+    network = GaussianBayesianNetwork(dag)  # a = 1 + noise, b = a + 1 + noise, c = b + noise
+    rows = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, -1.0]])
+    expected = np.array([[0.0, 0.0, 2.0], [-1.0, 2.0, -4.0]])
+    np.testing.assert_allclose(network.residuals(rows), expected)
+    np.testing.assert_allclose(network.residuals(pl.DataFrame(rows, list("abc"))), expected)
+    frame = pd.DataFrame(rows, index=["r", "s"], columns=list("abc"))
+    pd.testing.assert_frame_equal(
+        network.residuals(frame[["c", "b", "a"]].assign(other="x")),
+        pd.DataFrame(expected, index=["r", "s"], columns=list("abc")),
+    )
+    with pytest.raises(ValueError, match=r"X has no columns \['c'\]"):
+        network.residuals(frame[["a", "b"]])
+    rows[1, 1], rows[1, 2] = 1.5e308, -1.5e308
+    with pytest.raises(ValueError, match="residual of node 'c' in row 1 is out of float64's"):
+        network.residuals(rows)
+    with pytest.raises(NotFittedError):
+        GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).residuals(rows[:, :2])
+
+
+def test_defaults_of_given_and_target():
+    network = chain()
+    rows = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, -1.0]])
+    frame = pd.DataFrame(rows, columns=list("abc"), index=["r", "s"])
+    middle = (rows[:, 0] + rows[:, 2]) / 2  # of a random walk, given both neighbours
+    np.testing.assert_allclose(network.predict(rows, target="b"), middle)
+    np.testing.assert_allclose(network.predict(rows, target=["b"]), middle[:, np.newaxis])
+    np.testing.assert_allclose(network.predict(rows[:, ::2], given=["a", "c"])[:, 0], middle)
+    np.testing.assert_allclose(network.predict(rows[:, :1], given="a"), rows[:, [0, 0]])
+    np.testing.assert_allclose(network.predict(pl.DataFrame(rows, list("abc")), "b"), middle)
+    expected = pd.Series(middle, index=["r", "s"], name="b")
+    pd.testing.assert_series_equal(network.predict(frame, "b"), expected)
+    pd.testing.assert_frame_equal(
+        network.predict(frame[["c", "a"]].assign(other="x")), expected.to_frame()
+    )
+    pd.testing.assert_frame_equal(
+        network.predict(frame, target=["c", "b"], given="a"),
+        pd.DataFrame({"c": rows[:, 0], "b": rows[:, 0]}, index=["r", "s"]),
+    )
+    hidden = np.array([[1.0, None, 4.0], [0.0, "?", -1.0]], dtype=object)
+    np.testing.assert_allclose(network.predict(hidden, target="b"), middle)
+    np.testing.assert_allclose(network.predict(frame.assign(b=np.nan), target="b"), middle)
+
+
+@pytest.mark.parametrize(
+    ("X", "target", "given", "message"),
+    [
+        (np.zeros((2, 3)), None, None, "name a target"),
+        (np.zeros((2, 2)), "a", None, r"shape \(n, 3\).* name those that X has in given"),
+        (np.zeros((2, 3)), "c", ["a", "b"], r"shape \(n, 2\), .*\['a', 'b'\]; .* 3 columns"),
+        (np.zeros((2, 1)), "z", "a", "target must name nodes; 'z' is none"),
+        (np.zeros((2, 1)), "c", "z", "given must name nodes; 'z' is none"),
+        (np.zeros((2, 1)), "c", [["a"]], r"given must name nodes; \['a'\] is none"),
+        (np.zeros((2, 2)), "c", ["a", "a"], "given must name nodes, each once"),
+        (np.zeros((2, 2)), [], ["a", "b"], r"target must name nodes, each once; got \[\]"),
+        (np.zeros((2, 2)), ["b"], ["a", "b"], r"\['b'\] are both in given and in target"),
+        (np.zeros((2, 3)), list("abc"), None, "No node is left to predict from"),
+        (pd.DataFrame({"z": [1.0]}), None, None, r"No node is left .* columns of X \['z'\]"),
+        (pd.DataFrame({"a": [1.0]}), "c", ["b"], r"X has no columns \['b'\]"),
+        (pd.DataFrame({"a": [np.nan]}), "c", None, "missing values .*'a', row 0"),
+    ],
+)
+def test_bad_predictions_are_named(X, target, given, message):
+    with pytest.raises(ValueError, match=message):
+        chain().predict(X, target=target, given=given)
+
+
+def test_names_of_several_letters_are_single_nodes():
+    dag = nx.relabel_nodes(chain().dag, {"c": "ab"})
+    network, row = GaussianBayesianNetwork(dag), [[1.0]]
+    assert network.predict(row, given="a", target="ab").shape == (1,)
+    assert network.predict(row, given="ab").shape == (1, 2)
+    with pytest.raises(ValueError, match="target must name nodes; 'bc' is none"):
+        chain().predict(row, given="a", target="bc")
+
+
+def test_tuples_can_be_nodes():
+    dag = nx.relabel_nodes(chain().dag, {"a": ("a", 1), "b": ("b", 2)})
+    network = GaussianBayesianNetwork(dag)
+    frame = pd.DataFrame({"c": [4.0]})
+    predicted = network.predict(frame)
+    assert list(predicted.columns) == [("a", 1), ("b", 2)]
+    assert not isinstance(predicted.columns, pd.MultiIndex)
+    assert network.predict(frame, target=("b", 2)).shape == (1,)
+    assert network.predict(frame, target=(("b", 2),)).shape == (1, 1)
+
+
+# Interventions
+
+
+@hypothesis.given(networks(smallest=2), st.data())
+def test_interventions_are_the_truncated_factorisation(network, data):
+    """The mutilated joint: no parents and no noise where a node is held."""
+    m, dag = len(network.nodes), network.dag
+    held = data.draw(st.lists(st.integers(0, m - 1), unique=True, max_size=m))
+    values = {network.nodes[v]: data.draw(st.floats(-5, 5)) for v in held}
+    after = network.do(values)
+    coef, noise = nx.to_numpy_array(dag), network.noise_variance_
+    intercept = np.array([values.get(node, dag.nodes[node]["intercept"]) for node in dag])
+    coef[:, held] = 0
+    noise[held] = 0
+    effects = np.linalg.inv(np.eye(m) - coef)
+    np.testing.assert_allclose(after.mean_, intercept @ effects, rtol=1e-9, atol=1e-9)
+    expected = effects.T @ np.diag(noise) @ effects
+    np.testing.assert_allclose(after.covariance_, expected, rtol=1e-9, atol=1e-9)
+    kept = {(a, b) for a, b in dag.edges if b not in values}
+    assert set(after.dag_.edges) == kept
+    assert nx.utils.graphs_equal(network.dag_, dag)
+    again = GaussianBayesianNetwork(after.dag_)
+    assert nx.utils.graphs_equal(again.dag_, after.dag_)
+    np.testing.assert_allclose(again.mean_, after.mean_, rtol=1e-9, atol=1e-9)
+
+
+def test_held_nodes_have_their_values_to_the_last_bit():
+    network = uniform([("a", "b")], intercept=1e20)
+    assert network.do({"a": 0.3}).mean_[0] == 0.3
+    assert network.do({"b": 0.3}).mean_[1] == 0.3
+
+
+def test_networks_after_an_intervention_can_be_used():
+    after = chain().do({"b": 3.0})
+    rows = after.sample(5, random_state=0)
+    assert (rows[:, 1] == 3.0).all()
+    assert np.ptp(rows[:, 0]) > 0
+    nodes, mean, covariance = after.condition({"c": 5.0})
+    assert nodes == ["a", "b"]
+    np.testing.assert_allclose(mean, [0.0, 3.0])
+    np.testing.assert_allclose(covariance, [[1, 0], [0, 0]])
+    np.testing.assert_allclose(after.do({"b": 4.0, "a": 1.0}).mean_, [1, 4, 4])
+    np.testing.assert_allclose(clone(after).mean_, after.mean_)
+    with pytest.raises(ValueError, match="Node 'b' has no noise"):
+        after.logpdf(rows)
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    assert np.isfinite(after.fit(rows).logpdf(rows)).all()
+
+
+def test_held_nodes_are_no_predictors_by_default():
+    after = chain().do({"a": 5.0})
+    frame = pd.DataFrame([[5.0, 2.0, 4.0]], columns=list("abc"))
+    expected = after.condition({"c": 4.0}).mean[1]
+    assert after.predict(frame, target="b").iloc[0] == pytest.approx(expected)
+    assert after.predict(frame.to_numpy(), target="b") == pytest.approx(expected)
+    predicted = after.predict(frame[["a", "c"]])
+    assert list(predicted.columns) == ["a", "b"]
+    np.testing.assert_allclose(predicted, [[5.0, expected]])
+    after = after.do({"b": 1.0})
+    after.dag.nodes["c"]["noise_variance"] = 0.0  # and so has no variance either
+    with pytest.raises(ValueError, match=r"nodes with a variance are \[\]"):
+        after.predict(frame, target="b")
+
+
+# scikit-learn's conventions
+
+
+@pytest.mark.parametrize("dag", [None, nx.DiGraph(), nx.DiGraph([(0, 1), (1, 0)])])
+def test_broken_networks_can_be_shown(dag):
+    network = GaussianBayesianNetwork(dag)
+    assert "GaussianBayesianNetwork" in network._repr_html_()
+    with pytest.raises(NotFittedError):
+        check_is_fitted(network)
+
+
+def test_networks_are_fitted_once_all_parameters_are_there():
+    network = chain()
+    check_is_fitted(network)
+    del network.dag.nodes["c"]["intercept"]
+    with pytest.raises(NotFittedError):
+        check_is_fitted(network)
+    with pytest.raises(ValueError, match="node 'c' has no attribute intercept"):
+        network.mean_  # noqa: B018
+
+
+def test_weights_alone_are_no_parameters():
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    dag = nx.from_numpy_array(np.array([[0, 1.0], [0, 0]]), create_using=nx.DiGraph)
+    network = GaussianBayesianNetwork(dag)
+    for use in (lambda: network.mean_, lambda: check_is_fitted(network)):
+        with pytest.raises(NotFittedError):
+            use()
+    expected = GaussianBayesianNetwork(nx.DiGraph([(0, 1)])).fit(rows).coef_
+    np.testing.assert_array_equal(network.fit(rows).coef_, expected)
+
+
+def test_estimates_are_those_of_the_graph(wine, wine_dag):
+    """Of a graph that is changed or replaced later there are none."""
+    network = GaussianBayesianNetwork(wine_dag).fit(wine)
+    mean = network.mean_
+    network.dag.graph["name"] = network.dag.nodes["ash"]["colour"] = "grey"  # no parameters
+    np.testing.assert_array_equal(network.set_params(dag=wine_dag.copy()).mean_, mean)
+    for change in (
+        lambda dag: dag.add_edge("hue", "ash"),
+        lambda dag: dag.remove_edge("proline", "ash"),
+        lambda dag: dag.add_node("magnesium"),
+    ):
+        network = GaussianBayesianNetwork(wine_dag.copy()).fit(wine)
+        change(network.dag)
+        assert list(network.cpdag()) == network.nodes == list(network.dag)
+        with pytest.raises(NotFittedError):
+            network.logpdf(wine)
+        assert network.fit(wine).dag_.edges == network.dag.edges
+    network.set_params(dag=chain().dag)
+    np.testing.assert_array_equal(network.covariance_, chain().covariance_)
+    with pytest.raises(TypeError, match="got NoneType"):
+        network.set_params(dag=None).sample()
+
+
+def test_a_learned_network_follows_its_graph(wine):
+    network = GaussianBNLearner().fit(wine.iloc[:, :4]).network_
+    coef, (a, b) = network.coef_, next(iter(network.dag.edges))
+    network.dag.edges[a, b]["weight"] = 0.5
+    i, j = map(network.nodes.index, (a, b))
+    coef[i, j] = 0.5
+    np.testing.assert_array_equal(network.coef_, coef)
+    assert network.dag_.edges[a, b]["weight"] == 0.5
+    network.dag.remove_edge(a, b)
+    assert network.coef_[i, j] == 0
+    assert not network.dag_.has_edge(a, b)
+
+
+def test_networks_stand_for_their_graphs(wine, wine_dag):
+    columns = wine[list(wine_dag)]
+    network = GaussianBayesianNetwork(wine_dag)
+    scores = LocalScoreTransformer().fit_transform(columns)
+    assert scores.network_score(network) == scores.network_score(wine_dag)
+    learner = GaussianBNLearner(required_edges=network).fit(scores)
+    assert set(wine_dag.edges) <= set(learner.dag_.edges)
+
+
+def test_estimator_conventions(wine, wine_dag):
+    network = GaussianBayesianNetwork(wine_dag)
+    assert network.get_params() == {"dag": wine_dag}
+    assert network.dag is wine_dag
+    assert repr(network) == "GaussianBayesianNetwork(dag=<DiGraph with 4 nodes and 3 edges>)"
+    assert network.fit(wine) is network
+    with pytest.raises(NotFittedError):
+        check_is_fitted(clone(network))
+    revived = pickle.loads(pickle.dumps(network))
+    np.testing.assert_array_equal(revived.logpdf(wine), network.logpdf(wine))
+    with pytest.raises(NotFittedError):
+        clone(network).logpdf(wine)
+    other = nx.DiGraph([("hue", "ash")])
+    np.testing.assert_array_equal(
+        network.set_params(dag=other).fit(wine).covariance_,
+        GaussianBayesianNetwork(other).fit(wine).covariance_,
+    )
+
+
+def test_cross_validation_is_the_likelihood_of_held_out_rows(wine, wine_dag):
+    folds = KFold(3, shuffle=True, random_state=0)
+    scores = cross_val_score(GaussianBayesianNetwork(wine_dag), wine, cv=folds)
+    rows = wine[list(wine_dag)].to_numpy()
+    for score, (train, test) in zip(scores, folds.split(rows), strict=True):
+        expected = 0.0
+        for v, node in enumerate(wine_dag):
+            parents = [list(wine_dag).index(p) for p in wine_dag.predecessors(node)]
+            intercept, coefficients, rss = reference.regression(rows[train], v, parents)
+            residual = rows[test, v] - intercept - rows[test][:, parents] @ coefficients
+            variance = rss / len(train)
+            expected -= (np.log(2 * np.pi * variance) + residual**2 / variance).mean() / 2
+        assert score == pytest.approx(expected, rel=1e-9)
+
+
+def test_networks_without_parameters_say_so(wine_dag):
+    network = GaussianBayesianNetwork(wine_dag)
+    uses = [
+        lambda: network.logpdf([[0] * 4]),
+        lambda: network.sample(),
+        lambda: network.condition({}),
+        lambda: network.do({}),
+        lambda: network.predict([[0] * 4], "ash"),
+        lambda: network.covariance_,
+        lambda: network.dag_,
+        lambda: network.to_json(),
+    ]
+    for use in uses:
+        with pytest.raises(NotFittedError, match="Call fit, or give the nodes of dag"):
+            use()
+    check_is_fitted(chain())
+
+
+# Neighbourhoods
+
+
+@hypothesis.given(networks(), st.data())
+def test_markov_blankets_separate(network, data):
+    """The blanket is the smallest set that makes the node independent of all others."""
+    dag, node = network.dag, data.draw(st.sampled_from(network.nodes))
+    blanket = network.markov_blanket(node)
+    others = set(dag) - {node, *blanket}
+    assert not others or nx.is_d_separator(dag, {node}, others, set(blanket))
+    for member in blanket:
+        assert not nx.is_d_separator(dag, {node}, {member}, set(blanket) - {member})
+    assert blanket == [other for other in network.nodes if other in blanket]
+
+
+def test_moral_graph_carries_no_parameters():
+    dag = nx.DiGraph([("a", "c"), ("b", "c")])
+    moral_graph = GaussianBayesianNetwork(dag).moral_graph()
+    assert {frozenset(edge) for edge in moral_graph.edges} == {
+        frozenset("ac"),
+        frozenset("bc"),
+        frozenset("ab"),
+    }
+    assert not any(data for _, _, data in chain().moral_graph().edges(data=True))
+    with pytest.raises(ValueError, match="There is no node 'z'"):
+        GaussianBayesianNetwork(dag).markov_blanket("z")
+
+
+def test_labels_that_are_neither_nodes_nor_positions():
+    """Taken by position, they would be columns of other nodes than they say."""
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    network = GaussianBayesianNetwork(nx.DiGraph([(5, 3), (3, 8)])).fit(rows)
+    by_label = pd.DataFrame(rows, columns=[5, 3, 8])
+    assert network.score(by_label) == network.score(pd.DataFrame(rows)) == network.score(rows)
+    for wrong in ([3, 5, 8], [7, 8, 9]):
+        for method in (network.score, network.fit, network.logpdf):
+            with pytest.raises(ValueError, match=r"labelled \[.*\], which are not strings"):
+                method(pd.DataFrame(rows, columns=wrong))

@@ -1,0 +1,363 @@
+import pickle
+import re
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
+
+from skbn import BIC, GaussianBNLearner, LocalScores, LocalScoreTransformer
+from skbn.datasets import make_gaussian_network
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return make_gaussian_network(6, n_samples=40, random_state=5)[0] * 3 + 7
+
+
+@pytest.fixture(scope="module")
+def scores(rows):
+    return LocalScoreTransformer().fit_transform(pd.DataFrame(rows, columns=list("abcdef")))
+
+
+@pytest.mark.parametrize("m", [*range(2, 10), pytest.param(10, marks=pytest.mark.slow)])
+def test_every_family_equals_least_squares(m):
+    rows = make_gaussian_network(m, n_samples=3 * m + 20, random_state=m)[0]
+    scores = LocalScoreTransformer().fit_transform(rows)
+    array = scores.to_array()
+    assert array.shape == (m, 2 ** (m - 1))
+    n = len(rows)
+    families = reference.families(m)
+    expected = [reference.regression(rows, x, parents)[2] for x, parents in families]
+    single = [scores.residual_sum_of_squares(x, parents) for x, parents in families]
+    np.testing.assert_allclose(single, expected, rtol=1e-9)
+    indices = [scores.family_index(x, parents) for x, parents in families]
+    assert len(set(indices)) == array.size  # all of the array is reached
+    n_parameters = np.array([len(parents) + 2 for _, parents in families])
+    log_likelihood = array[tuple(np.transpose(indices))] + n_parameters * np.log(n) / 2
+    rss = n / (2 * np.pi) * np.exp(-2 / n * log_likelihood - 1)
+    np.testing.assert_allclose(rss, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("criterion", ["bic", "aic", "loglik"])
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 2.5])
+def test_criteria(rows, criterion, penalty):
+    scores = LocalScoreTransformer(criterion, penalty=penalty).fit_transform(rows)
+    array = scores.to_array()
+    for (x, parents), expected in reference.all_local_scores(rows, criterion, penalty).items():
+        assert scores.local_score(x, parents) == pytest.approx(expected, abs=1e-9)
+        assert array[scores.family_index(x, parents)] == pytest.approx(expected, abs=1e-9)
+
+
+def test_score_equals_the_density_of_the_fitted_regression(rows):
+    """The formula's constants, by scipy's normal density."""
+    from scipy.stats import norm
+
+    scores = LocalScoreTransformer("loglik").fit_transform(rows)
+    intercept, coefficients = scores.coef(2, [0, 4])
+    residual = rows[:, 2] - intercept - rows[:, [0, 4]] @ coefficients
+    scale = np.sqrt(np.mean(residual**2))
+    assert scores.local_score(2, [0, 4]) == pytest.approx(norm.logpdf(residual, 0, scale).sum())
+
+
+def test_coef_equals_least_squares_in_the_given_order(rows, scores):
+    for parents in [[], [0], [3, 1], [5, 0, 2, 4]]:
+        child = 1 if 1 not in parents else 2
+        intercept, coefficients = scores.coef(child, parents)
+        expected = reference.regression(rows, child, parents)
+        assert intercept == pytest.approx(expected[0])
+        np.testing.assert_allclose(coefficients, expected[1])
+
+
+def test_columns_by_name_or_number(scores):
+    assert scores.local_score("c", ["a", "f"]) == scores.local_score(2, [0, 5])
+    assert scores.local_score(np.int64(2), ("a", 5)) == scores.local_score(2, [0, 5])
+    assert scores.n_families == 6 * 2**5
+
+
+@pytest.mark.parametrize(
+    ("child", "parents", "error", "message"),
+    [
+        ("z", [], ValueError, "no column 'z'; the columns are"),
+        (6, [], ValueError, "no column 6; the columns' numbers are 0 to 5"),
+        (-1, [], ValueError, "no column -1"),
+        (True, [], ValueError, "no column True"),
+        (1.0, [], TypeError, r"by its name or its number; got 1\.0"),
+        ("a", ["a"], ValueError, "'a' cannot be a parent of itself"),
+        ("a", ["b", 1], ValueError, r"given once; got the columns \['b', 'b'\]"),
+        ("a", None, TypeError, "must be a list of columns; got None"),
+        ("a", "bc", TypeError, "must be a list of columns; got 'bc'"),
+    ],
+)
+def test_bad_families_are_named(scores, child, parents, error, message):
+    for method in (scores.local_score, scores.residual_sum_of_squares, scores.coef):
+        with pytest.raises(error, match=message):
+            method(child, parents)
+
+
+def test_network_score_is_the_sum_of_its_families(scores):
+    dag = nx.DiGraph([("a", "b"), ("b", "c"), ("a", "c")])
+    dag.add_nodes_from("fed")
+    expected = scores.local_score("b", ["a"]) + scores.local_score("c", ["a", "b"])
+    expected += sum(scores.local_score(x) for x in "adef")
+    assert scores.network_score(dag) == pytest.approx(expected)
+    numbered = nx.relabel_nodes(dag, {name: i for i, name in enumerate("abcdef")})
+    assert scores.network_score(numbered) == scores.network_score(dag)
+
+
+def test_bad_networks_are_named(scores):
+    empty = nx.DiGraph()
+    empty.add_nodes_from("abcdef")
+    cyclic = empty.copy()
+    nx.add_cycle(cyclic, "ace")
+    with pytest.raises(ValueError, match=r"it has the cycle \['a', 'c', 'e'\]"):
+        scores.network_score(cyclic)
+    few = empty.copy()
+    few.remove_node("d")
+    with pytest.raises(ValueError, match=r"no node for the columns \['d'\]"):
+        scores.network_score(few)
+    many = empty.copy()
+    many.add_node("g")
+    with pytest.raises(ValueError, match="no column 'g'"):
+        scores.network_score(many)
+    many = empty.copy()
+    many.add_node(0)
+    with pytest.raises(ValueError, match="twice"):
+        scores.network_score(many)
+    with pytest.raises(TypeError, match=r"networkx\.DiGraph or a Gauss.*; got Graph"):
+        scores.network_score(nx.Graph(empty))
+
+
+def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("computed too early")
+
+    monkeypatch.setattr("skbn._scores.subset_determinants.sample_statistics", refuse)
+    monkeypatch.setattr("skbn._scores.families.log_determinants", refuse)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    np.testing.assert_array_equal(np.asarray(scores), rows)
+    assert len(scores) == 40
+    assert "192 families, 40 rows x 6 columns" in repr(scores)
+
+
+def test_single_families_need_no_table(rows, monkeypatch):
+    monkeypatch.setattr("skbn._scores.families.log_determinants", None)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    assert np.isfinite(scores.local_score(0, [1, 2]))
+
+
+def test_2_to_the_m_numbers_are_stored(scores):
+    scores.to_array()
+    assert scores.log_determinants.shape == (2**6,)
+    assert np.shares_memory(scores.log_determinants, scores.log_determinants)
+    holders = (scores.scorer, scores.scorer.determinants, scores.sample)
+    kept = [v for holder in holders for v in vars(holder).values() if isinstance(v, np.ndarray)]
+    small = 2 * 3 * 6 + 6  # the criterion's tables, given and shifted, and the columns' offsets
+    assert sum(v.size for v in kept) == 40 * 6 + 2**6 + small
+
+
+def test_what_scores_hand_out_cannot_be_written(rows):
+    frame = pd.DataFrame(rows, columns=list("abcdef"))
+    scores = LocalScoreTransformer().fit(frame).transform(frame, np.ones(len(rows)))
+    before = scores.network_score(nx.DiGraph([("a", "b"), *(("c", x) for x in "def")]))
+    for each in (scores, pickle.loads(pickle.dumps(scores))):
+        statistics = each.statistics
+        for array in (
+            each.log_determinants,
+            each.sample.rows,
+            each.sample.weight,
+            statistics.mean,
+            statistics.scale,
+            statistics.factor,
+            scores.feature_names_in_,
+        ):
+            with pytest.raises(ValueError, match="read-only"):
+                array.sort()
+        each.to_array().sort()
+        each.coef("a", ["b", "c"])[1].sort()
+        each.criterion.set_params(unbiased_variance=True)
+        after = each.network_score(nx.DiGraph([("a", "b"), *(("c", x) for x in "def")]))
+        assert after == before
+
+
+def test_settings_that_scores_depend_on_cannot_be_set(scores):
+    for name in ("criterion", "penalty", "max_parents", "n_jobs"):
+        with pytest.raises(AttributeError, match="no setter"):
+            setattr(scores, name, None)
+
+
+def test_rows_stay_what_they_were(rows):
+    table = rows.copy()
+    scores = LocalScoreTransformer().fit_transform(table)
+    table[:] = 0
+    np.testing.assert_array_equal(np.asarray(scores), rows)
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(scores)[0, 0] = 1
+
+
+def test_rows_can_be_taken(rows, scores):
+    np.testing.assert_array_equal(scores[3], rows[3])
+    np.testing.assert_array_equal(scores[:, [2, 0]], rows[:, [2, 0]])
+    for some in (scores[5:], scores[[0, 1, 2]], scores[np.arange(40) < 9]):
+        assert isinstance(some, LocalScores)
+        assert not np.asarray(some).flags.writeable
+    half = scores[20:]
+    assert isinstance(half, LocalScores)
+    assert half.shape == (20, 6)
+    assert half.local_score("a", ["b"]) == pytest.approx(
+        reference.local_score(rows[20:], 0, [1]), abs=1e-9
+    )
+
+
+def test_memory_is_asked_for_before_it_is_taken(scores, monkeypatch):
+    monkeypatch.setattr("skbn._core.memory.available_memory", lambda: 100)
+    monkeypatch.setattr("skbn._core.memory._TRIFLE", 0)
+    few = scores[:30]
+    with pytest.raises(ValueError, match=r"table of 64 log-determinants needs 512 B.*100 B"):
+        few.log_determinants  # noqa: B018
+    with pytest.raises(ValueError, match=r"all local scores needs 4\.1 kB.*100 B"):
+        few.to_array()
+
+
+@pytest.mark.parametrize("max_parents", [None, 5])
+@pytest.mark.parametrize("what", ["log_determinants", "to_array"])
+def test_what_is_refused_for_lack_of_memory_fits_as_the_refusal_says(
+    what, max_parents, monkeypatch
+):
+    monkeypatch.setattr("skbn._core.memory.available_memory", lambda: 4000)
+    monkeypatch.setattr("skbn._core.memory._TRIFLE", 0)
+    rows = np.random.default_rng(0).normal(size=(30, 10))
+
+    def take(m, most):
+        scores = LocalScoreTransformer(max_parents=most).fit_transform(rows[:, :m])
+        return scores.to_array() if what == "to_array" else scores.log_determinants
+
+    with pytest.raises(ValueError, match=r"needs .* and 4\.0 kB are available") as refusal:
+        take(10, max_parents)
+    advice = re.findall(r"max_parents of (\d+) or less|until (\d+) or fewer", str(refusal.value))
+    (most, _), (_, left) = advice
+    assert take(10, int(most)).size > 10
+    assert take(int(left), max_parents).size > 10
+    for beyond in ((10, int(most) + 1), (int(left) + 1, max_parents)):
+        with pytest.raises(ValueError, match="of memory"):
+            take(*beyond)
+
+
+# Parent sets, best first
+
+
+def test_top_parents_are_the_best_of_all(rows, scores):
+    local = reference.all_local_scores(rows)
+    for child in range(6):
+        ranked = sorted(
+            (p for x, p in reference.families(6) if x == child), key=lambda p: -local[child, p]
+        )
+        top = scores.top_parents(child, 5)
+        assert [tuple("abcdef".index(name) for name in t.parents) for t in top] == ranked[:5]
+        for each in top:
+            parents = tuple("abcdef".index(name) for name in each.parents)
+            assert each.score == pytest.approx(local[child, parents], abs=1e-9)
+            assert each.difference == pytest.approx(each.score - top[0].score, abs=1e-9)
+        assert scores.best_parents(child) == top[0].parents
+        assert len(scores.top_parents(child, 100)) == 32
+
+
+@pytest.mark.parametrize("piece_bits", [2, 20])
+@pytest.mark.parametrize("max_parents", [None, 2])
+def test_best_parents_among_candidates(rows, max_parents, piece_bits, monkeypatch):
+    monkeypatch.setattr("skbn._scores.families._PIECE_BITS", piece_bits)
+    scores = LocalScoreTransformer(max_parents=max_parents).fit_transform(rows)
+    local = reference.all_local_scores(rows)
+    for child, candidates in reference.families(6):
+        allowed = [p for p in reference.subsets(candidates) if len(p) <= (max_parents or 6)]
+        expected = max(allowed, key=lambda p: local[child, p])
+        assert scores.best_parents(child, reversed(candidates)) == list(expected)
+        top = [tuple(t.parents) for t in scores.top_parents(child, 4, candidates)]
+        assert top == sorted(allowed, key=lambda p: -local[child, p])[:4]
+
+
+def test_top_parents_make_a_table(scores):
+    table = pd.DataFrame(scores.top_parents("a", 3))
+    assert list(table.columns) == ["parents", "score", "difference"]
+    assert table["difference"][0] == 0
+
+
+def test_ties_of_parent_sets_go_to_the_fewest_columns():
+    class Even(BIC):
+        def tables(self, n_samples, m, penalty=1.0):
+            return np.zeros((3, m))
+
+    scores = LocalScoreTransformer(Even()).fit_transform(
+        np.random.default_rng(0).normal(size=(9, 4))
+    )
+    assert scores.best_parents(2) == []
+    assert [t.parents for t in scores.top_parents(2, 5)] == [[], [0], [1], [3], [0, 1]]
+
+
+def test_bad_questions_about_parents(scores):
+    with pytest.raises(ValueError, match="k must be at least 1; got 0"):
+        scores.top_parents("a", 0)
+    with pytest.raises(TypeError, match=r"k must be an integer; got 2\.5"):
+        scores.top_parents("a", 2.5)
+    with pytest.raises(ValueError, match="Column 'a' cannot be a candidate for its own parents"):
+        scores.best_parents("a", ["a", "b"])
+    with pytest.raises(ValueError, match="There is no column 'z'"):
+        scores.best_parents("a", ["z"])
+
+
+def test_candidates_are_a_list(scores):
+    with pytest.raises(TypeError, match="candidates must be a list of columns; got 'bc'"):
+        scores.top_parents("a", 3, "bc")
+    with pytest.raises(TypeError, match="candidates must be a list of columns; got 5"):
+        scores.best_parents("a", 5)
+    assert len(scores.top_parents("a", np.int64(2))) == 2
+
+
+def test_scikit_learn_takes_rows_with_all_their_settings(rows):
+    """Folds of LocalScores are LocalScores: neither criterion nor weights get lost."""
+    weight = np.random.default_rng(0).integers(0, 4, len(rows))
+    scores = LocalScoreTransformer("ebic", penalty=2.0, max_parents=2, n_jobs=2).fit_transform(
+        rows, sample_weight=weight
+    )
+    part = np.arange(5, 30)
+    for taken in (_safe_indexing(scores, part), scores[part, :], train_test_split(scores)[0]):
+        assert isinstance(taken, LocalScores)
+        assert (taken.penalty, taken.max_parents, taken.n_jobs) == (2.0, 2, 2)
+        assert type(taken.criterion).__name__ == "EBIC"
+    taken = _safe_indexing(scores, part)
+    np.testing.assert_array_equal(taken, rows[part])
+    np.testing.assert_array_equal(taken.sample.weight, weight[part])
+    for choice in (np.ix_(part, [0, 1]), (part, 1), (3, ...), 3):
+        np.testing.assert_array_equal(scores[choice], rows[choice])
+        assert isinstance(scores[choice], np.ndarray)
+
+
+@pytest.mark.parametrize("penalty", [-1, np.nan, True, 1e200, "2", None])
+def test_penalties_that_are_refused(rows, penalty):
+    with pytest.raises(ValueError, match="must be a number from 0"):
+        LocalScoreTransformer().fit_transform(rows).with_penalty(penalty)
+    with pytest.raises(ValueError, match="no complexity term that penalty=2"):
+        LocalScoreTransformer("bge").fit_transform(rows).with_penalty(2)
+
+
+def test_what_a_pickle_has(rows):
+    """Rows that were not kept, and log-determinants that are soon computed, take no room."""
+    scores = LocalScoreTransformer().fit_transform(np.tile(rows, 2) + np.eye(40, 12))
+    size = len(pickle.dumps(scores))
+    expected = scores.to_array()
+    assert len(pickle.dumps(scores)) < size + scores.log_determinants.nbytes / 4
+    again = pickle.loads(pickle.dumps(scores))
+    np.testing.assert_array_equal(again.to_array(), expected)
+    with pytest.raises(ValueError, match="read-only"):
+        again.sample.rows[0] = 1
+    for estimator in (GaussianBNLearner(), LocalScoreTransformer()):
+        sizes = [len(pickle.dumps(estimator.fit(np.tile(rows, (k, 1))))) for k in (1, 100)]
+        assert sizes[1] < sizes[0] + 1000
+
+
+def test_rows_in_a_frame(rows):
+    scores = LocalScoreTransformer().fit_transform(rows)
+    np.testing.assert_array_equal(pd.DataFrame(scores), rows)

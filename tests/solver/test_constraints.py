@@ -1,0 +1,407 @@
+"""Required and forbidden edges, tiers and numbers of parents."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import reference
+from random_constraints import is_allowed, random_constraints
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, ParameterGrid, cross_val_score
+
+from skbn import BIC, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
+from skbn._core.subsets import mask_of
+from skbn._solver.constraints import read_constraints
+from skbn.datasets import make_gaussian_network
+
+COLUMNS = list("abcde")
+EDGES = pd.DataFrame({"parent": ["d", "c"], "child": ["a", "b"]})
+
+
+def parents_of(dag):
+    return tuple(tuple(sorted(dag.predecessors(x))) for x in range(len(dag)))
+
+
+@pytest.mark.parametrize(
+    ("m", "n_cases"),
+    [(2, 20), (3, 40), (4, 30), *(pytest.param(m, 300, marks=pytest.mark.slow) for m in (3, 4))],
+)
+def test_optimum_of_the_allowed_dags(m, n_cases):
+    rng = np.random.default_rng(m)
+    dags = reference.all_dags(m)
+    for _ in range(n_cases):
+        n = int(rng.integers(m + 2, 100))
+        rows = make_gaussian_network(m, n_samples=n, random_state=rng)[0]
+        settings = random_constraints(rng, m)
+        local = reference.all_local_scores(rows)
+        scores = {
+            dag: sum(local[x, parents] for x, parents in enumerate(dag))
+            for dag in dags
+            if all(is_allowed(x, parents, settings) for x, parents in enumerate(dag))
+        }
+        best = max(scores.values())
+        learner = GaussianBNLearner(**settings).fit(rows)
+        assert learner.network_score_ == pytest.approx(best, abs=1e-8)
+        assert scores[parents_of(learner.dag_)] == pytest.approx(best, abs=1e-8)
+
+
+@pytest.mark.parametrize("m", [*range(5, 9), pytest.param(9, marks=pytest.mark.slow)])
+def test_optimum_is_that_of_the_dynamic_program(m):
+    rng = np.random.default_rng(m)
+    for _ in range(6 if m < 8 else 2):
+        rows = make_gaussian_network(m, n_samples=60, random_state=rng)[0]
+        settings = random_constraints(rng, m)
+        local = {
+            (x, parents): score if is_allowed(x, parents, settings) else -np.inf
+            for (x, parents), score in reference.all_local_scores(rows).items()
+        }
+        best = reference.best_score_by_dynamic_program(local, m)
+        learner = GaussianBNLearner(**settings).fit(rows)
+        assert learner.network_score_ == pytest.approx(best, abs=1e-8)
+        own = sum(local[x, parents] for x, parents in enumerate(parents_of(learner.dag_)))
+        assert own == pytest.approx(best, abs=1e-8)
+        # The other way to search, by lists of the families that no subset beats.
+        limited = settings | {"max_parents": settings.get("max_parents", m - 1)}
+        assert GaussianBNLearner(**limited).fit(rows).network_score_ == pytest.approx(
+            best, abs=1e-8
+        )
+
+
+@pytest.mark.parametrize("m", [6, 14])
+@pytest.mark.parametrize("max_parents", [None, 3])
+def test_tiers_that_the_optimum_respects_change_nothing(m, max_parents):
+    rng = np.random.default_rng(m)
+    for _ in range(5 if m == 6 else 1):
+        rows = make_gaussian_network(m, n_samples=200, random_state=rng)[0]
+        free = GaussianBNLearner(max_parents=max_parents).fit(rows)
+        order = list(nx.topological_sort(free.dag_))
+        tiers = [order[: m // 3], order[m // 3 : m // 2], order[m // 2 :]]
+        tiered = GaussianBNLearner(max_parents=max_parents, tiers=tiers).fit(rows)
+        assert tiered.network_score_ == pytest.approx(free.network_score_, abs=1e-9)
+        assert tiered.network_.is_equivalent(free.network_)
+        assert nx.is_directed_acyclic_graph(tiered.dag_)
+
+
+@pytest.mark.parametrize("max_parents", [None, 2])
+def test_threads_change_no_bit(max_parents):
+    rows = make_gaussian_network(19, n_samples=100, random_state=0)[0]
+    settings = {
+        "tiers": [range(9), range(9, 19)],
+        "max_parents": max_parents,
+        "forbidden_edges": [(0, 18), (3, 4)],
+    }
+    one, two = (GaussianBNLearner(n_jobs=n, **settings).fit(rows) for n in (1, 2))
+    assert nx.utils.graphs_equal(one.dag_, two.dag_)
+    assert one.network_score_ == two.network_score_
+
+
+def test_a_search_beyond_thirty_columns():
+    """Four tiers, each tier's optimum known: a search of its own with the earlier ones given."""
+    rows = make_gaussian_network(36, n_samples=300, random_state=0)[0]
+    tiers = [list(range(i, i + 9)) for i in range(0, 36, 9)]
+    learner = GaussianBNLearner(tiers=tiers, max_parents=2).fit(rows)
+    assert all(a // 9 <= b // 9 for a, b in learner.dag_.edges)
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+    scores = LocalScoreTransformer(max_parents=2).fit_transform(rows)
+    for x in tiers[3]:  # no family with parents from earlier tiers only beats the chosen one
+        chosen = scores.local_score(x, learner.dag_.predecessors(x))
+        assert chosen >= scores.top_parents(x, 1, range(27))[0].score - 1e-9
+    swapped = GaussianBNLearner(tiers=[range(18), range(18, 36)], max_parents=2)
+    assert swapped.fit(rows).network_score_ >= learner.network_score_ - 1e-9
+
+
+def test_a_total_order_is_regression_by_regression():
+    rows = make_gaussian_network(9, n_samples=80, random_state=0)[0]
+    order = [4, 2, 8, 0, 1, 7, 3, 6, 5]
+    scores = LocalScoreTransformer().fit_transform(rows)
+    expected = [scores.best_parents(x, order[:i]) for i, x in enumerate(order)]
+    for settings in (
+        {"tiers": [[x] for x in order]},
+        {"tiers": [[x] for x in order], "max_parents": 8},
+        {"forbidden_edges": [(b, a) for i, a in enumerate(order) for b in order[i:] if a != b]},
+    ):
+        dag = GaussianBNLearner(**settings).fit(rows).dag_
+        assert [sorted(dag.predecessors(x)) for x in order] == expected
+
+
+def test_forty_columns_in_an_order_that_edges_imply():
+    """A required chain forbids all edges back along it."""
+    rows = make_gaussian_network(40, n_samples=300, random_state=0)[0]
+    chain = [(i, i + 1) for i in range(39)]
+    dag = GaussianBNLearner(required_edges=chain, max_parents=2).fit(rows).dag_
+    assert set(chain) <= set(dag.edges)
+    assert all(a < b for a, b in dag.edges)
+
+
+def test_names_numbers_and_graphs_mean_the_same():
+    rows = make_gaussian_network(5, n_samples=80, random_state=0)[0]
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    graph = nx.DiGraph([("d", "a"), ("c", "b")])
+    by_name, by_number, by_graph = (
+        GaussianBNLearner(required_edges=edges, tiers=tiers).fit(frame).dag_
+        for edges, tiers in (
+            ([("d", "a"), ("c", "b")], [["d", "c"], ["a", "b", "e"]]),
+            ([(3, 0), [2, 1]], ((3, 2), (0, 1, 4))),
+            (graph, [{"c", "d"}, np.array(["a", "b", "e"])]),
+        )
+    )
+    assert nx.utils.graphs_equal(by_name, by_number)
+    assert nx.utils.graphs_equal(by_name, by_graph)
+    assert {("d", "a"), ("c", "b")} <= set(by_name.edges)
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        EDGES,
+        pl.DataFrame({"parent": ["d", "c"], "child": [0, 1]}),
+        EDGES.astype("category"),
+        EDGES.to_numpy(),
+        np.array([[3, 0], [2, 1]]),
+        EDGES.to_records(index=False),
+        pd.Series([("d", "a"), ("c", "b")]),
+        list(EDGES.itertuples(index=False)),
+        EDGES.rename(columns={"parent": "dag"}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("parameter", "settings"),
+    [
+        ("required_edges", {"penalty": 1e3}),  # no edge is worth its price
+        ("forbidden_edges", {"penalty": 0.0, "tiers": [["c", "d"], ...]}),  # each edge is
+    ],
+)
+def test_edges_in_a_table_are_those_of_a_list(edges, parameter, settings):
+    rows, _ = make_gaussian_network(5, n_samples=80, random_state=0)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    learner = clone(GaussianBNLearner(**{parameter: edges}, **settings))
+    assert parameter in repr(learner)
+    assert learner.get_params()[parameter] is getattr(learner, parameter)
+    stated = {("d", "a"), ("c", "b")}
+    free = GaussianBNLearner(**settings).fit(frame).dag_
+    for _ in range(2):  # a second fit reads the same edges
+        found = set(learner.fit(frame).dag_.edges)
+        if parameter == "required_edges":
+            assert found == stated
+            assert not free.edges
+        else:
+            assert not found & stated
+            assert stated <= set(free.edges)
+
+
+@pytest.mark.parametrize("edges", [np.empty((0, 2)), pd.DataFrame(), [], np.array([])])
+def test_an_empty_table_has_no_edges(edges):
+    rows, _ = make_gaussian_network(5, n_samples=80, random_state=0)
+    free = GaussianBNLearner().fit(rows).dag_
+    assert list(GaussianBNLearner(required_edges=edges).fit(rows).dag_.edges) == list(free.edges)
+
+
+def test_an_adjacency_matrix_is_given_as_the_refusal_says():
+    rows, _ = make_gaussian_network(5, n_samples=80, random_state=0)
+    matrix = np.eye(5, k=1)
+    for table in (matrix, pd.DataFrame(matrix)):
+        with pytest.raises(ValueError, match=r"shape is \(5, 5\).*give numpy\.argwhere of it"):
+            GaussianBNLearner(required_edges=table).fit(rows)
+        dag = GaussianBNLearner(required_edges=np.argwhere(table)).fit(rows).dag_
+        assert {(0, 1), (1, 2), (2, 3), (3, 4)} <= set(dag.edges)
+
+
+@pytest.mark.parametrize(
+    ("tiers", "in_full"),
+    [
+        ([["d"], ...], [["d"], ["a", "b", "c", "e"]]),
+        ([..., ["a", "c"]], [["b", "d", "e"], ["a", "c"]]),
+        ([["e"], ..., ["a", "c"]], [["e"], ["b", "d"], ["a", "c"]]),
+        ([["a", "b", "c"], ..., ["d", "e"]], [["a", "b", "c"], ["d", "e"]]),
+        ([...], [COLUMNS]),
+    ],
+)
+def test_the_rest_is_a_tier_of_all_columns_not_named(tiers, in_full):
+    constraints, expected = (
+        read_constraints(COLUMNS, max_parents=4, tiers=each) for each in (tiers, in_full)
+    )
+    assert constraints == expected
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 5)), columns=COLUMNS)
+    learner = clone(GaussianBNLearnerCV(tiers=tiers, cv=2, penalties=[0.0]))
+    expected_dag = GaussianBNLearner(tiers=in_full, penalty=0.0).fit(frame).dag_
+    assert set(learner.fit(frame).dag_.edges) == set(expected_dag.edges)
+    assert "Ellipsis" in repr(learner)
+
+
+def test_a_search_over_constraints():
+    rows, _ = make_gaussian_network(5, n_samples=80, random_state=0)
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    grid = {"tiers": [None, [["d"], ...], [..., ["a"]]], "required_edges": [None, EDGES]}
+    search = GridSearchCV(GaussianBNLearner(), grid, cv=3).fit(frame)
+    alone = [
+        cross_val_score(GaussianBNLearner(**each), frame, cv=3).mean()
+        for each in ParameterGrid(grid)
+    ]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], alone)
+    assert len(set(np.round(alone, 9))) > 1
+
+
+def test_groups_are_what_no_constraint_puts_in_order():
+    tiers = [["a", "d"], ["c", "e"], ["b"]]
+    groups = read_constraints(COLUMNS, max_parents=4, tiers=tiers).groups
+    assert groups == [([0, 3], []), ([1], [0, 2, 3, 4]), ([2, 4], [0, 3])]
+    chain = read_constraints(COLUMNS, max_parents=4, required_edges=[("a", "b"), ("b", "c")])
+    assert chain.allowed[0] == mask_of([3, 4])  # neither b nor c
+    assert chain.groups == [([0, 1, 2, 3, 4], [])]
+    full = read_constraints(COLUMNS, max_parents=1, required_edges=[("a", "b")])
+    assert full.allowed[1] == mask_of([0])
+
+
+# Errors
+
+BAD_CONSTRAINTS = [
+    ({"required_edges": [("a", "x")]}, "There is no column 'x'"),
+    ({"required_edges": [(0, 7)]}, "There is no column 7"),
+    ({"forbidden_edges": [("a", "a")]}, "forbidden_edges has an edge from column 'a' to itself"),
+    (
+        {"required_edges": [("a", "b"), ("b", "c"), ("c", "a")]},
+        "The required edges have a cycle, 'a' -> 'b' -> 'c' -> 'a'",
+    ),
+    (
+        {"required_edges": [("a", "b")], "forbidden_edges": [("b", "a"), ("a", "b")]},
+        "The required edge 'a' -> 'b' is among the forbidden edges",
+    ),
+    (
+        {"required_edges": [("c", "b")], "tiers": [["a", "b"], ["c", "d", "e"]]},
+        "The required edge 'c' -> 'b' points from tier 1 back to tier 0",
+    ),
+    (
+        {"required_edges": [("a", "c"), ("b", "c")], "max_parents": 1},
+        r"Column 'c' has 2 required parents, \['a', 'b'\], and max_parents=1",
+    ),
+    (
+        {"tiers": [["a", "b"], ["c", "d"]]},
+        r"The columns \['e'\] are in no tier.* the tier `\.\.\.`.* tiers=\[\['a', 'b'\], \.\.\.\]",
+    ),
+    ({"tiers": [..., ["a"], ...]}, "`...` twice"),
+    ({"required_edges": np.zeros((2, 3))}, r"two columns, parent and child.* is \(2, 3\)"),
+    ({"required_edges": np.array("ab")}, r"two columns, parent and child.* is \(\)"),
+    ({"tiers": [["a", "b"], ["c", "d", "e", "a"]]}, "Column 'a' is given twice in the tiers"),
+    ({"max_parents": -1}, "'max_parents' parameter of GaussianBNLearner must be"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), BAD_CONSTRAINTS)
+def test_contradictions_are_named(settings, message):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=COLUMNS)
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner(**settings).fit(frame)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"required_edges": "ab"}, r"required_edges must be a list of pairs .* got 'ab'"),
+        ({"required_edges": ["ab"]}, r"must hold pairs \(parent, child\); got 'ab'"),
+        ({"forbidden_edges": [("a", "b", "c")]}, r"must hold pairs .* got \('a', 'b', 'c'\)"),
+        ({"required_edges": nx.Graph([("a", "b")])}, "required_edges must be directed"),
+        ({"forbidden_edges": [("a", 1.5)]}, "by its name or its number; got 1.5"),
+        ({"tiers": "abcde"}, "tiers must be a list of lists of columns; got 'abcde'"),
+        ({"tiers": ["abc", "de"]}, "list of lists of columns; one of them is 'abc'"),
+        ({"tiers": [["a"], None]}, "list of lists of columns; one of them is None"),
+        ({"tiers": [["a", ...]]}, r"`\.\.\.` is a tier by itself"),
+        ({"required_edges": np.zeros((1, 2))}, r"by its name or its number; got 0\.0\."),
+        ({"required_edges": [(np.float64(0.0), 1)]}, r"or its number; got 0\.0\."),
+    ],
+)
+def test_other_types(settings, message):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=COLUMNS)
+    with pytest.raises(TypeError, match=message):
+        GaussianBNLearner(**settings).fit(frame)
+
+
+def test_what_is_too_large_says_what_would_fit():
+    rows = np.random.default_rng(0).normal(size=(100, 60))
+    with pytest.raises(ValueError, match=r"over 60 columns needs .* 2\*\*60 states.* Set tiers of"):
+        GaussianBNLearner(max_parents=3).fit(rows)
+    halves = [range(15), range(15, 60)]
+    with pytest.raises(
+        ValueError, match=r"over 45 columns needs .* Set tiers of .*, or leave out columns until"
+    ):
+        GaussianBNLearner(max_parents=2, tiers=halves).fit(rows)
+    tiers = [range(i, i + 15) for i in range(0, 60, 15)]
+    message = r"over 15 columns with 45 others as parents needs .* Set max_parents to 2 or"
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner(tiers=tiers, max_memory=1e6).fit(rows)
+
+
+def test_scores_of_fewer_parents_than_asked_for():
+    rows = make_gaussian_network(5, n_samples=80, random_state=0)[0]
+    scores = LocalScoreTransformer(BIC(), max_parents=2).fit_transform(rows)
+    with pytest.raises(ValueError, match=r"max_parents=3 was asked for, .* with max_parents=2"):
+        GaussianBNLearner(max_parents=3).fit(scores)
+    one = GaussianBNLearner(max_parents=1).fit(scores)
+    assert one.network_score_ == GaussianBNLearner(max_parents=1).fit(rows).network_score_
+    assert max(degree for _, degree in one.dag_.in_degree) <= 1
+    assert GaussianBNLearner("bic").fit(scores).criterion_.get_params() == BIC().get_params()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"required_edges": [{"a", "b"}]}, r"must hold pairs \(parent, child\)"),
+        ({"required_edges": (edge for edge in [("a", "b")])}, r"iterator .*Wrap it in list\(\)"),
+        ({"forbidden_edges": zip("ab", "bc", strict=True)}, r"iterator \(zip\), .*in list\(\)"),
+        ({"tiers": (tier for tier in [["a"], list("bcde")])}, r"iterator .*Wrap it in list\(\)"),
+        ({"tiers": [iter("ab"), ...]}, r"One of the tiers is an iterator .*Wrap it in list\(\)"),
+        ({"required_edges": EDGES.itertuples()}, r"list\(\), or give a data frame's two columns"),
+        ({"required_edges": list(EDGES.itertuples())}, "got Pandas.* index, by index=False"),
+        ({"required_edges": EDGES.to_records()}, r"got \(0, 'd', 'a'\).* index, by index=False"),
+        ({"tiers": {("a",), tuple("bcde")}}, "tiers must be a list of lists"),
+        ({"tiers": {("a",): 1, tuple("bcde"): 0}}, "tiers must be a list of lists"),
+        ({"tiers": pd.Series([["a"], list("bcde")], [1, 0])}, r"do not ascend.*sort_index\(\)"),
+        ({"tiers": pd.Series({"b": 1, "a": 0})}, "must be a list of lists .* one of them is 1"),
+        ({"forbidden_edges": {("a", "b"): True, ("b", "a"): False}}, "must be a list of pairs"),
+    ],
+)
+def test_what_has_no_order_or_comes_only_once(settings, message):
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=COLUMNS)
+    with pytest.raises(TypeError, match=message):
+        GaussianBNLearner(**settings).fit(frame)
+
+
+def test_a_graph_with_other_nodes():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5)), columns=COLUMNS)
+    graph = nx.DiGraph([("a", "b")])
+    graph.add_node("z")
+    with pytest.raises(ValueError, match="There is no column 'z'"):
+        GaussianBNLearner(required_edges=graph).fit(frame)
+
+
+def test_many_columns_with_many_parents_say_what_they_need():
+    rows = np.random.default_rng(0).normal(size=(60, 300))
+    scores = LocalScoreTransformer(max_parents=30).fit_transform(rows)
+    assert "max_parents=30" in repr(scores)
+    with pytest.raises(ValueError, match=r"log-determinants needs .* max_parents of [34] or less"):
+        scores.top_parents(0)
+    with pytest.raises(ValueError, match="over 300 columns needs"):
+        GaussianBNLearner().fit(scores)
+
+
+def test_a_network_states_edges_and_its_class_does_not():
+    rows = make_gaussian_network(5, n_samples=80, random_state=0)[0]
+    network = GaussianBNLearner().fit(rows).network_
+    required = GaussianBNLearner(required_edges=network, max_parents=4).fit(rows)
+    assert set(network.dag.edges) <= set(required.dag_.edges)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    assert scores.network_score(network) == pytest.approx(required.network_score_)
+    chain = GaussianBNLearner(required_edges=[(0, 1), (1, 2)], max_parents=1).fit(rows).network_
+    for call in (scores.network_score, lambda g: GaussianBNLearner(required_edges=g).fit(rows)):
+        with pytest.raises(ValueError, match="must have directed edges alone"):
+            call(chain.cpdag(knowledge=False))
+
+
+@pytest.mark.parametrize("names", [("child", "parent"), ("target", "source"), ("To", "From")])
+def test_tables_of_edges_whose_columns_are_named_the_other_way_round_are_refused(names):
+    table = pd.DataFrame([["a", "d"]], columns=names)
+    for edges in (table, pl.DataFrame(table.to_dict("list")), table.to_records(index=False)):
+        with pytest.raises(ValueError, match=r"parents in the first column .* Exchange them"):
+            read_constraints(COLUMNS, max_parents=4, required_edges=edges)
+    right = read_constraints(COLUMNS, max_parents=4, required_edges=table[list(names[::-1])])
+    assert right.required == [0b1000, 0, 0, 0, 0]
