@@ -30,7 +30,6 @@ TRANSFORMER = "skbn._estimators.transformer.LocalScoreTransformer"
 SCORES = "skbn._scores.local_scores.LocalScores"
 TYPES = {
     "learner": LEARNER,
-    "learner.partial_fit(X)": LEARNER,
     "learner.fit(X, sample_weight=X[0]).dag_": DAG,
     "learner.dag_": DAG,
     "learner.predict()": DAG,

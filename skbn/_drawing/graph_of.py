@@ -52,7 +52,7 @@ def network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
             estimator, X = estimator[-1], estimator[:-1].transform(X)
         else:
             estimator = estimator.best_estimator_
-    return step.network_ if hasattr(type(step), "network_") else step, X
+    return getattr(step, "network_", step), X
 
 
 def fitted_step(estimator: Any, attribute: str, expected: str) -> Any:

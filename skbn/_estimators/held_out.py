@@ -1,4 +1,4 @@
-"""HeldOutScores: how well networks of some rows foretell others, for each of some penalties."""
+"""Held-out log-likelihood for each penalty, by the folds of a cross-validation."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from skbn._core.progress import Progress, StoppedError
 from skbn._core.text import readable_value
 from skbn._core.threads import FEWEST_COLUMNS, Threads, count_threads, one_blas_thread
 from skbn._data.sample import Sample
-from skbn._estimators.found_network import found_network
+from skbn._estimators.network_learner import network_of
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
-from skbn._solver.solve import MemoryLimit, best_networks, plan_groups, work_of
+from skbn._solver.engine import MemoryLimit
+from skbn._solver.solve import plan_searches, solve
 
 __all__ = ["HeldOutScores", "Split", "read_splits"]
 
@@ -100,7 +101,7 @@ class HeldOutScores:
     ----------
     n_at_a_time : int
     work : int
-        About how long it takes, in the unit of `work_of`.
+        About how long it takes, in the unit of `Plan.work`.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class HeldOutScores:
         self.n_at_a_time = 1
         for n in range(1 if is_small else min(n_threads, len(splits)), 1, -1):
             with suppress(ValueError):  # they do not fit
-                plan_groups(scores, constraints, memory.share(n))
+                plan_searches(scores, constraints, memory.share(n))
                 self.n_at_a_time = n
                 break
         self._memory = memory.share(self.n_at_a_time)
@@ -131,8 +132,8 @@ class HeldOutScores:
         n_first = len(splits) - n_last
         self._n_jobs = [n_threads // self.n_at_a_time] * n_first
         self._n_jobs += [n_threads // max(n_last, 1)] * n_last
-        searches = plan_groups(scores, constraints, self._memory)
-        self.work = len(splits) * work_of([scores] * len(penalties), searches)
+        plan = plan_searches(scores, constraints, self._memory)
+        self.work = len(splits) * plan.work(len(penalties))
 
     def compute(
         self, progress: Progress
@@ -195,12 +196,17 @@ class HeldOutScores:
         learned = Sample.of_summary(self._scores.sample[train].summary)
         held_out = self._scores.sample[test]
         scores = self._scores.of_sample(learned, n_jobs=n_jobs)
-        path = [scores.with_penalty(penalty) for penalty in self._penalties]
-        searches = plan_groups(scores, self._constraints, self._memory)
-        optima = best_networks(path, self._constraints, searches, n_jobs, progress)
+        solutions = solve(
+            scores,
+            self._constraints,
+            self._memory,
+            penalties=self._penalties,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
         outcomes = []
-        for each, optimum in zip(path, optima, strict=True):
-            network = found_network(each, self._constraints, optimum).network
+        for solution in solutions:
+            network = network_of(solution)
             with one_blas_thread():
                 score = held_out.mean(network.logpdf(held_out.rows))
             outcomes.append((score, network.dag.number_of_edges()))

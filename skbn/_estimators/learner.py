@@ -7,18 +7,14 @@ from typing import Any, ClassVar, Self
 
 from skbn._core.callbacks import fit_method, fit_task, listeners_of
 from skbn._core.compile import announcing_compilation
-from skbn._core.progress import Progress, say
-from skbn._data.row_summary import RowSummary
-from skbn._data.sample import Sample
-from skbn._estimators.chunks import add_rows
-from skbn._estimators.found_network import FoundNetwork, found_network
+from skbn._core.progress import say
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._networks.diagnostics import warn_about_data
 from skbn._scores.criterion import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.solve import best_networks, plan_groups, work_of
+from skbn._solver.solve import solve
 
 __all__ = ["GaussianBNLearner"]
 
@@ -196,92 +192,23 @@ None, default=None
             return self._fit(X, sample_weight, context)
 
     def _fit(self, X: Any, sample_weight: Any, context: Any) -> Self:
-        scores = self._read_scores(X, sample_weight, self._table_penalty)
+        penalty = 1.0 if self.penalty is None else float(self.penalty)
+        scores = self._read_scores(X, sample_weight, penalty)
         if isinstance(X, LocalScores | ParentSetScores):
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
-        found = self._search(scores, context)
-        if isinstance(scores, LocalScores):
-            warn_about_data(found.network._model(), scores.sample)
-        learned: dict[str, Any] = {"_found": found}
-        # Scores have settings of their own, which rows of `partial_fit` have not.
-        if isinstance(scores, LocalScores) and not isinstance(X, LocalScores):
-            learned["_summary"] = scores.sample.summary
-        self.__dict__.update(learned)  # in one step, for whoever looks on in another thread
-        return self
-
-    @fit_method
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take more rows; the search begins when its result is first asked for.
-
-        Of the rows only their number, means and triangular factor are kept, so that there
-        may be more of them than the memory holds. The result is that of one table of all
-        rows, up to rounding. Rows come in addition to those of an earlier `fit` of a table.
-        The search has the parameters that are set when its result is asked for.
-
-        The search prints what `verbose` asks for, and tells callbacks nothing, as they belong
-        to `fit`. To look at a learner, in a notebook for one, does not begin it.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Finite numbers; at least 2 columns, and one row.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`.
-
-        Returns
-        -------
-        self : GaussianBNLearner
-
-        Raises
-        ------
-        ValueError, TypeError
-            If X is not such a table, its columns are not those of the rows before, or an
-            earlier `fit` was given scores. The rows before are kept then. What `fit` raises
-            of all rows together is raised where the result is asked for.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from skbn import GaussianBNLearner
-        >>> rng = np.random.default_rng(0)
-        >>> learner = GaussianBNLearner()
-        >>> for _ in range(10):
-        ...     cause = rng.normal(size=1000)
-        ...     _ = learner.partial_fit(np.c_[cause, 2 * cause + rng.normal(size=1000)])
-        >>> round(learner.dag_.edges[0, 1]["weight"], 1)
-        2.0
-        """
-        before = getattr(self, "_summary", None)
-        if hasattr(self, "_found") and before is None:
-            raise ValueError(
-                "This GaussianBNLearner was fitted to scores, to which no rows can be added; give "
-                "rows to another one."
-            )
-        summary = add_rows(self, before, X, sample_weight)
-        self.__dict__.update(_summary=summary, _found=None)
-        return self
-
-    _summary: RowSummary
-
-    @property
-    def _table_penalty(self) -> float:
-        return 1.0 if self.penalty is None else float(self.penalty)
-
-    def _find(self) -> FoundNetwork:
-        """Search for the best network of the rows that came in chunks."""
-        self._validate_params()
-        sample = Sample.of_summary(self._summary)
-        return self._search(self._scores_of(sample, self._table_penalty))
-
-    def _search(self, scores: LocalScores | ParentSetScores, context: Any = None) -> FoundNetwork:
-        constraints = self._constraints(scores)
-        searches = plan_groups(scores, constraints, self._memory())
-        if self.verbose:
-            largest = max((search.plan for search in searches), key=lambda plan: plan.n_bytes)
-            several = f"{len(searches)} searches, the largest: " if len(searches) > 1 else ""
-            say(f"[{type(self).__name__}] {several}{largest}")
-        progress = Progress(work_of([scores], searches), listeners_of(self, context))
         with announcing_compilation(say) if self.verbose else nullcontext():
-            (optimum,) = best_networks([scores], constraints, searches, self.n_jobs, progress)
-            return found_network(scores, constraints, optimum)
+            (solution,) = solve(
+                scores,
+                self._constraints(scores),
+                self._memory(),
+                n_jobs=self.n_jobs,
+                listeners=listeners_of(self, context),
+                announce=self._announce if self.verbose else None,
+            )
+        self._keep(solution)
+        if isinstance(scores, LocalScores):
+            warn_about_data(self.network_._model(), scores.sample)
+        return self
+
+    def _announce(self, plan: str) -> None:
+        say(f"[{type(self).__name__}] {plan}")

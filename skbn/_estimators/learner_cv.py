@@ -22,16 +22,14 @@ from skbn._core.compile import announcing_compilation
 from skbn._core.labels import in_order_of_rows
 from skbn._core.progress import Progress, say
 from skbn._core.text import readable_value
-from skbn._estimators.found_network import found_network
 from skbn._estimators.held_out import HeldOutScores, Split, read_splits
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import check_settings
 from skbn._networks.diagnostics import warn_about_data
-from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.solve import best_networks, plan_groups, work_of
+from skbn._solver.solve import plan_searches, solve
 
 __all__ = ["GaussianBNLearnerCV"]
 
@@ -242,8 +240,8 @@ None, default=None
         splits = read_splits(self._splits(X, y, routed), scores.sample)
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
-        network = self._choose(scores, penalties, splits, context)
-        warn_about_data(network._model(), scores.sample)
+        self._choose(scores, penalties, splits, context)
+        warn_about_data(self.network_._model(), scores.sample)
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -270,24 +268,22 @@ None, default=None
         penalties: list[float],
         splits: list[Split],
         context: Any,
-    ) -> GaussianBayesianNetwork:
+    ) -> None:
         constraints, memory = self._constraints(scores), self._memory()
-        searches = plan_groups(scores, constraints, memory)
+        work = plan_searches(scores, constraints, memory).work()
         folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs)
         if self.verbose:
             say(
                 f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
                 f"{len(penalties)} searches each"
             )
-        progress = Progress(folds.work + work_of([scores], searches), listeners_of(self, context))
+        progress = Progress(folds.work + work, listeners_of(self, context))
         with announcing_compilation(say) if self.verbose else nullcontext():
             cv_results = _cv_results(penalties, *folds.compute(progress))
             penalty = penalties[_chosen(cv_results, self.rule)]
             best = scores.with_penalty(penalty)
-            (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
-            found = found_network(best, constraints, optimum)
-        self.__dict__.update(_found=found, cv_results_=cv_results, penalty_=penalty)
-        return found.network
+            (solution,) = solve(best, constraints, memory, n_jobs=self.n_jobs, progress=progress)
+        self._keep(solution, cv_results_=cv_results, penalty_=penalty)
 
 
 def _has_complexity(scores: LocalScores) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import networkx as nx
 import numpy as np
@@ -16,12 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.callbacks import CallbackSupportMixin
 from skbn._core.doc_links import DocLinkMixin
-from skbn._core.graphs import PlainState
+from skbn._core.graphs import PlainState, dag_of
 from skbn._core.memory import available_memory
 from skbn._core.plot_mixin import PlotMixin
 from skbn._data.sample import Sample
-from skbn._estimators.failures import all_or_nothing, clear_failure
-from skbn._estimators.found_network import FoundNetwork
+from skbn._estimators.failures import all_or_nothing
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
     check_columns,
@@ -35,9 +34,18 @@ from skbn._scores.criterion import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints, read_constraints
-from skbn._solver.solve import MemoryLimit
+from skbn._solver.engine import MemoryLimit
+from skbn._solver.solve import Solution
 
-__all__ = ["NetworkLearner"]
+__all__ = ["NetworkLearner", "network_of"]
+
+
+def network_of(solution: Solution) -> GaussianBayesianNetwork:
+    """Return the network of a solution, without parameters if it has none."""
+    columns, parents, fixed = solution.columns, solution.parents, solution.fixed
+    if solution.parameters is None:
+        return GaussianBayesianNetwork(dag_of(columns, parents, fixed))
+    return GaussianBayesianNetwork._from_estimates(columns, parents, solution.parameters, fixed)
 
 
 class NetworkLearner(
@@ -45,8 +53,7 @@ class NetworkLearner(
 ):
     """A learner that, once fitted, has a network.
 
-    A derived class has the parameters that are named below, and keeps what it found as
-    ``_found``, None where the search is still to be done by ``_find``.
+    A derived class has the parameters that are named below.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -70,70 +77,40 @@ class NetworkLearner(
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
     fit: Callable[..., Self]
-    _found: FoundNetwork | None
+    network_: GaussianBayesianNetwork
+    dag_: nx.DiGraph
+    network_score_: float
+    criterion_: Criterion | None
 
-    # What it found
+    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
 
-    @property
-    def network_(self) -> GaussianBayesianNetwork:
-        """The best network.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`, and before the first rows of `partial_fit`.
-        ValueError
-            After `partial_fit`, what `fit` raises: the search begins when its result is
-            asked for.
-        """
-        return self._result.network
-
-    @property
-    def dag_(self) -> nx.DiGraph:
-        """The graph of the best network.
-
-        Its nodes are the columns, by name if all names are strings, else by position, with
-        the attributes `intercept` and `noise_variance`; its edges have the attribute
-        `weight`, the coefficient of the child's regression, and `fixed`, True, if the constraints
-        rule out their reverse. Raises what `network_` raises.
-        """
-        return self._result.dag
-
-    @property
-    def network_score_(self) -> float:
-        """The best network's score, in nats; raises what `network_` raises."""
-        return self._result.score
-
-    @property
-    def criterion_(self) -> Criterion | None:
-        """The criterion that was maximised; raises what `network_` raises."""
-        return self._result.criterion
-
-    @property
-    def _result(self) -> FoundNetwork:
-        check_is_fitted(self)
-        if self._found is None:
-            with clear_failure():
-                self._found = self._find()
-        return self._found
-
-    def _find(self) -> FoundNetwork:
-        raise NotImplementedError
+        def __getattr__(self, name: str) -> Any:
+            if name == "partial_fit":
+                raise AttributeError(
+                    f"{type(self).__name__} has no partial_fit. Give the chunks to "
+                    "LocalScoreTransformer().partial_fit, and then its local_scores_ to fit: "
+                    "GaussianBNLearner().fit(transformer.local_scores_)."
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_found")
-
-    def __dir__(self) -> list[str]:
-        # Listing the attributes, as a notebook does, must not start a pending search, and
-        # scikit-learn's own __dir__ reads all of them.
-        is_pending = getattr(self, "_found", None) is None
-        hidden = {"network_", "dag_", "network_score_", "criterion_"} if is_pending else set()
-        names = (name for name in object.__dir__(self) if name not in hidden | {"_result"})
-        return [name for name in names if hasattr(self, name)]
+        return "network_" in vars(self)
 
     def _fitting(self) -> AbstractContextManager[None]:
         """Return the context of a fit: one that fails leaves nothing, nor an earlier one's."""
-        return all_or_nothing(self, "_found", "_summary")
+        return all_or_nothing(self)
+
+    def _keep(self, solution: Solution, **learned: Any) -> None:
+        """Keep what was found as attributes."""
+        network = network_of(solution)
+        # In one step, for threads that read the estimator meanwhile.
+        self.__dict__.update(
+            learned,
+            network_=network,
+            dag_=network.dag.copy(),
+            network_score_=solution.score,
+            criterion_=solution.criterion,
+        )
 
     # What it is good for
 
@@ -256,9 +233,7 @@ class NetworkLearner(
     # What derived classes share
 
     def _shown_graph(self) -> nx.DiGraph | None:
-        # Not a search that is still to be done.
-        found = getattr(self, "_found", None)
-        return None if found is None else found.dag
+        return vars(self).get("dag_")
 
     def _sample(self, X: Any, sample_weight: Any = None) -> Sample:
         """Return the rows of a table or of LocalScores, with their weights."""

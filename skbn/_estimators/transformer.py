@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.callbacks import CallbackSupportMixin, fit_method, fit_task
 from skbn._core.doc_links import DocLinkMixin
-from skbn._data.row_summary import RowSummary
+from skbn._core.threads import one_blas_thread
+from skbn._data.row_summary import RowSummary, summarise
 from skbn._data.sample import Sample
-from skbn._estimators.chunks import add_rows
 from skbn._estimators.failures import all_or_nothing
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
 from skbn._scores.criterion import Criterion
 from skbn._scores.local_scores import LocalScores
+from skbn._scores.parent_set_scores import ParentSetScores
 
 __all__ = ["LocalScoreTransformer"]
 
@@ -183,8 +184,16 @@ class LocalScoreTransformer(
         0
         """
         self._validate_params()  # also of later chunks: their parameters are those of the result
-        before = self.local_scores_.sample.summary if hasattr(self, "local_scores_") else None
-        self._keep(add_rows(self, before, X, sample_weight))
+        if isinstance(X, LocalScores | ParentSetScores):
+            raise TypeError(f"partial_fit takes tables; got {type(X).__name__}.")
+        is_first = not hasattr(self, "local_scores_")
+        chunk = read_sample(self, X, reset=is_first).with_weight(sample_weight)
+        with one_blas_thread():
+            # Not chunk.summary, which refuses a chunk whose rows all have weight 0.
+            summary = summarise(chunk.rows, chunk.weight)
+            if not is_first:
+                summary = self.local_scores_.sample.summary.merge(summary)
+        self._keep(summary)
         return self
 
     def transform(self, X: Any, sample_weight: Any = None) -> LocalScores:

@@ -18,7 +18,6 @@ from skbn._core.accuracy import score_tolerance
 from skbn._core.defect import defect
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
-from skbn._networks.parameters import NetworkParameters
 from skbn._regressions.neighbours import (
     Neighbours,
     families_first,
@@ -79,7 +78,7 @@ def certify_score(
 
 
 def certify_network(
-    scores: LocalScores, constraints: Constraints, parents: list[int], estimated: NetworkParameters
+    scores: LocalScores, constraints: Constraints, parents: list[int], coef: Floats
 ) -> None:
     """Raise unless a network is the best of those near it, and fits the rows themselves.
 
@@ -89,8 +88,8 @@ def certify_network(
     constraints : Constraints
     parents : list of int
         The masks of each column's parents.
-    estimated : NetworkParameters
-        Of this network.
+    coef : ndarray of shape (m, m)
+        The edges' weights, ``coef[i, j]`` that of i -> j.
 
     Raises
     ------
@@ -112,7 +111,7 @@ def certify_network(
     gains = _gains(scores.scorer, orders, n_parents, scored)
     _check_edges(scores.columns, gains, constraints, parents)
     if scores.sample.has_rows:
-        _check_rows(scores, orders, n_parents, estimated, found)
+        _check_rows(scores, orders, n_parents, coef, found)
 
 
 def certify_listed_network(
@@ -244,13 +243,13 @@ def _check_rows(
     scores: LocalScores,
     orders: Integers,
     n_parents: Integers,
-    estimated: NetworkParameters,
+    coef: Floats,
     found: Neighbours,
 ) -> None:
     """Raise unless the rows' residuals are those of least squares, and as the scores have it."""
     scorer, scale, m = scores.scorer, scores.scorer.statistics.scale, len(orders)
     # The columns of unit norm times this matrix are the residuals.
-    residual_of = np.eye(m) - estimated.coef * scale[:, np.newaxis] / scale
+    residual_of = np.eye(m) - coef * scale[:, np.newaxis] / scale
     squares, products = np.zeros(m), np.zeros((m, m))
     for rows in scorer.determinants.unit_rows():
         residuals = rows @ residual_of

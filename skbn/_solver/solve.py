@@ -1,132 +1,158 @@
-"""The best network of some scored families, within constraints.
+"""solve: plan the search for the best network, run it, and certify what it found.
 
-The constraints cut the columns into groups, each of which is an exact search of its own
-(see `Constraints.groups`). A search goes through all families of its columns, by their
-log-determinants; or, where few parents are allowed and the columns are many, through a
-list of the families that no subset of their parents dominates; or through those that a file
-lists.
+The constraints cut the columns into groups, each of which is a search of its own (see
+`Constraints.groups`). For each group the engine is taken that fits in memory and takes least
+time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from functools import partial
-from typing import NamedTuple, Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from skbn._core.accuracy import SCORE_ACCURACY
 from skbn._core.memory import MARGIN
-from skbn._core.progress import Progress
-from skbn._core.small_subsets import SmallSubsets
-from skbn._core.subsets import mask_of, members_of
+from skbn._core.progress import Listener, Progress
 from skbn._core.text import rounded_up
-from skbn._core.threads import Threads
-from skbn._exact.dense_families import DenseFamilies
-from skbn._exact.listed_families import ListedFamilies
-from skbn._exact.plan import (
-    SearchPlan,
-    TooLargeError,
-    numbers_of_small_families,
-    plan_all_families,
-    plan_search,
-    what_would_fit,
-)
-from skbn._exact.search import SearchResult, exact_search
-from skbn._regressions.log_determinants import log_determinants, log_determinants_work
-from skbn._regressions.qr import triangular_factor
-from skbn._scores.families import AllFamilies, Listed, SmallFamilies
+from skbn._core.threads import one_blas_thread
+from skbn._exact.plan import TooLargeError, what_would_fit
+from skbn._networks.equivalence import canonical_member
+from skbn._networks.parameters import NetworkParameters, estimate_parameters
+from skbn._scores.criterion import Criterion, is_score_equivalent
+from skbn._scores.families import SmallFamilies
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._scores.scorer import FamilyScorer
+from skbn._solver.certificate import (
+    certify_constraints,
+    certify_listed_network,
+    certify_network,
+    certify_score,
+)
 from skbn._solver.constraints import Constraints, Group
+from skbn._solver.dense import plan_dense_search
+from skbn._solver.engine import Engine, GroupSearch, MemoryLimit, Optimum, Scores
+from skbn._solver.listed import plan_listed_search
 
-__all__ = ["GroupSearch", "MemoryLimit", "Optimum", "best_networks", "plan_groups", "work_of"]
+__all__ = ["Plan", "Solution", "plan_searches", "solve"]
 
-# Scoring a family of k columns and comparing it with its subsets takes about this many times k**2
-# as long as one local score of a search through all families.
-_WORK_OF_LISTING = 6
-
-Scores = LocalScores | ParentSetScores
-
-
-class Optimum(NamedTuple):
-    """The masks of each column's parents in the best network, and its score in nats.
-
-    The score is that of the search: `score_offsets` are left out.
-    """
-
-    parents: list[int]
-    score: float
+# Of engines that would take equally long, the first is used.
+ENGINES: tuple[Engine, ...] = (plan_listed_search, plan_dense_search)
 
 
-class GroupSearch(NamedTuple):
-    """The search of one group of columns.
+@dataclass(frozen=True)
+class Solution:
+    """A best network, certified.
 
     Parameters
     ----------
-    columns : list of int
-        Those of the group, and then the plan's roots: others, which have no parents here.
-    others : list of int
-        Columns that may be parents and are not in the search.
-    is_listed : bool
-        Whether the families are listed.
-    plan : SearchPlan
+    columns : list of m str or int
+    parents : list of m int
+        The mask of each column's parents.
+    fixed : list of m int
+        The masks of those parents whose edges the constraints do not let one reverse.
+    score : float
+        In nats.
+    criterion : Criterion or None
+        Of which it has the highest score; None for ParentSetScores.
+    parameters : NetworkParameters or None
+        None for ParentSetScores, which have no rows.
     """
 
-    columns: list[int]
-    others: list[int]
-    is_listed: bool
-    plan: SearchPlan
+    columns: list[str | int]
+    parents: list[int]
+    fixed: list[int]
+    score: float
+    criterion: Criterion | None
+    parameters: NetworkParameters | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The searches of all groups of columns.
+
+    Parameters
+    ----------
+    searches : list of GroupSearch
+    """
+
+    searches: list[GroupSearch]
+
+    def __str__(self) -> str:
+        largest = max(self.searches, key=lambda search: search.n_bytes)
+        n = len(self.searches)
+        return f"{n} searches, the largest: {largest}" if n > 1 else str(largest)
 
     @property
-    def group(self) -> list[int]:
-        """The columns that are not roots."""
-        return self.columns[: len(self.columns) - self.plan.n_roots]
+    def shared_work(self) -> int:
+        """The work of the log-determinants of all small sets, 0 if no search needs them."""
+        return max(search.shared_work for search in self.searches)
+
+    def work(self, n_penalties: int = 1) -> int:
+        """Return about how long it takes, in units of one local score of a dense search."""
+        return self.shared_work + sum(search.work(n_penalties) for search in self.searches)
 
 
-class MemoryLimit(NamedTuple):
-    """How many bytes a search may take.
-
-    Parameters
-    ----------
-    available : int
-        Beside what is taken already.
-    allowed : int or None
-        By the user, for all tables of a search.
-    """
-
-    available: int
-    allowed: int | None
-
-    def share(self, n: int) -> Self:
-        """Return the limit of each of n searches at a time."""
-        allowed = None if self.allowed is None else self.allowed // n
-        return type(self)(self.available // n, allowed)
-
-    def beside(self, n_bytes: int) -> tuple[int, str]:
-        """Return the bytes for a search whose tables have `n_bytes` in memory already, and why."""
-        if self.allowed is not None and self.allowed < self.available + n_bytes:
-            return self.allowed, "are allowed by max_memory"
-        return self.available + n_bytes, "are available"
-
-
-def plan_groups(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> list[GroupSearch]:
-    """Plan the search of each group.
+def solve(
+    scores: Scores,
+    constraints: Constraints,
+    memory: MemoryLimit,
+    *,
+    penalties: Sequence[float] | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    listeners: tuple[Listener, ...] = (),
+    announce: Callable[[str], None] | None = None,
+) -> list[Solution]:
+    """Return the best network within constraints, for each of some penalties.
 
     Parameters
     ----------
     scores : LocalScores or ParentSetScores
     constraints : Constraints
     memory : MemoryLimit
+    penalties : sequence of float, optional
+        Those of LocalScores, which share their log-determinants; by default the scores' own.
+    n_jobs : int or None
+        Number of threads, by joblib's rules. It does not change a bit of the result.
+    progress : Progress, optional
+        Advanced by the plan's work; by default a new one.
+    listeners : tuple of callable
+        What hears of the progress if it is new.
+    announce : callable, optional
+        Called with the plan in words before the search begins.
 
     Raises
     ------
     ValueError
-        If a search does not fit in memory: what the largest one needs, and what would make
-        all of them fit.
+        If a search does not fit in memory, and then what would; if all networks that satisfy the
+        constraints have a score of -inf, or families that are not listed.
+    RuntimeError
+        If regressions apart from the search do not confirm its result.
+    """
+    plan = plan_searches(scores, constraints, memory)
+    if announce is not None:
+        announce(str(plan))
+    path = [scores]
+    if penalties is not None and isinstance(scores, LocalScores):
+        path = [scores.with_penalty(penalty) for penalty in penalties]
+    if progress is None:
+        progress = Progress(plan.work(len(path)), listeners)
+    optima = _best_networks(path, plan, n_jobs, progress)
+    return [_certified(*each, constraints) for each in zip(path, optima, strict=True)]
+
+
+# Plan
+
+
+def plan_searches(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> Plan:
+    """Plan the search of each group of columns.
+
+    Raises
+    ------
+    ValueError
+        If a search does not fit in memory: what the largest one needs, and what would make all of
+        them fit.
     """
     searches, refusals = [], []
     for group in constraints.groups:
@@ -135,10 +161,28 @@ def plan_groups(scores: Scores, constraints: Constraints, memory: MemoryLimit) -
         except TooLargeError as error:
             refusals.append(error)
     if not refusals:
-        return searches
+        return Plan(searches)
     largest = max(refusals, key=lambda error: error.plan.n_bytes)
     remedies = ", or ".join(_remedies(scores, constraints, memory))
     raise ValueError(f"{largest}. {remedies[:1].upper()}{remedies[1:]}.")
+
+
+def _plan_group(
+    scores: Scores, constraints: Constraints, group: Group, memory: MemoryLimit
+) -> GroupSearch:
+    """Return the fastest search of a group; raise the TooLargeError that lacks least memory."""
+    searches, refusals = [], []
+    for plan_search in ENGINES:
+        try:
+            search = plan_search(scores, constraints, group, memory)
+        except TooLargeError as error:
+            refusals.append(error)
+        else:
+            if search is not None:
+                searches.append(search)
+    if not searches:
+        raise min(refusals, key=lambda error: error.plan.n_bytes)
+    return searches[0] if len(searches) == 1 else min(searches, key=lambda each: each.cost())
 
 
 def _remedies(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> list[str]:
@@ -172,248 +216,56 @@ def _least_memory(scores: Scores, constraints: Constraints) -> int:
     return least
 
 
-def _plan_group(
-    scores: Scores,
-    constraints: Constraints,
-    group: Group,
-    memory: MemoryLimit,
-) -> GroupSearch:
-    columns, others = group
-    if len(columns) + len(others) == 1 or isinstance(scores, ParentSetScores):
-        return _plan_listed(group, 0, memory.beside(0))
-    scorer = scores.scorer
-    if isinstance(scorer.families, AllFamilies):
-        # A group of some columns needs log-determinants of its own.
-        is_whole = len(columns) == len(constraints.allowed)
-        return _plan_all(group, memory.beside(scorer.n_bytes if is_whole else 0))
-    n_numbers = numbers_of_small_families(scorer.families.m, scorer.families.max_parents)
-    plan_listed = partial(_plan_listed, group, n_numbers, memory.beside(scorer.n_bytes))
-    if not scorer.statistics.is_checked:  # some regressions may be impossible
-        return plan_listed()
-    try:
-        search = _plan_all(group, memory.beside(0))
-    except TooLargeError as error:
-        try:
-            return plan_listed()
-        except TooLargeError as other:
-            raise min(error, other, key=lambda each: each.plan.n_bytes) from None
-    n_families = sum(
-        SmallSubsets(constraints.allowed[x].bit_count(), constraints.max_parents).n_sets
-        for x in columns
-    )
-    work = _WORK_OF_LISTING * (constraints.max_parents + 1) ** 2 * n_families
-    if work <= _determinants_work(search) + search.plan.work:
-        with suppress(TooLargeError):
-            return plan_listed()
-    return search
+# Search
 
 
-def _plan_listed(group: Group, n_log_determinants: int, memory: tuple[int, str]) -> GroupSearch:
-    columns, others = group
-    plan = plan_search(len(columns), *memory, n_log_determinants=n_log_determinants)
-    return GroupSearch(columns, others, True, plan)
-
-
-def _plan_all(group: Group, memory: tuple[int, str]) -> GroupSearch:
-    """Plan a search through all families of a group's columns."""
-    columns, others = group
-    plan = plan_all_families(len(columns), len(others), *memory)
-    n_roots = plan.n_roots
-    return GroupSearch(columns + others[:n_roots], others[n_roots:], False, plan)
-
-
-def work_of(path: Sequence[Scores], searches: list[GroupSearch]) -> int:
-    """Return about how long the searches take, in units of one local score of a search."""
-    work = sum(_determinants_work(search) + len(path) * search.plan.work for search in searches)
-    first = path[0]
-    if isinstance(first, LocalScores) and _needs_small_families(first, searches):
-        work += first.scorer.families.work
-    return work
-
-
-def _needs_small_families(scores: LocalScores, searches: list[GroupSearch]) -> bool:
-    """Whether a search lists families by the log-determinants of small sets."""
-    return isinstance(scores.scorer.families, SmallFamilies) and any(
-        search.is_listed and len(search.columns) + len(search.others) > 1 for search in searches
-    )
-
-
-def _determinants_work(search: GroupSearch) -> int:
-    """Return the work of the log-determinants that a search makes for itself."""
-    if search.is_listed:
-        return 0
-    return log_determinants_work(len(search.columns) + len(search.others))
-
-
-def best_networks(
-    path: Sequence[Scores],
-    constraints: Constraints,
-    searches: list[GroupSearch],
-    n_jobs: int | None,
-    progress: Progress,
+def _best_networks(
+    path: Sequence[Scores], plan: Plan, n_jobs: int | None, progress: Progress
 ) -> list[Optimum]:
-    """Return the best network of each of some scores.
-
-    Parameters
-    ----------
-    path : sequence of LocalScores, or of one ParentSetScores
-        Those of one table with several penalties, which share their log-determinants.
-    constraints : Constraints
-    searches : list of GroupSearch
-        Those that were planned for one of them.
-    n_jobs : int or None
-        Number of threads, by joblib's rules. It does not change a bit of the result.
-    progress : Progress
-        Advanced by what `work_of` says.
-
-    Raises
-    ------
-    ValueError
-        If all networks that satisfy the constraints have a score of -inf, or families
-        that are not listed.
-    """
+    """Return the best network of each of some scores, put together from those of the groups."""
     first = path[0]
-    if isinstance(first, LocalScores) and _needs_small_families(first, searches):
+    if plan.shared_work and isinstance(first, LocalScores):
         first.scorer.log_determinants(progress)
-    parents = [[0] * len(constraints.allowed) for _ in path]
+    parents = [[0] * len(first.columns) for _ in path]
     totals = [0.0] * len(path)
-    for search in searches:
-        for i, optimum in enumerate(_optima(path, constraints, search, n_jobs, progress)):
+    for search in plan.searches:
+        for i, optimum in enumerate(search.optima(path, n_jobs, progress)):
             if optimum.score == -np.inf:
-                names = [first.columns[x] for x in search.group]
+                names = [first.columns[x] for x in search.columns]
                 raise ValueError(
                     f"No acyclic network of the columns {names} has a finite score: the "
                     "constraints, the criterion or the lack of listed families rule all out. "
                     "Relax these."
                 )
-            for x, mask in zip(search.group, optimum.parents, strict=True):
+            for x, mask in zip(search.columns, optimum.parents, strict=True):
                 parents[i][x] = mask
             totals[i] += optimum.score
     return [Optimum(*each) for each in zip(parents, totals, strict=True)]
 
 
-def _optima(
-    path: Sequence[Scores],
-    constraints: Constraints,
-    search: GroupSearch,
-    n_jobs: int | None,
-    progress: Progress,
-) -> Iterator[Optimum]:
-    """Yield the best parents of a group's columns, for each scores of a path."""
-    log_det = None
-    for scores in path:
-        if isinstance(scores, ParentSetScores) or search.is_listed:
-            yield _best_of_listed(scores, constraints, search, n_jobs, progress)
-            continue
-        if log_det is None:
-            columns = search.columns + search.others
-            log_det = _log_determinants_of(scores.scorer, columns, n_jobs, progress)
-        yield _best_of_all(scores.scorer, log_det, constraints, search, n_jobs, progress)
+# Certify
 
 
-def _best_of_all(
-    scorer: FamilyScorer,
-    log_det: npt.NDArray[np.float64],
-    constraints: Constraints,
-    search: GroupSearch,
-    n_jobs: int | None,
-    progress: Progress,
-) -> Optimum:
-    """Search all families of the group's columns with each other and the others."""
-    columns = search.columns + search.others
-    position = {column: i for i, column in enumerate(columns)}
+def _certified(scores: Scores, optimum: Optimum, constraints: Constraints) -> Solution:
+    """Return the network of an optimum, with parameters if there are rows to estimate them from.
 
-    def positions(masks: list[int]) -> list[int]:
-        of_group = (mask_of(position[x] for x in members_of(masks[x])) for x in search.group)
-        return [*of_group, *[0] * search.plan.n_roots]
-
-    tables = scorer.tables[:, : len(columns)].copy()
-    tables[0, constraints.max_parents + 1 :] = -np.inf
-    families = DenseFamilies(
-        log_det,
-        tables,
-        search.plan,
-        positions(constraints.allowed),
-        positions(constraints.required),
-        columns,
-    )
-    found = exact_search(families, search.plan, n_jobs, progress)
-    if not found.parents:  # no network has a finite score
-        return Optimum([], found.score)
-    _require_certainty(found)
-    masks = found.parents[: len(search.group)]
-    score = found.score
-    for i in range(len(search.group), len(search.columns)):  # the roots are no part of it
-        score -= float(tables[0, 0] + tables[2, 0] * log_det[1 << i])
-    return Optimum([mask_of(columns[i] for i in members_of(mask)) for mask in masks], score)
-
-
-def _log_determinants_of(
-    scorer: FamilyScorer, columns: list[int], n_jobs: int | None, progress: Progress
-) -> npt.NDArray[np.float64]:
-    """Return the log-determinants of all subsets of some columns, in this order."""
-    if isinstance(scorer.families, AllFamilies) and columns == list(range(scorer.families.m)):
-        return scorer.log_determinants(progress)
-    factor = triangular_factor(scorer.statistics.factor[:, columns])
-    offsets = scorer.determinants.offsets
-    return log_determinants(factor, n_jobs, progress, None if offsets is None else offsets[columns])
-
-
-def _best_of_listed(
-    scores: Scores,
-    constraints: Constraints,
-    search: GroupSearch,
-    n_jobs: int | None,
-    progress: Progress,
-) -> Optimum:
-    """Search the families of the group's columns that the constraints leave."""
-    arguments = [(scores, constraints, x) for x in search.group]
-    with Threads(n_jobs, len(scores.columns)) as threads:
-        listed = list(threads.map(_listed, arguments))
-    families = ListedFamilies(
-        search.group,
-        [parents for parents, _ in listed],
-        [local for _, local in listed],
-        search.plan,
-        (scores.scorer if isinstance(scores, LocalScores) else scores).largest_term,
-    )
-    found = exact_search(families, search.plan, n_jobs, progress)
-    _require_certainty(found)
-    return Optimum(found.parents, found.score)
-
-
-def _require_certainty(found: SearchResult) -> None:
-    """Raise if rounding may have hidden a better network than the one found."""
-    if found.uncertainty > SCORE_ACCURACY:
-        raise ValueError(
-            "The terms of the best network's score are so large that it is known to "
-            f"{found.uncertainty:.2g} nats only, and not to {SCORE_ACCURACY}, which may hide a "
-            "better network. If they are costs that all networks must pay, lower the penalty or "
-            "the costs, and rule families out by forbidden_edges or max_parents instead. If they "
-            "are likelihoods, give fewer rows, smaller sample weights or a smaller alpha_w."
-        )
-
-
-def _listed(scores: Scores, constraints: Constraints, child: int) -> Listed:
-    """Return the families of a child that may be part of the best network.
-
-    Their scores lack the child's offset.
+    Raises
+    ------
+    RuntimeError
+        If the network is not what the search says, by regressions of its own.
     """
-    required = members_of(constraints.required[child])
-    candidates = members_of(constraints.allowed[child] & ~constraints.required[child])
-    if isinstance(scores, ParentSetScores):
-        listed = scores.listed(child, required, candidates, constraints.max_parents)
-        if len(listed[1]) == 0:
-            names = [scores.columns[p] for p in required]
-            must = f" that has the required parents {names} and" if required else " that"
-            raise ValueError(
-                f"Column {scores.columns[child]!r} has no listed family{must} satisfies the "
-                "constraints. List more parent sets, or relax these."
-            )
-        return listed[0], listed[1] - scores.score_offsets[child]
-    if not required and not candidates:
-        terms = scores.scorer.terms(child, [])
-        return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
-    parents, local = scores.scorer.undominated(child, required, candidates)
-    fits = (parents >= 0).sum(axis=1) <= constraints.max_parents
-    return parents[fits], local[fits]
+    parents, columns = optimum.parents, scores.columns
+    certify_constraints(columns, constraints, parents)
+    with one_blas_thread():
+        if not isinstance(scores, LocalScores):
+            score = certify_score(scores, parents, optimum.score)
+            certify_listed_network(scores, constraints, parents)
+            return Solution(columns, parents, constraints.fixed(parents), score, None, None)
+        scorer = scores.scorer
+        if constraints.is_free and is_score_equivalent(scorer.tables):
+            parents = canonical_member(parents)
+        score = certify_score(scores, parents, optimum.score)
+        parameters = estimate_parameters(scorer.statistics, parents, columns, scorer.noise_divisors)
+        certify_network(scores, constraints, parents, parameters.coef)
+    fixed = constraints.fixed(parents)
+    return Solution(columns, parents, fixed, score, scores.criterion, parameters)

@@ -190,7 +190,9 @@ def uses_of_weights(table, weight):
     cv = GaussianBNLearnerCV([1, 2], cv=3).fit(table, sample_weight=weight)
     return [
         GaussianBNLearner().fit(table, sample_weight=weight).network_score_,
-        GaussianBNLearner().partial_fit(table, sample_weight=weight).network_score_,
+        LocalScoreTransformer()
+        .partial_fit(table, sample_weight=weight)
+        .local_scores_.local_score("a", ["b"]),
         *cv.cv_results_["mean_test_score"],
         cv.network_score_,
         learner.score(table, sample_weight=weight),

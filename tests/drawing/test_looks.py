@@ -442,12 +442,6 @@ def test_pictures_leave_no_figures_open(wine):
     assert pyplot.get_fignums() == []
 
 
-def test_to_look_at_what_waits_for_its_search_draws_nothing(wine):
-    learner = GaussianBNLearner().partial_fit(wine)
-    assert picture(learner._repr_html_()) is None
-    assert learner._found is None
-
-
 @pytest.mark.parametrize("change", ["cycle", "no weight", "many nodes"])
 def test_what_cannot_be_drawn_is_shown_without_a_picture(wine, change):
     learner = GaussianBNLearner().fit(wine)

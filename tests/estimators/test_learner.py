@@ -13,8 +13,8 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_wine
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
-from skbn._estimators import learner as learner_module
-from skbn._solver.solve import Optimum
+from skbn._solver import solve
+from skbn._solver.engine import Optimum
 from skbn.datasets import make_gaussian_network
 
 
@@ -293,7 +293,7 @@ def test_penalties_beyond_any_score():
 
 def test_a_defect_of_the_search_is_an_error(monkeypatch):
     rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
-    monkeypatch.setattr(learner_module, "best_networks", lambda *_: [Optimum([0, 0, 0, 0], -1.0)])
+    monkeypatch.setattr(solve, "_best_networks", lambda *_: [Optimum([0, 0, 0, 0], -1.0)])
     with pytest.raises(RuntimeError, match="report"):
         GaussianBNLearner().fit(rows)
 

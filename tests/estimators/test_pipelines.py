@@ -209,7 +209,8 @@ def fitted_estimators():
     learner = GaussianBNLearner("aic", n_jobs=2)
     yield learner.fit(WINE)
     yield clone(CV).fit(WINE)
-    yield GaussianBNLearner(BGe()).partial_fit(WINE[:90]).partial_fit(WINE[90:])
+    chunks = LocalScoreTransformer(BGe()).partial_fit(WINE[:90]).partial_fit(WINE[90:])
+    yield GaussianBNLearner().fit(chunks.local_scores_)
     yield make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner()).fit(WINE)
 
 
