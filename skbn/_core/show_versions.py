@@ -25,6 +25,7 @@ _DEPENDENCIES = [
     "scikit-learn",
     "networkx",
     "joblib",
+    "lazy-loader",
     "numba",
     "llvmlite",
     "psutil",

@@ -1,0 +1,27 @@
+# The public names, which are imported when they are first asked for.
+from . import datasets as datasets
+from . import exceptions as exceptions
+from ._core.show_versions import show_versions as show_versions
+from ._drawing.comparison_display import NetworkComparisonDisplay as NetworkComparisonDisplay
+from ._drawing.edge_weights_display import EdgeWeightsDisplay as EdgeWeightsDisplay
+from ._drawing.network_display import NetworkDisplay as NetworkDisplay
+from ._drawing.penalty_display import PenaltyDisplay as PenaltyDisplay
+from ._drawing.residuals_display import ResidualsDisplay as ResidualsDisplay
+from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
+from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
+from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
+from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
+from ._regressions.givens import givens_column_swap as givens_column_swap
+from ._regressions.swaps import greedy_swaps as greedy_swaps
+from ._regressions.swaps import seed_path as seed_path
+from ._scores.criteria import AIC as AIC
+from ._scores.criteria import BIC as BIC
+from ._scores.criteria import EBIC as EBIC
+from ._scores.criteria import BGe as BGe
+from ._scores.criteria import LogLikelihood as LogLikelihood
+from ._scores.criterion import Criterion as Criterion
+from ._scores.criterion import InformationCriterion as InformationCriterion
+from ._scores.local_scores import LocalScores as LocalScores
+from ._scores.parent_set_scores import ParentSetScores as ParentSetScores
+
+__version__: str
