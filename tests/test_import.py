@@ -9,7 +9,6 @@ from packaging.requirements import Requirement
 
 import skbn
 
-
 MODULES = ["datasets", "exceptions"]
 
 

@@ -18,7 +18,7 @@ from skbn._data.sample import Sample
 from skbn._estimators.network_learner import network_of
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
-from skbn._solver.engine import MemoryLimit
+from skbn._solver.engines import MemoryLimit
 from skbn._solver.solve import plan_searches, solve
 
 __all__ = ["HeldOutScores", "Split", "read_splits"]

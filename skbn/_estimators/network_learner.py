@@ -34,7 +34,7 @@ from skbn._scores.criterion import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints, read_constraints
-from skbn._solver.engine import MemoryLimit
+from skbn._solver.engines import MemoryLimit
 from skbn._solver.solve import Solution
 
 __all__ = ["NetworkLearner", "network_of"]

@@ -30,9 +30,15 @@ from skbn._solver.certificate import (
     certify_score,
 )
 from skbn._solver.constraints import Constraints, Group
-from skbn._solver.dense import plan_dense_search
-from skbn._solver.engine import Engine, GroupSearch, MemoryLimit, Optimum, Scores
-from skbn._solver.listed import plan_listed_search
+from skbn._solver.engines import (
+    Engine,
+    GroupSearch,
+    MemoryLimit,
+    Optimum,
+    Scores,
+    plan_dense_search,
+    plan_listed_search,
+)
 
 __all__ = ["Plan", "Solution", "plan_searches", "solve"]
 

@@ -14,7 +14,7 @@ from sklearn.datasets import load_wine
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
 from skbn._solver import solve
-from skbn._solver.engine import Optimum
+from skbn._solver.engines import Optimum
 from skbn.datasets import make_gaussian_network
 
 

@@ -27,9 +27,9 @@ from skbn._estimators.learner_cv import _chosen
 from skbn._exact.plan import plan_search
 from skbn._scores import families as _families
 from skbn._scores.subset_determinants import SubsetDeterminants
-from skbn._solver import dense
+from skbn._solver import engines
 from skbn._solver.constraints import read_constraints
-from skbn._solver.engine import MemoryLimit
+from skbn._solver.engines import MemoryLimit
 from skbn.datasets import make_gaussian_network
 
 PENALTIES = [0.0, 0.5, 1.0, 2.0, 5.0]
@@ -96,7 +96,7 @@ def test_a_fold_computes_its_log_determinants_once(wine, max_parents, tiers, mon
     for module, name in (
         (_families, "log_determinants"),
         (_families, "small_log_determinants"),
-        (dense, "log_determinants"),
+        (engines, "log_determinants"),
     ):
         monkeypatch.setattr(module, name, counted(getattr(module, name), calls))
     GaussianBNLearnerCV(PENALTIES, cv=FOLDS, max_parents=max_parents, tiers=tiers).fit(wine)
@@ -362,7 +362,7 @@ def test_a_fold_that_fails_stops_the_others(wine, monkeypatch):
     bad["ash"] = np.arange(len(bad)) >= 100
     splits = [(np.arange(100), [150]), (np.arange(178), [0])]
     searches = []
-    monkeypatch.setattr(dense, "exact_search", counted(dense.exact_search, searches))
+    monkeypatch.setattr(engines, "exact_search", counted(engines.exact_search, searches))
     with pytest.raises(ValueError, match=r"learns from 100 rows.*'ash' has zero variance"):
         GaussianBNLearnerCV(np.linspace(1, 2, 500), cv=splits, n_jobs=2).fit(bad)
     assert len(searches) < 250

@@ -25,7 +25,7 @@ from skbn._regressions.neighbours import families_first, neighbours, stacked_fac
 from skbn._solver import solve
 from skbn._solver.certificate import certify_network
 from skbn._solver.constraints import read_constraints
-from skbn._solver.engine import Optimum
+from skbn._solver.engines import Optimum
 from skbn.datasets import make_gaussian_network
 
 

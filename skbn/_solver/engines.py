@@ -1,0 +1,345 @@
+"""Search engines: each plans the search of a group of columns, and runs it.
+
+An engine is a function `plan(scores, constraints, group, memory)` that returns a `GroupSearch`, or
+None if it cannot search these scores. There are two, dense and listed. To add one, write its file
+and name it in `ENGINES` of `solve.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.accuracy import SCORE_ACCURACY
+from skbn._core.progress import Progress
+from skbn._core.small_subsets import SmallSubsets
+from skbn._core.subsets import mask_of, members_of
+from skbn._core.threads import Threads
+from skbn._exact.dense_families import DenseFamilies
+from skbn._exact.listed_families import ListedFamilies
+from skbn._exact.plan import SearchPlan, numbers_of_small_families, plan_all_families, plan_search
+from skbn._exact.search import SearchResult, exact_search
+from skbn._regressions.log_determinants import log_determinants, log_determinants_work
+from skbn._regressions.qr import triangular_factor
+from skbn._scores.families import AllFamilies, Listed
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._scores.scorer import FamilyScorer
+from skbn._solver.constraints import Constraints, Group
+
+__all__ = [
+    "Engine",
+    "GroupSearch",
+    "MemoryLimit",
+    "Optimum",
+    "Scores",
+    "plan_dense_search",
+    "plan_listed_search",
+]
+
+# Scoring a family of k columns and comparing it with its subsets takes about this many times k**2
+# as long as one local score of a dense search.
+_WORK_OF_LISTING = 6
+
+Scores = LocalScores | ParentSetScores
+
+
+class Optimum(NamedTuple):
+    """The masks of the parents of a group's columns in the best network, and its score in nats.
+
+    The score is that of the search, which leaves out the scores' `score_offsets`. Without any
+    network of a finite score it is -inf, and there are no masks.
+    """
+
+    parents: list[int]
+    score: float
+
+
+class MemoryLimit(NamedTuple):
+    """How many bytes a search may take.
+
+    Parameters
+    ----------
+    available : int
+        Beside what is taken already.
+    allowed : int or None
+        By the user, for all tables of a search.
+    """
+
+    available: int
+    allowed: int | None
+
+    def share(self, n: int) -> Self:
+        """Return the limit of each of n searches that run at the same time."""
+        allowed = None if self.allowed is None else self.allowed // n
+        return type(self)(self.available // n, allowed)
+
+    def beside(self, n_bytes: int) -> tuple[int, str]:
+        """Return the limit and its reason, if `n_bytes` of the search's tables exist already."""
+        if self.allowed is not None and self.allowed < self.available + n_bytes:
+            return self.allowed, "are allowed by max_memory"
+        return self.available + n_bytes, "are available"
+
+
+class GroupSearch(ABC):
+    """The planned search of one group of columns.
+
+    Attributes
+    ----------
+    columns : list of int
+        The columns whose parents it finds.
+    n_bytes : int
+        Memory of its tables.
+    shared_work : int
+        The work of the log-determinants of all small sets if it needs them; groups share these.
+        Like all work here, in units of one local score of a dense search.
+    """
+
+    columns: list[int]
+    n_bytes: int
+    shared_work: int = 0
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the number of columns and the memory, as `verbose` prints them."""
+
+    @abstractmethod
+    def cost(self) -> int:
+        """Return about how long it takes for one penalty, by which engines are chosen."""
+
+    @abstractmethod
+    def work(self, n_penalties: int) -> int:
+        """Return the work that the search reports to its progress, without `shared_work`."""
+
+    @abstractmethod
+    def optima(
+        self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
+    ) -> Iterator[Optimum]:
+        """Yield the best parents of the columns for each of the scores.
+
+        Parameters
+        ----------
+        path : sequence of LocalScores, or of one ParentSetScores
+            Those of one table with several penalties, which share their log-determinants.
+        n_jobs : int or None
+            Number of threads, by joblib's rules. It does not change a bit of the result.
+        progress : Progress
+            Advanced by `work` in all.
+        """
+
+
+Engine = Callable[[Scores, Constraints, Group, MemoryLimit], GroupSearch | None]
+
+
+def _require_certainty(found: SearchResult) -> None:
+    """Raise if rounding may have hidden a better network than the one found.
+
+    Raises
+    ------
+    ValueError
+        Saying by how much the score may be off, and what would make it smaller.
+    """
+    if found.uncertainty > SCORE_ACCURACY:
+        raise ValueError(
+            "The terms of the best network's score are so large that it is known only to "
+            f"{found.uncertainty:.2g} nats, and not to {SCORE_ACCURACY}, which may hide a better "
+            "network. If they are costs that all networks must pay, lower the penalty or the "
+            "costs, and rule families out by forbidden_edges or max_parents instead. If they are "
+            "likelihoods, give fewer rows, smaller sample weights or a smaller alpha_w."
+        )
+
+
+# Dense: all families of a group, by their log-determinants
+
+
+def plan_dense_search(
+    scores: Scores, constraints: Constraints, group: Group, memory: MemoryLimit
+) -> GroupSearch | None:
+    """Plan a search through all families of a group's columns; None if there is no such search.
+
+    Raises
+    ------
+    TooLargeError
+        If it does not fit in memory.
+    """
+    columns, others = group
+    if not isinstance(scores, LocalScores) or len(columns) + len(others) == 1:
+        return None
+    scorer = scores.scorer
+    in_memory = 0
+    if isinstance(scorer.families, AllFamilies):
+        # A group of only some columns needs log-determinants of its own.
+        if len(columns) == len(constraints.allowed):
+            in_memory = scorer.n_bytes
+    elif not scorer.statistics.is_checked:
+        return None  # all columns together may be dependent
+    plan = plan_all_families(len(columns), len(others), *memory.beside(in_memory))
+    return _DenseSearch(constraints, group, plan)
+
+
+class _DenseSearch(GroupSearch):
+    def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
+        self.columns = group.columns
+        # Those of the search are the group's, and then the plan's roots, which have no parents.
+        self._sets_of = group.columns + group.others
+        self._constraints = constraints
+        self._plan = plan
+        self.n_bytes = plan.n_bytes
+
+    def __str__(self) -> str:
+        return str(self._plan)
+
+    def cost(self) -> int:
+        return self.work(1)
+
+    def work(self, n_penalties: int) -> int:
+        return log_determinants_work(len(self._sets_of)) + n_penalties * self._plan.work
+
+    def optima(
+        self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
+    ) -> Iterator[Optimum]:
+        scorers = [scores.scorer for scores in path if isinstance(scores, LocalScores)]
+        log_det = _log_determinants_of(scorers[0], self._sets_of, n_jobs, progress)
+        for scorer in scorers:
+            yield self._optimum(scorer, log_det, n_jobs, progress)
+
+    def _optimum(
+        self,
+        scorer: FamilyScorer,
+        log_det: npt.NDArray[np.float64],
+        n_jobs: int | None,
+        progress: Progress,
+    ) -> Optimum:
+        columns, plan, constraints = self._sets_of, self._plan, self._constraints
+        position = {column: i for i, column in enumerate(columns)}
+
+        def positions(masks: list[int]) -> list[int]:
+            of_group = (mask_of(position[x] for x in members_of(masks[x])) for x in self.columns)
+            return [*of_group, *[0] * plan.n_roots]
+
+        tables = scorer.tables[:, : len(columns)].copy()
+        tables[0, constraints.max_parents + 1 :] = -np.inf
+        families = DenseFamilies(
+            log_det,
+            tables,
+            plan,
+            positions(constraints.allowed),
+            positions(constraints.required),
+            columns,
+        )
+        found = exact_search(families, plan, n_jobs, progress)
+        if not found.parents:  # no network has a finite score
+            return Optimum([], found.score)
+        _require_certainty(found)
+        score = found.score
+        for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
+            score -= float(tables[0, 0] + tables[2, 0] * log_det[1 << i])
+        masks = found.parents[: len(self.columns)]
+        return Optimum([mask_of(columns[i] for i in members_of(mask)) for mask in masks], score)
+
+
+def _log_determinants_of(
+    scorer: FamilyScorer, columns: list[int], n_jobs: int | None, progress: Progress
+) -> npt.NDArray[np.float64]:
+    """Return the log-determinants of all subsets of some columns, in this order."""
+    if isinstance(scorer.families, AllFamilies) and columns == list(range(scorer.families.m)):
+        return scorer.log_determinants(progress)
+    factor = triangular_factor(scorer.statistics.factor[:, columns])
+    offsets = scorer.determinants.offsets
+    return log_determinants(factor, n_jobs, progress, None if offsets is None else offsets[columns])
+
+
+# Listed: families that a file lists, or that no family with fewer of the same parents beats
+
+
+def plan_listed_search(
+    scores: Scores, constraints: Constraints, group: Group, memory: MemoryLimit
+) -> GroupSearch | None:
+    """Plan a search through listed families; None if the scores are of all sets of parents.
+
+    Raises
+    ------
+    TooLargeError
+        If it does not fit in memory.
+    """
+    columns, others = group
+    n_numbers = in_memory = shared_work = 0
+    is_single = len(columns) + len(others) == 1
+    if isinstance(scores, LocalScores) and not is_single:
+        families = scores.scorer.families
+        if isinstance(families, AllFamilies):
+            return None
+        n_numbers = numbers_of_small_families(families.m, families.max_parents)
+        in_memory, shared_work = scores.scorer.n_bytes, families.work
+    plan = plan_search(len(columns), *memory.beside(in_memory), n_log_determinants=n_numbers)
+    return _ListedSearch(constraints, group, plan, shared_work)
+
+
+class _ListedSearch(GroupSearch):
+    def __init__(
+        self, constraints: Constraints, group: Group, plan: SearchPlan, shared_work: int
+    ) -> None:
+        self.columns = group.columns
+        self._constraints = constraints
+        self._plan = plan
+        self.n_bytes = plan.n_bytes
+        self.shared_work = shared_work
+
+    def __str__(self) -> str:
+        return str(self._plan)
+
+    def cost(self) -> int:
+        most = self._constraints.max_parents
+        n_candidates = [self._constraints.allowed[x].bit_count() for x in self.columns]
+        n_families = sum(SmallSubsets(n, most).n_sets for n in n_candidates)
+        return _WORK_OF_LISTING * (most + 1) ** 2 * n_families
+
+    def work(self, n_penalties: int) -> int:
+        return n_penalties * self._plan.work
+
+    def optima(
+        self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
+    ) -> Iterator[Optimum]:
+        for scores in path:
+            arguments = [(scores, self._constraints, x) for x in self.columns]
+            with Threads(n_jobs, len(scores.columns)) as threads:
+                listed = list(threads.map(_families_within, arguments))
+            families = ListedFamilies(
+                self.columns,
+                [parents for parents, _ in listed],
+                [local for _, local in listed],
+                self._plan,
+                (scores.scorer if isinstance(scores, LocalScores) else scores).largest_term,
+            )
+            found = exact_search(families, self._plan, n_jobs, progress)
+            _require_certainty(found)
+            yield Optimum(found.parents, found.score)
+
+
+def _families_within(scores: Scores, constraints: Constraints, child: int) -> Listed:
+    """Return the families of a child that may be part of the best network.
+
+    Their scores lack the child's offset.
+    """
+    required = members_of(constraints.required[child])
+    candidates = members_of(constraints.allowed[child] & ~constraints.required[child])
+    if isinstance(scores, ParentSetScores):
+        listed = scores.listed(child, required, candidates, constraints.max_parents)
+        if len(listed[1]) == 0:
+            names = [scores.columns[p] for p in required]
+            must = f" that has the required parents {names} and" if required else " that"
+            raise ValueError(
+                f"Column {scores.columns[child]!r} has no listed family{must} satisfies the "
+                "constraints. List more parent sets, or relax these."
+            )
+        return listed[0], listed[1] - scores.score_offsets[child]
+    if not required and not candidates:
+        terms = scores.scorer.terms(child, [])
+        return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
+    parents, local = scores.scorer.undominated(child, required, candidates)
+    fits = (parents >= 0).sum(axis=1) <= constraints.max_parents
+    return parents[fits], local[fits]
