@@ -1,4 +1,4 @@
-"""What a fit that fails leaves behind: nothing, and an error that says what to do."""
+"""What a failed fit leaves behind: no fitted attributes, no tables in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["all_or_nothing", "clear_failure"]
 
 @contextmanager
 def all_or_nothing(estimator: BaseEstimator, *private: str) -> Iterator[None]:
-    """Begin a fit without an earlier one's result, and leave none of one that fails.
+    """Remove the result of an earlier fit, and all of this one if it fails.
 
     Raises what `clear_failure` raises.
     """
@@ -29,20 +29,20 @@ def all_or_nothing(estimator: BaseEstimator, *private: str) -> Iterator[None]:
 
 @contextmanager
 def clear_failure() -> Iterator[None]:
-    """Let go of the tables of what fails, interruptions included; let underflow be 0.
+    """Free the tables of a fit that fails or is interrupted, and ignore underflow.
 
-    A user may have told numpy to raise it, and numbers in large units do underflow.
+    Numbers in large units do underflow, which a user may have told numpy to raise.
 
     Raises
     ------
     MemoryError
-        In place of one that does not say what to do.
+        In place of a MemoryError that does not say what to do.
     """
     try:
         with np.errstate(under="ignore"):
             yield
     except BaseException as error:
-        # A traceback that outlives the error would hold on to the tables.
+        # Interactive sessions keep the last traceback, which would keep the tables alive.
         traceback.clear_frames(error.__traceback__)
         if isinstance(error, MemoryError):
             details = f": {error}" if str(error) else ""
@@ -55,7 +55,7 @@ def clear_failure() -> Iterator[None]:
 
 
 def _forget(estimator: BaseEstimator, *private: str) -> None:
-    """Remove what an estimator has learned, and these attributes."""
+    """Remove the fitted attributes of an estimator, and these private ones."""
     learned = [name for name in vars(estimator) if name.endswith("_") and name[0] != "_"]
     for attribute in {*learned, *private} & {*vars(estimator)}:
         delattr(estimator, attribute)

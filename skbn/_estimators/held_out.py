@@ -23,7 +23,7 @@ from skbn._solver.solve import plan_searches, solve
 
 __all__ = ["HeldOutScores", "Split", "read_splits"]
 
-# With fewer rows, and few columns too, threads wait for each other's Python.
+# With fewer rows and few columns, threads spend most of the time waiting for the GIL.
 _FEWEST_ROWS = 100_000
 # The numbers of the rows to learn from, and of those held out.
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
@@ -32,15 +32,15 @@ Outcome = tuple[float, int]
 
 
 def read_splits(splits: Iterable[Any], sample: Sample) -> list[Split]:
-    """Return what a splitter yields as numbers of a sample's rows.
+    """Return the splits as row numbers of a sample.
 
     A mask in a Series is matched to the rows by its labels.
 
     Raises
     ------
     ValueError
-        If it yields nothing, or anything but pairs of numbers of rows, or of masks; if a
-        mask has other labels than the rows.
+        If there are no splits, or one is not a pair of row numbers or of masks; if a mask does
+        not have the labels of the rows.
     """
     pairs = []
     for split in splits:
@@ -48,12 +48,12 @@ def read_splits(splits: Iterable[Any], sample: Sample) -> list[Split]:
             train, test = split
         except (TypeError, ValueError):
             raise ValueError(
-                "cv must yield pairs, of rows to learn from and rows held out; got "
+                "cv must yield pairs of rows to learn from and rows to hold out; got "
                 f"{readable_value(split)}."
             ) from None
         pairs.append((_row_numbers(train, sample), _row_numbers(test, sample)))
     if not pairs:
-        raise ValueError("cv yields no splits. Is it an exhausted generator? Give a list.")
+        raise ValueError("cv yielded no splits. Is it an exhausted generator? Pass a list.")
     return pairs
 
 
@@ -76,24 +76,24 @@ def _row_numbers(rows: Any, sample: Sample) -> npt.NDArray[np.intp]:
     )
     if not is_fine:
         raise ValueError(
-            f"cv must yield numbers of rows, from {-n_rows} to {n_rows - 1}, or masks of all rows, "
-            f"and never no rows; got {readable_value(rows)}."
+            f"cv must yield row numbers from {-n_rows} to {n_rows - 1}, or masks of all rows, and "
+            f"at least one row; got {readable_value(rows)}."
         )
     return numbers.astype(np.intp)
 
 
 class HeldOutScores:
-    """The folds of a cross-validation, as many at a time as the memory has room for.
+    """The folds of a cross-validation, searched at the same time as far as memory allows.
 
     Parameters
     ----------
     scores : LocalScores
-        Of all rows.
+        Those of all rows.
     constraints : Constraints
     penalties : list of float
     splits : list of Split
     memory : MemoryLimit
-        Of all searches that run at a time.
+        Limit for all searches that run at the same time.
     n_jobs : int or None
         Number of threads, by joblib's rules.
 
@@ -113,7 +113,7 @@ class HeldOutScores:
         memory: MemoryLimit,
         n_jobs: int | None,
     ) -> None:
-        # Without the log-determinants that these may have already: no fold has them.
+        # A copy without log-determinants: what is in memory for all rows does not serve a fold.
         self._scores = scores = scores.of_sample(scores.sample)
         self._constraints = constraints
         self._penalties = penalties
@@ -122,12 +122,12 @@ class HeldOutScores:
         is_small = m < FEWEST_COLUMNS and n_rows < _FEWEST_ROWS
         self.n_at_a_time = 1
         for n in range(1 if is_small else min(n_threads, len(splits)), 1, -1):
-            with suppress(ValueError):  # they do not fit
+            with suppress(ValueError):  # raised if they do not fit in memory
                 plan_searches(scores, constraints, memory.share(n))
                 self.n_at_a_time = n
                 break
         self._memory = memory.share(self.n_at_a_time)
-        # Folds that would leave threads idle at the end share them.
+        # The last folds share the threads that would be idle otherwise.
         n_last = len(splits) % self.n_at_a_time
         n_first = len(splits) - n_last
         self._n_jobs = [n_threads // self.n_at_a_time] * n_first
@@ -143,7 +143,7 @@ class HeldOutScores:
         Raises
         ------
         ValueError
-            As a search of some of the rows, naming how many these are.
+            As a search of the rows of a fold, with their number.
         """
         arguments = [
             (progress, n_jobs, *split)
@@ -179,11 +179,11 @@ class HeldOutScores:
         except BaseException as error:
             failure = error
         progress.stop(failure)  # the other threads
-        # Out of the reach of the first error, whose traceback would hold on to the tables.
+        # Raised outside the except block: a chained error's traceback would keep the tables alive.
         try:
             raise failure
         finally:
-            del failure  # which would hold on to this frame
+            del failure  # it refers to this frame, and the frame to it
 
     def _outcomes(
         self,
@@ -192,7 +192,7 @@ class HeldOutScores:
         train: npt.NDArray[np.intp],
         test: npt.NDArray[np.intp],
     ) -> list[Outcome]:
-        # Of the rows to learn from, a search needs the summary only.
+        # The search needs only a summary of the rows to learn from.
         learned = Sample.of_summary(self._scores.sample[train].summary)
         held_out = self._scores.sample[test]
         scores = self._scores.of_sample(learned, n_jobs=n_jobs)

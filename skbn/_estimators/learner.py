@@ -1,4 +1,4 @@
-"""GaussianBNLearner: from a table, or its local scores, to its best network."""
+"""GaussianBNLearner: the best network of a table or of its local scores."""
 
 from __future__ import annotations
 
@@ -20,88 +20,89 @@ __all__ = ["GaussianBNLearner"]
 
 
 class GaussianBNLearner(NetworkLearner):
-    """Find the Gaussian Bayesian network of the highest score, among all there are.
+    """Find the Gaussian Bayesian network with the highest score of all.
 
-    Each column is a linear function of its parents plus Gaussian noise. The search
-    is exact: no other acyclic network on the columns has a higher score, beyond
-    rounding (about 1e-12 of the score; 1e-3 nats for columns on the verge of
-    collinearity, and `fit` refuses what would exceed that).
+    Each column is a linear function of its parents plus Gaussian noise. The search is exact: no
+    other acyclic network on the columns has a higher score, up to rounding. Rounding is about
+    1e-12 of the score. For nearly collinear columns it may reach 1e-3 nats, and `fit` refuses
+    tables for which it would be larger.
 
     Parameters
     ----------
     criterion : {"bic", "aic", "loglik", "ebic", "bge"}, Criterion or None, default=None
-        The score that is maximised, as in `LocalScoreTransformer`. None takes that
-        of the LocalScores that `fit` is given, and "bic" for a table.
+        The score to maximise, as in `LocalScoreTransformer`. None means "bic" for a table, and
+        the criterion of the LocalScores if `fit` is given those.
     penalty : float or None, default=None
-        Multiplies the criterion's complexity term; from 0 to 1e100. None takes that
-        of the LocalScores that `fit` is given, and 1 for a table.
+        Multiplies the criterion's complexity term; from 0 to 1e100. None means 1 for a table, and
+        the penalty of the LocalScores if `fit` is given those.
     max_parents : int or None, default=None
-        The largest number of parents. None takes that of the LocalScores that `fit` is
-        given, and any number for a table. There may then be many columns, if constraints
-        put them in order.
+        The largest number of parents. None means any number for a table, and the `max_parents`
+        of the LocalScores if `fit` is given those. With a small number, the search takes many
+        columns if constraints put them in order.
     required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
-        Edges that the network must have. A table, which is a data frame or an array, has a row
-        for each edge: the parent and the child. A GaussianBayesianNetwork stands for its graph.
+        Edges that the network must have. A table (a data frame or an array) has a row for each
+        edge, with the parent and the child. A GaussianBayesianNetwork is taken as its graph.
         Columns are given by name or by number. Required parents count towards `max_parents`.
     forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
-        Edges that the network must not have, given in the same ways.
+        Edges that the network must not have, in the same forms.
     tiers : list of lists of columns and at most one ``...``, or None, default=None
-        Groups of columns in their order: no edge points from a later group to an earlier
-        one. Each column is in one group; ``...`` in place of a list is the group of all
-        columns that are not named. The search then takes ``2**t`` states for a group of t
-        columns, and not ``2**m`` for all of them; other constraints that order the columns do
-        the same.
+        Ordered groups of columns: no edge points from a later group to an earlier one. Each
+        column is in one group, and ``...`` in place of a list is the group of all columns that
+        are not named. The search then takes ``2**t`` states for each group of t columns instead
+        of ``2**m`` for all of them. Other constraints that order the columns have the same
+        effect.
     n_jobs : int or None, default=None
-        Number of threads, by joblib's rules. It does not change a bit of the result.
-        The log-determinants of LocalScores are computed with the `n_jobs` of these.
+        Number of threads, by joblib's rules. It does not change a bit of the result. The
+        log-determinants of LocalScores are computed with their own `n_jobs`.
     max_memory : float or None, default=None
-        How many bytes the search's tables may take. With less, it goes through more
-        parts one after the other, which takes longer and changes no bit of the result.
-        None allows for what is available, with a little left for others.
+        How many bytes the tables of the search may take. With less memory, the search goes
+        through more parts one after the other, which takes longer and does not change a bit of
+        the result. None means the memory that is available, less a little for other programs.
     verbose : bool or int, default=False
-        Whether to print how the search is laid out, and every few seconds how far it
-        has come. `set_callbacks` shows the same in scikit-learn's progress bars, which it has
-        from version 1.9 on. It also prints once when kernels are compiled, as the first fit
-        after installing does; the logger "skbn" has that at level INFO too.
+        Whether to print the plan of the search and, every few seconds, its progress. It also
+        prints a line when kernels are compiled, as the first fit after installation does; the
+        logger "skbn" reports that too, at level INFO. From scikit-learn 1.9 on, `set_callbacks`
+        shows the progress in scikit-learn's progress bars.
 
     Attributes
     ----------
     dag_ : networkx.DiGraph
-        The network's graph. Its nodes are the columns, by name if all names are strings, else
-        by position, with the attributes `intercept` and `noise_variance`; its edges have
-        the attribute `weight`, the coefficient of the child's regression, and `fixed`, True,
-        if the constraints rule out their reverse.
+        The network's graph. Its nodes are the columns, by name if all names are strings and by
+        position otherwise, with the attributes `intercept` and `noise_variance`. Its edges have
+        the attribute `weight`, the coefficient in the child's regression, and `fixed`, which is
+        True, if the constraints rule out the reverse edge.
     network_score_ : float
-        Its score, in nats.
+        The network's score, in nats.
     network_ : GaussianBayesianNetwork
-        The network as an object of its own: densities, samples, conditional distributions,
-        interventions, equivalence, interchange. It has no parameters yet if `fit` was given
-        ParentSetScores.
+        The network as an object with densities, samples, conditional distributions,
+        interventions, equivalence and interchange formats. After a fit to ParentSetScores it has
+        no parameters yet.
     criterion_ : Criterion or None
-        The criterion that was maximised; None if `fit` was given ParentSetScores.
+        The criterion that was maximised; None after a fit to ParentSetScores.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
-        Only if `fit` was given columns that all have strings for names.
+        Only if all columns given to `fit` have strings for names.
 
     See Also
     --------
-    LocalScoreTransformer : Computes the local scores as a step of its own.
+    LocalScoreTransformer : Computes the local scores in a separate step, also from rows in
+        chunks: ``GaussianBNLearner().fit(transformer.local_scores_)``.
 
     Notes
     -----
     Dynamic programming over the sets of columns (Silander & Myllymäki 2006, "A
     simple approach for finding the globally optimal Bayesian network structure"):
-    time and memory grow as 2**m, and `fit` refuses what does not fit in memory.
+    time and memory grow as 2**m, and `fit` refuses tables whose search does not fit in memory.
 
-    Ties, that is scores that are equal up to rounding, are broken by column order.
-    Of parent sets that tie, one with the fewest columns is taken, and of these the
-    first when their columns are compared in order. Networks that imply the same
-    independences always tie; of these it is the one built from the end: again and
-    again the last column that can be a sink of what remains. With constraints on edges,
-    or a criterion under which such networks need not tie, it is the one that the search
-    itself ends with: again and again the last column that can be a sink of a best network.
+    Ties, that is scores that are equal up to rounding, are broken by column order. Among parent
+    sets that tie, the search takes one with the fewest columns, and among those the first when
+    their columns are compared in order. Networks that imply the same independences always tie.
+    The one returned is built from its last column back: each step takes the last column that
+    can be a sink of the remaining ones. With constraints on edges, or a criterion under which
+    such networks need not tie, each step takes the last column that can be a sink of a best
+    network instead.
 
     Examples
     --------
@@ -153,14 +154,14 @@ None, default=None
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            Finite numbers, at least 2 columns, and more rows than columns; with
-            ``max_parents=K`` at least K + 2 rows, with `BGe` any number. Or
+            Finite numbers, at least 2 columns, and more rows than columns. With
+            ``max_parents=K``, K + 2 rows suffice, and with `BGe` any number. X may also be
             ParentSetScores, which have no rows.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts, not negative: 2 as if it came twice, 0 as if it did
-            not come. The sum takes the place of the number of rows. The weights of a pandas
-            Series go to the rows of the same labels, if X is a pandas data frame, or
+            How often each row counts; not negative. A row of weight 2 counts as two rows, and a
+            row of weight 0 is left out. The sum takes the place of the number of rows. A pandas
+            Series is matched to the rows by its labels if X is a pandas data frame or the
             LocalScores of one.
 
         Returns
@@ -170,23 +171,24 @@ None, default=None
         Raises
         ------
         ValueError, TypeError
-            If X is not such a table; if a column is constant or depends linearly
-            on others, as the likelihood is unbounded then (with `BGe` it is not); if no
-            network satisfies the constraints; if these are given by an iterator, which a
-            second fit would find empty; if the search needs more memory than there
-            is or than `max_memory`; if a parameter is not one of those above, or differs
-            from that of the LocalScores; if the weights are not those of the rows.
+            If X is not such a table; if a column is constant or depends linearly on others,
+            since the likelihood is then unbounded (with `BGe` it is not); if no network satisfies
+            the constraints; if constraints are given by an iterator, which a second fit would
+            find empty; if the search needs more memory than is available or than `max_memory`;
+            if a parameter has a value other than those above, or differs from that of the
+            LocalScores; if the weights do not match the rows.
         RuntimeError
-            If a callback asks to stop before the search is finished; if regressions apart from
-            the search do not confirm its network, by a defect of the library or of the machine.
+            If a callback asks to stop before the search is finished; if regressions that are
+            independent of the search do not confirm its network, which means a defect of the
+            library or of the machine.
         MemoryError
             If the system refuses memory that seemed to be available.
 
         Warns
         -----
         skbn.exceptions.DataWarning
-            If the rows and the network show that the table may not suit the model: a
-            `DiscreteChildWarning`, a `SkewedResidualsWarning` or a `DummyEdgeWarning`.
+            If the table may not suit the model: a `DiscreteChildWarning`, a
+            `SkewedResidualsWarning` or a `DummyEdgeWarning`.
         """
         with self._fitting(), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, context)

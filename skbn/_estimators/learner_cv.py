@@ -1,4 +1,4 @@
-"""GaussianBNLearnerCV: the best network, its penalty chosen by cross-validation."""
+"""GaussianBNLearnerCV: the best network with a penalty chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -37,34 +37,33 @@ Floats = npt.NDArray[np.float64]
 
 
 class GaussianBNLearnerCV(NetworkLearner):
-    """Find the best Gaussian Bayesian network, its penalty chosen by cross-validation.
+    """Find the best Gaussian Bayesian network, with a penalty chosen by cross-validation.
 
-    For each penalty the best network of some of the rows is held against the others: the
-    better the mean log-likelihood of rows that it has not seen, the better the penalty. The
-    network is then that of all rows. One set of log-determinants serves all penalties of a
-    fold, and the folds are searched in parallel.
+    For each penalty, the best network of some of the rows is scored by its mean log-likelihood
+    on the rows held out. The network is then learned from all rows with the penalty that scored
+    best. All penalties of a fold share one set of log-determinants, and the folds are searched
+    in parallel.
 
     Parameters
     ----------
     penalties : array-like of shape (n_penalties,), default=(0.25, 0.5, 1, 2, 4, 8)
         Each multiplies the criterion's complexity term; from 0 to 1e100.
     cv : int, cross-validation generator or iterable, default=None
-        How the rows are split: a number of folds, one of scikit-learn's splitters, or
-        pairs of arrays of row numbers, or of masks of all rows, to learn from and to be held
-        against. Masks that are Series go by the labels of the rows. None is 5 folds.
+        How the rows are split: a number of folds, one of scikit-learn's splitters, or pairs of
+        row numbers, or of masks of all rows, to learn from and to hold out. A mask in a Series
+        is matched to the rows by its labels. None means 5 folds.
         A number of folds, or None, does not shuffle: each fold is a run of consecutive rows.
-        If the rows are sorted, by group say, shuffle them with
-        ``KFold(5, shuffle=True, random_state=0)``. Otherwise a fold holds out a group
-        that the other folds hardly have, and the penalty is chosen for rows unlike those
-        learned from. Keep the order if later rows are to be predicted from earlier ones
+        If the rows are sorted, by group for example, shuffle them with
+        ``KFold(5, shuffle=True, random_state=0)``. Otherwise a fold holds out a group that the
+        other folds hardly contain, and the penalty is chosen for rows unlike those learned
+        from. To predict later rows from earlier ones, keep the order
         (`sklearn.model_selection.TimeSeriesSplit`).
     rule : {"best", "one-standard-error"}, default="best"
-        Which penalty is chosen: the first with the best mean score, or the largest whose
-        mean score is no more than a standard error of the best below it, which gives
-        fewer edges.
+        Which penalty is chosen: the first with the best mean score, or the largest whose mean
+        score is within one standard error of the best, which gives fewer edges.
     criterion : {"bic", "aic", "ebic"}, InformationCriterion or None, default=None
-        The score whose complexity term is penalised, as in `LocalScoreTransformer`. None
-        takes that of the LocalScores that `fit` is given, and "bic" for a table.
+        The score whose complexity term is penalised, as in `LocalScoreTransformer`. None means
+        "bic" for a table, and the criterion of the LocalScores if `fit` is given those.
     max_parents : int or None, default=None
         As in `GaussianBNLearner`.
     required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
@@ -76,27 +75,27 @@ None, default=None
     tiers : list of lists of columns and at most one ``...``, or None, default=None
         As in `GaussianBNLearner`.
     n_jobs : int or None, default=None
-        Number of threads, by joblib's rules. As many folds are searched at a time as the
-        memory has room for. It does not change a bit of the result.
+        Number of threads, by joblib's rules. As many folds are searched at the same time as fit
+        in memory. It does not change a bit of the result.
     max_memory : float or None, default=None
-        How many bytes the tables of all searches that run at a time may take.
+        How many bytes the tables of all searches that run at the same time may take.
     verbose : bool or int, default=False
-        Whether to print every few seconds how far the searches have come.
-        `set_callbacks` shows the same in scikit-learn's progress bars, which it has from
-        version 1.9 on. It also prints once when kernels are compiled.
+        Whether to print the progress of the searches every few seconds. It also prints a line
+        when kernels are compiled. From scikit-learn 1.9 on, `set_callbacks` shows the progress in
+        scikit-learn's progress bars.
 
     Attributes
     ----------
     penalty_ : float
-        The penalty that was chosen.
+        The chosen penalty.
     cv_results_ : dict of ndarrays of shape (n_penalties,)
-        - "penalties": the penalties, as they were given;
-        - "split0_test_score", "split1_test_score", ...: the mean log-likelihood of each
-          fold's held-out rows, in nats;
+        - "penalties": the penalties, in the given order;
+        - "split0_test_score", "split1_test_score", ...: the mean log-likelihood of the held-out
+          rows of each fold, in nats;
         - "mean_test_score", "std_test_score": mean and standard deviation over the folds;
         - "se_test_score": the standard error of the mean, from the unbiased variance, and NaN
           for a single fold;
-        - "mean_n_edges": the mean number of the folds' networks' edges.
+        - "mean_n_edges": the mean number of edges of the networks of the folds.
     dag_ : networkx.DiGraph
         The best network of all rows; as in `GaussianBNLearner`.
     network_ : GaussianBayesianNetwork
@@ -107,16 +106,15 @@ None, default=None
         The criterion that was maximised.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
-        Only if `fit` was given columns that all have strings for names.
+        Only if all columns given to `fit` have strings for names.
 
     See Also
     --------
-    GaussianBNLearner : Takes a penalty as given; a grid search chooses its other
-        parameters.
+    GaussianBNLearner : Takes the penalty as a parameter; a grid search can choose the others.
 
     Notes
     -----
-    The choice is that of `sklearn.model_selection.GridSearchCV` over the penalties of a
+    The chosen penalty is the one that `sklearn.model_selection.GridSearchCV` finds for a
     GaussianBNLearner. The rule of one standard error is that of Breiman, Friedman, Olshen &
     Stone (1984), "Classification and regression trees".
 
@@ -179,16 +177,16 @@ None, default=None
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            As in `GaussianBNLearner`; in each fold there must be enough rows. The penalty of
-            LocalScores is not used.
+            As in `GaussianBNLearner`, with enough rows in each fold. The penalty of LocalScores is
+            not used.
         y : array-like of shape (n_samples,), optional
-            Handed to the splitter, for which some stratify; not used otherwise.
+            Passed to the splitter, which may stratify by it; not used otherwise.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts, both where it is learned from and where it is held
-            out. A Series goes by its labels, as in `GaussianBNLearner.fit`.
+            How often each row counts, both in learning and when held out. A Series is matched by
+            its labels, as in `GaussianBNLearner.fit`.
         **params
-            Handed to the splitter, `groups` for one; only with scikit-learn's metadata
-            routing enabled. A pandas Series goes by the labels of the rows.
+            Passed to the splitter, for example `groups`; only with scikit-learn's metadata
+            routing enabled. A pandas Series is matched to the rows by its labels.
 
         Returns
         -------
@@ -197,25 +195,25 @@ None, default=None
         Raises
         ------
         ValueError, TypeError
-            As `GaussianBNLearner.fit`, of all rows or of the rows of a fold; if the criterion
-            has no complexity term, as `BGe`; if the rule asks for the standard error of a
-            single fold; if there are `params` without metadata routing.
+            As `GaussianBNLearner.fit`, for all rows or the rows of a fold; if the criterion has
+            no complexity term, as `BGe`; if the rule needs the standard error of a single fold;
+            if there are `params` without metadata routing.
         RuntimeError
-            If a callback asks to stop before the searches are finished; if regressions apart from
-            a search do not confirm its network.
+            If a callback asks to stop before the searches are finished; if regressions that are
+            independent of a search do not confirm its network.
         MemoryError
             If the system refuses memory that seemed to be available.
 
         Warns
         -----
         skbn.exceptions.DataWarning
-            As `GaussianBNLearner.fit`, for all rows together and not for the folds.
+            As `GaussianBNLearner.fit`, for all rows together but not for the folds.
         """
         if params and not get_config()["enable_metadata_routing"]:
             raise ValueError(
-                f"fit hands {', '.join(params)} on to the splitter only with metadata routing. "
-                "Enable it by sklearn.set_config(enable_metadata_routing=True), or give the splits "
-                "themselves, as cv=list(splitter.split(X, y, groups))."
+                f"fit passes {', '.join(params)} to the splitter only with metadata routing. "
+                "Enable it with sklearn.set_config(enable_metadata_routing=True), or pass the "
+                "splits, as in cv=list(splitter.split(X, y, groups))."
             )
         with self._fitting(), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, y, sample_weight, params, context)
@@ -226,12 +224,14 @@ None, default=None
         penalties = _read_penalties(self.penalties)
         scores = self._read_scores(X, sample_weight, 1.0)
         if isinstance(scores, ParentSetScores):
-            raise TypeError("ParentSetScores have no rows to cross-validate with; give a table.")
+            raise TypeError(
+                "Cross-validation needs rows; ParentSetScores have none. Pass the table."
+            )
         check_settings(scores, criterion=self.criterion, penalty=None)
         if not _has_complexity(scores):
             raise ValueError(
                 f"criterion={readable_value(scores.criterion)} has no complexity term that "
-                "penalties could multiply; choose its own parameters by a GridSearchCV of "
+                "penalties could multiply; choose its parameters with a GridSearchCV of "
                 "GaussianBNLearner."
             )
         n_rows, labels = scores.shape[0], scores.sample.labels
@@ -239,20 +239,20 @@ None, default=None
         routed = process_routing(self, "fit", **params).splitter.split
         splits = read_splits(self._splits(X, y, routed), scores.sample)
         if len(splits) < 2 and self.rule != "best":
-            raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yields one.")
+            raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yielded one.")
         self._choose(scores, penalties, splits, context)
         warn_about_data(self.network_._model(), scores.sample)
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return what is asked for in `fit` and `score`, and by the splitter.
+        """Return the metadata that `fit`, `score` and the splitter request.
 
         Returns
         -------
         routing : sklearn.utils.metadata_routing.MetadataRouter
         """
         router = MetadataRouter(owner=self).add_self_request(self)
-        splitter = self.cv if hasattr(self.cv, "split") else KFold()  # which asks for nothing
+        splitter = self.cv if hasattr(self.cv, "split") else KFold()  # requests nothing
         return router.add(
             splitter=splitter, method_mapping=MethodMapping().add(callee="split", caller="fit")
         )
@@ -287,7 +287,7 @@ None, default=None
 
 
 def _has_complexity(scores: LocalScores) -> bool:
-    """Whether the criterion has a term that a penalty multiplies, and that is not always 0."""
+    """Whether the criterion has a complexity term that is not always 0."""
     criterion, n_samples = scores.scorer.determinants.criterion, scores.statistics.n_samples
     return isinstance(criterion, InformationCriterion) and bool(
         np.any(criterion.complexity(n_samples, scores.shape[1]))
@@ -295,12 +295,12 @@ def _has_complexity(scores: LocalScores) -> bool:
 
 
 def _cv_results(penalties: list[float], scores: Floats, n_edges: Floats) -> dict[str, Floats]:
-    """Return means and errors over the folds, of shape (n_penalties, n_folds)."""
+    """Return means and errors over the folds; the arrays are of shape (n_penalties, n_folds)."""
     n_folds = scores.shape[1]
     cv_results = {"penalties": np.array(penalties)}
     cv_results |= {f"split{i}_test_score": each.copy() for i, each in enumerate(scores.T)}
-    with np.errstate(invalid="ignore"):  # -inf, of rows out of all proportion
-        # In the order in which GridSearchCV adds: no bit of the means differs.
+    with np.errstate(invalid="ignore"):  # rows far from all others have a score of -inf
+        # Added in the order in which GridSearchCV adds, so that the means agree to the last bit.
         means = np.average(scores, axis=1)
         squares = (scores - means[:, np.newaxis]) ** 2
         cv_results["mean_test_score"] = means
@@ -312,7 +312,7 @@ def _cv_results(penalties: list[float], scores: Floats, n_edges: Floats) -> dict
 
 
 def _chosen(cv_results: dict[str, Floats], rule: str) -> int:
-    """Return the number of the penalty that a rule chooses."""
+    """Return the index of the penalty that the rule chooses."""
     means = cv_results["mean_test_score"]
     best = int(np.argmax(means))
     if rule == "best":
@@ -327,7 +327,7 @@ def _read_penalties(penalties: Any) -> list[float]:
     Raises
     ------
     ValueError
-        Naming the one that is no finite number, or negative.
+        If one is negative or not a finite number.
     """
     is_list = np.ndim(penalties) > 0 if isinstance(penalties, np.ndarray) else True
     is_list = is_list and not hasattr(penalties, "columns")  # a data frame would yield its columns

@@ -1,4 +1,4 @@
-"""NetworkLearner: what learners of networks have in common."""
+"""NetworkLearner: the methods and parameters that all learners share."""
 
 from __future__ import annotations
 
@@ -51,10 +51,7 @@ def network_of(solution: Solution) -> GaussianBayesianNetwork:
 class NetworkLearner(
     PlainState, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
 ):
-    """A learner that, once fitted, has a network.
-
-    A derived class has the parameters that are named below.
-    """
+    """A learner of networks. Derived classes have the parameters annotated below."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
@@ -97,7 +94,7 @@ class NetworkLearner(
         return "network_" in vars(self)
 
     def _fitting(self) -> AbstractContextManager[None]:
-        """Return the context of a fit: one that fails leaves nothing, nor an earlier one's."""
+        """Return the context of a fit, which leaves no fitted attributes if it fails."""
         return all_or_nothing(self)
 
     def _keep(self, solution: Solution, **learned: Any) -> None:
@@ -112,20 +109,20 @@ class NetworkLearner(
             criterion_=solution.criterion,
         )
 
-    # What it is good for
+    # Methods of a fitted learner
 
     def predict(self, X: Any = None) -> nx.DiGraph:
-        """Return the network.
+        """Return the graph of the fitted network.
 
         Parameters
         ----------
         X : array-like, data frame or LocalScores, optional
-            Its columns must be those of `fit`; it is not used otherwise.
+            Must have the columns of `fit`; not used otherwise.
 
         Returns
         -------
         dag : networkx.DiGraph
-            A graph of its own, as `dag_` was when it was found.
+            A new copy of the graph that `fit` found.
 
         Raises
         ------
@@ -163,7 +160,7 @@ class NetworkLearner(
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`.
         **params
-            What else `fit` takes, such as the groups of `GaussianBNLearnerCV`.
+            Further arguments of `fit`, such as the groups of `GaussianBNLearnerCV`.
 
         Returns
         -------
@@ -197,8 +194,8 @@ class NetworkLearner(
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log-likelihood of a row under the fitted network, in nats.
 
-        Larger is better, so that a grid search picks what predicts held-out rows best. It can
-        be compared for columns in the same units only: densities are per unit.
+        Larger is better, so that a grid search picks what predicts held-out rows best. Scores
+        can only be compared if the columns have the same units, since a density is per unit.
 
         Parameters
         ----------
@@ -206,7 +203,7 @@ class NetworkLearner(
             The columns of `fit`.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts, as in `fit`. LocalScores may have weights of their own.
+            How often each row counts, as in `fit`. LocalScores may already have weights.
 
         Returns
         -------
@@ -217,7 +214,7 @@ class NetworkLearner(
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError, TypeError
-            If X is not a table of these columns, or the weights are not those of its rows.
+            If X is not a table of these columns, or the weights do not match its rows.
 
         Examples
         --------
@@ -230,7 +227,7 @@ class NetworkLearner(
         sample = self._sample(X, sample_weight)
         return sample.mean(self.network_.logpdf(sample.rows))
 
-    # What derived classes share
+    # For derived classes
 
     def _shown_graph(self) -> nx.DiGraph | None:
         return vars(self).get("dag_")
@@ -238,7 +235,7 @@ class NetworkLearner(
     def _sample(self, X: Any, sample_weight: Any = None) -> Sample:
         """Return the rows of a table or of LocalScores, with their weights."""
         if isinstance(X, ParentSetScores):
-            raise TypeError("ParentSetScores have no rows; give a table.")
+            raise TypeError("ParentSetScores have no rows. Pass the table.")
         if isinstance(X, LocalScores):
             self._check_columns_of(X)
             sample = X.sample
@@ -249,7 +246,7 @@ class NetworkLearner(
     def _read_scores(
         self, X: Any, sample_weight: Any, penalty: float
     ) -> LocalScores | ParentSetScores:
-        """Return the scores that X is, or those of a table."""
+        """Return X if it is scores, else the local scores of the table X."""
         if not isinstance(X, LocalScores | ParentSetScores):
             sample = read_sample(self, X, reset=True, min_samples=2)
             return self._scores_of(sample.with_weight(sample_weight), penalty)
@@ -261,7 +258,7 @@ class NetworkLearner(
         if isinstance(X, LocalScores):
             return X.with_sample_weight(sample_weight)
         if sample_weight is not None:
-            raise TypeError("ParentSetScores have no rows that a sample_weight could apply to.")
+            raise TypeError("sample_weight needs rows; ParentSetScores have none.")
         return X
 
     def _check_columns_of(self, scores: LocalScores | ParentSetScores) -> None:

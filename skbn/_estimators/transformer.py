@@ -1,4 +1,4 @@
-"""LocalScoreTransformer: from a table to the local scores of its families."""
+"""LocalScoreTransformer: the local scores of all families of a table."""
 
 from __future__ import annotations
 
@@ -34,34 +34,32 @@ class LocalScoreTransformer(
 ):
     """Turn a table into the local scores of all families of its columns.
 
-    A family is a child and a set of parents; the score of each follows from the
-    child's regression on its parents. The result stands for the table wherever a
-    table goes, and computes the scores only when they are asked for.
+    A family is a child and a set of parents; its score follows from the child's regression on
+    the parents. The result can be used wherever the table can, and computes the scores when they
+    are first needed.
 
     Parameters
     ----------
     criterion : {"bic", "aic", "loglik", "ebic", "bge"} or Criterion, default="bic"
-        What a family is worth, in nats, larger is better: with n rows, the residual sum of
-        squares RSS of the regression and l parents,
+        The score of a family in nats; larger is better. With n rows, l parents and the residual
+        sum of squares RSS of the regression,
 
         - "bic": ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * (l + 2) * log(n) / 2``
         - "aic": ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * (l + 2)``
         - "loglik": ``-n/2 * (log(2 pi RSS / n) + 1)``
         - "ebic": the BIC less ``penalty * l * log(m)`` for m columns, which is `EBIC` with its
           default parameters
-        - "bge": the marginal likelihood under a normal-Wishart prior, whose formula is in
-          `BGe`
+        - "bge": the marginal likelihood under a normal-Wishart prior; `BGe` has the formula
 
-        The objects `BIC`, `AIC`, `LogLikelihood`, `EBIC` and `BGe` have parameters, which a
-        grid search reaches as ``criterion__gamma`` and the like, and `Criterion` is what
-        your own derives from.
+        The objects `BIC`, `AIC`, `LogLikelihood`, `EBIC` and `BGe` have parameters, which a grid
+        search reaches by names like ``criterion__gamma``. Derive your own criterion from
+        `Criterion`.
     penalty : float, default=1.0
-        Multiplies the complexity term of an information criterion; from 0 to 1e100. That of
-        "loglik" is 0, whatever the penalty; BGe has none, and takes 1 only.
+        Multiplies the complexity term of an information criterion; from 0 to 1e100. It has no
+        effect on "loglik", whose complexity is 0, and must be 1 for BGe, which has none.
     max_parents : int or None, default=None
-        The largest number of parents. With K, only the sets of up to K + 1 columns are
-        visited and stored, so that there may be a hundred columns, and only K + 2 rows are
-        needed.
+        The largest number of parents. With K, only the sets of up to K + 1 columns are visited
+        and stored, so that a hundred columns are possible and K + 2 rows suffice.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
 
@@ -70,20 +68,20 @@ class LocalScoreTransformer(
     n_features_in_ : int
         Number of columns.
     local_scores_ : LocalScores
-        Those of all rows that `fit`, `fit_transform` and `partial_fit` were given. The rows
-        themselves are not kept.
+        Those of all rows given to `fit`, `fit_transform` and `partial_fit`. The rows themselves
+        are not kept.
     feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
-        Only if `fit` was given a table whose columns all have strings for names.
+        Only if all columns given to `fit` have strings for names.
 
     See Also
     --------
-    GaussianBNLearner : Finds the network whose local scores have the largest sum.
+    GaussianBNLearner : Finds the network with the largest sum of local scores.
 
     Notes
     -----
-    The columns are centred and scaled to unit norm. Their triangular QR factor is
-    led through all subsets of the columns by greedy Givens column swaps, started
-    from many seeds in parallel (Alipourfard & Gao, sections 3 and 7).
+    The columns are centred and scaled to unit norm. Greedy Givens column swaps lead their
+    triangular QR factor through all subsets of the columns, from many seeds in parallel
+    (Alipourfard & Gao, sections 3 and 6).
 
     Examples
     --------
@@ -99,8 +97,8 @@ class LocalScoreTransformer(
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = PARAMETER_CONSTRAINTS
-    # Weights are routed to transform, and so to fit_transform. If fit could ask for them too,
-    # scikit-learn would refuse whoever does not ask for both.
+    # Weights are routed to transform, and so to fit_transform. If fit could request them too,
+    # scikit-learn would raise an error unless both are requested.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
     local_scores_: LocalScores
     n_features_in_: int
@@ -121,7 +119,7 @@ class LocalScoreTransformer(
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Take note of the columns, and of what the scores of these rows follow from.
+        """Store the names of the columns, and a summary of the rows for `local_scores_`.
 
         Parameters
         ----------
@@ -129,8 +127,8 @@ class LocalScoreTransformer(
             Finite numbers; at least 2 columns and 2 rows.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            As in `transform`; of `local_scores_`. What `transform` returns has the weights
-            that it is given itself.
+            As in `transform`, for `local_scores_`. What `transform` returns has the weights passed
+            to `transform`.
 
         Returns
         -------
@@ -139,18 +137,18 @@ class LocalScoreTransformer(
         Raises
         ------
         ValueError, TypeError
-            If X is not such a table, naming the column and the value; if a
-            parameter is not one of those above; if the weights are not those of the rows.
+            If X is not such a table, naming the column and the value; if a parameter has a value
+            other than those above; if the weights do not match the rows.
         """
         self._fit(X, y, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to those whose scores `local_scores_` holds.
+        """Add rows to those of `local_scores_`.
 
-        Of the rows only their number, means and triangular factor are kept, so that there
-        may be more of them than the memory holds. The scores are those of one table of all
-        rows, up to rounding. Rows come in addition to those of an earlier `fit`.
+        Only the number of rows, their means and the triangular factor are kept, so that the rows
+        need not fit in memory. The scores are those of one table of all rows, up to rounding.
+        Rows are added to those of an earlier `fit`.
 
         Parameters
         ----------
@@ -167,8 +165,8 @@ class LocalScoreTransformer(
         Raises
         ------
         ValueError, TypeError
-            If X is not such a table, or its columns are not those of the rows before, which
-            are kept then.
+            If X is not such a table, or its columns are not those of the rows before. The
+            transformer then keeps those rows.
 
         Examples
         --------
@@ -183,7 +181,7 @@ class LocalScoreTransformer(
         >>> GaussianBNLearner().fit_predict(transformer.local_scores_).number_of_edges()
         0
         """
-        self._validate_params()  # also of later chunks: their parameters are those of the result
+        self._validate_params()  # for each chunk: the parameters may have changed
         if isinstance(X, LocalScores | ParentSetScores):
             raise TypeError(f"partial_fit takes tables; got {type(X).__name__}.")
         is_first = not hasattr(self, "local_scores_")
@@ -197,18 +195,16 @@ class LocalScoreTransformer(
         return self
 
     def transform(self, X: Any, sample_weight: Any = None) -> LocalScores:
-        """Return the local scores of a table.
-
-        They are those of the rows given here, whatever `fit` was given.
+        """Return the local scores of a table, of these rows and not those of `fit`.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            The columns that `fit` was given. Not modified, and copied.
+            The columns of `fit`. X is copied, not modified.
         sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts, not negative: 2 as if it came twice, 0 as if it did
-            not come. The sum takes the place of the number of rows. The weights of a pandas
-            Series go to the rows of the same labels, if X is a pandas data frame.
+            How often each row counts; not negative. A row of weight 2 counts as two rows, and a
+            row of weight 0 is left out. The sum takes the place of the number of rows. A pandas
+            Series is matched to the rows by its labels if X is a pandas data frame.
 
         Returns
         -------
@@ -217,8 +213,8 @@ class LocalScoreTransformer(
         Raises
         ------
         ValueError, TypeError
-            If X is not such a table, naming the column and the value; if the weights are
-            not those of the rows.
+            If X is not such a table, naming the column and the value; if the weights do not match
+            the rows.
         """
         check_is_fitted(self)
         self._validate_params()
@@ -227,10 +223,9 @@ class LocalScoreTransformer(
 
     @fit_method
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalScores:
-        """Take note of the columns, and return the local scores of the table.
+        """Fit to a table and return its local scores.
 
-        Raises what `fit` and `transform` raise; `local_scores_` are those of the rows with
-        their weights.
+        Raises what `fit` and `transform` raise.
 
         Parameters
         ----------
@@ -262,13 +257,13 @@ class LocalScoreTransformer(
         self.local_scores_ = self._scores_of(Sample.of_summary(summary))
 
     def __getstate__(self) -> dict[str, Any]:
-        return dict(super().__getstate__())  # a copy, which a fit in another thread leaves alone
+        return dict(super().__getstate__())  # copied, in case another thread is fitting
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "local_scores_")
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Do nothing: LocalScores keep the columns' names whatever the output's container.
+        """Do nothing: LocalScores keep the columns' names with every output container.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What the estimators accept: parameters, tables of finite numbers, scores of families."""
+"""Checks of what users give to estimators: parameters, tables and scores."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
         None,
     ],
 }
-"""What the estimators accept for the parameters that they share."""
+"""Constraints on the parameters that the estimators share."""
 
 
 def make_scores(
     estimator: BaseEstimator, sample: Sample, criterion: str | Criterion, penalty: float
 ) -> LocalScores:
-    """Return the local scores of a sample of the columns that an estimator was fitted to."""
+    """Return the local scores of a sample, with the settings of an estimator."""
     return LocalScores(
         sample,
         as_criterion(criterion),
@@ -61,12 +61,12 @@ def make_scores(
 
 
 def read_sample(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1) -> Sample:
-    """Return a table's rows, as an array of their own that nobody can change, and their labels.
+    """Return the rows of a table, copied to a read-only array, and their labels.
 
     Parameters
     ----------
     estimator : estimator
-        Learns the columns' number and names if `reset`, else is held to them.
+        Its number and names of columns are set if `reset`, and checked otherwise.
     X : array-like or data frame of shape (n, m)
     reset : bool
     min_samples : int
@@ -83,7 +83,7 @@ def read_sample(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: i
     """
     if isinstance(X, LocalScores | ParentSetScores):
         kind = type(X).__name__
-        raise TypeError(f"X are {kind} already; give them to a GaussianBNLearner.")
+        raise TypeError(f"X is already {kind}. Pass it to a GaussianBNLearner.")
     table = Table(X)
     table.check_positions()
     if not reset:
@@ -102,7 +102,7 @@ def read_sample(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: i
 
 
 def learn_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_columns: int) -> None:
-    """Keep the number of columns, and their names, where scikit-learn's estimators keep them."""
+    """Set `n_features_in_` and `feature_names_in_`, as scikit-learn's estimators do."""
     estimator.n_features_in_ = n_columns
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -113,8 +113,8 @@ def learn_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_colum
 def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_columns: int) -> None:
     """Compare columns with those of `fit`.
 
-    scikit-learn's `validate_data` does the same for the frames whose names it can read. Which
-    these are differs between its versions, and a name that goes unread is not compared.
+    scikit-learn's `validate_data` does the same, but only for the frames whose names it can read,
+    which depend on its version.
 
     Warns
     -----
@@ -124,7 +124,7 @@ def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_colum
     Raises
     ------
     ValueError
-        If there are more or fewer columns, or their names are others.
+        If the number of columns or their names differ.
     """
     estimator_name = type(estimator).__name__
     fitted = getattr(estimator, "feature_names_in_", None)
@@ -149,7 +149,7 @@ def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_colum
 
 
 def _difference(names: list[str], fitted: list[str]) -> str:
-    """Return how names differ from those of `fit`, in scikit-learn's words."""
+    """Describe how names differ from those of `fit`, in scikit-learn's words."""
     message = "The feature names should match those that were passed during fit.\n"
     differences = {
         "unseen at fit time": sorted(set(names) - set(fitted)),
@@ -170,12 +170,12 @@ def check_settings(
     criterion: str | Criterion | None,
     penalty: float | None,
 ) -> None:
-    """Hold the criterion and the penalty that a learner asks for against those of scores.
+    """Check that the criterion and penalty of a learner are those of the scores.
 
     Raises
     ------
     ValueError
-        If they were made with others.
+        If the scores were made with different ones.
     """
     made = getattr(scores, "criterion", None)
     made_penalty = getattr(scores, "penalty", None)
@@ -196,7 +196,7 @@ def check_settings(
 
 
 def _same_for(columns: list[str | int], a: Criterion, b: Criterion) -> bool:
-    """Whether two criteria are the same for these columns, whatever names their parameters."""
+    """Whether two criteria are the same for these columns, by name or by position."""
     return same_criterion(criterion_for(a, columns), criterion_for(b, columns))
 
 
@@ -206,7 +206,7 @@ def most_parents(learner: BaseEstimator, scores: LocalScores | ParentSetScores) 
     Raises
     ------
     ValueError
-        If the learner asks for more than the scores were made with.
+        If the learner allows more than the scores were made with.
     """
     made_with = getattr(scores, "max_parents", None)
     most = len(scores.columns) - 1
@@ -215,7 +215,7 @@ def most_parents(learner: BaseEstimator, scores: LocalScores | ParentSetScores) 
     if made_with is not None and learner.max_parents > made_with:
         raise ValueError(
             f"max_parents={learner.max_parents} was asked for, but the LocalScores were made with "
-            f"max_parents={made_with}. Make them with more, or leave the learner's max_parents "
-            "at None."
+            f"max_parents={made_with}. Make them with a larger max_parents, or leave the "
+            "learner's at None."
         )
     return min(learner.max_parents, most)

@@ -1,8 +1,8 @@
-"""What is proved again of the network that a search ended with, apart from what found it.
+"""Independent verification of the network found.
 
-The search compares numbers of compiled kernels. Here the network's families, and those that
-differ by one parent, are regressed anew by LAPACK; and what the rows themselves leave of
-each column is held against what the scores say. A defect of a kernel, or of the machine,
+The search compares numbers from compiled kernels. Here LAPACK computes the regressions of the
+network's families again, and those of the families that differ by one parent. The residuals of
+the rows themselves are compared with the scores. A defect of a kernel, or of the machine, thus
 ends in an error and not in a network.
 """
 
@@ -41,14 +41,15 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
-# So many other columns are tried as a further parent of each; of more, some are drawn.
+# At most this many other columns, drawn at random, are tried as a further parent of each column:
+# the time for all of them would grow as the fourth power of their number.
 _MOST_OTHERS = 32
 
 
 def certify_constraints(
     names: Sequence[str | int], constraints: Constraints, parents: list[int]
 ) -> None:
-    """Raise unless constraints allow each column the parents of its mask."""
+    """Raise unless the constraints allow the parents of each column."""
     for x, (mask, allowed, required) in enumerate(
         zip(parents, constraints.allowed, constraints.required, strict=True)
     ):
@@ -61,10 +62,10 @@ def certify_constraints(
 def certify_score(
     scores: LocalScores | ParentSetScores, parents: list[int], searched: float
 ) -> float:
-    """Return a network's score, of its families alone, if it is what the search found.
+    """Return a network's score, computed from its own families, if the search found the same.
 
-    Each family may be off by `SCORE_ACCURACY`, and by the rounding of the largest term. The
-    search leaves out the offsets of all families of a child.
+    Each family may differ by `SCORE_ACCURACY` and by the rounding of the largest term. The score
+    of the search leaves out the offsets that all families of a child share.
     """
     *terms, shared = scores._network_terms([members_of(mask) for mask in parents])
     score, offset = float(sum(terms).sum()), float(shared.sum())
@@ -72,7 +73,7 @@ def certify_score(
     if not np.isfinite(score) or not abs(score - searched) <= tolerance:
         raise defect(
             f"the best network's score is {readable_value(offset + searched)} from the search and "
-            f"{readable_value(offset + score)} from its own regressions"
+            f"{readable_value(offset + score)} from independent regressions"
         )
     return offset + score
 
@@ -80,25 +81,25 @@ def certify_score(
 def certify_network(
     scores: LocalScores, constraints: Constraints, parents: list[int], coef: Floats
 ) -> None:
-    """Raise unless a network is the best of those near it, and fits the rows themselves.
+    """Raise unless a network is the best of its neighbours, and fits the rows themselves.
 
     Parameters
     ----------
     scores : LocalScores
     constraints : Constraints
     parents : list of int
-        The masks of each column's parents.
+        The mask of each column's parents.
     coef : ndarray of shape (m, m)
         The edges' weights, ``coef[i, j]`` that of i -> j.
 
     Raises
     ------
     RuntimeError
-        If a network with one edge added, deleted or reversed scores higher, where of many
-        columns no more than `_MOST_OTHERS` are tried as further parents of each; if the search
-        kept other log-determinants than theirs; or if the coefficients do not leave the residual
-        sums of squares that the scores are of, or others would leave less. Of rows that were not
-        kept, nothing is asked.
+        If a network with one edge added, deleted or reversed scores higher (at most
+        `_MOST_OTHERS` further parents are tried for each column); if the log-determinants of the
+        search differ from those computed here; if the residual sums of squares that the
+        coefficients leave are not those of the scores, or other coefficients would leave less.
+        The last check is skipped if the rows were not kept.
     """
     is_parent = bits_of(parents, len(parents))
     n_parents = is_parent.sum(axis=1)
@@ -117,13 +118,13 @@ def certify_network(
 def certify_listed_network(
     scores: ParentSetScores, constraints: Constraints, parents: list[int]
 ) -> None:
-    """Raise unless each column's family is the best of those that make no cycle."""
-    followers = _followers(parents)
+    """Raise unless no column has a better family that makes no cycle."""
+    descendants = _descendants(parents)
     own, offsets = scores._network_terms([members_of(mask) for mask in parents])
     tolerance = score_tolerance(np.abs(own).max())
     for child, name in enumerate(scores.columns):
         required = members_of(constraints.required[child])
-        may_be = members_of(constraints.allowed[child] & ~followers[child])
+        may_be = members_of(constraints.allowed[child] & ~descendants[child])
         _, local = scores.listed(child, required, may_be, constraints.max_parents)
         best = local.max() - offsets[child]
         if not best <= own[child] + tolerance:
@@ -134,7 +135,7 @@ def certify_listed_network(
 
 
 def _orders(is_parent: Booleans, width: int) -> Integers:
-    """Return of each column its parents, itself, and others, shape (m, width or fewer)."""
+    """Return, for each column, its parents, itself and others, shape (m, width or fewer)."""
     if width >= len(is_parent):
         return families_first(is_parent)
     others = np.random.default_rng(0).uniform(1, 2, is_parent.shape)  # the same in each run
@@ -144,7 +145,7 @@ def _orders(is_parent: Booleans, width: int) -> Integers:
 def _in_own_units(
     found: Neighbours, orders: Integers, n_parents: Integers, offsets: Floats
 ) -> Neighbours:
-    """Return the log-determinants of columns in their own units, which add these offsets."""
+    """Return the log-determinants of the columns in their own units, which add the offsets."""
     own = n_parents[:, np.newaxis]
     place = np.arange(orders.shape[1])
     of_parents = np.where(place < own, offsets[orders], 0.0).sum(axis=1, keepdims=True)
@@ -156,7 +157,7 @@ def _in_own_units(
 def _check_determinants(
     scorer: FamilyScorer, parents: list[int], orders: Integers, found: Neighbours
 ) -> None:
-    """Raise unless these families' log-determinants are those of the search, if it keeps them."""
+    """Raise unless the search has the same log-determinants, if it keeps them."""
     if scorer.n_bytes == 0 or not isinstance(scorer.families, AllFamilies):
         return
     log_det, child = scorer.log_determinants(), np.arange(len(orders))[:, np.newaxis]
@@ -169,28 +170,28 @@ def _check_determinants(
         if not off[at] <= 0:
             columns = members_of(int(sets[at]))
             raise defect(
-                f"the log-determinant of the columns {columns} is {own[at]:.17g} by regressions of "
-                f"its own, and the search has {searched[at]:.17g}"
+                f"the log-determinant of the columns {columns} is {own[at]:.17g} by independent "
+                f"regressions, and {searched[at]:.17g} in the search"
             )
 
 
 def _gains(
     scorer: FamilyScorer, orders: Integers, n_parents: Integers, found: Neighbours
 ) -> Floats:
-    """Return how much higher families score than those of the network, beyond what may err.
+    """Return how much higher families score than the network's own, beyond rounding errors.
 
-    Shape (m, m): row x, column z for x with z added to its parents or taken from them; -inf
-    where that was not tried.
+    Shape (m, m). Row x, column z is for x with z added to its parents or removed from them; -inf
+    if that was not tried.
     """
     m, own = len(orders), n_parents[:, np.newaxis]
     change = np.sign(np.arange(orders.shape[1]) - own)
     constant, without, within = scorer.tables[:, own + change]
     gains = np.full((m, m), -np.inf)
-    with np.errstate(invalid="ignore"):  # of dependent columns, which no family brings together
+    with np.errstate(invalid="ignore"):  # dependent columns, which are in no family together
         terms = np.stack([constant, without * found.without, within * found.within])
         scores = terms.sum(axis=0)
         higher = scores - np.take_along_axis(scores, own, axis=1)
-        # What is lost in the rounding of the network's largest term, the search takes for a tie.
+        # The search treats differences below the rounding of the network's largest term as ties.
         largest = np.abs(terms).max(axis=0)
         of_network = np.take_along_axis(largest, own, axis=1).max()
         higher -= score_tolerance(np.maximum(largest, of_network))
@@ -201,14 +202,14 @@ def _gains(
 def _check_edges(
     names: Sequence[str | int], gains: Floats, constraints: Constraints, parents: list[int]
 ) -> None:
-    """Raise if an edge that may be added, deleted or reversed has a gain."""
+    """Raise if adding, deleting or reversing an edge, where allowed, improves the score."""
     m = len(parents)
-    masks = [*parents, *constraints.required, *constraints.allowed, *_followers(parents)]
+    masks = [*parents, *constraints.required, *constraints.allowed, *_descendants(parents)]
     is_parent, is_required, is_allowed, follows = bits_of(masks, m).reshape(4, m, m)
     has_room = is_parent.sum(axis=1) < constraints.max_parents
     may_come = is_allowed & has_room[:, np.newaxis]
     may_go = is_parent & ~is_required
-    # An edge p -> x is not to be reversed if another path leads from p to x.
+    # Reversing p -> x would make a cycle if another path leads from p to x.
     has_other_path = follows.T.astype(np.float32) @ is_parent.astype(np.float32) > 0
     for what, is_possible, gain in (
         ("added", may_come & ~is_parent & ~follows, gains),
@@ -224,8 +225,8 @@ def _check_edges(
             )
 
 
-def _followers(parents: list[int]) -> list[int]:
-    """Return the masks of the columns to which a path leads from each."""
+def _descendants(parents: list[int]) -> list[int]:
+    """Return the mask of the descendants of each column."""
     members = [members_of(mask) for mask in parents]
     after = [0] * len(parents)
     try:
@@ -246,7 +247,7 @@ def _check_rows(
     coef: Floats,
     found: Neighbours,
 ) -> None:
-    """Raise unless the rows' residuals are those of least squares, and as the scores have it."""
+    """Raise unless the residuals are those of least squares, and agree with the scores."""
     scorer, scale, m = scores.scorer, scores.scorer.statistics.scale, len(orders)
     # The columns of unit norm times this matrix are the residuals.
     residual_of = np.eye(m) - coef * scale[:, np.newaxis] / scale
@@ -257,7 +258,7 @@ def _check_rows(
         products += rows.T @ residuals
     child, k = np.arange(m), found.inverse.shape[1]
     by_scores = np.exp(found.within[child, n_parents] - found.without[child, n_parents])
-    # What of the residuals other coefficients could explain, by an orthonormal basis.
+    # How much of the residuals other coefficients could explain, by an orthonormal basis.
     is_parent = np.arange(k) < n_parents[:, np.newaxis]
     with_parents = np.where(is_parent, products[orders[:, :k], child[:, np.newaxis]], 0.0)
     in_basis = np.einsum("xij,xi->xj", found.inverse, with_parents)
@@ -269,7 +270,7 @@ def _check_rows(
         x = int(np.argmax(is_off))
         parents = [scores.columns[p] for p in orders[x, : n_parents[x]]]
         raise defect(
-            f"the regression of column {scores.columns[x]!r} on {parents} leaves the rows a share "
-            f"of {squares[x]:.17g} of its scatter, where the scores have {by_scores[x]:.17g}, and "
-            f"other coefficients would explain {explained[x]:g} more"
+            f"the regression of column {scores.columns[x]!r} on {parents} leaves a share of "
+            f"{squares[x]:.17g} of its scatter in the rows and {by_scores[x]:.17g} in the scores, "
+            f"and other coefficients would explain {explained[x]:g} more"
         )

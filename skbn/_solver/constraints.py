@@ -1,4 +1,4 @@
-"""What is known of a network before the search: edges it must and must not have, and tiers."""
+"""Knowledge about a network before the search: required and forbidden edges, and tiers."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from skbn._core.text import readable_value
 __all__ = ["Constraints", "Group", "read_constraints"]
 
 Edge = tuple[int, int]
-# Names of a table's columns that say that its first column holds the children.
+# Column names of an edge table whose first column holds the children.
 _CHILD_FIRST = (("child", "parent"), ("target", "source"), ("to", "from"))
 
 
 class Group(NamedTuple):
-    """Columns that may come before as well as after each other, and all that may precede them.
+    """Columns that the constraints leave unordered, and the columns that may precede them.
 
     Parameters
     ----------
     columns : list of int
-        Their order is for the search to find.
+        The search finds their order.
     others : list of int
         Columns of other groups that may be parents of some of these.
     """
@@ -38,18 +38,18 @@ class Group(NamedTuple):
 
 
 class Constraints(NamedTuple):
-    """What each column's parents may and must be.
+    """Which parents each column may and must have.
 
     Parameters
     ----------
     allowed, required : list of int
-        Masks of the columns that may, and that must, be among each column's parents. An
-        edge against an order that the required edges imply is not among the allowed, nor
-        are others than the required parents where these are `max_parents` already.
+        Masks of the columns that may, and that must, be among each column's parents. Edges
+        against an order that the required edges imply are not allowed. A column with
+        `max_parents` required parents is allowed no others.
     max_parents : int
         The largest number of parents.
     possible : list of int
-        As `allowed`, but regardless of `max_parents`: what is known about directions.
+        As `allowed`, but regardless of `max_parents`: what the constraints say on directions.
     """
 
     allowed: list[int]
@@ -59,7 +59,7 @@ class Constraints(NamedTuple):
 
     @property
     def is_free(self) -> bool:
-        """Whether there is no constraint on edges."""
+        """Whether all edges are allowed and none is required."""
         m = len(self.allowed)
         return not any(self.required) and all(mask.bit_count() == m - 1 for mask in self.allowed)
 
@@ -72,11 +72,11 @@ class Constraints(NamedTuple):
 
     @property
     def groups(self) -> list[Group]:
-        """The strongly connected components of the edges that are allowed.
+        """The strongly connected components of the graph of allowed edges.
 
-        Between two of them edges point in one direction only, so that no cycle passes
-        through both: each is a search of its own, with the columns of the others among
-        the parents.
+        Edges between two components all point in the same direction, so that no cycle passes
+        through both. Each is therefore searched separately, and columns of other components may
+        be parents.
         """
         if self.is_free:
             return [Group(list(range(len(self.allowed))), [])]
@@ -118,7 +118,7 @@ networkx.DiGraph or None
         If a column does not exist or is in no tier or in two, if a table does not have two
         columns, or if no network satisfies all constraints, naming the edges in question.
     TypeError
-        If something is not of one of these types, an iterator for one.
+        If an argument has another type, such as an iterator.
     """
     m = len(columns)
     required = _edges(columns, required_edges, "required_edges")
@@ -150,8 +150,8 @@ def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
     """Return edges as pairs of column numbers."""
     if edges is None:
         return []
-    if not hasattr(edges, "columns"):  # a data frame may have a column "dag"
-        edges = getattr(edges, "dag", edges)  # of a network
+    if not hasattr(edges, "columns"):  # a data frame's dag would be a column
+        edges = getattr(edges, "dag", edges)  # the graph of a network
     if isinstance(edges, nx.Graph):
         if not edges.is_directed():
             raise TypeError(f"{name} must be directed; give a networkx.DiGraph or a list of pairs.")
@@ -178,7 +178,7 @@ def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
 
 
 def _listed(edges: Any, name: str) -> list[Any]:
-    """Return what should be pairs, from a list of them or a table of two columns."""
+    """Return the items of a list, or the rows of a table with two columns."""
     _reject_iterator(edges, name, ", or give a data frame's two columns")
     if hasattr(edges, "__array__"):
         table = np.asarray(edges)
@@ -187,10 +187,10 @@ def _listed(edges: Any, name: str) -> list[Any]:
         if tuple(str(label).lower() for label in labels) in _CHILD_FIRST:
             raise ValueError(
                 f"{name} must have the parents in the first column and the children in the second; "
-                f"its columns are {readable_value([*labels])}. Exchange them."
+                f"its columns are {readable_value([*labels])}. Swap them."
             )
         if len(shape) == 1 or shape == (0, 0) or shape[1:] == (2,):
-            return table.tolist()  # in one dimension: records, or a series of pairs
+            return table.tolist()  # one dimension: records, or a series of pairs
         is_square = len(shape) == 2 and shape[0] == shape[1]
         remedy = " For an adjacency matrix give numpy.argwhere of it." if is_square else ""
         raise ValueError(
@@ -206,10 +206,10 @@ def _listed(edges: Any, name: str) -> list[Any]:
 
 
 def _reject_iterator(given: Any, name: str, remedy: str = "") -> None:
-    """Raise for what can be read only once: the next fit would find it empty."""
+    """Raise if this can be read only once: the next fit would find it empty."""
     if isinstance(given, Iterator):
         raise TypeError(
-            f"{name} is an iterator ({type(given).__name__}), which can be read only once, while "
+            f"{name} is an iterator ({type(given).__name__}), which can be read only once, but "
             f"each fit reads it. Wrap it in list(){remedy}."
         )
 
@@ -230,14 +230,16 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
             rest = number
         else:
             raise ValueError(
-                "tiers has `...` twice, which stands for all columns that are not named; leave "
-                "one out."
+                "tiers has `...` twice. It stands for all columns that are not named; leave one "
+                "out."
             )
-    labels: Any = getattr(tiers, "index", None)  # of a Series, or the method of a list
+    labels: Any = getattr(
+        tiers, "index", None
+    )  # an index if it is a Series, a method if it is a list
     if is_series(tiers) and not labels.is_monotonic_increasing:
         raise TypeError(
-            "tiers is a Series whose labels do not ascend; give tiers.sort_index().to_list() if "
-            "they number the tiers, or tiers.to_list() if these are in their order."
+            "tiers is a Series whose labels do not ascend. Pass tiers.sort_index().to_list() if "
+            "the labels number the tiers, or tiers.to_list() if the tiers are in order."
         )
     missing = [x for x in range(len(columns)) if x not in tier_of]
     if missing and rest is None:
@@ -250,7 +252,7 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
 
 
 def _members(columns: list[str | int], tier: Any, earlier: Collection[int]) -> list[int]:
-    """Return the numbers of a tier's columns, none of which may be in an earlier tier."""
+    """Return the numbers of a tier's columns; none may be in an earlier tier."""
     _reject_iterator(tier, "One of the tiers")
     if isinstance(tier, str) or not isinstance(tier, Collection):
         raise TypeError(

@@ -191,7 +191,7 @@ def test_groups_go_to_the_splitter(wine):
     np.testing.assert_array_equal(
         learner.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
     )
-    message = r"hands groups on to the splitter only with metadata routing.*cv=list\(splitter"
+    message = r"passes groups to the splitter only with metadata routing.*cv=list\(splitter"
     with pytest.raises(ValueError, match=message):
         GaussianBNLearnerCV(PENALTIES, cv=splitter).fit(wine, groups=groups)
 
@@ -226,7 +226,7 @@ def test_what_else_is_refused(wine):
     with pytest.raises(ValueError, match="needs two folds or more"):
         GaussianBNLearnerCV(cv=single, rule="one-standard-error").fit(wine)
     parents = np.empty((1, 0), dtype=np.int16)
-    with pytest.raises(TypeError, match="ParentSetScores have no rows"):
+    with pytest.raises(TypeError, match="ParentSetScores have none"):
         GaussianBNLearnerCV().fit(ParentSetScores(["a", "b"], [(parents, [0.0])] * 2))
     with pytest.raises(ValueError, match=r"learns from 9 rows and holds out 169.*9 columns"):
         GaussianBNLearnerCV(cv=ShuffleSplit(2, train_size=9)).fit(wine)
@@ -322,11 +322,11 @@ def test_splitters_are_given_the_table_itself(wine):
 @pytest.mark.parametrize(
     ("cv", "message"),
     [
-        ([], "yields no splits"),
+        ([], "yielded no splits"),
         ([(np.arange(100), np.arange(100, 179))], "from -178 to 177"),
         ([(np.arange(100), [-179])], "from -178 to 177"),
         ([(np.arange(100), [0.5])], r"got \[0.5\]"),
-        ([(np.arange(100), [])], r"never no rows; got \[\]"),
+        ([(np.arange(100), [])], r"at least one row; got \[\]"),
         ([(np.ones(100, dtype=bool), [0])], "masks of all rows"),
         ([(None, [0])], "got None"),
         ([(np.arange(100), 3)], "got 3"),

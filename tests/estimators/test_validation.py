@@ -147,7 +147,7 @@ def test_other_containers(estimator):
 
 def test_local_scores_are_not_transformed_again():
     transformer = LocalScoreTransformer()
-    with pytest.raises(TypeError, match="are LocalScores already"):
+    with pytest.raises(TypeError, match="already LocalScores"):
         transformer.fit(transformer.fit_transform(table()))
 
 

@@ -159,7 +159,7 @@ def test_a_factor_that_is_not_the_rows_is_noticed(rows):
     parents = best_parents(rows)
     scores.statistics.factor.setflags(write=True)
     scores.statistics.factor[0, 0] *= 1.01
-    with pytest.raises(RuntimeError, match="leaves the rows a share of"):
+    with pytest.raises(RuntimeError, match="leaves a share of"):
         certify(scores, parents)
 
 

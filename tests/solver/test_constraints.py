@@ -401,7 +401,7 @@ def test_a_network_states_edges_and_its_class_does_not():
 def test_tables_of_edges_whose_columns_are_named_the_other_way_round_are_refused(names):
     table = pd.DataFrame([["a", "d"]], columns=names)
     for edges in (table, pl.DataFrame(table.to_dict("list")), table.to_records(index=False)):
-        with pytest.raises(ValueError, match=r"parents in the first column .* Exchange them"):
+        with pytest.raises(ValueError, match=r"parents in the first column .* Swap them"):
             read_constraints(COLUMNS, max_parents=4, required_edges=edges)
     right = read_constraints(COLUMNS, max_parents=4, required_edges=table[list(names[::-1])])
     assert right.required == [0b1000, 0, 0, 0, 0]
