@@ -16,7 +16,7 @@ ORDER = (
 
 
 def reading_order(file_name: str) -> tuple[int, str]:
-    """Return the place of an example: from a first look to the paper, then new ones.
+    """Return the sort key of an example; examples that `ORDER` does not name come last.
 
     Parameters
     ----------

@@ -3,9 +3,9 @@ All regressions of a table
 ==========================
 
 Which measurements predict the progression of diabetes? Ten possible parents have 1,024
-subsets, each a regression. ``LocalScoreTransformer`` solves them all, and those of every
-other column besides; NumPy's least squares, one subset at a time, shows that they are
-the same regressions.
+subsets, and each is a regression. ``LocalScoreTransformer`` solves them all, and all
+regressions of the other columns too. NumPy's least squares, one subset at a time,
+confirms the results.
 """
 
 from itertools import combinations
@@ -22,16 +22,16 @@ diabetes = load_diabetes(as_frame=True).frame
 n, others = len(diabetes), list(diabetes.columns.drop("target"))
 
 # %%
-# The best sets of parents of ``target`` by BIC. ``difference`` is how much worse a set
-# is than the first, in nats.
+# These are the best sets of parents of ``target`` by BIC. ``difference`` is how much worse
+# a set is than the first, in nats.
 
 scores = LocalScoreTransformer().fit_transform(diabetes)
 print(f"{scores.n_families:,} regressions, of {len(diabetes.columns)} children")
 scores.top_parents("target", 5)
 
 # %%
-# As a data frame, of all 1,024 sets. The BIC is the log-likelihood less log(n)/2 for
-# each parameter (a coefficient for each parent, the intercept and the variance), and the
+# This data frame has all 1,024 sets. The BIC is the log-likelihood minus log(n)/2 for each
+# parameter (a coefficient for each parent, the intercept and the variance), and the
 # log-likelihood is a function of the residual sum of squares.
 
 top = pd.DataFrame(scores.top_parents("target", 2 ** len(others)))
@@ -40,7 +40,7 @@ log_likelihood = top["score"] + (top["size"] + 2) * np.log(n) / 2
 top["rss"] = n / (2 * np.pi) * np.exp(-2 * log_likelihood / n - 1)
 
 # %%
-# The same by ``np.linalg.lstsq``, subset by subset.
+# Now the same with ``np.linalg.lstsq``, subset by subset.
 
 columns = {name: diabetes[name].to_numpy() for name in diabetes}
 target = columns["target"]
@@ -57,8 +57,8 @@ difference = np.abs(top["rss"] / expected - 1).max()
 print(f"largest relative difference of {len(top):,} residual sums of squares: {difference:.1e}")
 
 # %%
-# How long both take varies from machine to machine and from run to run. (skbn compiles
-# its kernels at the first use; that was above, and is not counted here.)
+# The times vary from machine to machine and from run to run. (skbn compiles its kernels
+# when they are first used. That happened above, so it is not counted here.)
 
 start = perf_counter()
 LocalScoreTransformer().fit_transform(diabetes).to_array()
@@ -73,8 +73,9 @@ seconds = perf_counter() - start
 print(f"lstsq: {len(top):,} regressions in {seconds:.4f} s")
 
 # %%
-# A dot for each subset. The residual sum of squares can only fall with more parents, but
-# from some size on by less than the penalty: there is a best size, and a best subset.
+# Each dot is a subset. With more parents the residual sum of squares can only fall, but
+# from some size on it falls by less than the penalty. So there is a best size, and a best
+# subset.
 
 best = top.loc[top.groupby("size")["score"].idxmax()]
 print(best[["size", "score", "parents"]].to_string(index=False))
@@ -90,5 +91,5 @@ ax.legend(loc="lower right")
 plt.show()
 
 # %%
-# To take home: once all subsets are scored, the best one is found by sorting, and each
-# score is that of the regression which least squares finds.
+# To take home: once all subsets are scored, sorting finds the best one, and each score is
+# that of the regression which least squares finds.

@@ -2,9 +2,10 @@
 All 30 columns of the breast-cancer data
 ========================================
 
-Ten properties of cell nuclei, each as a mean, a standard error and a worst value, are 30
-columns. Their best network takes minutes and 22 GB, so that it is kept in a file. This
-example reads the file, checks its score against the table, and looks at the network.
+The table has ten properties of cell nuclei, each as a mean, a standard error and a worst
+value: 30 columns. Finding their best network takes minutes and 22 GB, so the network is
+kept in a file. This example reads the file, checks its score against the table, and
+looks at the network.
 """
 
 import sys
@@ -27,16 +28,16 @@ from skbn import (
 table = load_breast_cancer(as_frame=True).data
 
 # %%
-# The search for 30 columns is ``GaussianBNLearner(verbose=True).fit(table)``, and
-# ``python tests/benchmarks/breast_cancer.py`` runs it on a machine with 24 GB of memory.
-# The ten means alone take a moment:
+# The search over all 30 columns is ``GaussianBNLearner(verbose=True).fit(table)``. With
+# 24 GB of memory, ``python tests/benchmarks/breast_cancer.py`` runs it. The ten means alone
+# take a moment:
 
 of_means = GaussianBNLearner().fit(table.iloc[:, :10])
 print(f"10 columns: BIC {of_means.network_score_:.4f}, {of_means.dag_.number_of_edges()} edges")
 
 # %%
-# ``to_json`` wrote the network of all 30 to a file, and ``from_json`` reads it. To run this
-# page's script or notebook by itself, put the file where you run it:
+# ``to_json`` wrote the network of all 30 columns to a file, and ``from_json`` reads it. To
+# run this page's script or notebook on its own, put the file into the same folder:
 # :download:`breast_cancer.json <breast_cancer.json>`.
 
 file = Path("breast_cancer.json")
@@ -47,9 +48,10 @@ dag = network.dag_
 print(f"30 columns: {dag.number_of_edges()} edges")
 
 # %%
-# The score of a network is the sum of its families' local scores, and each of them takes
-# one regression. So the file can be checked without a search: the sum is the 17565.4626
-# nats that the search ended with, and the parameters are those that ``fit`` estimates.
+# The score of a network is the sum of its families' local scores, and each local score
+# takes one regression. So the file can be checked without a search: the sum is the
+# 17565.4626 nats that the search reported, and the parameters are those that ``fit``
+# estimates.
 
 scores = LocalScoreTransformer().fit_transform(table)
 local_scores = [scores.local_score(child, dag.predecessors(child)) for child in dag]
@@ -58,9 +60,9 @@ assert np.isclose(sum(local_scores), scores.network_score(dag))
 assert np.allclose(network.coef_, GaussianBayesianNetwork(dag).fit(table).coef_, rtol=1e-6)
 
 # %%
-# Of the 435 pairs of columns 184 are joined, too many for a drawing that can be read. A heat
-# map shows all weights, standardised: those of columns that are scaled to a standard
-# deviation of 1. A row is a parent, a column a child.
+# Edges join 184 of the 435 pairs of columns, too many for a readable drawing. A heat map
+# shows all weights. They are standardised: the weights for columns that are scaled to a
+# standard deviation of 1. Each row is a parent and each column a child.
 
 figure, ax = plt.subplots(figsize=(10, 9.3), layout="constrained")
 display = EdgeWeightsDisplay.from_estimator(network, ax=ax)
@@ -69,8 +71,8 @@ weights = pd.Series({edge: matrix.loc[edge] for edge in dag.edges})
 print(weights.sort_values(key=abs, ascending=False).head(6).round(2).to_string())
 
 # %%
-# Columns that say nearly the same pull a child both ways: the mean radius and the mean
-# perimeter have large and opposite weights for the mean concavity.
+# Columns that are nearly the same pull a child in opposite directions: the mean radius and
+# the mean perimeter have large and opposite weights for the mean concavity.
 
 correlation = table["mean radius"].corr(table["mean perimeter"])
 print(f"correlation of mean radius and mean perimeter: {correlation:.4f}")
@@ -83,16 +85,16 @@ degrees["edges"] = degrees["parents"] + degrees["children"]
 print(degrees.sort_values("edges", ascending=False).head(6))
 
 # %%
-# The Markov blanket of a column is its parents, its children and their other parents.
-# Given these, no other column tells more about it. The three smallest and the three
-# largest blankets, of 29 columns that there could be:
+# The Markov blanket of a column consists of its parents, its children and their other
+# parents. Given these, no other column tells more about it. A blanket could have up to 29
+# columns; these are the three smallest and the three largest:
 
 sizes = pd.Series({column: len(network.markov_blanket(column)) for column in dag})
 print(sizes.sort_values().iloc[[0, 1, 2, -3, -2, -1]].to_string())
 
 # %%
-# The smallest blanket by itself, with all edges among its columns and their standardised
-# weights. What else these columns depend on is left out.
+# This is the smallest blanket together with its column, with all edges among them and the
+# standardised weights. Other columns on which these depend are left out.
 
 column = sizes.idxmin()
 part = nx.DiGraph(dag.subgraph([column, *network.markov_blanket(column)]).edges)
@@ -101,5 +103,5 @@ NetworkDisplay.from_graph(part, highlight=column, edge_labels=labels)
 plt.show()
 
 # %%
-# To take home: what took minutes to find is kept in 20 KB, and it takes a moment to check
-# it against the table and to ask it anything.
+# To take home: a network that took minutes to find fits in 20 KB, and can be checked against
+# the table and queried in a moment.

@@ -3,8 +3,8 @@ What you know beforehand
 ========================
 
 The best network of the diabetes data makes age and sex depend on blood pressure, and the
-body mass index on what becomes of the patient a year later. Nothing in the table forbids
-it. Tiers and forbidden edges do, and the score says what this knowledge costs.
+body mass index on how the disease progresses a year later. Nothing in the table forbids
+this. Tiers and forbidden edges do, and the score says what this knowledge costs.
 """
 
 import warnings
@@ -24,20 +24,20 @@ for child in ["age", "sex", "bmi"]:
     print(f"{child} <- {', '.join(free.dag_.predecessors(child))}")
 
 # %%
-# The fit warns of two columns.
+# The fit warns about two columns.
 
 for doubt in doubts:
     print(fill(f"{doubt.category.__name__}: {doubt.message}", 90), end="\n\n")
 
 # %%
-# Sex takes two values, and no linear function plus Gaussian noise does: an edge into it is
-# a poor description. As the parent of others it does no harm, and what is known below leaves
-# it no parents.
+# Sex takes only two values, which no linear function plus Gaussian noise does, so an edge
+# into it is a poor description. As a parent it does no harm, and the knowledge that we add
+# below leaves it without parents.
 #
 # For s2, the picture shows many values a little above what the parents predict and a few far
-# below. That may be outliers, or the effect of a parent that is not linear. Here it is the latter:
-# the residuals fall with the square of s5. The table has s2 as LDL cholesterol, s1 as total
-# cholesterol, s3 as HDL and s5 as the logarithm of triglycerides.
+# below. The cause may be outliers, or a parent whose effect is not linear. Here it is the
+# latter: the residuals fall with the square of s5. In this table s2 is LDL cholesterol, s1 is
+# total cholesterol, s3 is HDL and s5 is the logarithm of triglycerides.
 
 ResidualsDisplay.from_estimator(free, diabetes, columns="s2")
 residuals = free.network_.residuals(diabetes)["s2"]
@@ -49,23 +49,23 @@ print(f"correlation with s2: {np.corrcoef(computed, in_units['s2'])[0, 1]:.7f}")
 
 # %%
 # So s2 was not measured, but computed from the others by the formula of Friedewald, Levy &
-# Fredrickson (1972). The edges into it approximate that formula. Both doubts are known now, and
-# no reason to warn again.
+# Fredrickson (1972). The edges into it approximate that formula. We now know the reasons for
+# both warnings and can switch them off.
 
 warnings.filterwarnings("ignore", category=exceptions.DataWarning)
 
 # %%
-# The directions of the edges are no arbitrary choice among equivalent networks: the CPDAG has
-# no undirected edge, so that no network of its class has any of them the other way round. The
-# class as a whole may be wrong: another sample might well have had another one.
+# The directions of the edges are not an arbitrary choice among equivalent networks: the CPDAG
+# has no undirected edge, so no equivalent network reverses any of them. But the class as a
+# whole may be wrong; another sample might well have led to another class.
 
 edges = free.network_.cpdag().edges(data="undirected")
 print(f"{sum(undirected for _, _, undirected in edges)} of {len(edges)} edges are undirected")
 
 # %%
-# Age and sex come first. Then what was measured at the start: the body mass index, the
-# blood pressure and six blood serum measurements, s1 to s6. Last comes ``target``, the
-# disease's progression one year after. No edge leads back a tier.
+# Age and sex come first. Then come the measurements at the start: the body mass index, the
+# blood pressure and six blood serum measurements, s1 to s6. ``target``, the progression of
+# the disease one year later, comes last. No edge leads back to an earlier tier.
 
 tiers = [
     ["age", "sex"],
@@ -75,16 +75,16 @@ tiers = [
 ordered = GaussianBNLearner(tiers=tiers).fit(diabetes)
 
 # %%
-# Two further things are known: neither age nor sex is a cause of the other, and s4 is
-# computed from s1 and s3, the total cholesterol divided by HDL. Both directions of a pair
-# are forbidden to keep it apart.
+# We know two more things: neither age nor sex is a cause of the other, and s4 is computed
+# from s1 and s3, as total cholesterol divided by HDL. To keep two columns apart, forbid both
+# directions.
 
 forbidden = [("age", "sex"), ("sex", "age"), ("s4", "s1"), ("s4", "s3")]
 known = GaussianBNLearner(tiers=tiers, forbidden_edges=forbidden).fit(diabetes)
 
 # %%
-# Each is the best network under its constraints, so that more of them can only lower the
-# score. That s4 comes after s1 and s3 costs nothing, as the best network has it so already.
+# Each network is the best under its constraints, so more constraints can only lower the
+# score. Putting s4 after s1 and s3 costs nothing, because the best network already does so.
 
 without_s4 = GaussianBNLearner(tiers=tiers, forbidden_edges=forbidden[:2]).fit(diabetes)
 learners = {
@@ -99,9 +99,9 @@ for knowledge, learner in learners.items():
     print(f"{knowledge:30} BIC {learner.network_score_:.2f}, {price:5.2f} lost, {n_edges} edges")
 
 # %%
-# The networks before and after, and what the progression depends on in each. Nodes stand
-# at the same places in both, by the order of the first network, so that edges of the second
-# may point upwards.
+# Here are the networks before and after, and what the progression depends on in each. Nodes
+# are at the same places in both pictures, arranged for the first network, so edges of the
+# second may point upwards.
 
 figure, axes = plt.subplots(1, 2, figsize=(12, 8), layout="constrained")
 titles = ["data alone", "with knowledge"]
@@ -114,6 +114,6 @@ plt.show()
 # %%
 # With this knowledge, sex has no parents and only explains others.
 #
-# To take home: the best network of a table can have directions that are impossible as
-# causes, even where its class leaves none open. What is known rules them out, here at a
-# price of 10.5 nats.
+# To take home: the best network of a table can have directions that are impossible for
+# causes, even if its class leaves no direction open. Prior knowledge rules them out, here
+# at a price of 10.5 nats.

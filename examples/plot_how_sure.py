@@ -2,9 +2,9 @@
 How sure is each edge?
 ======================
 
-The best network of a table is proved best for this table. Another sample of wines would
-hardly have the same one. Refits to resampled rows show which edges come again, and samples of a
-network that is known show how many of the directions are right.
+The best network of a table is provably best for this table, but another sample of wines
+would hardly have the same one. Refits to resampled rows show which edges recur, and samples
+from a known network show how many of the directions are right.
 """
 
 from collections import Counter
@@ -21,8 +21,8 @@ wine = load_wine(as_frame=True).data
 learner = GaussianBNLearner().fit(wine)
 
 # %%
-# The bootstrap draws as many rows as there are, with replacement, and searches again. Of
-# each CPDAG it counts which pairs are joined, and the edges that have a direction.
+# The bootstrap draws as many rows as the table has, with replacement, and searches again. We
+# count which pairs each CPDAG joins, and which edges have a direction.
 
 
 def edges_of_class(table):
@@ -44,8 +44,9 @@ print(f"{joined.total() / 100:.1f} edges on average")
 print(f"{learner.dag_.number_of_edges()} edges of the best network of the table")
 
 # %%
-# For each edge of the best network: in how many of the 100 refits the pair is joined, is
-# directed as here, or the other way round. (In the others the CPDAG leaves it undirected.)
+# For each edge of the best network, this table says in how many of the 100 refits the pair is
+# joined, how often the edge has the same direction, and how often the opposite direction. (In
+# the rest of the refits that join the pair, the CPDAG leaves it undirected.)
 
 print("joined  this way  other way")
 for a, b in sorted(learner.dag_.edges, key=lambda edge: -joined[frozenset(edge)]):
@@ -53,17 +54,17 @@ for a, b in sorted(learner.dag_.edges, key=lambda edge: -joined[frozenset(edge)]
     print(f"{count:6}  {directed[a, b]:8}  {directed[b, a]:9}  {a} -> {b}")
 
 # %%
-# Alcohol and colour intensity are joined every time, and point one way about as often as
-# the other: that they are joined is stable, the direction is not.
+# Alcohol and colour intensity are joined every time, but the edge points one way about as
+# often as the other. The edge is stable; its direction is not.
 #
-# In the picture an edge of 33 % is drawn like any other: its width is its weight, not how
-# sure it is. So write the shares beside the edges.
+# The picture draws an edge with a share of 33 % like any other: its width shows its weight,
+# not how sure it is. So write the shares beside the edges.
 
 labels = {(a, b): f"{joined[frozenset([a, b])]}%" for a, b in learner.dag_.edges}
 learner.plot(edge_labels=labels)
 
 # %%
-# Pairs that the best network does not join, and most refits do:
+# Most refits join these pairs, although the best network does not:
 
 best = {frozenset(edge) for edge in learner.dag_.edges}
 for pair, count in joined.most_common():
@@ -71,8 +72,8 @@ for pair, count in joined.most_common():
         print(f"{' - '.join(sorted(pair))}: {count}")
 
 # %%
-# Columns that say nearly the same share the count. Here is one column a second time, with
-# a little noise. Neither may look sure, although one of the two is needed.
+# Columns that are nearly the same share the count. Here the table has one column a second
+# time, with a little noise added. Neither copy may look sure, although one of them is needed.
 
 rng = np.random.default_rng(0)
 noise = rng.normal(0, 0.1 * wine["flavanoids"].std(), len(wine))
@@ -84,8 +85,9 @@ for column in ["hue", "nonflavanoid_phenols"]:
     print(f"{column} - flavanoids: {alone} alone; {each[0]} and {each[1]} with the copy")
 
 # %%
-# How often is a directed edge right? Let the network found be the truth, sample wines of
-# it, search, and look for the directed edges of the CPDAG in it: means of 30 samples.
+# How often is a directed edge right? Take the network found as the truth, sample wines from
+# it, search, and compare the directed edges of the CPDAG with the truth. The figures are
+# means over 30 samples.
 
 truth = learner.network_
 errors = {}
@@ -103,12 +105,12 @@ print(pd.DataFrame(errors).T.round(3).to_string())
 plt.show()
 
 # %%
-# What these shares are: how often the search finds an edge in tables like this one. What
-# they are not: probabilities that the edge is there, which a sampler of the posterior such
-# as that of BiDAG (R) estimates. Resampled tables have rows that come twice, and networks
-# of more edges. Nor are there standard errors of weights: those of a regression leave out
-# that the parents were chosen by the same rows.
+# These shares say how often the search finds an edge in tables like this one. They are not
+# probabilities that the edge is there; a sampler of the posterior, such as BiDAG (R),
+# estimates those. Resampled tables have repeated rows, and their networks have more edges.
+# skbn gives no standard errors of weights either, because those of a regression ignore that
+# the same rows were used to choose the parents.
 #
-# To take home: joined is surer than directed. With as many rows as the wine table has, of
-# ten directed edges three were wrong, though the network searched for was Gaussian, and
-# nothing was missing from the table.
+# To take home: an edge is surer than its direction. With as many rows as the wine table has,
+# three of ten directed edges were wrong, although the true network was Gaussian and no column
+# was missing from the table.

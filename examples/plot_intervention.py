@@ -2,9 +2,10 @@
 Seeing and doing
 ================
 
-Patients who are worse get more of a drug, and the drug helps. Where a high dose is seen,
-recovery is poor; where it is given to anyone, recovery is good. ``condition`` answers the
-first question and ``do`` the second, but only if the edges point from causes to effects.
+Sicker patients get more of a drug, and the drug helps. Patients who happen to get a high
+dose recover poorly; but if you give a high dose to a patient, the patient recovers better.
+``condition`` predicts recovery when a high dose is seen, and ``do`` predicts it when a high
+dose is given. The answer of ``do`` is right only if the edges point from causes to effects.
 """
 
 from itertools import combinations, permutations
@@ -17,8 +18,8 @@ import pandas as pd
 from skbn import GaussianBayesianNetwork, GaussianBNLearner
 
 # %%
-# The truth, of our own making: severity raises the dose and lowers the recovery, and the
-# dose raises the recovery. Zero is the average of each.
+# We make up the truth: severity raises the dose and lowers the recovery, and the dose raises
+# the recovery. Each column has the mean zero.
 
 dag = nx.DiGraph()
 dag.add_nodes_from(["dose", "recovery", "severity"], intercept=0.0, noise_variance=0.25)
@@ -47,7 +48,7 @@ print("a dose of 1 is given: {:.2f} ± {:.2f}".format(*recovery_where_given(trut
 
 # %%
 # From 2,000 patients the learner finds that all three columns depend on each other. The
-# CPDAG leaves every edge undirected: the data tell none of the directions.
+# CPDAG leaves every edge undirected, because the data do not determine any direction.
 
 patients = pd.DataFrame(truth.sample(2000, random_state=0), columns=truth.nodes)
 learner = GaussianBNLearner().fit(patients)
@@ -56,8 +57,8 @@ for a, b, undirected in learner.network_.cpdag().edges(data="undirected"):
     print(f"{a} - {b}, undirected: {undirected}")
 
 # %%
-# The six orders of the columns are six networks, which fit equally well and agree in
-# what is seen. They disagree in what the dose does.
+# The six orders of the columns give six networks. They fit equally well and agree on what is
+# seen, but they disagree on what the dose does.
 
 for order in permutations(patients.columns):
     network = GaussianBayesianNetwork(nx.DiGraph(combinations(order, 2))).fit(patients)
@@ -66,8 +67,7 @@ for order in permutations(patients.columns):
     print(f"{' -> '.join(order):32} {fit}, seen {seen:5.2f}, given {given:5.2f}")
 
 # %%
-# What is known decides: severity was there before the dose, and the dose before the
-# recovery.
+# Prior knowledge decides: severity came before the dose, and the dose before the recovery.
 
 tiers = [["severity"], ["dose"], ["recovery"]]
 in_order = GaussianBNLearner(tiers=tiers).fit(patients)
@@ -75,8 +75,8 @@ print("in order:", ", ".join(f"{a} -> {b}" for a, b in in_order.dag_.edges))
 print(f"BIC {learner.network_score_:.4f} nats, in order {in_order.network_score_:.4f} nats")
 
 # %%
-# The densities of the recovery where a dose of 1 is given. Without the tiers, ``do``
-# answers what would be seen.
+# These are the densities of the recovery at a dose of 1. Without the tiers, ``do`` gives the
+# same answer as seeing the dose.
 
 x = np.linspace(-6, 8, 400)
 figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
@@ -101,5 +101,6 @@ ax.legend()
 plt.show()
 
 # %%
-# To take home: the six networks agree in all that is seen. What the dose does, only the one
-# whose edges lead from causes to effects tells, and the data do not say which one that is.
+# To take home: the six networks agree on everything that is seen. Only the one whose edges
+# lead from causes to effects says what the dose does, and the data do not say which one that
+# is.

@@ -3,8 +3,8 @@ Choosing the penalty
 ====================
 
 The larger the penalty on parameters, the fewer edges a network has. Cross-validation
-shows what edges are worth: for each penalty, the best network of nine tenths of the
-wines is held against the last tenth.
+shows which edges pay off: for each penalty it learns the best network from nine tenths
+of the wines, and scores it on the last tenth.
 """
 
 import matplotlib.pyplot as plt
@@ -21,9 +21,9 @@ folds = KFold(10, shuffle=True, random_state=0)  # the wines are sorted by culti
 learner = GaussianBNLearnerCV(penalties, cv=folds, rule="one-standard-error").fit(wine)
 
 # %%
-# The best mean is one choice. Its standard error says how far it is to be trusted, and
-# the rule of one standard error takes the largest penalty that is no further below:
-# a network of fewer edges, which predicts about as well.
+# The best mean is one choice. Its standard error says how far to trust it. The rule of one
+# standard error takes the largest penalty whose mean is at most one standard error below
+# the best. Its network has fewer edges and predicts about as well.
 
 results = learner.cv_results_
 best = results["mean_test_score"].argmax()
@@ -36,8 +36,8 @@ for rule, i in {"best mean": best, "one standard error": chosen}.items():
 PenaltyDisplay.from_estimator(learner)
 
 # %%
-# The networks of all wines with either penalty, as CPDAGs, in which edges that can be
-# reversed without loss have no arrowhead: what does the larger penalty leave out?
+# What does the larger penalty leave out? Here are the networks of all wines with either
+# penalty, as CPDAGs, in which edges that can be reversed without loss have no arrowhead.
 
 dense = GaussianBNLearner(penalty=penalties[best]).fit(wine)
 NetworkComparisonDisplay.from_networks(
@@ -57,5 +57,6 @@ print(f"GridSearchCV chooses {search.best_params_['penalty']:.2f}")
 plt.show()
 
 # %%
-# To take home: to the left of the best penalty twice the edges predict no better, and to
-# its right some can be left out before the prediction is worse by a standard error.
+# To take home: with smaller penalties than the best, twice as many edges predict no better.
+# With larger ones, some edges can be left out before the prediction is worse by a standard
+# error.

@@ -3,8 +3,8 @@ Which score for few rows
 ========================
 
 BIC, EBIC, AIC and BGe weigh the fit of a network against its complexity in different
-ways. Samples of random networks that are known show which score finds how much of them:
-the search is exact, so that all the errors are those of the score and of the sample.
+ways. This example samples from known random networks, to see how much of them each
+score finds. The search is exact, so all errors come from the score and the sample.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ n_networks, n_nodes = 30, 8
 
 
 # %%
-# A random network has 8 nodes, each with two neighbours on average, and edges of weight 0.3
-# to 1 in size. All noise has variance 1.
+# A random network has 8 nodes, with two neighbours each on average. Its edges have weights
+# from 0.3 to 1 in size, and all noise has variance 1.
 
 
 def random_network(rng):
@@ -31,10 +31,11 @@ def random_network(rng):
 
 
 # %%
-# Each sample goes through all four scores. The columns are standardised, which BGe's
-# prior wants; the others find the same network either way. The structural Hamming
-# distance is that of the equivalence classes, since no score tells their members apart.
-# Pairs of nodes that are joined in one network only are missing or extra.
+# Each sample is searched with all four scores. The columns are standardised, because
+# BGe's prior requires it; the other scores find the same network either way. The
+# structural Hamming distance is that of the equivalence classes, since no score tells
+# their members apart. An edge is missing if only the true network joins its two nodes,
+# and extra if only the network found joins them.
 
 
 def joined(network):
@@ -63,7 +64,8 @@ for title, counts in {"all differences": distance, "missing": missing, "extra": 
     print(title, pd.DataFrame(table, index=sizes).round(2).to_string(), sep="\n")
 
 # %%
-# Bars are standard errors of the means; the curves are moved apart a little.
+# Bars are standard errors of the means. The curves are shifted slightly so that the bars
+# do not overlap.
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.5), layout="constrained", sharex=True)
 titles = ["all differences of the CPDAGs", "missing edges", "extra edges"]
@@ -81,6 +83,6 @@ axes[0].legend()
 plt.show()
 
 # %%
-# To take home: in these networks AIC keeps adding edges however many rows there are. Of
-# the others, up to 100 rows, EBIC adds the fewest edges and misses the most, BIC adds the
-# most and misses the fewest, and BGe lies between the two.
+# To take home: for these networks AIC adds extra edges however many rows there are. Among
+# the other three, up to 100 rows, EBIC adds the fewest edges and misses the most, BIC adds
+# the most and misses the fewest, and BGe lies between the two.

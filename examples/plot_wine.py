@@ -2,9 +2,9 @@
 The best network of the wine data
 =================================
 
-The 13 chemical measurements of 178 Italian wines in scikit-learn's wine data:
-which of them depends directly on which? Of all acyclic networks on 13 columns,
-more than 10^31, the one with the best BIC is found and proved best in a moment.
+scikit-learn's wine data has 13 chemical measurements of 178 Italian wines. Which of
+them depends directly on which? There are more than 10^31 acyclic networks on 13
+columns. The search finds the one with the best BIC, provably, and takes a moment.
 """
 
 from sklearn.datasets import load_wine
@@ -19,8 +19,8 @@ for parent, child, weight in learner.dag_.edges(data="weight"):
 print(f"BIC {learner.network_score_:.4f} nats, the highest of all networks")
 
 # %%
-# Parents stand above their children. Edges are blue if their weight is positive,
-# orange if it is negative, and the wider, the more the child varies with the parent.
+# Parents stand above their children. Edges are blue if their weight is positive and
+# orange if it is negative. The wider an edge, the more the child varies with the parent.
 
 display = learner.plot()
 display.figure_.savefig("wine.png", dpi=150)
@@ -28,9 +28,8 @@ print("picture written to wine.png")
 
 # %%
 # A child is a linear function of its parents, plus noise that is independent of
-# them. The weight of an edge is the slope: of wines that are alike in the other
-# parents, the one with a unit more of this parent has so many units more of the
-# child.
+# them. The weight of an edge is the slope: if two wines agree in the other parents and
+# one has a unit more of this parent, its child is higher by the weight, on average.
 
 network = learner.network_
 print("color_intensity changes by")
@@ -38,10 +37,10 @@ for parent, _, weight in network.dag_.in_edges("color_intensity", data="weight")
     print(f"{weight:+.2f} with a unit of {parent}")
 
 # %%
-# An edge has a direction because a network has an order, which need not be one of
-# causes. Other networks imply the same independences and have the same score. The
-# CPDAG stands for all of them: undirected is what they do not agree on. That they agree
-# on a direction does not make it right; :doc:`plot_how_sure` shows how often it is not.
+# Every edge of a network has a direction, but it need not point from cause to effect.
+# Other networks imply the same independences and have the same score. The CPDAG stands
+# for all of them: an edge is undirected if they do not agree on its direction. Even a
+# direction on which they agree may be wrong; :doc:`plot_how_sure` shows how often it is.
 
 edges = network.cpdag().edges(data="undirected")
 either_way = [f"{a} - {b}" for a, b, undirected in edges if undirected]
@@ -49,8 +48,8 @@ print(f"{len(edges) - len(either_way)} edges with a direction, {len(either_way)}
 print("\n".join(either_way))
 
 # %%
-# The network is also a joint distribution of all columns: what proline to expect
-# of a wine, before and after its alcohol and hue are known?
+# The network is also a joint distribution of all columns. What proline should we expect
+# in a wine, before and after we know its alcohol and hue?
 
 seen = network.condition({"alcohol": 14.0, "hue": 1.0})
 proline = seen.nodes.index("proline")
@@ -59,5 +58,6 @@ print(f"proline of any wine: {wine['proline'].mean():.0f} ± {wine['proline'].st
 print(f"with alcohol 14 and hue 1: {mean:.0f} ± {deviation:.0f}")
 
 # %%
-# To take home: 27 edges say how the 13 measurements go together, the equivalent networks
-# agree on the direction of 23 of them, and what is known of a wine narrows what is not.
+# To take home: 27 edges say how the 13 measurements depend on each other. The equivalent
+# networks agree on the direction of 23 of them. Some measurements of a wine narrow down
+# the others.

@@ -15,10 +15,11 @@ __all__ = ["DataWarning", "DiscreteChildWarning", "DummyEdgeWarning", "SkewedRes
 class DataWarning(UserWarning):
     """The base class of warnings about a table that may not suit the model.
 
-    The network is the best one for the table all the same. `GaussianBNLearner.fit` and
+    The network is still the best one for the table. `GaussianBNLearner.fit` and
     `GaussianBNLearnerCV.fit` look at the rows and at the network that they found, and warn at
-    most once of each kind. There are no warnings where the rows were not kept: after
-    `partial_fit`, with `ParentSetScores`, and in the folds of a cross-validated learner.
+    most once of each kind. There are no warnings if there are no rows to look at: with the
+    scores of `LocalScoreTransformer.partial_fit`, and with `ParentSetScores`. The folds of a
+    cross-validated learner are not checked either.
 
     Examples
     --------
@@ -31,9 +32,9 @@ class DataWarning(UserWarning):
 class DiscreteChildWarning(DataWarning):
     """A column of two to four different values has parents in the network.
 
-    Its noise cannot be Gaussian. The remedy is to forbid all edges into it, which keeps it as a
-    possible parent, or to leave it out. The message has the code that adds these edges to those
-    that are forbidden already.
+    The noise of such a column cannot be Gaussian. Forbid all edges into the column, so that it can
+    still be a parent, or leave it out. The message has the code that adds these edges to the
+    learner's `forbidden_edges`.
 
     Examples
     --------
@@ -47,10 +48,10 @@ class SkewedResidualsWarning(DataWarning):
     """The residuals of a column on its parents are strongly skewed.
 
     The residuals of a column without parents are its differences from the mean. If the column
-    itself is skewed, the remedy is to take its logarithm, or a
-    `sklearn.preprocessing.PowerTransformer` before the learner. If it is not, a parent's effect is
-    probably not linear, or a few rows are outliers. `ResidualsDisplay` may show which; plot what
-    `GaussianBayesianNetwork.residuals` returns for the column against each parent as well.
+    itself is skewed, take its logarithm, or put a `sklearn.preprocessing.PowerTransformer` before
+    the learner. If it is not skewed, a parent's effect is probably not linear, or a few rows are
+    outliers. `ResidualsDisplay` may show which; also plot the column's
+    `GaussianBayesianNetwork.residuals` against each parent.
 
     Examples
     --------
@@ -63,9 +64,9 @@ class SkewedResidualsWarning(DataWarning):
 class DummyEdgeWarning(DataWarning):
     """An edge joins two dummies of one category.
 
-    Dummies are columns of two values, of which at most one has its larger value in any row. They
-    exclude each other by their coding, and the edge says nothing else. The remedy is to forbid
-    all edges into them, so that they are parents only, or to leave the category out.
+    Dummies are columns of two values; in each row at most one of them has its larger value. They
+    exclude each other by their coding, and the edge says only that. Forbid all edges into them, so
+    that they are parents only, or leave the category out.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """Measure the digits of all families' residual sums of squares on hard tables.
 
-Run ``python tests/benchmarks/accuracy.py``. The tables are of numbers that float64 holds, and
-what is right is computed of these very numbers in rational arithmetic. For each table it prints
-the condition number of the centred columns of unit norm, and the largest absolute error of
-log RSS among all families
+Run ``python tests/benchmarks/accuracy.py``. float64 represents the numbers of the tables
+exactly, and the errors are relative to rational arithmetic on these numbers. For each table it
+prints the condition number of the centred columns of unit norm, and the largest absolute error
+of log RSS among all families
 
 - by skbn's walk, from the factor of the rows,
 - by the paper's one long walk without seeds, from the same factor,
@@ -11,9 +11,9 @@ log RSS among all families
 - by NumPy's ``lstsq`` for each family,
 - by Cholesky factors of the covariance ("-" where some family has none).
 
-``--random N`` does so for N random tables of a condition from 2e6 to 1e7, without the long walk,
-and prints how often each route's largest error is above 1e-9, and the largest of all, also in
-units of eps times the condition number.
+``--random N`` draws N random tables with a condition number from 2e6 to 1e7 and leaves out the
+long walk. For each method it prints in how many tables the largest error is above 1e-9, and the
+largest error of all, also in units of eps times the condition number.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def lstsq(parents, child):
 
 
 def cholesky(covariance):
-    """Return a solver that knows the columns by their number, as rows of shape (1, k)."""
+    """Return a solver that gets the numbers of the columns, as rows of shape (1, k)."""
 
     def solve(parents, child):
         columns = [*parents[0].astype(int), int(child[0])]
@@ -122,12 +122,12 @@ def measure(rows, is_long=True):
 
 
 def random_tables(seed=0):
-    """Yield tables of a condition from 2e6 to 1e7: nearly equal columns, sums, smooth curves."""
+    """Yield tables with a condition number from 2e6 to 1e7, of four kinds."""
     rng = np.random.default_rng(seed)
     while True:
         m, n = int(rng.integers(4, 9)), int(rng.choice([12, 40, 150]))
         kind, rows = rng.integers(4), rng.normal(size=(n, m))
-        if kind == 0:  # one pair, or several
+        if kind == 0:  # one or several pairs of nearly equal columns
             half = int(rng.integers(1, m // 2 + 1))
             apart = 10 ** rng.uniform(-7.2, -6)
             rows[:, half : 2 * half] = rows[:, :half] + apart * rows[:, half : 2 * half]
@@ -147,7 +147,7 @@ def random_tables(seed=0):
 
 
 def print_random(n_tables):
-    """Print how often each route is off by more than 1e-9, and by how much at the most."""
+    """Print how often each method's error is above 1e-9, and its largest error."""
     eps = np.finfo(float).eps
     errors, shares = [], []
     for rows, _ in zip(random_tables(), range(n_tables), strict=False):
@@ -165,7 +165,7 @@ def print_random(n_tables):
 
 
 def main() -> None:
-    """Print a row for each table, or what random ones come to."""
+    """Print a row for each table, or a summary of random tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--random", type=int, metavar="N")
     arguments = parser.parse_args()

@@ -2,8 +2,9 @@
 
 Run with ``pip install -e .[compare]`` and ``python tests/benchmarks/agree_on_cpdags.py``.
 
-On random networks of 5 to 12 nodes, sparse and dense. A disagreement is a pair of nodes
-that is joined differently: not at all, in one direction, or undirected.
+The networks are random, with 5 to 12 nodes, sparse and dense. A disagreement is a pair of
+nodes that two libraries join differently: not at all, by a directed edge, or by an undirected
+one.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 Run with ``pip install -e .[test,compare]`` and
 ``python tests/benchmarks/agree_with_causal_learn.py``.
 
-causal-learn minimises the sum over the columns of ``n log(RSS / n) + l log(n)``,
-which has the same minimisers as our BIC has maximisers: ours is minus half of it,
-less terms that no network changes. Its networks are scored here by least squares.
+causal-learn minimises the sum over the columns of ``n log(RSS / n) + l log(n)``. Our BIC is
+-1/2 times this sum plus terms that are the same for all networks, so both have the same best
+networks. The networks of causal-learn are scored here by least squares.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def tables():
 
 
 def causal_learn_score(rows, adjacency):
-    """Minus half of what causal-learn minimises, and the terms that no network changes."""
+    """Return our BIC of a network that causal-learn found, and the parents of each column."""
     n, m = rows.shape
     parents = [np.flatnonzero(adjacency[:, x]) for x in range(m)]
     rss = [reference.regression(rows, x, ps)[2] for x, ps in enumerate(parents)]
@@ -57,7 +57,8 @@ def main() -> int:
     print(f"{'table':<22} {'skbn':>14} {'causal-learn':>14} {'difference':>11} class  seconds")
     for name, rows in tables():
         start = time.perf_counter()
-        # Columns of unit variance, as its regressions regularise nothing away then.
+        # causal-learn's regressions have no intercept, and least squares in them drops small
+        # singular values: so the columns are centred and scaled.
         scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)
         adjacency, _ = bic_exact_search(scaled, search_method="dp")
         seconds = time.perf_counter() - start

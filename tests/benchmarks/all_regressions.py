@@ -1,11 +1,11 @@
-"""Four ways to all regressions: the paper's Table 1, its flops counted and its times measured.
+"""Count the flops and time the four algorithms in the paper's Table 1.
 
 Run ``python tests/benchmarks/all_regressions.py``. Each algorithm computes the residual
-sum of squares of every family, a child and a set of parents, of the same columns; all are
-compiled alike, in one thread, and none shares work beyond what it is known for. Flops are
-counted where they are done: those of factorisations, and apart from them those that turn
-a factor into residual sums of squares. Storage is what is needed beside the results, in
-numbers.
+sum of squares of every family, a child and a set of parents, of the same columns. All
+algorithms are compiled alike, run in one thread, and share only the work that their authors
+describe. Flops are counted in the code that does them; those that turn a factor into residual
+sums of squares are counted separately from those of the factorisations. Storage is a count of
+numbers, not including the results.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def swap(factor, order, i, n):
 
 @kernel
 def greedy_column_swapping(factor, swaps, rss):
-    """Alipourfard & Gao: one path past all sets, each a prefix that serves all children.
+    """Alipourfard & Gao: one path past all sets; each set is a prefix that serves all children.
 
     ``tails[p, x]`` is the residual sum of squares of column x on the first p columns; a
-    swap at i changes only row i + 1 of them.
+    swap at i changes only row i + 1 of ``tails``.
     """
     m = len(factor)
     factor = factor.copy()
@@ -63,7 +63,7 @@ def greedy_column_swapping(factor, swaps, rss):
         record_prefix(order, tails, p, rss)
     for i in swaps:
         flops += swap(factor, order, i, m)
-        tails[i + 2, order[i + 1]] = 0.0  # that column ends on its diagonal
+        tails[i + 2, order[i + 1]] = 0.0  # this column has no entries below its diagonal
         for position in range(i + 1, m):
             column = order[position]
             tails[i + 1, column] = tails[i + 2, column] + factor[i + 1, position] ** 2
@@ -84,7 +84,7 @@ def record_prefix(order, tails, p, rss):
 
 @kernel
 def clarke(factors, swaps, rss):
-    """Clarke (AS 163): for each child a path past all sets of the others, the child last."""
+    """Clarke (AS 163): for each child a path past all sets of the others, with the child last."""
     m = len(factors)
     tail = np.zeros(m + 1)
     flops = 0
@@ -111,9 +111,9 @@ def clarke(factors, swaps, rss):
 def dropping_columns(factors, rss):
     """Gatu & Kontoghiorghes (DCA): for each child a tree of factors, each less one column.
 
-    A node is a factor of n columns and the child, and a number k: it yields the models of
-    its first k + 1, ..., n columns, and has as children the nodes (less column j, j) for
-    j = k, ..., n - 2. The tree is walked depth first, one factor a level.
+    A node is a factor of n columns and the child, with a number k. It yields the models of
+    its first k + 1, ..., n columns. Its child nodes are (the factor without column j, j) for
+    j = k, ..., n - 2. The tree is walked depth first, with one factor for each level.
     """
     m = len(factors)
     levels = np.empty((m, m, m))
@@ -146,7 +146,7 @@ def dropping_columns(factors, rss):
             node = levels[depth]
             flops_of_tails += record_node(node, columns[depth], n - 1, j, rss[child])
     storage = 0
-    for n in range(1, m):  # what the levels hold of their triangles
+    for n in range(1, m):  # the triangle of each level
         storage += (n + 1) * (n + 2) // 2
     return flops, flops_of_tails, storage
 
@@ -179,7 +179,7 @@ def record_node(factor, columns, n, k, rss):
 
 @kernel
 def brute_force(covariance, rss):
-    """For each family the Cholesky factor of its columns' covariance, the child last."""
+    """Take the Cholesky factor of each family's covariance, with the child last."""
     m = len(covariance)
     factor = np.empty((m, m))
     members = np.empty(m, dtype=np.int64)

@@ -1,8 +1,8 @@
-"""The best network of scikit-learn's breast-cancer data, all 30 columns or the first ones.
+"""Find the best network of scikit-learn's breast-cancer data.
 
 Run ``python tests/benchmarks/breast_cancer.py`` on a machine with 24 GB of memory, or
-``python tests/benchmarks/breast_cancer.py 20``. Prints the search's plan and progress,
-the time, the peak memory, the score and the edges.
+``python tests/benchmarks/breast_cancer.py 20`` for the first 20 columns. It prints the
+search's plan and progress, the time, the peak memory, the score and the edges.
 """
 
 from __future__ import annotations

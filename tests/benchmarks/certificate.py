@@ -1,7 +1,7 @@
-"""Time what it takes to prove a found network again, beside the whole fit.
+"""Time the verification of the network found, and the whole fit.
 
-Run ``python tests/benchmarks/certificate.py``. Fits of random sparse networks by one thread, in
-processor time, the least of several.
+Run ``python tests/benchmarks/certificate.py``. It fits random sparse networks with one thread, and
+prints the least processor time of several fits.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The held-out score over penalties, and GaussianBNLearnerCV against a plain grid search.
+"""Print held-out scores over penalties, and time GaussianBNLearnerCV and a plain grid search.
 
     python tests/benchmarks/choose_penalty.py [repetitions]
 
-Wine (13 columns) and the first 20 columns of the breast-cancer data, 5 shuffled folds. Both
-ways are fitted in turn in this process, one thread each and then two, after a first fit of
-each that is not counted. A grid search with two jobs uses two processes, which it starts
-anew or finds from before; both are there when its time is taken.
+The tables are wine (13 columns) and the first 20 columns of the breast-cancer data, with 5
+shuffled folds. The two estimators are fitted in turn in this process, with one job each and
+then with two, after a first fit of each that is not counted. A grid search with two jobs uses
+two processes, which have been started before its time is taken.
 """
 
 import sys
@@ -61,7 +61,7 @@ def main(repetitions):
             f"GridSearchCV {search.best_params_['penalty']:g}; all scores the same bits: {same}"
         )
         for n_jobs in (1, 2):
-            searched(table, n_jobs)  # its processes compile or load the kernels
+            searched(table, n_jobs)  # so that its processes have compiled or loaded the kernels
             times = np.array(
                 [
                     (seconds(cross_validated, table, n_jobs), seconds(searched, table, n_jobs))

@@ -1,16 +1,16 @@
-"""Time skbn side by side with other libraries, and score what they find.
+"""Time skbn and other libraries, and score the networks that they find.
 
-Run with ``pip install -e .[compare]`` and ``python tests/benchmarks/compare.py 8 10 12``:
-the columns of random sparse networks of 500 rows. Each method runs in a process of its
-own, in turn with the others, in several rounds. The table has the medians of the times of
-the search alone, without imports and compilation, their least and largest, the peak
-memory of the process, and by how many nats of BIC the network is worse than the optimum.
-What is not installed is left out, and what takes longer than the limit is not tried on
-more columns.
+Run with ``pip install -e .[compare]`` and ``python tests/benchmarks/compare.py 8 10 12``. The
+arguments are the numbers of columns of random sparse networks with 500 rows. Each run has
+its own process; the methods take turns in several rounds. The table has the median, least and
+largest time of the search alone, without imports and compilation, the peak memory of the
+process, and how many nats the BIC of the network is below the optimum. Libraries that are
+not installed are left out, and a method that takes longer than the limit is not tried on more
+columns.
 
-`floor` is the time that the dynamic program's maxima and sums take at the rate of
-``np.maximum(a, b, out=a)`` on 4,096 numbers, measured in each round. `brute force` are
-the scores alone, by NumPy: the log-determinant of every subset's covariance.
+`floor` is the time that the dynamic program's maxima and sums would take at the rate of
+``np.maximum(a, b, out=a)`` on 4,096 numbers, measured in each round. `brute force` computes
+only the scores, with NumPy: the log-determinant of every subset's covariance.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROWS = 500
 
 
 def table(m):
-    """Rows of a random sparse network, drawn here: skbn would be in the others' memory too."""
+    """Draw rows of a random sparse network, without skbn, whose memory would count for others."""
     rng = np.random.default_rng(m)
     rows = np.zeros((ROWS, m))
     for j in range(m):
@@ -48,7 +48,7 @@ def table(m):
 def skbn(n_jobs):
     from skbn import GaussianBNLearner
 
-    GaussianBNLearner(n_jobs=n_jobs).fit(table(8))  # compiled
+    GaussianBNLearner(n_jobs=n_jobs).fit(table(8))  # compiles the kernels
     return lambda rows: GaussianBNLearner(n_jobs=n_jobs).fit(rows).dag_.edges
 
 
@@ -100,7 +100,7 @@ METHODS = {
 
 
 def run_one(method, m):
-    """Print what one run of a method found, as JSON."""
+    """Run a method once, and print the result as JSON."""
     warnings.simplefilter("ignore")
     if method == "floor":
         print(json.dumps({"seconds": floor_seconds(m)}))
@@ -117,7 +117,7 @@ def run_one(method, m):
 
 def peak_megabytes():
     status = Path("/proc/self/status")
-    if status.exists():  # where ru_maxrss counts the process that started this one, too
+    if status.exists():  # on Linux ru_maxrss includes the process that started this one
         peak = next(
             line for line in status.read_text(encoding="utf-8").splitlines() if "VmHWM" in line
         )
@@ -137,7 +137,7 @@ def network_score(m, edges):
 
 
 def rounds(m, methods, n_rounds, limit):
-    """Return each method's results of all rounds; None for one that exceeds the limit."""
+    """Return each method's results of all rounds; None if it exceeds the limit."""
     results = {method: [] for method in methods}
     for _ in range(n_rounds):
         for method in methods:

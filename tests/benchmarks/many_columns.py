@@ -1,8 +1,8 @@
-"""Local scores and searches of many columns with few parents.
+"""Time local scores and searches of many columns with few parents.
 
-Run ``python tests/benchmarks/many_columns.py``. Each case has a process of its own; kernels
-are compiled before. The tables are random networks of 1,000 rows, each column with two
-parents among all columns before it, and tiers are runs of these.
+Run ``python tests/benchmarks/many_columns.py``. Each case has its own process; kernels are
+compiled before. The tables are drawn from random networks, with 1,000 rows. Each column has
+two parents among all columns before it, and tiers are runs of columns.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def random_rows(m: int, n: int = 1000) -> np.ndarray:
 
 
 def run_case(m: int, max_parents: int | None, tier: int, n_jobs: int) -> dict[str, object]:
-    """Return the time, the peak memory and what was found."""
+    """Return the time, the memory before, the peak memory, and a line about the result."""
     from skbn import GaussianBNLearner, LocalScoreTransformer
 
-    few = random_rows(8, n=6)  # fewer rows than columns, so that families are listed
+    few = random_rows(8, n=6)  # with fewer rows than columns, families are listed
     GaussianBNLearner(max_parents=2).fit(few)
     GaussianBNLearner(tiers=[[0, 1], [2, 3]]).fit(random_rows(4))
     rows = random_rows(m)

@@ -1,14 +1,14 @@
-"""Count the random networks whose class is found again, against the rate that theory allows.
+"""Count the random networks whose class the search does not find, and compare with a bound.
 
 Run ``python tests/benchmarks/recover.py``. Networks have 8 to 12 columns and are drawn by
 `skbn.datasets.make_gaussian_network`: two neighbours a column on average, weights from 0.5 to 1.5
-in size and noise of a standard deviation from 0.5 to 1.5. "faithful" are those that have no partial
-correlation below 0.03 in size, but 0, of columns at most two edges apart. The sample covariance of
-n rows is drawn as such.
+in size, and noise with a standard deviation from 0.5 to 1.5. A network is called "faithful" if all
+partial correlations of columns at most two edges apart are either 0 or at least 0.03 in size. The
+sample covariance of n rows is drawn directly, without drawing rows.
 
-For each number of rows and penalty it prints the networks whose class BIC does not find, the bound
-of their expected number (none for unfaithful networks), and how many of them lack an edge or have
-one too many.
+For each number of rows and penalty it prints the number of networks whose class BIC does not find,
+the bound on its expectation (which holds for faithful networks), and how many of these networks
+lack an edge or have one too many.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ N_NETWORKS = 500
 
 
 def count(n, penalty, is_faithful):
-    """Return the numbers of networks drawn, not found, with too few and with too many edges."""
+    """Return how many networks were drawn, not found, lack or have extra edges; the bound."""
     rng = np.random.default_rng(0)
     n_drawn, wrong, missing, extra, bound = 0, 0, 0, 0, 0.0
     for i in range(N_NETWORKS):
@@ -52,7 +52,7 @@ def count(n, penalty, is_faithful):
 
 
 def main():
-    """Print a line for each kind of networks."""
+    """Print a line for each kind of network, number of rows and penalty."""
     print(f"{N_NETWORKS} networks each")
     for is_faithful in (True, False):
         kind = "faithful" if is_faithful else "any"

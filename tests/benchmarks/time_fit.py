@@ -1,12 +1,11 @@
-"""Time `GaussianBNLearner.fit` on random sparse networks of 500 rows, and its stages.
+"""Time `GaussianBNLearner.fit` and its stages on random sparse networks with 500 rows.
 
-Run ``python tests/benchmarks/time_fit.py 20 22 24``. Each size has a process of its own,
-in which fits by one thread and by two take turns; kernels are compiled before. `floor` is
-the time that the search's maxima and sums would take at the rate of
-``np.maximum(a, b, out=a)`` on 4,096 numbers on one core, measured between the fits, and
-`growth` the time of one thread over that of a column less, if that was timed too.
-`first` is the first fit, which touches memory that the process did not have before; the
-medians leave it out if there are others.
+Run ``python tests/benchmarks/time_fit.py 20 22 24``. Each size has its own process, in which
+fits with one thread and with two take turns; kernels are compiled before. `floor` is the time
+that the search's maxima and sums would take at the rate of ``np.maximum(a, b, out=a)`` on 4,096
+numbers on one core, measured between the fits. `growth` is the time of one thread divided by
+the time for one column less, if that was timed too. `first` is the first fit, which touches
+memory that the process did not have before; the medians leave it out if there are other fits.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ STAGES = {
 
 
 def rate_of_maxima() -> float:
-    """Return how many maxima a second NumPy takes on one core, within its cache."""
+    """Return how many maxima NumPy takes per second on one core, within its cache."""
     a, b = np.random.default_rng(0).normal(size=(2, 4096))
     times = []
     for _ in range(50):
@@ -48,7 +47,7 @@ def floor_seconds(m: int) -> float:
 
 
 def clock_stages() -> dict[str, float]:
-    """Have the time of each stage added up, in the dictionary that is returned."""
+    """Start adding up the time of each stage, in the dictionary that is returned."""
     from skbn._core.threads import Threads
 
     seconds: dict[str, float] = {}

@@ -1,8 +1,8 @@
-"""Time what comes before a long search: imports, compilation, the fit of a small table.
+"""Time imports, compilation and the fit of a small table.
 
-Run ``python tests/benchmarks/time_start.py``. Imports are timed as whole processes, with
-the least of several runs; the first fits are those of new processes, with an empty folder
-for numba's cache and then with the cache that they left.
+Run ``python tests/benchmarks/time_start.py``. An import is timed as a whole process, and the
+least of several runs is printed. The first fits are those of two new processes: one with an
+empty cache for numba, and one with the cache that the first left.
 """
 
 from __future__ import annotations

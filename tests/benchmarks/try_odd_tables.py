@@ -1,7 +1,7 @@
-"""Fit odd tables for a while, and count what came of them.
+"""Fit odd tables for a while, and count the outcomes.
 
-Run ``python tests/benchmarks/try_odd_tables.py --seconds 3600``. Stops at the first table that ends
-in neither a network nor a documented error, and prints it.
+Run ``python tests/benchmarks/try_odd_tables.py --seconds 3600``. It stops at the first table that
+ends in neither a network nor a documented error, and prints this table.
 """
 
 from __future__ import annotations
