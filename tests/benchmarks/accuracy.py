@@ -1,9 +1,9 @@
 """Measure the digits of all families' residual sums of squares on hard tables.
 
 Run ``python tests/benchmarks/accuracy.py``. float64 represents the numbers of the tables
-exactly, and the errors are relative to rational arithmetic on these numbers. For each table it
-prints the condition number of the centred columns of unit norm, and the largest absolute error
-of log RSS among all families
+exactly, and the true values are computed from these numbers in rational arithmetic. For each
+table it prints the condition number of the centred columns of unit norm, and the largest
+absolute error of log RSS among all families
 
 - by skbn's walk, from the factor of the rows,
 - by the paper's one long walk without seeds, from the same factor,
