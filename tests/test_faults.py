@@ -120,7 +120,7 @@ def test_refused_memory_leaves_rows_that_came_in_chunks(monkeypatch):
     rows = table(4)
     learner = GaussianBNLearner().partial_fit(rows)
     with monkeypatch.context() as patch:
-        patch.setattr("skbn._exact.search.allocate", Mock(side_effect=MemoryError))
+        patch.setattr("skbn._exact.recurrences.allocate", Mock(side_effect=MemoryError))
         with pytest.raises(MemoryError, match=r"seemed to be available\. Free some"):
             learner.network_score_  # noqa: B018
     assert learner.network_score_ == GaussianBNLearner().fit(rows).network_score_

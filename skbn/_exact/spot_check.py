@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.accuracy import score_tolerance
-from skbn._core.defect import defect
+from skbn._core.accuracy import internal_error, score_tolerance
 from skbn._core.subsets import remove_bit
 
 __all__ = ["DrawnStates", "LocalMaxima", "check_slab", "draw_states", "local_maxima"]
@@ -138,7 +137,7 @@ def check_slab(
     is_right &= _are_equal(best[drawn.columns], expected, tolerance.sum(axis=1))
     if not is_right.all():
         columns = sorted(drawn.child[int(np.argmin(is_right))].tolist())
-        raise defect(f"the best scores of the set {columns} are not those of its families")
+        raise internal_error(f"the best scores of the set {columns} are not those of its families")
 
 
 def _are_equal(a: Floats, b: Floats, tolerance: Floats) -> npt.NDArray[np.bool_]:

@@ -34,7 +34,7 @@ from skbn._exact.plan import (
     plan_search,
     what_would_fit,
 )
-from skbn._exact.search import SearchResult, exact_search
+from skbn._exact.recurrences import SearchResult, exact_search
 from skbn._regressions.log_determinants import log_determinants, log_determinants_work
 from skbn._regressions.qr import triangular_factor
 from skbn._scores.families import AllFamilies, Listed, SmallFamilies

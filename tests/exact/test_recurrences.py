@@ -12,7 +12,7 @@ from skbn._core.threads import Threads
 from skbn._exact.dense_families import DenseFamilies, first_parents_that_reach, spread_tables
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan, plan_search
-from skbn._exact.search import best_scores, exact_search
+from skbn._exact.recurrences import best_scores, exact_search
 
 TABLES = {
     "as BIC": lambda m: np.array([-3.0 * np.arange(m), np.full(m, 50.0), np.full(m, -50.0)]),
