@@ -20,8 +20,7 @@ import numpy.typing as npt
 from skbn._core.accuracy import SCORE_ACCURACY
 from skbn._core.memory import MARGIN
 from skbn._core.progress import Progress
-from skbn._core.small_subsets import SmallSubsets
-from skbn._core.subsets import mask_of, members_of
+from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.text import rounded_up
 from skbn._core.threads import Threads
 from skbn._exact.dense_families import DenseFamilies
