@@ -162,9 +162,9 @@ class DenseFamilies:
         ]
         reached = threads.map(first_parents_that_reach, arguments)
         found = [int(mask) for mask in reached if mask >= 0]
-        return min(found, key=self._place, default=None)
+        return min(found, key=self._order_key, default=None)
 
-    def _place(self, mask: int) -> tuple[int, list[int]]:
+    def _order_key(self, mask: int) -> tuple[int, list[int]]:
         """Return the key by which parent sets are ordered: their size, then their columns."""
         return mask.bit_count(), sorted(self._numbers[members_of(mask)].tolist())
 

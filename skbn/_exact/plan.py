@@ -21,7 +21,7 @@ __all__ = [
 
 _BYTES = 8  # of a float64
 # Added to advice on max_parents: it must be lowered where the local scores are made.
-_WHERE = " (of the LocalScoreTransformer, if there is one)"
+_IN_TRANSFORMER = " (of the LocalScoreTransformer, if there is one)"
 # A search through all families has at least this many columns, if there are as many. With fewer,
 # a block would have so few sets that going from one subset of the others to the next takes longer
 # than working through them.
@@ -128,8 +128,8 @@ class SearchPlan:
         return sum(sum(self.slab_work(fixed)) for fixed in range(1 << self.n_outer))
 
     @property
-    def what(self) -> str:
-        """What is searched, as users count it: they take roots for others that may be parents."""
+    def described_columns(self) -> str:
+        """The columns in words, as users count them: roots are others that may be parents."""
         n_columns, n_others = self.n_columns - self.n_roots, self.n_others + self.n_roots
         columns = "1 column" if n_columns == 1 else f"{n_columns} columns"
         others = "1 other as parent" if n_others == 1 else f"{n_others} others as parents"
@@ -137,7 +137,7 @@ class SearchPlan:
 
     def __str__(self) -> str:
         parts = f" in {1 << self.n_outer} parts" if self.n_outer else ""
-        return f"{self.what}{parts}: {readable_size(self.n_bytes)} of memory"
+        return f"{self.described_columns}{parts}: {readable_size(self.n_bytes)} of memory"
 
 
 class TooLargeError(ValueError):
@@ -149,8 +149,8 @@ class TooLargeError(ValueError):
         has_others = plan.n_others or plan.n_roots
         tables = f"the 2**{n_sets} sets of these" if has_others else f"its 2**{n_sets} states"
         super().__init__(
-            f"The exact search over {plan.what} needs {needed} of memory for {tables}, and {given} "
-            f"{limit}"
+            f"The exact search over {plan.described_columns} needs {needed} of memory for "
+            f"{tables}, and {given} {limit}"
         )
         self.plan = plan
 
@@ -244,7 +244,7 @@ def what_would_fit(
         lambda k: all(_fits(*group, m, k, n_bytes) for group in groups), fewest, most
     )
     if few is not None:
-        remedies = [f"set max_parents to {few} or less{_WHERE}"]
+        remedies = [f"set max_parents to {few} or less{_IN_TRANSFORMER}"]
     else:
         remedies = _tiers_that_fit(m, max_parents, fewest, most, n_bytes)
     left = largest_that_fits(lambda n: _fits(n, 0, n, max_parents, n_bytes), 2, m - 1)
@@ -282,6 +282,6 @@ def _tiers_that_fit(
         )
         if max_parents is None:
             return []
-        also = f", and max_parents to {max_parents} or less{_WHERE}"
+        also = f", and max_parents to {max_parents} or less{_IN_TRANSFORMER}"
     size = largest_that_fits(lambda n: _fits(n, 0, m, max_parents, n_bytes), 1, m - 1)
     return [] if size is None else [f"set tiers of {size} or fewer columns each{also}"]
