@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from fractions import Fraction
-from itertools import chain, combinations, product
+from itertools import chain, combinations, permutations, product
 
 import mpmath
 import numpy as np
@@ -118,6 +118,39 @@ def best_score_by_dynamic_program(scores, m):
         rests = ((x, tuple(v for v in columns if v != x)) for x in columns)
         best[columns] = max(best[rest] + best_parents[x, rest] for x, rest in rests)
     return best[tuple(range(m))]
+
+
+def joined_over_subsets(values, join):
+    """For each mask, the join (`max` or `sum`) of the values of all its subsets."""
+    return [
+        join(value for subset, value in enumerate(values) if subset & ~mask == 0)
+        for mask in range(len(values))
+    ]
+
+
+def sums_over_orders(values, m):
+    """For each set of columns, the sum over their orders of the product over their columns.
+
+    A column's factor is the sum of the values of its families whose parents come before it.
+    """
+    return {
+        columns: sum(
+            math.prod(
+                sum(values[x, parents] for parents in subsets(sorted(order[:i])))
+                for i, x in enumerate(order)
+            )
+            for order in permutations(columns)
+        )
+        for columns in subsets(range(m))
+    }
+
+
+def number_of_orders(parents):
+    """In how many orders of a network's columns parents come before their children."""
+    return sum(
+        all(order.index(p) < order.index(x) for x in order for p in parents[x])
+        for order in permutations(range(len(parents)))
+    )
 
 
 def all_dags(m):

@@ -45,7 +45,7 @@ def _compiled(function: Callable[..., Any], *, within: bool) -> Any:
     options = {"no_cpython_wrapper": within, "no_cfunc_wrapper": True}
     with _compiler_enabled():
         try:
-            dispatcher = _njit(function, cache=True, **options)
+            dispatcher = _njit(function, cache=not within, **options)
         except RuntimeError:  # numba found no folder that it may write to
             dispatcher = _njit(function, **options)
     dispatcher.compile = _undisturbed(dispatcher.compile)

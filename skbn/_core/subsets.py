@@ -1,23 +1,35 @@
-"""Sets of columns as bit masks: bit v of a mask stands for column v."""
+"""Sets of columns: as bit masks, and few out of many by number.
+
+In a mask, bit v stands for column v. Of the sets of few out of many columns, too many for an array
+over all masks, `SmallSubsets` numbers the smaller ones first. The sets of s columns
+c_1 < ... < c_s are numbered among themselves by the sum of the binomials C(c_i, i), from 0 on
+without gaps: the order in which the largest columns are compared first (Knuth, The Art of Computer
+Programming, 7.2.1.3).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
 from numba import types
 from numba.extending import intrinsic
 
-from skbn._core.compile import inner_kernel
+from skbn._core.compile import inner_kernel, kernel
 
 __all__ = [
+    "SmallSubsets",
+    "advance",
     "bit_length",
     "bits_of",
     "insert_zero_bit",
     "mask_of",
     "members_of",
     "popcount",
+    "rank",
     "remove_bit",
     "submasks_by_size",
     "subsets_of",
@@ -56,7 +68,7 @@ def members_of(mask: int) -> list[int]:
 
 
 def bits_of(masks: Sequence[int], m: int) -> npt.NDArray[np.bool_]:
-    """Return the bits of masks of m columns, a row each.
+    """Return the bits of masks of m columns as booleans, one row for each mask.
 
     Examples
     --------
@@ -113,7 +125,7 @@ def popcount(mask):
 
 @intrinsic
 def _count_ones(typing_context, mask):
-    """Count by the processor's own instruction, where it has one."""
+    """Count by the processor's own instruction, if it has one."""
 
     def codegen(context, builder, signature, arguments):
         return builder.ctpop(arguments[0])
@@ -123,14 +135,82 @@ def _count_ones(typing_context, mask):
 
 @inner_kernel
 def insert_zero_bit(index, bit):
-    """Turn an index over the masks without `bit` into such a mask.
-
-    The inverse of `remove_bit`: the higher bits move up by one.
-    """
+    """Return the mask without `bit` that has this index: the inverse of `remove_bit`."""
     return ((index >> bit) << (bit + 1)) | (index & ((1 << bit) - 1))
 
 
 @inner_kernel
 def remove_bit(mask, bit):
-    """Return the number of a mask among those that lack `bit`: the higher bits move down."""
+    """Return the index of a mask among the masks without `bit`: the higher bits move down."""
     return ((mask >> (bit + 1)) << bit) | (mask & ((1 << bit) - 1))
+
+
+class SmallSubsets:
+    """The sets of at most `most` out of n columns, numbered.
+
+    Parameters
+    ----------
+    n : int
+    most : int
+
+    Examples
+    --------
+    >>> pairs = SmallSubsets(4, 2)
+    >>> pairs.n_sets, pairs.index([0, 3]), pairs.members(8)
+    (11, 8, [0, 3])
+    """
+
+    def __init__(self, n: int, most: int) -> None:
+        self.n = n
+        self.most = min(most, n)
+
+    @property
+    def n_sets(self) -> int:
+        """How many sets there are."""
+        return sum(comb(self.n, size) for size in range(self.most + 1))
+
+    @cached_property
+    def binomials(self) -> npt.NDArray[np.int64]:
+        """``binomials[c, i]`` is C(c, i), shape (n + 1, most + 1)."""
+        table = [[comb(c, i) for i in range(self.most + 1)] for c in range(self.n + 1)]
+        return np.array(table, dtype=np.int64)
+
+    @cached_property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """The number of the first set of each size, and how many there are in all."""
+        return np.cumsum([0, *self.binomials[self.n]])
+
+    def index(self, members: Sequence[int]) -> int:
+        """Return the number of a set."""
+        number = sum(comb(c, i) for i, c in enumerate(sorted(members), start=1))
+        return int(self.starts[len(members)]) + number
+
+    def members(self, index: int) -> list[int]:
+        """Return the columns of a set, ascending."""
+        size = int(np.searchsorted(self.starts, index, side="right")) - 1
+        rest = index - self.starts[size]
+        members = []
+        for i in range(size, 0, -1):
+            column = int(np.searchsorted(self.binomials[:, i], rest, side="right")) - 1
+            rest -= self.binomials[column, i]
+            members.append(column)
+        return members[::-1]
+
+
+@kernel
+def rank(members, size, binomials):
+    """Return the number of a set among those of its size; its members ascend."""
+    number = 0
+    for i in range(size):
+        number += binomials[members[i], i + 1]
+    return number
+
+
+@kernel
+def advance(members, size):
+    """Turn a set of this size into the next one, in place."""
+    i = 0
+    while i + 1 < size and members[i] + 1 == members[i + 1]:
+        members[i] = i
+        i += 1
+    members[i] += 1

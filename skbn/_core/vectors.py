@@ -1,8 +1,8 @@
-"""Four neighbouring float64 as one value, and what kernels do with such values.
+"""Vectors of four neighbouring float64, and the operations that kernels do with them.
 
-The compiler would not find these by itself: it knows neither that the rows of a
-table do not overlap nor that entries within a vector may be compared. So kernels
-say it. LLVM turns vectors of four into what the processor has.
+The compiler would not vectorise these loops by itself: it does not know that the rows of a table
+do not overlap, nor that entries within a vector may be compared. LLVM maps vectors of four to the
+registers that the processor has.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ __all__ = [
 
 _VECTOR = ir.VectorType(ir.DoubleType(), 4)
 _INTEGERS = ir.VectorType(ir.IntType(64), 4)
-# log(2) in two parts, the first with trailing zeros, and the series of
-# log((1 + s) / (1 - s)) / s - 2 in s**2, optimised for the interval. They and the algorithm of
-# `logarithm` come from fdlibm's e_log.c, whose notice is:
+# log(2) in two parts, the first with trailing zeros, and the coefficients of
+# log((1 + s) / (1 - s)) / s - 2 in powers of s**2, optimised for the interval. They and the
+# algorithm of `logarithm` come from fdlibm's e_log.c, whose notice is:
 #
 # Copyright (C) 1993 by Sun Microsystems, Inc. All rights reserved.
 #
@@ -73,7 +73,7 @@ class _FourModel(models.PrimitiveModel):
 
 @intrinsic
 def load(typing_context, array, i):
-    """Return the entries i, ..., i + 3 of a contiguous array, of however many dimensions."""
+    """Return the entries i, ..., i + 3 of a contiguous array with any number of dimensions."""
 
     def codegen(context, builder, signature, arguments):
         return builder.load(_pointer(context, builder, signature, arguments), align=8)
@@ -83,7 +83,7 @@ def load(typing_context, array, i):
 
 @intrinsic
 def store(typing_context, array, i, four):
-    """Set the entries i, ..., i + 3 of a contiguous array, of however many dimensions."""
+    """Set the entries i, ..., i + 3 of a contiguous array with any number of dimensions."""
 
     def codegen(context, builder, signature, arguments):
         pointer = _pointer(context, builder, signature, arguments)
@@ -94,20 +94,24 @@ def store(typing_context, array, i, four):
 
 
 def _entrywise(name: str, docstring: str) -> Any:
+    """Make one LLVM instruction a function of two float64, or of two vectors."""
+
     def operation(typing_context, a, b):
+        kind = _FOUR if a == _FOUR else types.float64
+
         def codegen(context, builder, signature, arguments):
             return getattr(builder, name)(*arguments)
 
-        return _FOUR(_FOUR, _FOUR), codegen
+        return kind(kind, kind), codegen
 
     operation.__doc__ = docstring
     return intrinsic(operation)
 
 
-plus = _entrywise("fadd", "Return the sums of two vectors' entries.")
-minus = _entrywise("fsub", "Return the differences of two vectors' entries.")
-times = _entrywise("fmul", "Return the products of two vectors' entries.")
-over = _entrywise("fdiv", "Return the quotients of two vectors' entries.")
+plus = _entrywise("fadd", "Return a sum, or vectors' sums entry by entry.")
+minus = _entrywise("fsub", "Return a difference, or vectors' differences entry by entry.")
+times = _entrywise("fmul", "Return a product, or vectors' products entry by entry.")
+over = _entrywise("fdiv", "Return a quotient, or vectors' quotients entry by entry.")
 
 
 @intrinsic
@@ -134,11 +138,11 @@ def square_root(typing_context, a):
 
 @intrinsic
 def logarithm(typing_context, a):
-    """Return the natural logarithms of a vector's entries, positive normal numbers.
+    """Return the natural logarithms of a vector's entries, which are positive normal numbers.
 
-    The algorithm of fdlibm's e_log.c, whose error is below 1 ulp: x is 2**k times a z
-    near 1, and log(z) an odd polynomial in (z - 1) / (z + 1). A loop over `math.log`
-    would call a function for each entry, which takes longer than the rotation before it.
+    This is the algorithm of fdlibm's e_log.c, whose error is below 1 ulp: x is 2**k times a z near
+    1, and log(z) is an odd polynomial in (z - 1) / (z + 1). A loop over `math.log` would call a
+    function for each entry, which takes longer than the rotation before it.
     """
 
     def codegen(context, builder, signature, arguments):
@@ -179,11 +183,11 @@ def logarithm(typing_context, a):
 
 @intrinsic
 def larger(typing_context, a, b):
-    """Return the larger of two float64, or of each two entries of two vectors; none is NaN.
+    """Return the larger of two float64, or of the entries of two vectors; none may be NaN.
 
-    Written as ``b if b > a else a``, LLVM turns ``t[i] = larger(t[i], s[i])`` into
-    masked stores, which take twice the time of the whole loop. Scores are never
-    NaN (the flag `nnan`), but may be infinite.
+    Scores may be infinite but are never NaN, which the flag `nnan` says. If this were written as
+    ``b if b > a else a``, LLVM would turn ``t[i] = larger(t[i], s[i])`` into masked stores, which
+    double the time of the whole loop.
     """
     kind = _FOUR if a == _FOUR else types.float64
 
@@ -209,12 +213,12 @@ def _choice(entries: list[int], docstring: str) -> Any:
     return intrinsic(choose)
 
 
-even_entries = _choice([0, 2, 4, 6], "Return the entries of even number of eight neighbours.")
-odd_entries = _choice([1, 3, 5, 7], "Return the entries of odd number of eight neighbours.")
-first_halves = _choice([0, 1, 4, 5], "Return the first two of each four of eight neighbours.")
-second_halves = _choice([2, 3, 6, 7], "Return the last two of each four of eight neighbours.")
-without_bit_0 = _choice([0, 0, 2, 2], "Return, of the first vector, entry i & ~1 in place of i.")
-without_bit_1 = _choice([0, 1, 0, 1], "Return, of the first vector, entry i & ~2 in place of i.")
+even_entries = _choice([0, 2, 4, 6], "Return entries 0, 2, 4 and 6 of two vectors side by side.")
+odd_entries = _choice([1, 3, 5, 7], "Return entries 1, 3, 5 and 7 of two vectors side by side.")
+first_halves = _choice([0, 1, 4, 5], "Return the first two entries of each of two vectors.")
+second_halves = _choice([2, 3, 6, 7], "Return the last two entries of each of two vectors.")
+without_bit_0 = _choice([0, 0, 2, 2], "Return entry i & ~1 of the first as entry i.")
+without_bit_1 = _choice([0, 1, 0, 1], "Return entry i & ~2 of the first as entry i.")
 
 
 def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

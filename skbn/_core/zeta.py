@@ -1,92 +1,125 @@
-"""The max zeta transform over some bits of an index.
+"""The zeta transform over some bits of an index: what holds for a set is joined over its subsets.
 
-Over bit b it is ``t[i | 2**b] = max(t[i], t[i | 2**b])``; over all bits every
-entry becomes the maximum over the subsets of its index. The bits may be taken
-in any order. They are taken three at a time, the lowest five at once, since a
-maximum costs less than loading and storing its operands.
+Over bit b it is ``t[i | 2**b] = join(t[i], t[i | 2**b])``; over all bits every entry becomes
+the join of the entries of all subsets of its index: their maximum, or their sum. The bits may be
+taken in any order. They are taken three at a time, the lowest five at once, since a maximum costs
+less than loading and storing its operands.
+
+The join is an argument that is known when a kernel is compiled, and costs nothing when it runs.
 """
 
 from __future__ import annotations
 
-from skbn._core.compile import kernel
+from numba.extending import register_jitable
+
+from skbn._core.compile import inner_kernel, kernel
 from skbn._core.vectors import larger, load, store, without_bit_0, without_bit_1
 
-__all__ = ["max_zeta"]
+__all__ = ["max_zeta", "zeta_transform"]
 
-# So many entries stay in the first-level and in the last-level cache from one pass
-# over them to the next.
+# Entries that stay in the first-level and in the last-level cache from one pass over them to the
+# next: 16 KiB and 2 MiB.
 _FIRST_CACHE_BITS = 11
 _LAST_CACHE_BITS = 18
 
 
 @kernel
 def max_zeta(table, first_bit, last_bit):
+    """Turn the entries of `table` into maxima over subsets, in place.
+
+    Parameters
+    ----------
+    table : contiguous ndarray of float64, its length a multiple of 2**last_bit
+    first_bit, last_bit : int
+        The bits are `first_bit`, ..., `last_bit - 1`. Kernels pass ``np.int64(0)``, since for a
+        literal 0 numba would compile all this again.
+    """
+    zeta_transform(table, first_bit, last_bit, larger, _max_within_vector)
+
+
+# As a kernel of its own, given to another one as an argument, it would keep numba from caching.
+@register_jitable
+def _max_within_vector(x):
+    x = larger(x, without_bit_0(x, x))
+    return larger(x, without_bit_1(x, x))
+
+
+@inner_kernel
+def zeta_transform(table, first_bit, last_bit, join, join_within_vector):
     """Transform `table` in place over the bits `first_bit`, ..., `last_bit - 1`.
 
     Parameters
     ----------
     table : contiguous ndarray of float64, its length a multiple of 2**last_bit
     first_bit, last_bit : int
-        In kernels ``np.int64(0)``, as for a literal 0 numba would compile all this again.
+    join : intrinsic
+        Joins two float64, or two vectors entry by entry; associative and commutative.
+    join_within_vector : function that numba compiles
+        Transforms the four entries of one vector over their two bits. A maximum may join an entry
+        with itself, which takes fewer instructions; a sum may not.
     """
     for cached_bits in (_FIRST_CACHE_BITS, _LAST_CACHE_BITS, 63):
         next_bit = min(last_bit, max(cached_bits, first_bit))
         for start in range(0, table.size, 1 << next_bit):
-            _transform(table, start, start + (1 << next_bit), first_bit, next_bit)
+            end = start + (1 << next_bit)
+            _transform(table, start, end, first_bit, next_bit, join, join_within_vector)
         first_bit = next_bit
 
 
-@kernel
-def _transform(table, start, end, first_bit, last_bit):
+@inner_kernel
+def _transform(table, start, end, first_bit, last_bit, join, join_within_vector):
     bit = first_bit
     if bit == 0 and last_bit >= 5:
         for i in range(start, end, 32):
-            _thirty_two_entries(table, i)
+            _thirty_two_entries(table, i, join, join_within_vector)
         bit = 5
     while bit < last_bit:
         n_bits = min(3, last_bit - bit) if bit >= 2 else 1
         if bit >= 2:
-            _transform_rows(table, start, end, 1 << bit, n_bits)
+            _transform_rows(table, start, end, 1 << bit, n_bits, join)
         else:
-            _transform_neighbours(table, start, end, 1 << bit)
+            _transform_neighbours(table, start, end, 1 << bit, join)
         bit += n_bits
 
 
-@kernel
-def _transform_neighbours(table, start, end, step):
+@inner_kernel
+def _transform_neighbours(table, start, end, step, join):
+    """Transform over bit 0 or 1, entry by entry, where there are too few bits for vectors."""
     for i in range(start, end):
         if i & step:
-            table[i] = larger(table[i], table[i ^ step])
+            table[i] = join(table[i], table[i ^ step])
 
 
-@kernel
-def _transform_rows(table, start, end, step, n_bits):
+@inner_kernel
+def _transform_rows(table, start, end, step, n_bits, join):
+    """Transform over up to three bits, the lowest of which is that of `step`."""
     for first in range(start, end, step << n_bits):
         for i in range(first, first + step, 4):
             if n_bits == 3:
-                _eight_rows(table, i, step)
+                _eight_rows(table, i, step, join)
             elif n_bits == 2:
-                _four_rows(table, i, step)
+                _four_rows(table, i, step, join)
             else:
-                store(table, i + step, larger(load(table, i), load(table, i + step)))
+                store(table, i + step, join(load(table, i), load(table, i + step)))
 
 
-@kernel
-def _four_rows(table, i, step):
-    _, x1, x2, x3 = _maxima_of_four(
+@inner_kernel
+def _four_rows(table, i, step, join):
+    _, x1, x2, x3 = _join_four(
         load(table, i),
         load(table, i + step),
         load(table, i + 2 * step),
         load(table, i + 3 * step),
+        join,
     )
     store(table, i + step, x1)
     store(table, i + 2 * step, x2)
     store(table, i + 3 * step, x3)
 
 
-@kernel
-def _eight_rows(table, i, step):
-    _, x1, x2, x3, x4, x5, x6, x7 = _maxima_of_eight(
+@inner_kernel
+def _eight_rows(table, i, step, join):
+    _, x1, x2, x3, x4, x5, x6, x7 = _join_eight(
         load(table, i),
         load(table, i + step),
         load(table, i + 2 * step),
@@ -95,6 +128,7 @@ def _eight_rows(table, i, step):
         load(table, i + 5 * step),
         load(table, i + 6 * step),
         load(table, i + 7 * step),
+        join,
     )
     store(table, i + step, x1)
     store(table, i + 2 * step, x2)
@@ -105,18 +139,19 @@ def _eight_rows(table, i, step):
     store(table, i + 7 * step, x7)
 
 
-@kernel
-def _thirty_two_entries(table, i):
+@inner_kernel
+def _thirty_two_entries(table, i, join, join_within_vector):
     """Transform over the lowest five bits: two within vectors, three between them."""
-    x0, x1, x2, x3, x4, x5, x6, x7 = _maxima_of_eight(
-        _maxima_within(load(table, i)),
-        _maxima_within(load(table, i + 4)),
-        _maxima_within(load(table, i + 8)),
-        _maxima_within(load(table, i + 12)),
-        _maxima_within(load(table, i + 16)),
-        _maxima_within(load(table, i + 20)),
-        _maxima_within(load(table, i + 24)),
-        _maxima_within(load(table, i + 28)),
+    x0, x1, x2, x3, x4, x5, x6, x7 = _join_eight(
+        join_within_vector(load(table, i)),
+        join_within_vector(load(table, i + 4)),
+        join_within_vector(load(table, i + 8)),
+        join_within_vector(load(table, i + 12)),
+        join_within_vector(load(table, i + 16)),
+        join_within_vector(load(table, i + 20)),
+        join_within_vector(load(table, i + 24)),
+        join_within_vector(load(table, i + 28)),
+        join,
     )
     store(table, i, x0)
     store(table, i + 4, x1)
@@ -128,20 +163,14 @@ def _thirty_two_entries(table, i):
     store(table, i + 28, x7)
 
 
-@kernel
-def _maxima_within(x):
-    x = larger(x, without_bit_0(x, x))
-    return larger(x, without_bit_1(x, x))
+@inner_kernel
+def _join_four(x0, x1, x2, x3, join):
+    x1 = join(x0, x1)
+    return x0, x1, join(x0, x2), join(x1, join(x2, x3))
 
 
-@kernel
-def _maxima_of_four(x0, x1, x2, x3):
-    x1 = larger(x0, x1)
-    return x0, x1, larger(x0, x2), larger(x1, larger(x2, x3))
-
-
-@kernel
-def _maxima_of_eight(x0, x1, x2, x3, x4, x5, x6, x7):
-    x0, x1, x2, x3 = _maxima_of_four(x0, x1, x2, x3)
-    x4, x5, x6, x7 = _maxima_of_four(x4, x5, x6, x7)
-    return x0, x1, x2, x3, larger(x0, x4), larger(x1, x5), larger(x2, x6), larger(x3, x7)
+@inner_kernel
+def _join_eight(x0, x1, x2, x3, x4, x5, x6, x7, join):
+    x0, x1, x2, x3 = _join_four(x0, x1, x2, x3, join)
+    x4, x5, x6, x7 = _join_four(x4, x5, x6, x7, join)
+    return x0, x1, x2, x3, join(x0, x4), join(x1, x5), join(x2, x6), join(x3, x7)

@@ -1,11 +1,24 @@
 """The exact search: the best network of all, by dynamic programming over sets of columns.
 
-Dependencies point one way: ``_zeta`` (maxima over subsets), ``_family_maxima`` (a
-child's best local score in every set of candidates), ``_best_sinks`` (the best
-network on every set of columns); ``_plan`` lays out the memory, and says what
-would make a search fit. ``_family_source`` is what a search asks of families: of
-``_dense_families``, scored from log-determinants as they are needed, or of
-``_listed_families``. ``_slab`` has the tables worked through in threads, ``_spot_check``
-computes some of them once more, ``_walk_back`` finds the network behind the best score, and
-``_exact`` runs it all. Nothing here knows of rows, names or estimators.
+To follow it, read `recurrences`: it states the two recurrences, calls their steps in order and
+walks back from the best score to the network. Nothing here knows of rows, names or estimators.
+
+Steps, each compiled for the join (maximum) and the product (sum) of the search:
+
+- `family_maxima` makes local scores where they are needed, as maxima over the sets of a block;
+- `skbn._core.zeta` turns them into maxima over all subsets of the parent candidates, B;
+- `best_sinks` has the recursion over sinks, F.
+
+What the search goes through, each a `FamilySource` (stated in `recurrences`):
+
+- `dense_families`: all families, scored from log-determinants;
+- `listed_families`: those in a list.
+
+Around it:
+
+- `plan` lays out the memory, and says what would make a search fit;
+- `spot_check` computes a few entries of B and F once more, without the kernels.
+
+A search over sums would give `zeta_transform` and `extend_block` other joins and products, as
+tests/sum_kernels.py does.
 """

@@ -1,34 +1,36 @@
-"""The best-sink recursion over the sets of one slab.
+"""The sink recursion over the sets of one slab (see `recurrences` for what a slab is).
 
-``F[W] = max over x in W of F[W - x] + B_x[W - x]``, where B_x[C] is the best
-local score of x with parents in C, and F[W] the best network on the columns W.
-A block is the sets that share all but their lowest bits. It draws on blocks with
-fewer high bits only, so that all blocks with equally many may run at once.
+``F[W] = join over x in W of product(F[W - x], B_x[W - x])``. With the join `larger` and the
+product `plus`, F[W] is the score of the best network on the columns W, whose last column, the
+sink, is x. With sums of products it is a sum over all orders of the columns.
+
+A block is the sets that share all but their lowest bits. It draws only on blocks with fewer high
+bits, so that all blocks with equally many may run at once.
 """
 
 from __future__ import annotations
 
-from skbn._core.compile import kernel
+from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import remove_bit
-from skbn._core.vectors import larger
+from skbn._core.vectors import larger, plus
 
-__all__ = ["extend_blocks"]
+__all__ = ["extend_block", "extend_blocks"]
 
 
 @kernel
-def extend_blocks(best, slab, starts, n_inner, fixed, block_bits, blocks):
-    """Finish `best` on some blocks of a slab, and hand them on to later slabs.
+def extend_blocks(F, B, starts, n_inner, fixed, block_bits, blocks):
+    """Finish the best networks' scores F on some blocks of a slab, and hand them on.
 
     Parameters
     ----------
-    best : ndarray of shape (2**m,), float64
-        F; all that the blocks draw on must be finished.
-    slab : ndarray, float64
-        The children's tables one after the other, transformed over all their bits.
+    F : ndarray of shape (2**m,), float64
+        All that the blocks draw on must be finished. In them, and in later slabs, F is raised.
+    B : ndarray, float64
+        The slab: the children's tables one after the other, transformed over all their bits.
     starts : ndarray of shape (m + 1,), int64
-        Where each child's table starts in `slab`.
+        Where each child's table starts in `B`.
     n_inner : int
-        Inner columns; the columns from there on are the outer ones.
+        Number of inner columns; the columns after these are the outer ones.
     fixed : int
         Mask of the outer columns that are in the slab's sets.
     block_bits : int
@@ -36,39 +38,50 @@ def extend_blocks(best, slab, starts, n_inner, fixed, block_bits, blocks):
     blocks : ndarray of int64
         The high bits of each block.
     """
-    length = 1 << block_bits
     for block in blocks:
-        inner = block << block_bits
-        first = fixed << n_inner | inner
-        for sink in range(block_bits, n_inner):
-            if inner >> sink & 1:
-                rest = first ^ 1 << sink
-                _add_sink(best, first, rest, slab, starts[sink] + remove_bit(inner, sink), length)
-        _extend_within(best, first, slab, starts, inner, length)
-        for sink in range(n_inner, starts.size - 1):
-            if not first >> sink & 1:
-                _add_sink(best, first | 1 << sink, first, slab, starts[sink] + inner, length)
+        extend_block(F, B, starts, n_inner, fixed, block_bits, block, larger, plus)
 
 
-@kernel
-def _add_sink(best, target, source, slab, start, length):
-    """Raise the states from `target` on to those from `source` on plus a sink."""
-    raised = best[target : target + length]
-    without = best[source : source + length]
-    maxima = slab[start : start + length]
+@inner_kernel
+def extend_block(F, B, starts, n_inner, fixed, block_bits, block, join, product):
+    """Finish F on one block, and join it to the sets that have an outer column more.
+
+    The `join` and the `product` are functions of two float64, known at compile time. At first
+    F[0] is the product's neutral element, and all other entries are the join's.
+    """
+    length = 1 << block_bits
+    inner = block << block_bits
+    first = fixed << n_inner | inner
+    for sink in range(block_bits, n_inner):
+        if inner >> sink & 1:
+            rest = first ^ 1 << sink
+            start = starts[sink] + remove_bit(inner, sink)
+            _add_sink(F, first, rest, B, start, length, join, product)
+    _extend_within_block(F, first, B, starts, inner, length, join, product)
+    for sink in range(n_inner, starts.size - 1):
+        if not first >> sink & 1:
+            _add_sink(F, first | 1 << sink, first, B, starts[sink] + inner, length, join, product)
+
+
+@inner_kernel
+def _add_sink(F, target, source, B, start, length, join, product):
+    """Join to the sets from `target` on the networks of those from `source` on plus a sink."""
+    with_sink = F[target : target + length]
+    without_sink = F[source : source + length]
+    parents = B[start : start + length]
     for i in range(length):
-        raised[i] = larger(raised[i], without[i] + maxima[i])
+        with_sink[i] = join(with_sink[i], product(without_sink[i], parents[i]))
 
 
-@kernel
-def _extend_within(best, first, slab, starts, inner, length):
+@inner_kernel
+def _extend_within_block(F, first, B, starts, inner, length, join, product):
     """Recurse over the low bits: a finished lower half is handed to the upper half.
 
-    After a run of eight states the lower half that ends there is finished, and no other.
+    After each run of eight sets, exactly one lower half has been finished: the one that ends there.
     """
     run = min(8, length)
     for low in range(0, length, run):
-        _extend_run(best, first + low, slab, starts, inner + low, run)
+        _extend_run(F, first + low, B, starts, inner + low, run, join, product)
         end = low + run
         half = end & -end
         if half < length:
@@ -77,16 +90,17 @@ def _extend_within(best, first, slab, starts, inner, length):
                 sink += 1
             source = end - half
             start = starts[sink] + remove_bit(inner + source, sink)
-            _add_sink(best, first + end, first + source, slab, start, half)
+            _add_sink(F, first + end, first + source, B, start, half, join, product)
 
 
-@kernel
-def _extend_run(best, first, slab, starts, inner, run):
+@inner_kernel
+def _extend_run(F, first, B, starts, inner, run, join, product):
+    """Recurse over the lowest three bits, set by set."""
     for i in range(1, run):
-        score = best[first + i]
+        value = F[first + i]
         for sink in range(3):
             if i >> sink & 1:
                 rest = i ^ 1 << sink
-                maximum = slab[starts[sink] + remove_bit(inner + rest, sink)]
-                score = larger(score, best[first + rest] + maximum)
-        best[first + i] = score
+                parents = B[starts[sink] + remove_bit(inner + rest, sink)]
+                value = join(value, product(F[first + rest], parents))
+        F[first + i] = value

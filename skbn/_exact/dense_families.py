@@ -1,4 +1,4 @@
-"""All families of some columns, their scores computed from log-determinants as they are needed."""
+"""All families of some columns, scored from log-determinants while they are searched."""
 
 from __future__ import annotations
 
@@ -22,35 +22,36 @@ from skbn._exact.family_maxima import (
 )
 from skbn._exact.plan import SearchPlan
 from skbn._exact.spot_check import check_slab, draw_states, local_maxima
+from skbn._regressions.local_score import local_score_terms
 
 __all__ = ["DenseFamilies", "first_parents_that_reach", "spread_tables"]
 
-# The weights of so many parts of a block's sets, two of 64 KiB each, fit the second-level cache.
+# What a block's sets contribute to local scores, two tables of 64 KiB for each subset of the outer
+# columns, fits the second-level cache for this many of these subsets.
 _MOST_PARTS = 8
-# The subsets of so many candidates are shared by threads, or a user's interruption
-# would have to wait for them: a task for each subset of the last few, which are later
-# than the columns in which neighbouring sets differ.
+# From this many candidates on, threads share the subsets that a walk back goes through, since
+# Ctrl-C is handled between tasks only. Each subset of the last three candidates is a task: these
+# columns are later than those in which neighbouring sets differ.
 _FEWEST_TO_SHARE = 19
 _SHARED_COLUMNS = 3
 
 
 class DenseFamilies:
-    """The families of the columns of a search, with all sets of them and others as parents.
+    """A `FamilySource` of all families: any set of the columns, and of others, may be parents.
 
     Parameters
     ----------
     log_det : ndarray of shape (2**m,), float64
-        The log-determinants of all subsets of m columns: the lowest bits stand for those
-        of the search, the others for columns that may be parents of them only.
+        The log-determinants of all subsets of m columns. The lowest bits stand for the columns of
+        the search, the higher ones for other columns, which may only be parents of these.
     tables : ndarray of shape (3, m), float64
-        ``tables[:, l] = c, a0, a1`` define the local score of a child x with l
-        parents P as ``c + a0 * log_det[P] + a1 * log_det[P + x]``.
+        The criterion's tables c, a0 and a1, see `local_score_terms`.
     plan : SearchPlan
     allowed, required : sequence of int, optional
-        Masks of the columns that may, and that must, be among each child's parents. By
-        default all others may and none must.
+        Masks of the columns that may, and that must, be among each child's parents. By default
+        all others may and none must.
     numbers : sequence of int, optional
-        The columns' numbers in the table, by which ties are broken; by default their own.
+        The columns' numbers in the user's table, by which ties are broken; by default their own.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class DenseFamilies:
         threads: Threads,
         n_tasks: int,
     ) -> Iterator[float]:
-        """Fill the tables, transformed over the columns in which the sets of a block differ."""
+        """Fill the tables block by block."""
         if self._scratch is None:
             self._scratch = self._new_scratch(threads.n_threads)
         parts = threads.split(np.arange(self._plan.n_blocks), n_tasks)
@@ -99,7 +100,9 @@ class DenseFamilies:
         n_parts = min(_MOST_PARTS, 1 << (self._plan.n_outer + self._plan.n_others))
         shape = (2, n_parts, 1 << self._plan.block_bits)
         scratch: SimpleQueue[npt.NDArray[np.float64]] = SimpleQueue()
-        for _ in range(n_threads):  # one for each, as to touch new memory takes time
+        for _ in range(
+            n_threads
+        ):  # one for each thread, used again: touching new memory takes time
             scratch.put(allocate(math.prod(shape)).reshape(shape))
         return scratch
 
@@ -128,24 +131,24 @@ class DenseFamilies:
 
     def check(
         self,
-        best: npt.NDArray[np.float64],
+        best_network_score: npt.NDArray[np.float64],
         slab: npt.NDArray[np.float64],
         starts: npt.NDArray[np.int64],
         fixed: int,
     ) -> None:
-        """Raise if `check_slab` does; with columns that are not in the search nothing is asked."""
+        """Raise if `check_slab` does. It cannot check a search with other columns as parents."""
         if self._others:
             return
         drawn = draw_states(self._plan.n_columns, self._plan.n_inner, fixed)
         if drawn is None:
             return
         local = local_maxima(drawn, self._log_det, self._tables, self._forbidden, self._required)
-        check_slab(drawn, local, best, slab, starts)
+        check_slab(drawn, local, best_network_score, slab, starts)
 
     def first_parents(
         self, child: int, candidates: int, threshold: float, threads: Threads
     ) -> int | None:
-        """Return what `first_parents_that_reach` does, the search shared by threads."""
+        """Return the first parents whose local score reaches a threshold, found by all threads."""
         among = (candidates | self._others) & self._allowed[child]
         shared = 0
         if among.bit_count() >= _FEWEST_TO_SHARE:
@@ -159,27 +162,21 @@ class DenseFamilies:
         ]
         reached = threads.map(first_parents_that_reach, arguments)
         found = [int(mask) for mask in reached if mask >= 0]
-        return min(found, key=self._place, default=None)
+        return min(found, key=self._order_key, default=None)
 
-    def _place(self, mask: int) -> tuple[int, list[int]]:
-        """Return what sets of columns are compared by: their size, then their columns."""
+    def _order_key(self, mask: int) -> tuple[int, list[int]]:
+        """Return the key by which parent sets are ordered: their size, then their columns."""
         return mask.bit_count(), sorted(self._numbers[members_of(mask)].tolist())
 
     def largest_term(self, child: int, parents: int) -> float:
         """Return the largest magnitude of a number that enters this local score."""
-        constant, without, within = self._tables[:, parents.bit_count()]
-        log_det = self._log_det
-        return float(
-            max(
-                abs(constant),
-                abs(without * log_det[parents]),
-                abs(within * log_det[parents | 1 << child]),
-            )
-        )
+        of_parents, of_family = self._log_det[parents], self._log_det[parents | 1 << child]
+        terms = local_score_terms(self._tables, parents.bit_count(), of_parents, of_family)
+        return float(max(abs(term) for term in terms))
 
 
 def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
-    """Spread a criterion's tables over `width` neighbouring sets.
+    """Lay a criterion's tables out for `width` neighbouring sets, whose sizes differ.
 
     Parameters
     ----------
@@ -190,8 +187,8 @@ def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np
     Returns
     -------
     spread : ndarray of shape (3, m + 1, width), float64
-        ``c[l], a0[l]`` for the parent sets of ``l = s + popcount(i)`` columns and
-        ``a1[l - 1]`` for the families of l columns, at ``[:, s, i]``.
+        If the first of the sets has s columns, set i has ``l = s + popcount(i)``. At ``[:, s, i]``
+        are ``c[l]`` and ``a0[l]`` for this set as parents, and ``a1[l - 1]`` for it as a family.
     """
     m = tables.shape[1]
     size = np.arange(m + 1)[:, np.newaxis] + np.bitwise_count(np.arange(width))
@@ -211,13 +208,13 @@ def first_parents_that_reach(
     ----------
     log_det : ndarray of shape (2**m,), float64
     tables : ndarray of shape (3, m + 1, width), float64
-        The criterion's tables, spread over `width` neighbouring sets.
+        The criterion's tables, see `spread_tables`.
     numbers : ndarray of shape (m,), int64
         The columns' numbers, by which they are ordered.
     child : int
     candidates, required, fixed : int
-        Masks: the parents are `fixed` and any of the `candidates`, and the `required` ones
-        are among them. What is fixed is later than the candidates, and than the columns in
+        Masks: the parents are those in `fixed` and any of the `candidates`, and must include the
+        `required` ones. The fixed columns are later than the candidates, and than the columns in
         which `width` neighbouring sets differ.
     threshold : float
 
@@ -268,7 +265,7 @@ def first_parents_that_reach(
 
 @kernel
 def _precedes(parents, others, numbers):
-    """Whether the first column that only one of two sets has is of the first one."""
+    """Whether the first column that is in only one of two sets is in `parents`."""
     first = -1
     is_parent = False
     for column in range(numbers.size):

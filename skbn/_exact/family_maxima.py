@@ -1,14 +1,13 @@
-"""Maxima of a child's local scores over subsets of its parent sets.
+"""Local scores of all families, made where the search needs them: maxima over some parent sets.
 
-The search works on one *slab* of states after another: the sets whose outer
-columns, the last of all, are `fixed`. A slab needs, for each child that may
-still be added, the maxima over all subsets P of a parent set ``fixed | I`` for
-every set I of inner columns.
+This is the one form for vectors of the formula in `skbn._regressions.local_score`, whose terms are
+``c[l] + a0[l] * L[P] + a1[l] * L[P + x]``. For all sets of a block, `weigh_parent_sets` makes the
+sum of the first two and `weigh_families` the third. `raise_to_pairs` and `raise_to_families` add
+them, so that the terms are summed from left to right.
 
-A block of sets agrees in all but their lowest columns. It is small enough for the
-cache, so that what its sets contribute to local scores is computed once for all
-children. Its part of the tables is transformed over these lowest bits when it is
-filled, and the tables over the other bits when they are full.
+A block of sets agrees in all but their lowest columns. It is small enough for the cache, so that
+what its sets contribute to local scores is computed once for all children. Its part of the tables
+is transformed over these lowest bits when it is filled; see `recurrences` for what follows.
 """
 
 from __future__ import annotations
@@ -51,23 +50,23 @@ def fill_blocks(
     ----------
     log_det : ndarray of shape (2**m,), float64
     tables : ndarray of shape (3, m + 1, width), float64
-        The criterion's tables, spread over `width` neighbouring sets.
+        The criterion's tables, see `spread_tables`.
     forbidden, required : ndarray of shape (n_children,), int64
         Masks of the columns that may not, or must, be among a child's parents.
     n_inner : int
-        Inner columns; the columns from there on are the outer ones.
+        Number of inner columns; the columns after these are the outer ones.
     fixed : int
         Mask of the outer columns that may be parents in the slab's sets.
     blocks : ndarray of int64
         The high bits of each block.
     slab : ndarray, float64
-        The children's tables one after the other. The index of a table is the inner
-        columns of the parent set, the child's bit removed.
+        The children's tables one after the other. A table's index is the mask of the parent set's
+        inner columns, with the child's bit removed.
     starts : ndarray of shape (n_children + 1,), int64
         Where each child's table starts in `slab`.
     scratch : ndarray of shape (2, n_parts, block), float64
-        For `n_parts` subsets of `fixed` at a time, and the sets of one block, their
-        number a power of two and at least `width`.
+        Memory for what the sets of one block contribute, for `n_parts` subsets of `fixed` at a
+        time. A block is a power of two, and at least `width`.
     """
     block_bits = bit_length(scratch.shape[2] - 1)
     for block in blocks:
@@ -104,7 +103,7 @@ def fill_blocks(
 
 @kernel
 def _raise_to_parts(values, log_det, tables, child, part, n_parts, block_bits, masks, scratch):
-    """Raise a child's part of a block to the local scores with some subsets of `fixed`."""
+    """Raise a child's part of a block to its local scores with some of the subsets of `fixed`."""
     n_inner, first, fixed, forbidden, required = masks
     for i in range(n_parts):
         base = part << n_inner | first
@@ -131,36 +130,39 @@ def _rule_out(values, child, block_bits, forbidden, required):
 
 @inner_kernel
 def weigh_parent_sets(log_det, tables, base, weighted):
-    """Set `weighted` to what parent sets from `base` on contribute to local scores."""
+    """Set `weighted` to ``c + a0 * L[P]`` for the parent sets P from `base` on."""
     width = tables.shape[2]
     for start in range(0, weighted.size, width):
         constants = _weights(tables, 0, base + start)
         weights = _weights(tables, 1, base + start)
         for i in range(0, width, 4):
-            weighted_log = times(load(tables, weights + i), load(log_det, base + start + i))
-            store(weighted, start + i, plus(load(tables, constants + i), weighted_log))
+            of_parents = times(load(tables, weights + i), load(log_det, base + start + i))
+            store(weighted, start + i, plus(load(tables, constants + i), of_parents))
 
 
 @inner_kernel
 def weigh_families(log_det, tables, base, weighted):
-    """Set `weighted` to what families from `base` on, child included, contribute."""
+    """Set `weighted` to ``a1 * L[S]`` for the families S, child included, from `base` on."""
     width = tables.shape[2]
     for start in range(0, weighted.size, width):
         weights = _weights(tables, 2, base + start)
         for i in range(0, width, 4):
-            within = times(load(tables, weights + i), load(log_det, base + start + i))
-            store(weighted, start + i, within)
+            of_family = times(load(tables, weights + i), load(log_det, base + start + i))
+            store(weighted, start + i, of_family)
 
 
 @inner_kernel
 def raise_to_families(values, parent_sets, log_det, tables, base):
-    """Raise `values` to the local scores of a child that is not among the block's bits."""
+    """Raise `values` to the local scores of a child that is not among the block's bits.
+
+    `base` is the first of the block's families: its first parent set and the child.
+    """
     width = tables.shape[2]
     for start in range(0, values.size, width):
         weights = _weights(tables, 2, base + start)
         for i in range(0, width, 4):
-            within = times(load(tables, weights + i), load(log_det, base + start + i))
-            score = plus(load(parent_sets, start + i), within)
+            of_family = times(load(tables, weights + i), load(log_det, base + start + i))
+            score = plus(load(parent_sets, start + i), of_family)
             store(values, start + i, larger(load(values, start + i), score))
 
 
@@ -174,7 +176,7 @@ def _weights(tables, which, subset):
 def raise_to_pairs(values, parent_sets, families, child):
     """Raise `values` to the local scores of a child that is among the block's bits.
 
-    A set without the child's bit is a parent set, and with this bit its family.
+    A set without the child's bit is a parent set, and the same set with this bit its family.
     """
     step = 1 << child
     if values.size < 4:
@@ -184,13 +186,13 @@ def raise_to_pairs(values, parent_sets, families, child):
         return
     for i in range(0, values.size, 4):
         if child == 0:
-            sets = even_entries(load(parent_sets, 2 * i), load(parent_sets, 2 * i + 4))
-            with_child = odd_entries(load(families, 2 * i), load(families, 2 * i + 4))
+            of_parents = even_entries(load(parent_sets, 2 * i), load(parent_sets, 2 * i + 4))
+            of_family = odd_entries(load(families, 2 * i), load(families, 2 * i + 4))
         elif child == 1:
-            sets = first_halves(load(parent_sets, 2 * i), load(parent_sets, 2 * i + 4))
-            with_child = second_halves(load(families, 2 * i), load(families, 2 * i + 4))
+            of_parents = first_halves(load(parent_sets, 2 * i), load(parent_sets, 2 * i + 4))
+            of_family = second_halves(load(families, 2 * i), load(families, 2 * i + 4))
         else:
             j = insert_zero_bit(i, child)
-            sets = load(parent_sets, j)
-            with_child = load(families, j + step)
-        store(values, i, larger(load(values, i), plus(sets, with_child)))
+            of_parents = load(parent_sets, j)
+            of_family = load(families, j + step)
+        store(values, i, larger(load(values, i), plus(of_parents, of_family)))

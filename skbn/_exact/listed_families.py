@@ -16,19 +16,20 @@ __all__ = ["ListedFamilies"]
 
 
 class ListedFamilies:
-    """The listed families of the columns of a search; there are no others.
+    """A `FamilySource` of the families in a list, and of no others.
 
     Parameters
     ----------
     columns : sequence of int
-        The columns of the search.
+        The columns of the search, by their numbers in the user's table.
     parents : list of ndarray of shape (n_families, width), int16
-        For each of these, the parents' numbers, ascending, rows padded with -1.
+        For each of these columns, the parents' numbers, ascending, in rows padded with -1.
     scores : list of ndarray of shape (n_families,), float64
+        The local scores of these families.
     plan : SearchPlan
     term_of : callable
-        The largest magnitude of a number that enters a local score, by the column and
-        the list of its parents: its rounding is that of this number.
+        Takes a column and the list of its parents, and returns the largest magnitude of a number
+        that enters their local score. The score's rounding is relative to this number.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class ListedFamilies:
         self._parents = parents
         self._scores = scores
         self._plan = plan
-        self._masks = [_masks_within(columns, each) for each in parents]
+        self._masks = [_masks_of_rows(columns, each) for each in parents]
 
     def fill(
         self,
@@ -54,7 +55,7 @@ class ListedFamilies:
         threads: Threads,
         n_tasks: int,
     ) -> Iterator[float]:
-        """Fill the tables, transformed over the columns in which the sets of a block differ."""
+        """Fill the tables, child by child."""
         children = [
             (slab[starts[x] : starts[x + 1]], x, fixed)
             for x in range(self._plan.n_columns)
@@ -76,12 +77,12 @@ class ListedFamilies:
 
     def check(
         self,
-        best: npt.NDArray[np.float64],
+        best_network_score: npt.NDArray[np.float64],
         slab: npt.NDArray[np.float64],
         starts: npt.NDArray[np.int64],
         fixed: int,
     ) -> None:
-        """Ask nothing."""
+        """Check nothing: the scores were not computed from others."""
 
     def first_parents(
         self,
@@ -101,8 +102,8 @@ class ListedFamilies:
         return self._term_of(self._columns[child], members_of(parents))
 
 
-def _masks_within(columns: Sequence[int], parents: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
-    """Return the masks of those parents that are among some columns, by position."""
+def _masks_of_rows(columns: Sequence[int], parents: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
+    """Return each row's mask of those parents that are among `columns`, by position."""
     largest = max(int(parents.max(initial=-1)), *columns)
     bits = np.zeros(largest + 2, dtype=np.int64)  # the last one for -1
     bits[list(columns)] = 1 << np.arange(len(columns), dtype=np.int64)

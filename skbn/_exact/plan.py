@@ -1,4 +1,4 @@
-"""How the exact search lays out its memory."""
+"""How the exact search lays out its memory, and what would make a search fit that does not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from skbn._core.memory import largest_that_fits
-from skbn._core.small_subsets import SmallSubsets
+from skbn._core.subsets import SmallSubsets
 from skbn._core.text import readable_size, readable_sizes
 
 __all__ = [
@@ -20,26 +20,27 @@ __all__ = [
 ]
 
 _BYTES = 8  # of a float64
-# max_parents must also be lowered where the local scores are made.
-_WHERE = " (of the LocalScoreTransformer, if there is one)"
-# A search through all families has at least this many columns if there are as many: with fewer in
-# a block, its parts, the subsets of the others, would take longer to start than to work through.
+# Added to advice on max_parents: it must be lowered where the local scores are made.
+_IN_TRANSFORMER = " (of the LocalScoreTransformer, if there is one)"
+# A search through all families has at least this many columns, if there are as many. With fewer,
+# a block would have so few sets that going from one subset of the others to the next takes longer
+# than working through them.
 _FEWEST_COLUMNS = 6
-# A fixed outer column nearly halves the children's tables but adds half as much work
-# to filling them. Up to three, from 18 columns on, cost no more time than touching
-# the memory that they save.
+# A fixed outer column nearly halves the children's tables, but filling them takes half as long
+# again. From 18 columns on, up to three of them take no more time than touching the memory that
+# they save, as measured.
 _FIRST_TO_SPLIT = 18
 _OUTER_COLUMNS = 3
 _MOST_OUTER_COLUMNS = 8
-# A block of 2**13 states, or of a child's maxima, fits the second-level cache
-# several times.
+# A block of 2**13 numbers, of F or of a child's table, takes 64 KiB: several fit the second-level
+# cache.
 _BLOCK_BITS = 13
-# Neighbouring sets whose weights are looked up together: half a KiB of each table.
+# Neighbouring sets that share one look-up in the criterion's tables: half a KiB of each table.
 _WIDTH_BITS = 6
 
 
 class SlabWork(NamedTuple):
-    """The time of each stage of a slab, in units of one local score."""
+    """How long each stage of a slab takes, in units of one local score."""
 
     fill: int
     transform: int
@@ -54,12 +55,12 @@ class SearchPlan:
     ----------
     n_columns : int
     n_outer : int
-        The last columns, the subsets of which are taken one slab after the other.
+        How many of the last columns are outer ones: there is one slab for each subset of them.
     n_others : int, default=0
-        Columns that may be parents of these and are not in the search themselves.
+        How many columns may be parents of these and are not in the search themselves.
     n_log_determinants : int or None, default=None
-        How many there are in memory; None is those of all subsets of the columns and
-        the others.
+        How many numbers the families take in memory. None stands for the log-determinants of all
+        subsets of the columns and the others.
     n_roots : int, default=0
         How many of the last columns have no parents.
     """
@@ -77,12 +78,12 @@ class SearchPlan:
 
     @property
     def block_bits(self) -> int:
-        """Number of lowest columns in which the sets of one block differ."""
+        """Number of lowest columns, in which the sets of one block differ."""
         return min(_BLOCK_BITS, self.n_inner)
 
     @property
     def width(self) -> int:
-        """Number of neighbouring sets whose weights are looked up together."""
+        """Number of neighbouring sets that share one look-up in the criterion's tables."""
         return 1 << min(_WIDTH_BITS, self.block_bits)
 
     @property
@@ -95,11 +96,11 @@ class SearchPlan:
         return self.n_inner - 1 if child < self.n_inner else self.n_inner
 
     def table_size(self, child: int) -> int:
-        """Return how many parent sets, of inner columns other than the child, its table holds."""
+        """Return how many entries the child's table has: sets of other inner columns."""
         return 1 << self.table_bits(child)
 
     def row_bits(self, child: int) -> int:
-        """Return how many bits of its table's index are columns in which a block's sets differ."""
+        """Return how many bits of the child's table are columns in which a block's sets differ."""
         return self.block_bits - 1 if child < self.block_bits else self.block_bits
 
     @property
@@ -123,12 +124,12 @@ class SearchPlan:
 
     @property
     def work(self) -> int:
-        """About how long the search takes; all that is not a slab's is small beside them."""
+        """About how long all slabs take; the rest of the search is small beside them."""
         return sum(sum(self.slab_work(fixed)) for fixed in range(1 << self.n_outer))
 
     @property
-    def what(self) -> str:
-        """The columns as users count them: the roots are others, which only may be parents."""
+    def described_columns(self) -> str:
+        """The columns in words, as users count them: roots are others that may be parents."""
         n_columns, n_others = self.n_columns - self.n_roots, self.n_others + self.n_roots
         columns = "1 column" if n_columns == 1 else f"{n_columns} columns"
         others = "1 other as parent" if n_others == 1 else f"{n_others} others as parents"
@@ -136,11 +137,11 @@ class SearchPlan:
 
     def __str__(self) -> str:
         parts = f" in {1 << self.n_outer} parts" if self.n_outer else ""
-        return f"{self.what}{parts}: {readable_size(self.n_bytes)} of memory"
+        return f"{self.described_columns}{parts}: {readable_size(self.n_bytes)} of memory"
 
 
 class TooLargeError(ValueError):
-    """Not even the leanest plan, which it has, fits in memory."""
+    """Not even the leanest plan, which the error carries, fits in memory."""
 
     def __init__(self, plan: SearchPlan, n_bytes: int, limit: str) -> None:
         needed, given = readable_sizes(plan.n_bytes, n_bytes)
@@ -148,8 +149,8 @@ class TooLargeError(ValueError):
         has_others = plan.n_others or plan.n_roots
         tables = f"the 2**{n_sets} sets of these" if has_others else f"its 2**{n_sets} states"
         super().__init__(
-            f"The exact search over {plan.what} needs {needed} of memory for {tables}, and {given} "
-            f"{limit}"
+            f"The exact search over {plan.described_columns} needs {needed} of memory for "
+            f"{tables}, and {given} {limit}"
         )
         self.plan = plan
 
@@ -171,7 +172,7 @@ def plan_search(
     n_bytes : int
         How much memory the plan may take.
     limit : str
-        What to say of this number in the error.
+        What the error says after this number, such as "are available".
     n_others : int
     n_log_determinants : int or None
     n_roots : int
@@ -191,10 +192,10 @@ def plan_search(
 
 
 def plan_all_families(n_columns: int, n_others: int, n_bytes: int, limit: str = "") -> SearchPlan:
-    """Plan a search through all families of some columns with each other and with others.
+    """Plan a search through all families whose parents are among the columns or others.
 
-    If the columns are few, some of the others are columns of the search without parents.
-    Raises what `plan_search` raises.
+    If there are few columns, some of the others become roots: columns of the search that have no
+    parents. Raises what `plan_search` raises.
     """
     n_roots = max(0, min(n_others, _FEWEST_COLUMNS - n_columns))
     n_columns, n_others = n_columns + n_roots, n_others - n_roots
@@ -202,10 +203,10 @@ def plan_all_families(n_columns: int, n_others: int, n_bytes: int, limit: str = 
 
 
 def numbers_of_small_families(m: int, max_parents: int) -> int:
-    """Return how many numbers a search has in memory to list families of few parents.
+    """Return how many numbers are in memory while families with few parents are listed.
 
-    They are the log-determinants of all sets of a family's columns, and the scores of one
-    child's families, twice and with a byte each, of which the best are kept.
+    They are the log-determinants of all sets of up to ``max_parents + 1`` columns, and for each
+    family of one child two scores and a byte, by which the undominated ones are found.
     """
     n_families = SmallSubsets(m - 1, max_parents).n_sets
     return SmallSubsets(m, max_parents + 1).n_sets + 2 * n_families + -(-n_families // _BYTES)
@@ -227,9 +228,9 @@ def what_would_fit(
     groups : sequence of (int, int)
         How many columns each group has, and how many others may be their parents.
     max_parents : int or None
-        None is any number; 0 for families that are listed already.
+        None stands for any number, and 0 for families that are listed already.
     fewest_parents : int
-        The largest number of required parents of a column.
+        The largest number of parents that a column is required to have.
     n_bytes : int
 
     Returns
@@ -237,37 +238,50 @@ def what_would_fit(
     remedies : list of str
         Each is enough by itself. Empty if there is too little memory for any search.
     """
-
-    def group_fits(n_columns: int, n_others: int, m: int, limit: int | None) -> bool:
-        try:
-            if limit is None:
-                plan_all_families(n_columns, n_others, n_bytes)
-            else:
-                n_numbers = numbers_of_small_families(m, limit) if limit else 0
-                plan_search(n_columns, n_bytes, n_log_determinants=n_numbers)
-        except TooLargeError:
-            return False
-        return True
-
     fewest = max(1, fewest_parents)
     most = m - 2 if max_parents is None else max_parents - 1
     few = largest_that_fits(
-        lambda k: all(group_fits(*group, m, k) for group in groups), fewest, most
+        lambda k: all(_fits(*group, m, k, n_bytes) for group in groups), fewest, most
     )
-    remedies = []
     if few is not None:
-        remedies.append(f"set max_parents to {few} or less{_WHERE}")
+        remedies = [f"set max_parents to {few} or less{_IN_TRANSFORMER}"]
     else:
-        if max_parents is None or not group_fits(1, 0, m, max_parents):
-            half = n_bytes // 2 // _BYTES  # the other half is for the search
-            few = largest_that_fits(lambda k: numbers_of_small_families(m, k) <= half, fewest, most)
-        also = "" if few is None else f", and max_parents to {few} or less{_WHERE}"
-        limit = max_parents if few is None else few
-        if limit is not None:
-            size = largest_that_fits(lambda n: group_fits(n, 0, m, limit), 1, m - 1)
-            if size is not None:
-                remedies.append(f"set tiers of {size} or fewer columns each{also}")
-    left = largest_that_fits(lambda n: group_fits(n, 0, n, max_parents), 2, m - 1)
+        remedies = _tiers_that_fit(m, max_parents, fewest, most, n_bytes)
+    left = largest_that_fits(lambda n: _fits(n, 0, n, max_parents, n_bytes), 2, m - 1)
     if left is not None:
         remedies.append(f"leave out columns until {left} or fewer are left")
     return remedies
+
+
+def _fits(n_columns: int, n_others: int, m: int, max_parents: int | None, n_bytes: int) -> bool:
+    """Whether a group's search fits in memory, if the table has m columns in all."""
+    try:
+        if max_parents is None:
+            plan_all_families(n_columns, n_others, n_bytes)
+        else:
+            n_numbers = numbers_of_small_families(m, max_parents) if max_parents else 0
+            plan_search(n_columns, n_bytes, n_log_determinants=n_numbers)
+    except TooLargeError:
+        return False
+    return True
+
+
+def _tiers_that_fit(
+    m: int, max_parents: int | None, fewest: int, most: int, n_bytes: int
+) -> list[str]:
+    """Say how large tiers may be; and how many parents, if the number allowed now is too many.
+
+    From `fewest` to `most` parents may be proposed.
+    """
+    also = ""
+    if max_parents is None or not _fits(1, 0, m, max_parents, n_bytes):
+        # The lists of families may take half of the memory; the other half is for the search.
+        half = n_bytes // 2 // _BYTES
+        max_parents = largest_that_fits(
+            lambda k: numbers_of_small_families(m, k) <= half, fewest, most
+        )
+        if max_parents is None:
+            return []
+        also = f", and max_parents to {max_parents} or less{_IN_TRANSFORMER}"
+    size = largest_that_fits(lambda n: _fits(n, 0, m, max_parents, n_bytes), 1, m - 1)
+    return [] if size is None else [f"set tiers of {size} or fewer columns each{also}"]

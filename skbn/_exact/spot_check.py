@@ -1,4 +1,8 @@
-"""Some maxima and states of the search computed once more, by NumPy and not by its kernels."""
+"""Independent verification of a few entries of B and F in each slab.
+
+They are computed once more by NumPy, from all families of a few columns, without the kernels of the
+search. See `recurrences` for B, F and slabs; a *state* is a set of columns W.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.accuracy import score_tolerance
-from skbn._core.defect import defect
+from skbn._core.accuracy import internal_error, score_tolerance
 from skbn._core.subsets import remove_bit
+from skbn._regressions.local_score import local_score_terms
 
 __all__ = ["DrawnStates", "LocalMaxima", "check_slab", "draw_states", "local_maxima"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# So many states of so many columns are drawn: some thousand local scores. Two or more of
-# the columns are inner ones.
+# 16 random states of up to five columns are drawn, which have 16 * 5 * 2**4 families. At least two
+# of the columns are inner ones: with one, all parents in its table's entry would be outer columns.
 _N_STATES = 16
 _N_COLUMNS = 5
 _FEWEST_INNER = 2
@@ -31,21 +35,23 @@ class DrawnStates(NamedTuple):
     ----------
     columns : ndarray of shape (n_states,), int64
         The masks of the states.
-    child, without_child : ndarray of shape (n_states, k), int64
-        Each state's columns, the slab's outer ones first, and the masks of the others.
+    child : ndarray of shape (n_states, k), int64
+        Each state's columns, the slab's outer ones first.
+    candidates : ndarray of shape (n_states, k), int64
+        For each child, the mask of the state's other columns.
     parents : ndarray of shape (n_states, k, 2**(k - 1)), int64
-        The masks of all subsets of these.
+        The masks of all subsets of the candidates.
     n_parents : ndarray of shape (k, 2**(k - 1)), int64
-        Their numbers of columns.
+        How many columns these subsets have.
     n_outer : int
-        How many columns are outer ones.
+        How many of the columns are outer ones.
     in_table : ndarray of shape (n_states, k - n_outer), int64
-        The numbers, in the table of an inner child, of the other columns.
+        For each inner child, the index of its candidates in its table.
     """
 
     columns: Integers
     child: Integers
-    without_child: Integers
+    candidates: Integers
     parents: Integers
     n_parents: Integers
     n_outer: int
@@ -53,7 +59,7 @@ class DrawnStates(NamedTuple):
 
 
 class LocalMaxima(NamedTuple):
-    """The best local score of each column of some states with parents among the others.
+    """The best local score of each column of some states, with parents among its other columns.
 
     Parameters
     ----------
@@ -68,7 +74,7 @@ class LocalMaxima(NamedTuple):
 
 @cache
 def draw_states(m: int, n_inner: int, fixed: int) -> DrawnStates | None:
-    """Draw states with these outer columns, the same in each run; None if these are too many."""
+    """Draw states with these outer columns, the same in each run; None if there are too many."""
     outer = [n_inner + i for i in range(m - n_inner) if fixed >> i & 1]
     k = min(_N_COLUMNS, n_inner + len(outer))
     if k - len(outer) < min(_FEWEST_INNER, n_inner):
@@ -77,70 +83,75 @@ def draw_states(m: int, n_inner: int, fixed: int) -> DrawnStates | None:
     child = np.hstack([np.tile(outer, (_N_STATES, 1)), order[:, : k - len(outer)]]).astype(np.int64)
     bits, places = 1 << child, np.arange(1 << k)
     subsets = bits @ (places >> np.arange(k)[:, np.newaxis] & 1)
-    lacking = np.array([places[places >> i & 1 == 0] for i in range(k)])
+    without_column = np.array([places[places >> i & 1 == 0] for i in range(k)])
     columns = subsets[:, -1]
-    without = columns[:, np.newaxis] ^ bits
-    inner, x = without[:, len(outer) :] & ((1 << n_inner) - 1), child[:, len(outer) :]
-    in_table = remove_bit.py_func(inner, x)
-    n_parents = np.bitwise_count(lacking).astype(np.int64)
+    candidates = columns[:, np.newaxis] ^ bits
+    inner = candidates[:, len(outer) :] & ((1 << n_inner) - 1)
+    in_table = remove_bit.py_func(inner, child[:, len(outer) :])
+    n_parents = np.bitwise_count(without_column).astype(np.int64)
     return DrawnStates(
-        columns, child, without, subsets[:, lacking], n_parents, len(outer), in_table
+        columns, child, candidates, subsets[:, without_column], n_parents, len(outer), in_table
     )
 
 
 def local_maxima(
     drawn: DrawnStates, log_det: Floats, tables: Floats, forbidden: Integers, required: Integers
 ) -> LocalMaxima:
-    """Return the best local scores by going through all families.
+    """Return the best local scores, by going through all families of the states.
 
     Parameters
     ----------
     drawn : DrawnStates
     log_det : ndarray of shape (2**m,), float64
     tables : ndarray of shape (3, m), float64
-        The criterion's.
+        The criterion's tables, see `local_score_terms`.
     forbidden, required : ndarray of shape (m,), int64
         Masks of the columns that may not, or must, be among each column's parents.
     """
     parents, child = drawn.parents, drawn.child[:, :, np.newaxis]
-    constant, without, within = tables[:, drawn.n_parents]
-    of_parents, of_family = without * log_det[parents], within * log_det[parents | 1 << child]
-    scores = constant + of_parents + of_family
+    terms = local_score_terms(
+        tables, drawn.n_parents, log_det[parents], log_det[parents | 1 << child]
+    )
+    scores = terms[0] + terms[1] + terms[2]
     scores[(parents & forbidden[child] | ~parents & required[child]) != 0] = -np.inf
     best = scores.argmax(axis=2)[:, :, np.newaxis]
-    terms = np.stack([np.broadcast_to(constant, scores.shape), of_parents, of_family])
-    of_best = np.take_along_axis(terms, best[np.newaxis], axis=3)[..., 0]
+    all_terms = np.stack(np.broadcast_arrays(*terms))
+    of_best = np.take_along_axis(all_terms, best[np.newaxis], axis=3)[..., 0]
     largest = np.abs(of_best).max(axis=0, where=of_best > -np.inf, initial=0.0)
     return LocalMaxima(np.take_along_axis(scores, best, axis=2)[..., 0], largest)
 
 
 def check_slab(
-    drawn: DrawnStates, local: LocalMaxima, best: Floats, slab: Floats, starts: Integers
+    drawn: DrawnStates,
+    local: LocalMaxima,
+    best_network_score: Floats,
+    best_parent_score: Floats,
+    starts: Integers,
 ) -> None:
-    """Raise unless the slab has these maxima, and the states follow from them.
+    """Raise unless B in the slab has these maxima, and F on the states follows from them.
 
     Parameters
     ----------
     drawn : DrawnStates
     local : LocalMaxima
-    best : ndarray of shape (2**m,), float64
-        The score of the best network on each set of columns.
-    slab : ndarray, float64
-        The children's tables one after the other.
+    best_network_score : ndarray of shape (2**m,), float64
+        F.
+    best_parent_score : ndarray, float64
+        B for the slab: the columns' tables one after the other.
     starts : ndarray of shape (m + 1,), int64
-        Where each child's table starts in `slab`.
+        Where each table starts in it.
     """
     tolerance = score_tolerance(local.largest_term)
-    maxima = slab[starts[drawn.child[:, drawn.n_outer :]] + drawn.in_table]
-    expected = (best[drawn.without_child] + local.scores).max(axis=1)
+    maxima = best_parent_score[starts[drawn.child[:, drawn.n_outer :]] + drawn.in_table]
+    expected = (best_network_score[drawn.candidates] + local.scores).max(axis=1)
     inner = slice(drawn.n_outer, None)
     is_right = _are_equal(maxima, local.scores[:, inner], tolerance[:, inner]).all(axis=1)
-    is_right &= _are_equal(best[drawn.columns], expected, tolerance.sum(axis=1))
+    is_right &= _are_equal(best_network_score[drawn.columns], expected, tolerance.sum(axis=1))
     if not is_right.all():
         columns = sorted(drawn.child[int(np.argmin(is_right))].tolist())
-        raise defect(f"the best scores of the set {columns} are not those of its families")
+        raise internal_error(f"the best scores of the set {columns} are not those of its families")
 
 
 def _are_equal(a: Floats, b: Floats, tolerance: Floats) -> npt.NDArray[np.bool_]:
-    # Not by their difference, which infinite ones do not have.
+    # Infinite numbers that are equal have no difference.
     return (a <= b + tolerance) & (b <= a + tolerance)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from skbn._core.compile import kernel
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
-from skbn._core.small_subsets import SmallSubsets
+from skbn._core.subsets import SmallSubsets
 from skbn._core.threads import Threads
 from skbn._regressions.givens import copy_block, move_last_in_front
 

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from skbn._core.memory import largest_that_fits
 from skbn._core.progress import Progress
-from skbn._core.small_subsets import SmallSubsets, advance
-from skbn._core.subsets import mask_of, members_of
+from skbn._core.subsets import SmallSubsets, advance, mask_of, members_of
 from skbn._core.zeta import max_zeta
 from skbn._regressions.log_determinants import log_determinants, log_determinants_work
 from skbn._regressions.small_walk import small_log_determinants, small_log_determinants_work

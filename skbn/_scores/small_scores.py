@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from skbn._core.compile import kernel
-from skbn._core.small_subsets import advance, rank
+from skbn._core.subsets import advance, rank
 
 __all__ = ["first_suspect", "keep_undominated", "list_families", "score_families"]
 

@@ -14,8 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.accuracy import score_tolerance
-from skbn._core.defect import defect
+from skbn._core.accuracy import internal_error, score_tolerance
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
 from skbn._regressions.neighbours import (
@@ -56,7 +55,9 @@ def certify_constraints(
         is_allowed = mask & ~allowed == 0 and required & ~mask == 0
         if not is_allowed or mask.bit_count() > constraints.max_parents:
             chosen = [names[p] for p in members_of(mask)]
-            raise defect(f"the constraints do not allow column {names[x]!r} the parents {chosen}")
+            raise internal_error(
+                f"the constraints do not allow column {names[x]!r} the parents {chosen}"
+            )
 
 
 def certify_score(
@@ -71,7 +72,7 @@ def certify_score(
     score, offset = float(sum(terms).sum()), float(shared.sum())
     tolerance = len(parents) * score_tolerance(np.abs(terms).max())
     if not np.isfinite(score) or not abs(score - searched) <= tolerance:
-        raise defect(
+        raise internal_error(
             f"the best network's score is {readable_value(offset + searched)} from the search and "
             f"{readable_value(offset + score)} from independent regressions"
         )
@@ -128,7 +129,7 @@ def certify_listed_network(
         _, local = scores.listed(child, required, may_be, constraints.max_parents)
         best = local.max() - offsets[child]
         if not best <= own[child] + tolerance:
-            raise defect(
+            raise internal_error(
                 f"with other parents of column {name!r} the best network scores higher by "
                 f"{best - own[child]:g} nats"
             )
@@ -169,7 +170,7 @@ def _check_determinants(
         at = np.unravel_index(np.argmax(off), off.shape)
         if not off[at] <= 0:
             columns = members_of(int(sets[at]))
-            raise defect(
+            raise internal_error(
                 f"the log-determinant of the columns {columns} is {own[at]:.17g} by independent "
                 f"regressions, and {searched[at]:.17g} in the search"
             )
@@ -219,7 +220,7 @@ def _check_edges(
         is_better = is_possible & ~(gain <= 0)
         if is_better.any():
             child, parent = np.argwhere(is_better)[0]
-            raise defect(
+            raise internal_error(
                 f"with the edge {names[parent]!r} -> {names[child]!r} {what} the best network "
                 f"scores higher by {gain[child, parent]:g} nats and more"
             )
@@ -233,7 +234,7 @@ def _descendants(parents: list[int]) -> list[int]:
         order = [*TopologicalSorter(dict(enumerate(members))).static_order()]
     except CycleError as error:
         cycle = error.args[1]
-        raise defect(f"the best network has a cycle of the columns {cycle}") from None
+        raise internal_error(f"the best network has a cycle of the columns {cycle}") from None
     for child in order[::-1]:
         for parent in members[child]:
             after[parent] |= 1 << child | after[child]
@@ -269,7 +270,7 @@ def _check_rows(
     if is_off.any():
         x = int(np.argmax(is_off))
         parents = [scores.columns[p] for p in orders[x, : n_parents[x]]]
-        raise defect(
+        raise internal_error(
             f"the regression of column {scores.columns[x]!r} on {parents} leaves a share of "
             f"{squares[x]:.17g} of its scatter in the rows and {by_scores[x]:.17g} in the scores, "
             f"and other coefficients would explain {explained[x]:g} more"

@@ -16,13 +16,12 @@ import numpy.typing as npt
 
 from skbn._core.accuracy import SCORE_ACCURACY
 from skbn._core.progress import Progress
-from skbn._core.small_subsets import SmallSubsets
-from skbn._core.subsets import mask_of, members_of
+from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.threads import Threads
 from skbn._exact.dense_families import DenseFamilies
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan, numbers_of_small_families, plan_all_families, plan_search
-from skbn._exact.search import SearchResult, exact_search
+from skbn._exact.recurrences import SearchResult, exact_search
 from skbn._regressions.log_determinants import log_determinants, log_determinants_work
 from skbn._regressions.qr import triangular_factor
 from skbn._scores.families import AllFamilies, Listed

@@ -17,8 +17,7 @@ from skbn._core.graphs import dag_of
 from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._exact.dense_families import DenseFamilies
 from skbn._exact.plan import SearchPlan
-from skbn._exact.search import exact_search
-from skbn._exact.slab import Slab
+from skbn._exact.recurrences import Slab, exact_search
 from skbn._exact.spot_check import draw_states
 from skbn._networks.parameters import estimate_parameters
 from skbn._regressions.neighbours import families_first, neighbours, stacked_factors
@@ -309,7 +308,7 @@ def states_too_low(slab, best, fixed):
 
 
 def maxima_too_low(slab, best, fixed):
-    slab._tables[slab._starts[3] : slab._starts[4]] -= 1
+    slab.best_parent_score[slab.starts[3] : slab.starts[4]] -= 1
 
 
 @pytest.mark.parametrize("defect", [states_too_low, maxima_too_low])

@@ -9,11 +9,10 @@ import reference
 from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import Threads
-from skbn._core.zeta import max_zeta
 from skbn._exact.dense_families import DenseFamilies, first_parents_that_reach, spread_tables
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan, plan_search
-from skbn._exact.search import best_scores, exact_search
+from skbn._exact.recurrences import best_scores, exact_search
 
 TABLES = {
     "as BIC": lambda m: np.array([-3.0 * np.arange(m), np.full(m, 50.0), np.full(m, -50.0)]),
@@ -38,27 +37,6 @@ def local_scores(log_det, tables, m):
         c, a0, a1 = tables[:, len(parents)]
         scores[x, parents] = c + a0 * log_det[subset] + a1 * log_det[subset | 1 << x]
     return scores
-
-
-@pytest.mark.parametrize("n_bits", range(1, 12))
-def test_max_zeta_over_any_bits(n_bits):
-    rng = np.random.default_rng(n_bits)
-    for first in range(n_bits):
-        for last in range(first, n_bits + 1):
-            table = rng.normal(size=1 << n_bits)
-            expected = table.copy()
-            for bit in range(first, last):
-                pairs = expected.reshape(-1, 2, 1 << bit)
-                pairs[:, 1] = pairs.max(axis=1)
-            max_zeta(table, first, last)
-            np.testing.assert_array_equal(table, expected)
-
-
-def test_max_zeta_keeps_minus_infinity():
-    table = np.full(64, -np.inf)
-    table[5] = 1.0
-    max_zeta(table, 0, 6)
-    np.testing.assert_array_equal(table, [1.0 if i & 5 == 5 else -np.inf for i in range(64)])
 
 
 @pytest.mark.parametrize("kind", TABLES)

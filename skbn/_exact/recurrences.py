@@ -1,0 +1,332 @@
+"""The exact search: two recurrences over sets of columns, and the walk back to the best network.
+
+With score(x, P) the local score of a column x with the parents P,
+
+- ``B_x[C] = max over P ⊆ C of score(x, P)`` is x's best local score with parents among C, and
+- ``F[W] = max over x in W of F[W - x] + B_x[W - x]``, ``F[{}] = 0``, is the score of the best
+  network on the columns W alone: it has a *sink* x, a column without children, so that it is the
+  best network on the others and x with its best parents among them.
+
+All B are m * 2**(m - 1) numbers. To hold fewer in memory, the search works on one *slab* of sets
+after another: those whose outer columns, the last ones of all, are `fixed`. A slab has a table for
+each column x that is not in `fixed`, with B_x of the parent candidates ``fixed | I`` for all sets I
+of inner columns. `best_scores` goes through the slabs, in each of which
+
+1. ``fill`` sets the tables to local scores, which are maxima over the subsets of `fixed` already;
+2. ``transform`` makes them maxima over the subsets of I too, by a zeta transform: B;
+3. ``extend`` finishes F on the slab's sets, and joins it to the sets with one outer column more.
+
+The work is done in *blocks* of sets that differ in their lowest columns only, and fit the cache:
+``fill`` transforms its tables over these columns while they are there. Nothing says which sink and
+which parents attained a maximum; `walk_back` finds them from F.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.accuracy import SCORE_ACCURACY, internal_error
+from skbn._core.memory import allocate
+from skbn._core.progress import Progress
+from skbn._core.subsets import members_of, submasks_by_size
+from skbn._core.threads import Threads
+from skbn._core.zeta import max_zeta
+from skbn._exact.best_sinks import extend_blocks
+from skbn._exact.plan import SearchPlan
+
+__all__ = ["FamilySource", "SearchResult", "Slab", "best_scores", "exact_search", "walk_back"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_EPS = np.finfo(np.float64).eps
+# How far rounding may put one local score off, in units of its largest term. The score is a sum of
+# three terms; most of this is room for the rounding of the log-determinants in them.
+_ROUNDING_OF_LOCAL_SCORE = 64 * _EPS
+# The same for ``F[W] - F[W - x]``, in units of the two: half an eps for each of the two roundings,
+# of the sum in F[W] and of this difference; the rest is room.
+_ROUNDING_OF_DIFFERENCE = 4 * _EPS
+# Ctrl-C is handled between tasks. Tasks of these sizes take no more than a few tenths of a second:
+# local scores of a slab to work through, and numbers to set.
+_TASK = 1 << 28
+_NUMBERS_TO_SET = 1 << 24
+
+
+class SearchResult(NamedTuple):
+    """The optimum: the mask of each column's parents, and the sum of their local scores.
+
+    The uncertainty is how far rounding may put the score of a network off, in nats.
+    """
+
+    parents: list[int]
+    score: float
+    uncertainty: float
+
+
+class FamilySource(Protocol):
+    """What the search needs to know of score(x, P).
+
+    The columns of the search are numbered from 0. Parents may also be columns that are not in the
+    search. Sets of candidates are masks of the columns of the search.
+    """
+
+    def fill(
+        self, slab: Floats, starts: Integers, fixed: int, threads: Threads, n_tasks: int
+    ) -> Iterator[float]:
+        """Fill the tables for the outer columns `fixed`; yield the share done by each task.
+
+        An entry is the best local score over parents that are any of the outer columns in `fixed`
+        and any columns not in the search, together with inner columns: exactly those of the
+        entry's index, except for the lowest ones, in which the sets of a block differ. Of these it
+        may be any that are in the index.
+
+        Parameters
+        ----------
+        slab : ndarray, float64
+            The columns' tables one after the other. A table's index is the mask of the inner
+            columns other than its own, with its own bit removed.
+        starts : ndarray of shape (m + 1,), int64
+            Where each table starts in `slab`.
+        fixed : int
+        threads : Threads
+        n_tasks : int
+            Cut the work into at least this many tasks, so that Ctrl-C is handled soon.
+        """
+
+    def check(self, best_network_score: Floats, slab: Floats, starts: Integers, fixed: int) -> None:
+        """Raise if some of the slab's B, or of F on its sets, are found to be wrong."""
+
+    def first_parents(
+        self, child: int, candidates: int, threshold: float, threads: Threads
+    ) -> int | None:
+        """Return the first parents among the candidates whose local score reaches a threshold.
+
+        Fewer parents come first, then the order of their sorted columns. The mask is over all
+        columns that the families have; None if no parents reach the threshold.
+        """
+
+    def largest_term(self, child: int, parents: int) -> float:
+        """Return the largest magnitude of a number that enters this local score."""
+
+
+def exact_search(
+    families: FamilySource,
+    plan: SearchPlan,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> SearchResult:
+    """Return a network with the highest score.
+
+    Parameters
+    ----------
+    families : FamilySource
+        The local scores of the plan's columns.
+    plan : SearchPlan
+    n_jobs : int or None
+        Number of threads, by joblib's rules. It does not change a bit of the result.
+    progress : Progress or None
+        Advanced by ``plan.work`` in all.
+
+    Returns
+    -------
+    result : SearchResult
+        If the scores of several networks are equal up to rounding, the one that `walk_back`
+        describes. If no acyclic network has a finite score, no parents and the score -inf.
+    """
+    with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
+        best_network_score, best_local_score = best_scores(
+            families, plan, threads, progress or Progress()
+        )
+        if best_network_score[-1] == -np.inf:
+            return SearchResult([], -math.inf, 0.0)
+        walk = partial(
+            walk_back, best_network_score, best_local_score, families, plan.n_roots, threads
+        )
+        parents = walk(0.0)
+        largest_term = max(families.largest_term(x, mask) for x, mask in enumerate(parents))
+        # Walk once more with the rounding of these terms as the tolerance, to choose among the
+        # networks that tie with this one. All sinks together must not lose more than a score's
+        # accuracy.
+        m, score = plan.n_columns, float(best_network_score[-1])
+        parents = walk(min(_ROUNDING_OF_LOCAL_SCORE * m * largest_term, SCORE_ACCURACY / m))
+    return SearchResult(parents, score, m * _EPS * (largest_term + 8 * abs(score)))
+
+
+def best_scores(
+    families: FamilySource, plan: SearchPlan, threads: Threads, progress: Progress
+) -> tuple[Floats, Floats]:
+    """Return F, and the last entry of each B.
+
+    Returns
+    -------
+    best_network_score : ndarray of shape (2**m,), float64
+        F: the score of the best network on each set of columns.
+    best_local_score : ndarray of shape (m,), float64
+        Each column's best local score with any parents.
+    """
+    best_network_score = allocate(1 << plan.n_columns)
+    pieces = [
+        (best_network_score[i : i + _NUMBERS_TO_SET], -np.inf)
+        for i in range(0, len(best_network_score), _NUMBERS_TO_SET)
+    ]
+    list(threads.map(np.copyto, pieces))
+    best_network_score[0] = 0.0
+    slab = Slab(families, plan, threads, progress)
+    for fixed in range(1 << plan.n_outer):
+        slab.fill(fixed)
+        slab.transform(fixed)
+        slab.extend(best_network_score, fixed)
+        slab.check(best_network_score, fixed)
+    return best_network_score, slab.best_local_score
+
+
+class Slab:
+    """The tables of one slab after another, in the same memory.
+
+    Parameters
+    ----------
+    families : FamilySource
+    plan : SearchPlan
+    threads : Threads
+    progress : Progress
+
+    Attributes
+    ----------
+    best_parent_score : ndarray, float64
+        B for the slab's sets of candidates: the columns' tables one after the other.
+    starts : ndarray of shape (m + 1,), int64
+        Where each table starts in it.
+    best_local_score : ndarray of shape (m,), float64
+        After the last slab, each column's best local score with any parents.
+    """
+
+    def __init__(
+        self, families: FamilySource, plan: SearchPlan, threads: Threads, progress: Progress
+    ) -> None:
+        self._families = families
+        self._plan = plan
+        self._threads = threads
+        self._progress = progress
+        self.best_parent_score = allocate(plan.slab_size)
+        self.starts = np.cumsum([0, *(plan.table_size(x) for x in range(plan.n_columns))])
+        self.best_local_score = np.empty(plan.n_columns)
+
+    def fill(self, fixed: int) -> None:
+        """Set the tables to local scores, transformed over the lowest columns."""
+        work = self._plan.slab_work(fixed).fill
+        for share in self._families.fill(
+            self.best_parent_score, self.starts, fixed, self._threads, work // _TASK
+        ):
+            self._progress.advance(work * share)
+
+    def transform(self, fixed: int) -> None:
+        """Transform the tables over the other inner columns: they hold B then."""
+        work = self._plan.slab_work(fixed).transform
+        outer = fixed << self._plan.n_inner
+        children = np.array([x for x in range(self._plan.n_columns) if not outer >> x & 1])
+        parts = self._threads.split(children, work // _TASK)
+        for _ in self._threads.map(self._transform_tables, [(part,) for part in parts]):
+            self._progress.advance(work / len(parts))
+        # In the last slab that has a column's table, the last entry has all others as candidates.
+        self.best_local_score[children] = self.best_parent_score[self.starts[1:][children] - 1]
+
+    def _transform_tables(self, children: Integers) -> None:
+        for x in children:
+            table = self.best_parent_score[self.starts[x] : self.starts[x + 1]]
+            max_zeta(table, self._plan.row_bits(x), self._plan.table_bits(x))
+
+    def extend(self, best_network_score: Floats, fixed: int) -> None:
+        """Finish F on the slab's sets, and join it to the sets with one outer column more."""
+        plan = self._plan
+        work = plan.slab_work(fixed).extend
+        layout = self.best_parent_score, self.starts, plan.n_inner, fixed, plan.block_bits
+        # Blocks draw only on those with fewer high bits.
+        for blocks in submasks_by_size(plan.n_inner - plan.block_bits):
+            parts = self._threads.split(blocks, work // _TASK)
+            for _ in self._threads.map(
+                extend_blocks, [(best_network_score, *layout, part) for part in parts]
+            ):
+                self._progress.advance(work * len(blocks) / plan.n_blocks / len(parts))
+
+    def check(self, best_network_score: Floats, fixed: int) -> None:
+        """Raise if some of the slab's B, or of F on its sets, are found to be wrong."""
+        self._families.check(best_network_score, self.best_parent_score, self.starts, fixed)
+
+
+def walk_back(
+    best_network_score: Floats,
+    best_local_score: Floats,
+    families: FamilySource,
+    n_roots: int,
+    threads: Threads,
+    tolerance: float,
+) -> list[int]:
+    """Return the mask of each column's parents in a best network.
+
+    From the set of all columns down, find a sink x with ``F[W] = F[W - x] + B_x[W - x]``, and
+    parents with which it has this local score. They are searched for anew. This is cheap, as each
+    set of candidates has half as many subsets as the one before.
+
+    Parameters
+    ----------
+    best_network_score : ndarray of shape (2**m,), float64
+        F.
+    best_local_score : ndarray of shape (m,), float64
+        Each column's best local score with any parents.
+    families : FamilySource
+    n_roots : int
+        How many of the last columns have no parents. They become sinks after all others, so that
+        they may be parents of any of these.
+    threads : Threads
+    tolerance : float
+        Scores tie if they differ by no more than this and the rounding of their sums. The last of
+        tied sinks in column order is taken; of tied parent sets, one with the fewest columns, and
+        among these the one that comes first when their sorted columns are compared.
+    """
+    m = len(best_network_score).bit_length() - 1
+    parents = [0] * m
+    columns = (1 << m) - 1
+    not_roots = columns >> n_roots
+    while columns:
+        sink, parents[sink] = _last_sink(
+            best_network_score,
+            best_local_score,
+            families,
+            threads,
+            tolerance,
+            columns,
+            columns & not_roots or columns,
+        )
+        columns ^= 1 << sink
+    return parents
+
+
+def _last_sink(
+    best_network_score: Floats,
+    best_local_score: Floats,
+    families: FamilySource,
+    threads: Threads,
+    tolerance: float,
+    columns: int,
+    sinks: int,
+) -> tuple[int, int]:
+    """Return the last of `sinks` that is a sink of a best network on `columns`, and its parents."""
+    of_columns = best_network_score[columns]
+    for sink in reversed(members_of(sinks)):
+        candidates = columns ^ 1 << sink
+        of_others = best_network_score[candidates]
+        if of_others == -np.inf:
+            continue
+        rounding = _ROUNDING_OF_DIFFERENCE * (abs(of_columns) + abs(of_others))
+        threshold = of_columns - of_others - rounding - tolerance
+        if best_local_score[sink] >= threshold:  # else no parents at all reach it
+            parents = families.first_parents(sink, candidates, threshold, threads)
+            if parents is not None:
+                return sink, parents
+    raise internal_error(f"no column attains the best score of the set {members_of(columns)}")
