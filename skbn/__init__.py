@@ -19,8 +19,15 @@ if TYPE_CHECKING:
     from skbn._networks.network import GaussianBayesianNetwork
     from skbn._regressions.givens import givens_column_swap
     from skbn._regressions.swaps import greedy_swaps, seed_path
-    from skbn._scores.criteria import AIC, BIC, EBIC, BGe, LogLikelihood
-    from skbn._scores.criterion import Criterion, InformationCriterion
+    from skbn._scores.criteria import (
+        AIC,
+        BIC,
+        EBIC,
+        BGe,
+        Criterion,
+        InformationCriterion,
+        LogLikelihood,
+    )
     from skbn._scores.local_scores import LocalScores
     from skbn._scores.parent_set_scores import ParentSetScores
 
@@ -53,8 +60,8 @@ __version__ = "0.1.0.dev0"
 # Imported when they are first asked for: numba and scikit-learn take more than a second.
 _MODULES = {
     "ParentSetScores": "skbn._scores.parent_set_scores",
-    "InformationCriterion": "skbn._scores.criterion",
-    "Criterion": "skbn._scores.criterion",
+    "InformationCriterion": "skbn._scores.criteria",
+    "Criterion": "skbn._scores.criteria",
     "LogLikelihood": "skbn._scores.criteria",
     "BGe": "skbn._scores.criteria",
     "EBIC": "skbn._scores.criteria",

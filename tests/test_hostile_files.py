@@ -183,24 +183,12 @@ def test_local_scores_that_end_anywhere(path, line_end):
 def test_the_rest_of_a_name_may_be_missing(path):
     lines = ["2", "x 1", "-1 0", "x1 1", "-1 1 x"]
     path.write_text("\n".join(lines), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"line 5: .* cut off: it ends with 'x', .* column 'x1'"):
+    with pytest.raises(ValueError, match=r"line 5: .* cut off: it ends .* with 'x', .* 'x1'"):
         ParentSetScores.from_jkl(path)
     path.write_text("\n".join(lines) + " ", encoding="utf-8")
     assert ParentSetScores.from_jkl(path).local_score("x1", ["x"]) == -1
     path.write_text("\n".join([lines[0], *lines[3:], *lines[1:3]]), encoding="utf-8")
     assert ParentSetScores.from_jkl(path).local_score("x1", ["x"]) == -1
-
-
-def test_one_large_set_among_many_small_ones(path):
-    n = 14_000
-    path.write_text(
-        f"{n}\na 10001\n-1 {n - 1} {' '.join(f'v{j}' for j in range(1, n))}\n"
-        + "-1 0\n" * 10_000
-        + "".join(f"v{j} 0\n" for j in range(1, n)),
-        encoding="utf-8",
-    )
-    with pytest.raises(ValueError, match=r"line 3: .* column 'a' has 13,999 members"):
-        ParentSetScores.from_jkl(path)
 
 
 @pytest.mark.parametrize("n_columns", [64, 3000])
@@ -378,9 +366,6 @@ def test_names_and_scores_that_a_file_cannot_hold(path):
     frame = pd.DataFrame(np.eye(5)[:, :2], columns=names)
     with pytest.raises(ValueError, match=r"'b.ud800' cannot be written"):
         LocalScoreTransformer().fit_transform(frame).to_jkl(path)
-    long = ParentSetScores(["a", "b" * 2**20], [([[-1]], [0.0])] * 2)
-    with pytest.raises(ValueError, match=r"Column 'bb.* a line has 1,048,576 characters or more"):
-        long.to_jkl(path)
 
 
 # 100 MB
@@ -388,9 +373,6 @@ def test_names_and_scores_that_a_file_cannot_hold(path):
 
 @pytest.mark.slow
 def test_a_hundred_megabytes_in_a_line(path):
-    path.write_text("1\na 1\n-1 0" + " 0" * (50 << 20), encoding="utf-8")
-    with pytest.raises(ValueError, match="line 3: a line has 1,048,576 characters or more"):
-        ParentSetScores.from_jkl(path)
     text = network().to_json()
     path.write_text(text[:-1] + ', "x": "' + "y" * (100 << 20) + '"}', encoding="utf-8")
     with pytest.raises(ValueError, match="the key 'x'"):

@@ -1,4 +1,4 @@
-"""Table: what users give as a table, read as columns of finite numbers."""
+"""Table: reads the tables that users pass as columns of finite numbers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import scipy.sparse
 
 from skbn._core.labels import is_labelled
 from skbn._core.text import first_few, shortened
-from skbn._data.stand_in import StandIn
+from skbn._data.sample import TableMixin
 
 __all__ = ["Table"]
 
-# An offending value may be a list, or a table itself.
+# A value that is quoted in an error may be a list, or a whole table.
 _LONGEST_VALUE = 60
-# What float() would take, or refuse in words that do not help.
+# Types that float() would accept, or refuse with an unhelpful message.
 _NOT_REAL = (
     *(str, bytes, bytearray, complex),
     *(np.ndarray, np.complexfloating, np.datetime64, np.timedelta64),
 )
-# What makes a table of an object that holds no values yet, or that numpy cannot read. The first
-# method that the object has decides.
+# How to make a table of an object that holds no values yet, or that numpy cannot read. The first
+# of these methods that the object has decides.
 _CONVERSIONS = {
     "toPandas": "X.toPandas()",  # of Spark, whose collect gives a list of its rows
     "collect": "X.collect()",  # of polars.LazyFrame
@@ -38,7 +38,7 @@ _CONVERSIONS = {
 
 
 class Table:
-    """A table in any of the containers that scikit-learn accepts, and some more.
+    """A table in any container that scikit-learn accepts, or in one of pyarrow's.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Table:
     names : list of m str, or None
         The labels if all of them are strings, as in scikit-learn.
     container : str
-        Its type.
+        The name of its type.
     is_frame : bool
         Whether it has labels.
 
@@ -75,7 +75,7 @@ class Table:
             # A dask frame would compute all of its columns for each of them.
             self._values = X.compute() if hasattr(type(X), "compute") else X
             self.labels = labels
-        elif isinstance(X, StandIn):
+        elif isinstance(X, TableMixin):
             self._values, self.labels = X.sample.rows, X.columns
         else:
             self._values = _as_array(X)
@@ -91,7 +91,7 @@ class Table:
         Raises
         ------
         ValueError
-            If they are others.
+            If they are neither.
         """
         labels, numbers = self.labels, list(range(len(self.labels)))
         if self.names is not None or not self.is_frame or labels == [*nodes]:
@@ -159,11 +159,11 @@ class Table:
 
 
 def _frame_labels(X: Any) -> list[Any] | None:
-    """Return the labels of a data frame's columns; None of anything else."""
-    kind = type(X)  # as a frame's own attributes include its columns
-    if isinstance(X, np.ndarray | StandIn) or not hasattr(kind, "__array__"):
+    """Return the labels of a data frame's columns; None for anything else."""
+    kind = type(X)  # not X, as a frame's columns are among its attributes
+    if isinstance(X, np.ndarray | TableMixin) or not hasattr(kind, "__array__"):
         return None
-    if hasattr(kind, "column_names"):  # of pyarrow, whose columns are the values
+    if hasattr(kind, "column_names"):  # pyarrow, whose `columns` are the values
         return list(X.column_names)
     return list(X.columns) if hasattr(kind, "columns") else None
 
@@ -191,9 +191,10 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
     _reject_containers(X)
     kind = type(X).__name__
     values = _read(X, f"X, a {kind},", "Give a data frame or an array of numbers.")
-    if isinstance(X, list | tuple) and values.dtype.kind in "US":  # also of what was a number
+    # Beside strings, numpy makes strings of numbers.
+    if isinstance(X, list | tuple) and values.dtype.kind in "US":
         values = np.asarray(X, dtype=object)
-    if values.ndim == 0:  # what numpy takes for a single object
+    if values.ndim == 0:  # numpy takes X for a single object
         raise TypeError(
             f"X must be a data frame or an array of shape (n, m); got {kind}.{_remedy(X)}"
         )
@@ -207,16 +208,16 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
         raise ValueError(
             f"X must have two dimensions, rows and columns; got {kind} of shape {values.shape}. "
             "Reshape your data: numpy.reshape(X, (-1, 1)) makes a single column of it, and "
-            "numpy.reshape(X, (1, -1)) a single row. To learn a network takes two or more of each."
+            "numpy.reshape(X, (1, -1)) a single row. Learning a network takes two or more of each."
         )
     return values
 
 
 def _reject_containers(X: Any) -> None:
-    """Raise if X is something that must be made a table first."""
+    """Raise if X must be converted to a table first."""
     kind = type(X).__name__
     if hasattr(type(X), "local_score"):  # scores without rows
-        raise TypeError(f"{kind} have no rows; give a table.")
+        raise TypeError(f"{kind} have no rows. Pass a table.")
     for row in X if isinstance(X, list | tuple) else ():
         if is_labelled(row) or hasattr(row, "_fields"):
             raise TypeError(
@@ -251,7 +252,7 @@ def _read(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
         return np.asarray(values)
     except MemoryError:
         raise
-    except Exception as error:  # every library raises its own
+    except Exception as error:  # every library raises errors of its own
         if isinstance(values, list | tuple) and isinstance(error, ValueError):
             raise ValueError("X must be a table; its rows are of different lengths.") from None
         text = shortened(str(error), 2 * _LONGEST_VALUE)
@@ -262,7 +263,7 @@ def _read(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
 
 
 def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[np.float64]:
-    """Return a data frame's column as numbers, and NaN for what is missing."""
+    """Return a data frame's column as numbers, with NaN for missing values."""
     if str(getattr(column, "type", "")).startswith("dictionary"):
         raise ValueError(
             f"Column {name!r} is dictionary-encoded, as categories are. Leave it out, or, if they "
@@ -270,15 +271,15 @@ def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[n
         )
     values = _read(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
     floats = _floats(values, name)
-    # What pyarrow's types of one's own have for a null may look like a number.
+    # In pyarrow's extension types a null may look like a number.
     for method in ("isna", "is_null"):
-        if hasattr(type(column), method):  # not one of its values, by that label
+        if hasattr(type(column), method):  # not the column, as a row may have that label
             floats[np.asarray(getattr(column, method)(), dtype=bool)] = np.nan
     return floats
 
 
 def _floats(values: npt.NDArray[Any], name: Hashable) -> npt.NDArray[np.float64]:
-    """Return a column's values as numbers of their own, and NaN for None."""
+    """Return a column's values as a new array of numbers, with NaN for None."""
     if values.ndim != 1:
         raise TypeError(
             f"Column {name!r} holds several values in each row. Give each a column of its own, or "
@@ -296,7 +297,7 @@ def _floats(values: npt.NDArray[Any], name: Hashable) -> npt.NDArray[np.float64]
 
 
 def _float(value: Any, name: Hashable, row: int) -> float:
-    if value is None or type(value).__name__ == "NAType":  # of pandas
+    if value is None or type(value).__name__ == "NAType":  # pandas.NA
         return np.nan
     reason = ""
     kind: type[Exception] = ValueError
@@ -317,7 +318,7 @@ def _float(value: Any, name: Hashable, row: int) -> float:
 
 
 def _check_finite(rows: npt.NDArray[np.float64], names: Sequence[Hashable], n_columns: int) -> None:
-    """Raise if values are missing or infinite; a table of `n_columns` has others as well."""
+    """Raise if values are missing or infinite; the rows may be some of `n_columns` columns."""
     if np.isfinite(rows).all():
         return
     missing, infinite = np.isnan(rows), np.isinf(rows)

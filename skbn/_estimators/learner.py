@@ -15,7 +15,7 @@ from skbn._estimators.found_network import FoundNetwork, found_network
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._networks.diagnostics import warn_about_data
-from skbn._scores.criterion import Criterion
+from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.solve import best_networks, plan_groups, work_of

@@ -17,7 +17,7 @@ from skbn._data.sample import Sample
 from skbn._estimators.chunks import add_rows
 from skbn._estimators.failures import all_or_nothing
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
-from skbn._scores.criterion import Criterion
+from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 
 __all__ = ["LocalScoreTransformer"]

@@ -334,7 +334,7 @@ def test_what_is_refused(estimator, weight, message):
         (np.full(30, 1, dtype="timedelta64[D]"), "must hold numbers"),
         (np.full(30, 1 + 2j), r"must hold numbers; got '\(1\+2j\)' for row 0"),
         (np.ma.masked_array(np.ones(30), [0, 1] * 15), "mask would be lost"),
-        (dict.fromkeys(range(30), 1.0), r"is a dict; give pandas\.Series\(sample_weight\)"),
+        (dict.fromkeys(range(30), 1.0), r"is a dict. Pass pandas\.Series\(sample_weight\)"),
     ],
 )
 def test_what_is_no_number_is_no_weight(weight, message):

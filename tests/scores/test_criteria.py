@@ -27,8 +27,9 @@ from skbn import (
     LocalScoreTransformer,
     LogLikelihood,
 )
-from skbn._scores.criteria import CRITERIA, same_criterion
-from skbn._scores.criterion import Prior, is_score_equivalent
+from skbn._data.statistics import Prior
+from skbn._scores.criteria import CRITERIA
+from skbn._scores.criterion_checks import is_score_equivalent, same_criterion
 from skbn.datasets import make_gaussian_network
 
 M = 5

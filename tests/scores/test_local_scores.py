@@ -135,7 +135,7 @@ def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
     def refuse(*_):
         raise AssertionError("computed too early")
 
-    monkeypatch.setattr("skbn._scores.subset_determinants.sample_statistics", refuse)
+    monkeypatch.setattr("skbn._scores.scorer.sample_statistics", refuse)
     monkeypatch.setattr("skbn._scores.families.log_determinants", refuse)
     scores = LocalScoreTransformer().fit_transform(rows)
     np.testing.assert_array_equal(np.asarray(scores), rows)
@@ -153,7 +153,7 @@ def test_2_to_the_m_numbers_are_stored(scores):
     scores.to_array()
     assert scores.log_determinants.shape == (2**6,)
     assert np.shares_memory(scores.log_determinants, scores.log_determinants)
-    holders = (scores.scorer, scores.scorer.determinants, scores.sample)
+    holders = (scores.scorer, scores.scorer._shared, scores.sample)
     kept = [v for holder in holders for v in vars(holder).values() if isinstance(v, np.ndarray)]
     small = 2 * 3 * 6 + 6  # the criterion's tables, given and shifted, and the columns' offsets
     assert sum(v.size for v in kept) == 40 * 6 + 2**6 + small
