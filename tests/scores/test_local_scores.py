@@ -343,6 +343,22 @@ def test_penalties_that_are_refused(rows, penalty):
         LocalScoreTransformer("bge").fit_transform(rows).with_penalty(2)
 
 
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_scores_of_several_penalties_share_what_they_compute(rows, first):
+    scores = LocalScoreTransformer().fit_transform(rows)
+    twice = scores.with_penalty(2)
+    path = [scores, twice, twice.with_penalty(3)]  # before anything is computed
+    log_det = path[first].log_determinants
+    for each, penalty in zip(path, (1, 2, 3), strict=True):
+        assert np.shares_memory(each.log_determinants, log_det)
+        assert each.statistics is scores.statistics
+        alone = LocalScoreTransformer(penalty=penalty).fit_transform(rows)
+        np.testing.assert_array_equal(each.to_array(), alone.to_array())
+    again = [each.log_determinants for each in pickle.loads(pickle.dumps(path))]
+    assert np.shares_memory(again[0], again[2])
+    np.testing.assert_array_equal(again[1], log_det)
+
+
 def test_what_a_pickle_has(rows):
     """Rows that were not kept, and log-determinants that are soon computed, take no room."""
     scores = LocalScoreTransformer().fit_transform(np.tile(rows, 2) + np.eye(40, 12))

@@ -1,4 +1,4 @@
-"""Scores without rows: the format of GOBNILP, and the best network of listed families."""
+"""ParentSetScores: scores without rows, and the best network of listed families."""
 
 import networkx as nx
 import numpy as np
@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import reference
 
-from skbn import GaussianBNLearner, LocalScores, LocalScoreTransformer, ParentSetScores
+from skbn import GaussianBNLearner, LocalScoreTransformer, ParentSetScores
 from skbn.datasets import make_gaussian_network
 
 # The example of https://www.cs.helsinki.fi/group/coreo/bbmarkov/ (Cussens' file format).
@@ -54,34 +54,6 @@ def test_published_example(tmp_path):
     assert set(learner.dag_.edges) in ({("1", "0"), ("1", "2")}, {("1", "0"), ("2", "1")})
 
 
-@pytest.mark.parametrize("max_parents", [None, 3])
-@pytest.mark.parametrize("criterion", ["bic", "loglik"])
-def test_round_trip_keeps_the_optimum(tmp_path, criterion, max_parents):
-    rows = make_gaussian_network(6, n_samples=60, random_state=0)[0]
-    frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(6)])
-    scores = LocalScoreTransformer(criterion, max_parents=max_parents).fit_transform(frame)
-    path = tmp_path / "scores.jkl"
-    scores.to_jkl(path)
-    read = ParentSetScores.from_jkl(path)
-    local = {
-        (x, p): scores.local_score(x, p)
-        for x, p in reference.families(6)
-        if len(p) <= (max_parents or 6)
-    }
-    kept = {
-        (x, p)
-        for (x, p), score in local.items()
-        if all(local[x, q] < score for q in reference.subsets(p) if q != p)
-    }
-    assert read.n_families == len(kept)
-    for x, p in kept:
-        assert read.local_score(x, p) == pytest.approx(local[x, p], abs=1e-10)
-    learner, again = GaussianBNLearner().fit(scores), GaussianBNLearner().fit(read)
-    assert again.network_score_ == pytest.approx(learner.network_score_, abs=1e-9)
-    read.to_jkl(tmp_path / "again.jkl")
-    assert (tmp_path / "again.jkl").read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
-
-
 def test_a_learner_of_listed_families(tmp_path):
     rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
     frame = pd.DataFrame(rows, columns=list("abcd"))
@@ -122,59 +94,6 @@ def test_settings_that_listed_families_do_not_have(tmp_path):
     assert not GaussianBNLearner(max_parents=0).fit(scores).dag_.edges
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "line 0: the file ends; expected the number of columns"),
-        ("three\n", "line 1: expected a number of at least 1; got 'three'"),
-        ("99999\n", "line 1: 99999 is more than 32767, the largest number of columns"),
-        ("2\na 1\n-1 0\n", "line 3: the file ends; expected a column's name"),
-        ("2\na 2\n-1 0\n", "line 3: the file ends; expected a score"),
-        ("1\na 999999999999\n-1 0\n", "line 3: the file ends; expected a score"),
-        ("1\na b 1\n-1 0\n", "line 2: expected a column's name .* got 'a b 1'"),
-        ("2\na 1\n-1 0\na 1\n-1 0\n", "line 4: the column 'a' is repeated"),
-        ("1\na 1\nnan 0\n", "line 3: 'nan' is not a finite score"),
-        ("1\na 1\n-inf 0\n", "line 3: '-inf' is not a finite score"),
-        ("1\na 1\nbest 0\n", "line 3: 'best' is not a finite score"),
-        ("1\na 1\n-1_0 0\n", "line 3: '-1_0' is not a finite score"),
-        ("1\na 1\n-٣ 0\n", "line 3: '-٣' is not a finite score"),
-        ("1\na 1\n-1e999 0\n", "line 3: '-1e999' is not a finite score"),
-        ("1\na 1\n-1e301 0\n", r"line 3: the score '-1e301' is beyond 1e\+300"),
-        ("1\na ٣\n", "line 2: expected a number of at least 0; got '٣'"),
-        ("1\na -1\n", "line 2: expected a number of at least 0; got '-1'"),
-        ("1\na\0 1\n-1 0\n", "line 2: the name 'a.x00' has bytes that are not UTF-8, or control"),
-        ("2\na 1\n-1 2 b b\nb 1\n-1 0\n", "line 3: a parent is named twice"),
-        ("1\na 1\n-1\n", "line 3: expected a score, a number of parents"),
-        ("2\na 1\n-1 2 b\nb 1\n-1 0\n", "line 3: .*; 1 names follow"),
-        ("2\na 2\n-1 0\n-1 1 c\nb 1\n-1 0\n", "line 4: the parent 'c' is not a column"),
-        ("2\na 1\n-1 1 a\nb 1\n-1 0\n", "line 3: a parent is named twice, or is the child itself"),
-        ("2\na 2\n-1 1 b\n-2 1 b\nb 1\n-1 0\n", "line 4: the same set of parents is repeated"),
-        ("1\na 1\n-1 0\nb 1\n", "line 4: the file goes on after the last column"),
-    ],
-)
-def test_files_of_another_format(tmp_path, text, message):
-    with pytest.raises(ValueError, match=message):
-        ParentSetScores.from_jkl(written(tmp_path, text))
-
-
-def test_names_that_the_format_cannot_hold(tmp_path):
-    frame = pd.DataFrame({"a b": [1.0, 2, 4, 3], "c": [2.0, 1, 5, 9]})
-    scores = LocalScoreTransformer().fit_transform(frame)
-    with pytest.raises(ValueError, match="Column 'a b' cannot be written"):
-        scores.to_jkl(tmp_path / "scores.jkl")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_failed_writing_leaves_the_old_file(tmp_path, monkeypatch):
-    path = written(tmp_path, BBMARKOV)
-    scores = LocalScoreTransformer().fit_transform(np.eye(4)[:, :3])
-    monkeypatch.setattr(LocalScores, "_families_to_write", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        scores.to_jkl(path)
-    assert [each.name for each in tmp_path.iterdir()] == ["scores.jkl"]
-    assert path.read_text(encoding="utf-8") == BBMARKOV
-
-
 def test_a_huge_score_hides_no_difference(tmp_path):
     for bad, better in (("-1e11", "-9.9991"), ("-1e300", "-5.0")):
         text = f"3\na 3\n-10 0\n{better} 1 b\n{bad} 1 c\nb 2\n-10 0\n-10 1 a\nc 1\n-5 0\n"
@@ -197,19 +116,6 @@ def test_what_all_scores_of_a_child_share_does_not_matter():
         expected, learner = GaussianBNLearner().fit(plain), GaussianBNLearner().fit(shifted)
         assert set(learner.dag_.edges) == set(expected.dag_.edges)
         assert learner.network_score_ == expected.network_score_ + 3e9
-
-
-def test_names_and_marks_that_look_like_something_else(tmp_path):
-    frame = pd.DataFrame(np.eye(5)[:, :3], columns=["METHANE", "META", "3"])
-    scores = LocalScoreTransformer().fit_transform(frame)
-    path = tmp_path / "scores.jkl"
-    scores.to_jkl(path)
-    assert ParentSetScores.from_jkl(path).columns == ["METHANE", "META", "3"]
-    path.write_text(
-        "\ufeffMETA pss_version = 0.1\n" + path.read_text(encoding="utf-8"), encoding="utf-8"
-    )
-    assert ParentSetScores.from_jkl(path).columns == ["METHANE", "META", "3"]
-    assert path.stat().st_mode & 0o044
 
 
 def test_a_child_without_families(tmp_path):

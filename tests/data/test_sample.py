@@ -1,4 +1,4 @@
-"""Weights of rows: repeats, zeros, means, and what is refused."""
+"""Sample: weights as repeats, zeros and means, and what is refused."""
 
 import pickle
 from fractions import Fraction
