@@ -101,15 +101,15 @@ class Table:
             if any(label != node and label in nodes for label, node in stands_for):
                 raise ValueError(
                     f"The columns of X are labelled [{first_few(labels)}], and by position they "
-                    f"stand for the nodes [{first_few(nodes)}]; some of the labels name other "
-                    "nodes. If the columns are in the order of the nodes, give X.to_numpy(); else "
-                    f"a data frame with the columns {list(nodes)}."
+                    f"stand for the nodes [{first_few(nodes)}], but some of these labels are the "
+                    "names of other nodes. If the columns are in the order of the nodes, pass "
+                    f"X.to_numpy(); otherwise a data frame with the columns {list(nodes)}."
                 )
             return
         raise ValueError(
-            f"The columns of X are labelled [{first_few(self.labels)}], which are not strings, and "
-            "would be taken by position. Name them, as by "
-            "X.columns = [str(c) for c in X.columns], or give an array."
+            f"The columns of X are labelled [{first_few(self.labels)}], which are not strings, so "
+            "the columns would be taken by position. Name them, for example by "
+            "X.columns = [str(c) for c in X.columns], or pass an array."
         )
 
     def rows(
@@ -120,9 +120,9 @@ class Table:
         Parameters
         ----------
         numbers : sequence of k int, optional
-            Which columns; by default all. Others may hold anything.
+            The columns to read; by default all. Other columns are not checked.
         names : sequence of k hashables, optional
-            What errors call these columns; by default their labels.
+            The columns' names in errors; by default their labels.
 
         Returns
         -------
@@ -132,8 +132,8 @@ class Table:
         Raises
         ------
         ValueError, TypeError
-            Naming the column: if it holds anything but real numbers, or if values are
-            missing or infinite.
+            If a column holds anything but real numbers, or values are missing or infinite;
+            the error names the column.
         """
         chosen = range(len(self.labels)) if numbers is None else numbers
         names = [self.labels[j] for j in chosen] if names is None else names
@@ -170,19 +170,19 @@ def _frame_labels(X: Any) -> list[Any] | None:
 
 def _check_labels(labels: list[Any], X: Any) -> None:
     if not labels:
-        raise ValueError(f"X has no columns; its shape is {X.shape}. Give a table of two or more.")
+        raise ValueError(f"X has no columns; its shape is {X.shape}. Pass at least two columns.")
     repeated = sorted({str(label) for label in labels if labels.count(label) > 1})
     if repeated:
         raise ValueError(
             f"Each column must have a name of its own; [{first_few(repeated)}] are given more than "
-            "once. Rename them."
+            "once. Rename these columns."
         )
     others = [label for label in labels if not isinstance(label, str)]
     if others and len(others) < len(labels):
         raise TypeError(
-            "The names of X's columns must be strings, or none of them a string, to count by "
-            f"position; {others[0]!r} is not a string, and others are. Rename the columns, as by "
-            "X.columns = [str(c) for c in X.columns]."
+            "The names of X's columns must be strings, unless none of them is, as columns are then "
+            f"taken by position; {others[0]!r} is not a string, and others are. Rename the "
+            "columns, for example by X.columns = [str(c) for c in X.columns]."
         )
 
 
@@ -190,7 +190,7 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
     """Return anything but a data frame as an array of two dimensions."""
     _reject_containers(X)
     kind = type(X).__name__
-    values = _read(X, f"X, a {kind},", "Give a data frame or an array of numbers.")
+    values = _read(X, f"X, a {kind},", "Pass a data frame or an array of numbers.")
     # Beside strings, numpy makes strings of numbers.
     if isinstance(X, list | tuple) and values.dtype.kind in "US":
         values = np.asarray(X, dtype=object)
@@ -200,7 +200,7 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
         )
     if values.dtype.names is not None:
         raise TypeError(
-            f"X is a structured array with the fields [{first_few(values.dtype.names)}]. Give "
+            f"X is a structured array with the fields [{first_few(values.dtype.names)}]. Pass "
             "pandas.DataFrame(X), which keeps their names, or structured_to_unstructured(X), by "
             "`from numpy.lib.recfunctions import structured_to_unstructured`."
         )
@@ -221,18 +221,18 @@ def _reject_containers(X: Any) -> None:
     for row in X if isinstance(X, list | tuple) else ():
         if is_labelled(row) or hasattr(row, "_fields"):
             raise TypeError(
-                f"X is a {kind} of {type(row).__name__}, whose labels would be lost; give "
+                f"X is a {kind} of {type(row).__name__}, whose labels would be lost; pass "
                 "pandas.DataFrame(X)."
             )
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(
-            "X is a masked array, whose mask would be lost. Drop the rows with masked values, by "
+            "X is a masked array, whose mask would be lost. Drop the rows with masked values by "
             "numpy.ma.compress_rows(X)."
         )
     if isinstance(X, np.matrix):
-        raise TypeError("X is a numpy.matrix; give numpy.asarray(X).")
+        raise TypeError("X is a numpy.matrix; pass numpy.asarray(X).")
     if scipy.sparse.issparse(X):
-        raise TypeError(f"X is sparse, a {kind}, and must be dense; give X.toarray().")
+        raise TypeError(f"X is sparse, a {kind}, and must be dense; pass X.toarray().")
     if not isinstance(X, list | tuple) and not hasattr(type(X), "__array__"):
         for method, remedy in _CONVERSIONS.items():
             if hasattr(type(X), method):
@@ -241,10 +241,10 @@ def _reject_containers(X: Any) -> None:
 
 def _remedy(X: Any) -> str:
     if isinstance(X, Mapping):
-        return " Give pandas.DataFrame(X)."
+        return " Pass pandas.DataFrame(X)."
     if isinstance(X, str | PathLike):
-        return " Read the file first, as by pandas.read_csv(X)."
-    return " Give list(X)." if isinstance(X, Iterator) else ""
+        return " Read the file first, for example by pandas.read_csv(X)."
+    return " Pass list(X)." if isinstance(X, Iterator) else ""
 
 
 def _read(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
@@ -267,7 +267,7 @@ def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[n
     if str(getattr(column, "type", "")).startswith("dictionary"):
         raise ValueError(
             f"Column {name!r} is dictionary-encoded, as categories are. Leave it out, or, if they "
-            f"are numbers, give X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
+            f"are numbers, pass X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
         )
     values = _read(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
     floats = _floats(values, name)
@@ -331,8 +331,8 @@ def _check_finite(rows: npt.NDArray[np.float64], names: Sequence[Hashable], n_co
     keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
     raise ValueError(
         f"X has missing values (NaN) in {_places(missing, names, n_columns)}.{also} Impute "
-        f"the values, as by sklearn.impute.IterativeImputer(){keep_names}, which needs `from "
-        "sklearn.experimental import enable_iterative_imputer`; dropping the rows loses more."
+        f"the values, for example by sklearn.impute.IterativeImputer(){keep_names}, which needs "
+        "`from sklearn.experimental import enable_iterative_imputer`; dropping the rows loses more."
     )
 
 
