@@ -75,12 +75,12 @@ class AllFamilies:
         """Return the log-determinants of all subsets of the columns."""
         return log_determinants(factor, n_jobs, progress, offsets)
 
-    def suspects(self, *_: object) -> Iterator[list[int]]:
+    def nearly_dependent_sets(self, *_: object) -> Iterator[list[int]]:
         """Yield nothing, as all columns together were checked already."""
         return iter(())
 
-    def column(self, child: int, parents: Sequence[int]) -> int:
-        """Return the number of a parent set among those of the child."""
+    def parent_set_index(self, child: int, parents: Sequence[int]) -> int:
+        """Return the index of a parent set among those of the child."""
         return mask_of(other - (other > child) for other in parents)
 
     def scored(
@@ -159,7 +159,7 @@ class SmallFamilies:
         added = np.zeros(self.m) if offsets is None else offsets
         return small_log_determinants(factor, self._subsets, added, n_jobs, progress)
 
-    def suspects(
+    def nearly_dependent_sets(
         self,
         log_det: npt.NDArray[np.float64],
         offsets: npt.NDArray[np.float64] | None,
@@ -175,21 +175,31 @@ class SmallFamilies:
         subsets = self._subsets
         members = np.arange(subsets.most)
         added = np.zeros(self.m) if offsets is None else offsets
-        tables = subsets.binomials, subsets.starts
         limit = 2 * np.log(threshold)
         begin = int(subsets.starts[subsets.most])
         while begin < subsets.n_sets:
             end = min(begin + _PIECE, subsets.n_sets)
-            arguments = log_det, subsets.most, *tables, added, limit, members
-            suspect = int(first_suspect(*arguments, begin, end))
+            suspect = int(
+                first_suspect(
+                    log_det,
+                    subsets.most,
+                    subsets.binomials,
+                    subsets.starts,
+                    added,
+                    limit,
+                    members,
+                    begin,
+                    end,
+                )
+            )
             begin = end if suspect < 0 else suspect + 1
             if suspect >= 0:
                 yield members.tolist()
                 if begin < subsets.n_sets:
                     advance(members, subsets.most)
 
-    def column(self, child: int, parents: Sequence[int]) -> int:
-        """Return the number of a parent set among those of the child."""
+    def parent_set_index(self, child: int, parents: Sequence[int]) -> int:
+        """Return the index of a parent set among those of the child."""
         others = [other - (other > child) for other in parents]
         return SmallSubsets(self.m - 1, self.max_parents).index(others)
 

@@ -365,7 +365,7 @@ class LocalScores(TableMixin, BaseScores):
         (1, 5)
         """
         x, others = self._family(child, parents)
-        return x, self.scorer.families.column(x, others)
+        return x, self.scorer.families.parent_set_index(x, others)
 
     def to_array(self) -> npt.NDArray[np.float64]:
         """Return the local scores of all families.

@@ -220,7 +220,7 @@ class FamilyScorer:
                 # If a combination of k columns were too nearly 0, one of them would leave no
                 # more than k times the largest rounding on the others.
                 threshold = (families.max_parents + 1) * statistics.independence.rounding.max()
-                for columns in families.suspects(log_det, offsets, threshold):
+                for columns in families.nearly_dependent_sets(log_det, offsets, threshold):
                     statistics.check(columns)
             self._shared.log_determinants = log_det
         elif progress is not None:
