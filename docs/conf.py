@@ -84,6 +84,7 @@ numpydoc_validation_checks = {
     "EX01",  # methods are shown by their class's example
     "GL01",  # ruff decides where a docstring starts
     "GL02",
+    "GL08",  # ruff requires docstrings; overriding methods inherit them
     "PR07",  # a parameter's name and type may say all there is: "X : array-like of shape (n, m)"
     "PR09",  # a phrase may do, without a full stop
     "RT02",  # results have names, as parameters have

@@ -18,9 +18,9 @@ from ._scores.criteria import AIC as AIC
 from ._scores.criteria import BIC as BIC
 from ._scores.criteria import EBIC as EBIC
 from ._scores.criteria import BGe as BGe
+from ._scores.criteria import Criterion as Criterion
+from ._scores.criteria import InformationCriterion as InformationCriterion
 from ._scores.criteria import LogLikelihood as LogLikelihood
-from ._scores.criterion import Criterion as Criterion
-from ._scores.criterion import InformationCriterion as InformationCriterion
 from ._scores.local_scores import LocalScores as LocalScores
 from ._scores.parent_set_scores import ParentSetScores as ParentSetScores
 

@@ -38,7 +38,7 @@ TYPES = {
     "learner.network_.fit(X)": NETWORK,
     "learner.network_.dag_": DAG,
     "learner.network_score_": "float",
-    "learner.criterion_": "skbn._scores.criterion.Criterion | None",
+    "learner.criterion_": "skbn._scores.criteria.Criterion | None",
     "learner.n_features_in_": "int",
     "learner.feature_names_in_": ARRAY.format("object_"),
     "learner.score_samples(X)": ARRAY.format("float64"),

@@ -1,9 +1,9 @@
-"""What regressions need of some rows, however many they are, in a form that can be merged.
+"""Summaries of rows: all that regressions need to know about them, in a form that can be merged.
 
-The scatter of two sets of rows about their common mean is that of each about its own,
-and one row more, the difference of the means. A QR decomposition of the two triangular
-factors and this row is therefore that of all rows: none need be kept, and the squares,
-in which half the digits would be lost, are never formed.
+The scatter of two sets of rows about their common mean is that of each set about its own
+mean, plus one more row, the weighted difference of the means. A QR decomposition of the two
+triangular factors and this row is therefore that of all rows. No row needs to be kept, and
+squares, which would lose half the digits, are never formed.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from skbn._regressions.qr import triangular_factor
+from skbn._regressions.triangular import triangular_factor
 
 __all__ = ["RowSummary", "centred_blocks", "summarise"]
 
-# Blocks that the second-level cache holds.
+# Blocks of 4096 rows of 8 columns fill 256 KiB of the second-level cache.
 _ROWS_A_BLOCK = 4096
-# Of a power of two that is a normal number, as is one over it.
+# 2**1000 and 2**-1000 are both normal numbers.
 _LARGEST_EXPONENT = 1000
 
 Floats = npt.NDArray[np.float64]
@@ -38,16 +38,15 @@ class RowSummary:
     n_samples : int or float
         Sum of their weights.
     minimum, maximum : ndarray of shape (m,)
+        Infinite if there are no rows.
     exponent : ndarray of shape (m,), int
-        What follows is in units of ``2**exponent``, so that no square is out of range.
+        The mean and the factor are in units of ``2**exponent``, so that no square is out of
+        range.
     mean, mean_rest : ndarray of shape (m,)
         The sum of the two is the mean, to more digits than one number holds.
     factor : ndarray of shape (min(k, m), m)
-        R of the QR decomposition of k rows: the centred ones, times their weights' roots.
-
-    Notes
-    -----
-    Of no rows, the extremes are infinite and the factor is empty.
+        R of the QR decomposition of k rows, which are centred and multiplied by the roots of
+        their weights. Empty if there are no rows.
     """
 
     n_rows: int
@@ -75,7 +74,7 @@ class RowSummary:
         return np.ldexp(self.mean + self.mean_rest, self.exponent)
 
     def in_units(self, exponent: npt.NDArray[np.int32]) -> Self:
-        """Return the same in other units, no smaller than these."""
+        """Return the summary in other units, none smaller than its own."""
         shift = self.exponent - exponent
         return replace(
             self,
@@ -86,7 +85,7 @@ class RowSummary:
         )
 
     def merge(self, other: Self) -> Self:
-        """Return the summary of these rows and others of the same columns."""
+        """Return the summary of both sets of rows, which have the same columns."""
         if self.n_rows == 0:
             return other
         if other.n_rows == 0:
@@ -120,21 +119,21 @@ def summarise(rows: Floats, weight: Floats | None = None) -> RowSummary:
     weight : ndarray of shape (n,), float64, optional
         How often each row counts; finite and not negative. Rows of weight 0 are left out.
     """
-    summary = _summary_of_nothing(rows.shape[1])
+    summary = _summary_of_no_rows(rows.shape[1])
     for block, share in _blocks(rows, weight):
         summary = summary.merge(_summarise_block(block, share))
     return summary
 
 
 def centred_blocks(rows: Floats, weight: Floats | None, summary: RowSummary) -> Iterator[Floats]:
-    """Yield the rows in pieces, centred, in the units of their summary, times their weights' roots.
+    """Yield the rows in pieces, centred and multiplied by the roots of their weights.
 
     Parameters
     ----------
     rows, weight
         As in `summarise`.
     summary : RowSummary
-        Of these rows.
+        The summary of these rows, in whose units they are returned.
     """
     unit = np.ldexp(1.0, -summary.exponent)
     for block, share in _blocks(rows, weight):
@@ -147,7 +146,7 @@ def centred_blocks(rows: Floats, weight: Floats | None, summary: RowSummary) -> 
 
 
 def _blocks(rows: Floats, weight: Floats | None) -> Iterator[tuple[Floats, Floats | None]]:
-    """Yield some rows of positive weight at a time, and their weights."""
+    """Yield blocks of rows of positive weight, and their weights."""
     for start in range(0, len(rows), _ROWS_A_BLOCK):
         part = slice(start, start + _ROWS_A_BLOCK)
         block, share = rows[part], None if weight is None else weight[part]
@@ -157,7 +156,7 @@ def _blocks(rows: Floats, weight: Floats | None) -> Iterator[tuple[Floats, Float
             yield block, share
 
 
-def _summary_of_nothing(m: int) -> RowSummary:
+def _summary_of_no_rows(m: int) -> RowSummary:
     infinite, zeros = np.full(m, np.inf), np.zeros(m)
     exponent = np.full(m, -_LARGEST_EXPONENT, dtype=np.int32)
     return RowSummary(0, 0, infinite, -infinite, exponent, zeros, zeros, np.empty((0, m)))
@@ -170,7 +169,7 @@ def _summarise_block(rows: Floats, weight: Floats | None) -> RowSummary:
     exponent = exponent.clip(-_LARGEST_EXPONENT, _LARGEST_EXPONENT)
     exponent[(minimum == 0) & (maximum == 0)] = -_LARGEST_EXPONENT
     centred = rows * np.ldexp(1.0, -exponent)
-    n_samples = len(rows) if weight is None else _as_integer_if_whole(float(weight.sum()))
+    n_samples = len(rows) if weight is None else _int_if_whole(float(weight.sum()))
     mean = _sum(centred, weight) / n_samples
     centred -= mean
     # The rounding error of a large mean is itself the mean of what remains.
@@ -186,6 +185,6 @@ def _sum(rows: Floats, weight: Floats | None) -> Floats:
     return np.asarray(rows.sum(axis=0) if weight is None else weight @ rows)
 
 
-def _as_integer_if_whole(total: float) -> float:
-    """Return whole weights' sum as the number of rows that they stand for."""
+def _int_if_whole(total: float) -> float:
+    """Return a sum of weights as an int if it is a whole number of rows."""
     return int(total) if total.is_integer() and total < 2**53 else total

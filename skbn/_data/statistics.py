@@ -1,4 +1,4 @@
-"""From rows to what every regression needs: their number, means and triangular factor."""
+"""What every regression needs: the number of rows, the means and the triangular factor."""
 
 from __future__ import annotations
 
@@ -10,27 +10,30 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.accuracy import SCORE_ACCURACY
-from skbn._data.independence import IndependenceCheck
 from skbn._data.row_summary import RowSummary
-from skbn._regressions.neighbours import families_first, stacked_factors
-from skbn._regressions.qr import solve_triangular, triangular_factor
+from skbn._regressions.triangular import (
+    families_first,
+    solve_triangular,
+    stacked_factors,
+    triangular_factor,
+)
 
 __all__ = ["Prior", "Regression", "SampleStatistics", "sample_statistics"]
 
 _EPS = np.finfo(np.float64).eps
-# The square of a column's norm must be a normal number, with room for its residuals'.
+# The squares of a column's norm and of its residuals must be normal numbers.
 _SMALLEST_SCALE, _LARGEST_SCALE = 1e-152, 1e153
 
 
 class Prior(NamedTuple):
-    """What is known before the first row, as rows that are added to the table's.
+    """A criterion's prior, as rows that are added to the table's.
 
     Parameters
     ----------
     rows : ndarray of shape (k, m)
         Stacked under the centred rows of the table.
     mean : ndarray of shape (m,)
-        What the columns' means are estimated to be, table and prior together.
+        The estimates of the columns' means from table and prior together.
     """
 
     rows: npt.NDArray[np.float64]
@@ -54,8 +57,82 @@ class Regression(NamedTuple):
 
 
 @dataclass(frozen=True)
+class IndependenceCheck:
+    """Refuses columns if one of them is a linear combination of others, or nearly so.
+
+    A residual is too small if it is no larger than the sum of `rounding`, weighted by the
+    combination's coefficients, in units of the columns' norms.
+
+    Parameters
+    ----------
+    names : sequence of m str or int
+    scale : ndarray of shape (m,)
+        The columns' norms.
+    rounding : ndarray of shape (m,)
+        The error of a column's residual, in units of its norm.
+    has_prior : bool
+        Whether the rows of a prior are stacked under the columns.
+    """
+
+    names: Sequence[str | int]
+    scale: npt.NDArray[np.float64]
+    rounding: npt.NDArray[np.float64]
+    has_prior: bool
+
+    def check(self, factor: npt.NDArray[np.float64], columns: list[int]) -> None:
+        """Raise if these columns, which have this triangular factor, are not independent."""
+        rounding = self.rounding[columns]
+        k = len(columns)
+        for j in range(1, k):  # exact dependence: name the first column that adds nothing
+            weights = solve_triangular(factor[:j, :j], factor[:j, j])
+            if abs(factor[j, j]) <= rounding[j] + np.abs(weights) @ rounding[:j]:
+                raise self._dependence(columns[j], columns[:j], weights, abs(factor[j, j]))
+        # The residual of x on all others is 1 over the norm of row x of the inverse.
+        inverse = solve_triangular(factor, np.eye(k))
+        residual = 1 / np.linalg.norm(inverse, axis=1)
+        weights = -(inverse @ inverse.T) * residual[:, np.newaxis] ** 2
+        np.fill_diagonal(weights, 1.0)
+        # A child's residual is smallest on all other columns together.
+        with np.errstate(divide="ignore"):  # with a prior, rounding is 0 if a0 and a1 are
+            excess = residual / (np.abs(weights) @ rounding)
+        x = int(np.argmin(excess))
+        if excess[x] <= 1:
+            others = [j for j in range(k) if j != x]
+            raise self._dependence(
+                columns[x], [columns[j] for j in others], weights[x, others], residual[x]
+            )
+
+    def _dependence(
+        self, child: int, others: list[int], weights: npt.NDArray[np.float64], residual: float
+    ) -> ValueError:
+        involved = np.abs(weights) > max(residual, 1e-9 * np.abs(weights).max())
+        coefficients = weights * self.scale[child] / self.scale[others]
+        combination = " ".join(
+            f"{'-' if coefficient < 0 else '+'} {abs(coefficient):.6g} * {self._name(j)}"
+            for j, coefficient, is_involved in zip(others, coefficients, involved, strict=True)
+            if is_involved
+        ).removeprefix("+ ")
+        consequence = (
+            "The prior is too small beside the columns' spread for a score of enough digits; "
+            "standardise the columns, give a prior mean nearer to theirs if it has one, or"
+            if self.has_prior
+            else "The likelihood is unbounded there, or known to too few digits;"
+        )
+        return ValueError(
+            f"Column {self.names[child]!r} is collinear with others: {self._name(child)} = "
+            f"{combination} + constant, up to {residual:.0e} of its spread. {consequence} leave "
+            "out one of these columns."
+        )
+
+    def _name(self, column: int) -> str:
+        """Return a column's name, or its number in a form unlike a coefficient."""
+        name = self.names[column]
+        return repr(name) if isinstance(name, str) else f"column {name!r}"
+
+
+@dataclass(frozen=True)
 class SampleStatistics:
-    """All that regressions among the columns of a table depend on, as read-only arrays.
+    """All that regressions among a table's columns depend on, as read-only arrays.
 
     Parameters
     ----------
@@ -65,12 +142,12 @@ class SampleStatistics:
     scale : ndarray of shape (m,)
         The Euclidean norm of each centred column.
     factor : ndarray of shape (m, m)
-        R of the QR decomposition of the columns, centred and of unit norm; the rows of
-        a prior are among theirs.
+        R of the QR decomposition of the columns, centred and of unit norm, with the rows of
+        a prior stacked under them.
     independence : IndependenceCheck
     is_checked : bool
-        Whether all columns together are known to be independent. If not, those of each
-        regression are checked when it is asked for.
+        Whether all columns together are known to be independent. If not, the columns of
+        each regression are checked when it is computed.
     """
 
     n_samples: float
@@ -89,13 +166,13 @@ class SampleStatistics:
         self.__post_init__()  # pickling forgets which arrays are read-only
 
     def log_determinants(self, child: int, parents: Sequence[int]) -> tuple[float, float]:
-        """Return log det(Z'Z) for the parents Z, and for them and the child.
+        """Return log det(Z'Z) for the parents Z, and for the parents and the child.
 
         The columns are centred and of unit norm.
         """
         terms = 2 * np.log(np.abs(np.diag(self._factor_of([*parents, child]))))
-        without = float(terms[:-1].sum())
-        return without, without + float(terms[-1])
+        of_parents = float(terms[:-1].sum())
+        return of_parents, of_parents + float(terms[-1])
 
     def regression(self, child: int, parents: Sequence[int]) -> Regression:
         """Regress a column on others, by the triangular factor of just these columns."""
@@ -120,7 +197,7 @@ class SampleStatistics:
         Returns
         -------
         factors : ndarray of shape (m, k, k)
-            Beyond the family, of other columns.
+            Smaller families are continued by other columns.
         """
         n_parents = is_parent.sum(axis=1)
         orders = families_first(is_parent)[:, : int(n_parents.max()) + 1]
@@ -154,9 +231,8 @@ def sample_statistics(
     Parameters
     ----------
     summary : RowSummary
-        Of the rows.
     names : sequence of m str or int
-        What to call the columns in errors.
+        The columns' names in errors.
     prior : Prior, optional
         Its rows are stacked under the table's. Then there may be any number of rows, and
         constant and dependent columns.
@@ -168,10 +244,10 @@ def sample_statistics(
     Raises
     ------
     ValueError
-        If there are no more rows than columns in a family; if a column is constant, or
-        its spread cannot be squared; if a column depends linearly on others, or so
-        nearly that a score may be off by more than `SCORE_ACCURACY`. Each leaves
-        some family's likelihood unbounded or unknown.
+        If a family has as many columns as there are rows; if a column is constant, or its
+        spread cannot be squared; if a column depends linearly on others, or so nearly that
+        a score may be off by more than `SCORE_ACCURACY`. In each of these cases some
+        family's likelihood is unbounded or unknown.
     """
     n, m = summary.n_samples, summary.n_columns
     largest_family = m if largest_family is None else min(largest_family, m)
@@ -188,8 +264,8 @@ def sample_statistics(
     norm = np.linalg.norm(factor, axis=0)
     magnification = np.zeros(m)
     if prior is None:
-        # How much larger a column's entries are than their spread: by so much more than
-        # eps do its entries' rounding errors count, relative to its spread.
+        # How much larger a column's entries are than their spread. Relative to the spread,
+        # rounding errors of the entries are larger than eps by this factor.
         with np.errstate(divide="ignore", invalid="ignore"):
             magnification = np.sqrt(n) * np.ldexp(summary.largest, -summary.exponent) / norm
         _refuse_constants(summary, norm, magnification, names)
@@ -202,10 +278,10 @@ def sample_statistics(
                 "the square of its spread is out of float64's range. Measure it in other units."
             )
     factor /= norm
-    # Of the data, twice the rounding of each entry. Of the factor, what reflections and
-    # rotations add to columns of unit norm, about eps * sqrt(m); a residual r that is off by
-    # so much changes the score by the sensitivity / r times it. Rows that were merged one by
-    # one add as many roundings, which only rows of small weights make count.
+    # The data contribute twice the rounding of each entry. Reflections and rotations of the
+    # factor add about eps * sqrt(m) to columns of unit norm; such an error of a residual r
+    # changes the score by sensitivity / r times the error. Merging rows one by one adds a
+    # rounding for each, which matters only for rows of small weight.
     sensitivity = n if sensitivity is None else sensitivity
     merges = max(1.0, np.sqrt(summary.n_rows / n)) if n > 0 else 1.0
     rounding = _EPS * (2 * magnification + merges * sensitivity * np.sqrt(m) / SCORE_ACCURACY)
@@ -216,7 +292,7 @@ def sample_statistics(
     except ValueError:
         if largest_family == m:
             raise
-        is_checked = False  # columns that no regression brings together may depend
+        is_checked = False  # columns that take part in no common regression may be dependent
     mean = summary.column_means if prior is None else prior.mean
     return SampleStatistics(n, mean, scale, factor, independence, is_checked)
 

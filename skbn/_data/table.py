@@ -1,4 +1,4 @@
-"""Table: what users give as a table, read as columns of finite numbers."""
+"""Table: reads the tables that users pass as columns of finite numbers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import scipy.sparse
 
 from skbn._core.labels import is_labelled
 from skbn._core.text import first_few, shortened
-from skbn._data.stand_in import StandIn
+from skbn._data.sample import TableMixin
 
 __all__ = ["Table"]
 
-# An offending value may be a list, or a table itself.
+# A value that is quoted in an error may be a list, or a whole table.
 _LONGEST_VALUE = 60
-# What float() would take, or refuse in words that do not help.
+# Types that float() would accept, or refuse with an unhelpful message.
 _NOT_REAL = (
     *(str, bytes, bytearray, complex),
     *(np.ndarray, np.complexfloating, np.datetime64, np.timedelta64),
 )
-# What makes a table of an object that holds no values yet, or that numpy cannot read. The first
-# method that the object has decides.
+# How to make a table of an object that holds no values yet, or that numpy cannot read. The first
+# of these methods that the object has decides.
 _CONVERSIONS = {
     "toPandas": "X.toPandas()",  # of Spark, whose collect gives a list of its rows
     "collect": "X.collect()",  # of polars.LazyFrame
@@ -38,7 +38,7 @@ _CONVERSIONS = {
 
 
 class Table:
-    """A table in any of the containers that scikit-learn accepts, and some more.
+    """A table in any container that scikit-learn accepts, or in one of pyarrow's.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Table:
     names : list of m str, or None
         The labels if all of them are strings, as in scikit-learn.
     container : str
-        Its type.
+        The name of its type.
     is_frame : bool
         Whether it has labels.
 
@@ -75,7 +75,7 @@ class Table:
             # A dask frame would compute all of its columns for each of them.
             self._values = X.compute() if hasattr(type(X), "compute") else X
             self.labels = labels
-        elif isinstance(X, StandIn):
+        elif isinstance(X, TableMixin):
             self._values, self.labels = X.sample.rows, X.columns
         else:
             self._values = _as_array(X)
@@ -91,7 +91,7 @@ class Table:
         Raises
         ------
         ValueError
-            If they are others.
+            If they are neither.
         """
         labels, numbers = self.labels, list(range(len(self.labels)))
         if self.names is not None or not self.is_frame or labels == [*nodes]:
@@ -101,15 +101,15 @@ class Table:
             if any(label != node and label in nodes for label, node in stands_for):
                 raise ValueError(
                     f"The columns of X are labelled [{first_few(labels)}], and by position they "
-                    f"stand for the nodes [{first_few(nodes)}]; some of the labels name other "
-                    "nodes. If the columns are in the order of the nodes, give X.to_numpy(); else "
-                    f"a data frame with the columns {list(nodes)}."
+                    f"stand for the nodes [{first_few(nodes)}], but some of these labels are the "
+                    "names of other nodes. If the columns are in the order of the nodes, pass "
+                    f"X.to_numpy(); otherwise a data frame with the columns {list(nodes)}."
                 )
             return
         raise ValueError(
-            f"The columns of X are labelled [{first_few(self.labels)}], which are not strings, and "
-            "would be taken by position. Name them, as by "
-            "X.columns = [str(c) for c in X.columns], or give an array."
+            f"The columns of X are labelled [{first_few(self.labels)}], which are not strings, so "
+            "the columns would be taken by position. Name them, for example by "
+            "X.columns = [str(c) for c in X.columns], or pass an array."
         )
 
     def rows(
@@ -120,9 +120,9 @@ class Table:
         Parameters
         ----------
         numbers : sequence of k int, optional
-            Which columns; by default all. Others may hold anything.
+            The columns to read; by default all. Other columns are not checked.
         names : sequence of k hashables, optional
-            What errors call these columns; by default their labels.
+            The columns' names in errors; by default their labels.
 
         Returns
         -------
@@ -132,8 +132,8 @@ class Table:
         Raises
         ------
         ValueError, TypeError
-            Naming the column: if it holds anything but real numbers, or if values are
-            missing or infinite.
+            If a column holds anything but real numbers, or values are missing or infinite;
+            the error names the column.
         """
         chosen = range(len(self.labels)) if numbers is None else numbers
         names = [self.labels[j] for j in chosen] if names is None else names
@@ -159,30 +159,30 @@ class Table:
 
 
 def _frame_labels(X: Any) -> list[Any] | None:
-    """Return the labels of a data frame's columns; None of anything else."""
-    kind = type(X)  # as a frame's own attributes include its columns
-    if isinstance(X, np.ndarray | StandIn) or not hasattr(kind, "__array__"):
+    """Return the labels of a data frame's columns; None for anything else."""
+    kind = type(X)  # not X, as a frame's columns are among its attributes
+    if isinstance(X, np.ndarray | TableMixin) or not hasattr(kind, "__array__"):
         return None
-    if hasattr(kind, "column_names"):  # of pyarrow, whose columns are the values
+    if hasattr(kind, "column_names"):  # pyarrow, whose `columns` are the values
         return list(X.column_names)
     return list(X.columns) if hasattr(kind, "columns") else None
 
 
 def _check_labels(labels: list[Any], X: Any) -> None:
     if not labels:
-        raise ValueError(f"X has no columns; its shape is {X.shape}. Give a table of two or more.")
+        raise ValueError(f"X has no columns; its shape is {X.shape}. Pass at least two columns.")
     repeated = sorted({str(label) for label in labels if labels.count(label) > 1})
     if repeated:
         raise ValueError(
             f"Each column must have a name of its own; [{first_few(repeated)}] are given more than "
-            "once. Rename them."
+            "once. Rename these columns."
         )
     others = [label for label in labels if not isinstance(label, str)]
     if others and len(others) < len(labels):
         raise TypeError(
-            "The names of X's columns must be strings, or none of them a string, to count by "
-            f"position; {others[0]!r} is not a string, and others are. Rename the columns, as by "
-            "X.columns = [str(c) for c in X.columns]."
+            "The names of X's columns must be strings, unless none of them is, as columns are then "
+            f"taken by position; {others[0]!r} is not a string, and others are. Rename the "
+            "columns, for example by X.columns = [str(c) for c in X.columns]."
         )
 
 
@@ -190,16 +190,17 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
     """Return anything but a data frame as an array of two dimensions."""
     _reject_containers(X)
     kind = type(X).__name__
-    values = _read(X, f"X, a {kind},", "Give a data frame or an array of numbers.")
-    if isinstance(X, list | tuple) and values.dtype.kind in "US":  # also of what was a number
+    values = _read(X, f"X, a {kind},", "Pass a data frame or an array of numbers.")
+    # Beside strings, numpy makes strings of numbers.
+    if isinstance(X, list | tuple) and values.dtype.kind in "US":
         values = np.asarray(X, dtype=object)
-    if values.ndim == 0:  # what numpy takes for a single object
+    if values.ndim == 0:  # numpy takes X for a single object
         raise TypeError(
             f"X must be a data frame or an array of shape (n, m); got {kind}.{_remedy(X)}"
         )
     if values.dtype.names is not None:
         raise TypeError(
-            f"X is a structured array with the fields [{first_few(values.dtype.names)}]. Give "
+            f"X is a structured array with the fields [{first_few(values.dtype.names)}]. Pass "
             "pandas.DataFrame(X), which keeps their names, or structured_to_unstructured(X), by "
             "`from numpy.lib.recfunctions import structured_to_unstructured`."
         )
@@ -207,31 +208,31 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
         raise ValueError(
             f"X must have two dimensions, rows and columns; got {kind} of shape {values.shape}. "
             "Reshape your data: numpy.reshape(X, (-1, 1)) makes a single column of it, and "
-            "numpy.reshape(X, (1, -1)) a single row. To learn a network takes two or more of each."
+            "numpy.reshape(X, (1, -1)) a single row. Learning a network takes two or more of each."
         )
     return values
 
 
 def _reject_containers(X: Any) -> None:
-    """Raise if X is something that must be made a table first."""
+    """Raise if X must be converted to a table first."""
     kind = type(X).__name__
     if hasattr(type(X), "local_score"):  # scores without rows
-        raise TypeError(f"{kind} have no rows; give a table.")
+        raise TypeError(f"{kind} have no rows. Pass a table.")
     for row in X if isinstance(X, list | tuple) else ():
         if is_labelled(row) or hasattr(row, "_fields"):
             raise TypeError(
-                f"X is a {kind} of {type(row).__name__}, whose labels would be lost; give "
+                f"X is a {kind} of {type(row).__name__}, whose labels would be lost; pass "
                 "pandas.DataFrame(X)."
             )
     if isinstance(X, np.ma.MaskedArray):
         raise TypeError(
-            "X is a masked array, whose mask would be lost. Drop the rows with masked values, by "
+            "X is a masked array, whose mask would be lost. Drop the rows with masked values by "
             "numpy.ma.compress_rows(X)."
         )
     if isinstance(X, np.matrix):
-        raise TypeError("X is a numpy.matrix; give numpy.asarray(X).")
+        raise TypeError("X is a numpy.matrix; pass numpy.asarray(X).")
     if scipy.sparse.issparse(X):
-        raise TypeError(f"X is sparse, a {kind}, and must be dense; give X.toarray().")
+        raise TypeError(f"X is sparse, a {kind}, and must be dense; pass X.toarray().")
     if not isinstance(X, list | tuple) and not hasattr(type(X), "__array__"):
         for method, remedy in _CONVERSIONS.items():
             if hasattr(type(X), method):
@@ -240,10 +241,10 @@ def _reject_containers(X: Any) -> None:
 
 def _remedy(X: Any) -> str:
     if isinstance(X, Mapping):
-        return " Give pandas.DataFrame(X)."
+        return " Pass pandas.DataFrame(X)."
     if isinstance(X, str | PathLike):
-        return " Read the file first, as by pandas.read_csv(X)."
-    return " Give list(X)." if isinstance(X, Iterator) else ""
+        return " Read the file first, for example by pandas.read_csv(X)."
+    return " Pass list(X)." if isinstance(X, Iterator) else ""
 
 
 def _read(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
@@ -251,7 +252,7 @@ def _read(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
         return np.asarray(values)
     except MemoryError:
         raise
-    except Exception as error:  # every library raises its own
+    except Exception as error:  # every library raises errors of its own
         if isinstance(values, list | tuple) and isinstance(error, ValueError):
             raise ValueError("X must be a table; its rows are of different lengths.") from None
         text = shortened(str(error), 2 * _LONGEST_VALUE)
@@ -262,23 +263,23 @@ def _read(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
 
 
 def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[np.float64]:
-    """Return a data frame's column as numbers, and NaN for what is missing."""
+    """Return a data frame's column as numbers, with NaN for missing values."""
     if str(getattr(column, "type", "")).startswith("dictionary"):
         raise ValueError(
             f"Column {name!r} is dictionary-encoded, as categories are. Leave it out, or, if they "
-            f"are numbers, give X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
+            f"are numbers, pass X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
         )
     values = _read(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
     floats = _floats(values, name)
-    # What pyarrow's types of one's own have for a null may look like a number.
+    # In pyarrow's extension types a null may look like a number.
     for method in ("isna", "is_null"):
-        if hasattr(type(column), method):  # not one of its values, by that label
+        if hasattr(type(column), method):  # not the column, as a row may have that label
             floats[np.asarray(getattr(column, method)(), dtype=bool)] = np.nan
     return floats
 
 
 def _floats(values: npt.NDArray[Any], name: Hashable) -> npt.NDArray[np.float64]:
-    """Return a column's values as numbers of their own, and NaN for None."""
+    """Return a column's values as a new array of numbers, with NaN for None."""
     if values.ndim != 1:
         raise TypeError(
             f"Column {name!r} holds several values in each row. Give each a column of its own, or "
@@ -296,7 +297,7 @@ def _floats(values: npt.NDArray[Any], name: Hashable) -> npt.NDArray[np.float64]
 
 
 def _float(value: Any, name: Hashable, row: int) -> float:
-    if value is None or type(value).__name__ == "NAType":  # of pandas
+    if value is None or type(value).__name__ == "NAType":  # pandas.NA
         return np.nan
     reason = ""
     kind: type[Exception] = ValueError
@@ -317,7 +318,7 @@ def _float(value: Any, name: Hashable, row: int) -> float:
 
 
 def _check_finite(rows: npt.NDArray[np.float64], names: Sequence[Hashable], n_columns: int) -> None:
-    """Raise if values are missing or infinite; a table of `n_columns` has others as well."""
+    """Raise if values are missing or infinite; the rows may be some of `n_columns` columns."""
     if np.isfinite(rows).all():
         return
     missing, infinite = np.isnan(rows), np.isinf(rows)
@@ -330,8 +331,8 @@ def _check_finite(rows: npt.NDArray[np.float64], names: Sequence[Hashable], n_co
     keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
     raise ValueError(
         f"X has missing values (NaN) in {_places(missing, names, n_columns)}.{also} Impute "
-        f"the values, as by sklearn.impute.IterativeImputer(){keep_names}, which needs `from "
-        "sklearn.experimental import enable_iterative_imputer`; dropping the rows loses more."
+        f"the values, for example by sklearn.impute.IterativeImputer(){keep_names}, which needs "
+        "`from sklearn.experimental import enable_iterative_imputer`; dropping the rows loses more."
     )
 
 

@@ -11,7 +11,7 @@ from skbn._core.progress import say
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._networks.diagnostics import warn_about_data
-from skbn._scores.criterion import Criterion
+from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.solve import solve

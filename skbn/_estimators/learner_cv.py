@@ -26,7 +26,8 @@ from skbn._estimators.held_out import HeldOutScores, Split, read_splits
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import check_settings
 from skbn._networks.diagnostics import warn_about_data
-from skbn._scores.criterion import Criterion, InformationCriterion, read_penalty
+from skbn._scores.criteria import Criterion, InformationCriterion
+from skbn._scores.criterion_checks import read_penalty
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.solve import plan_searches, solve
@@ -288,7 +289,7 @@ None, default=None
 
 def _has_complexity(scores: LocalScores) -> bool:
     """Whether the criterion has a complexity term that is not always 0."""
-    criterion, n_samples = scores.scorer.determinants.criterion, scores.statistics.n_samples
+    criterion, n_samples = scores.scorer.criterion, scores.statistics.n_samples
     return isinstance(criterion, InformationCriterion) and bool(
         np.any(criterion.complexity(n_samples, scores.shape[1]))
     )

@@ -30,7 +30,7 @@ from skbn._estimators.validation import (
     read_sample,
 )
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._scores.criterion import Criterion
+from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints, read_constraints

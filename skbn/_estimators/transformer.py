@@ -17,7 +17,7 @@ from skbn._data.row_summary import RowSummary, summarise
 from skbn._data.sample import Sample
 from skbn._estimators.failures import all_or_nothing
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
-from skbn._scores.criterion import Criterion
+from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 

@@ -16,8 +16,8 @@ from skbn._core.labels import row_labels
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.table import Table
-from skbn._scores.criteria import CRITERIA, as_criterion, same_criterion
-from skbn._scores.criterion import LARGEST_PENALTY, Criterion, criterion_for
+from skbn._scores.criteria import CRITERIA, Criterion, as_criterion, criterion_for
+from skbn._scores.criterion_checks import LARGEST_PENALTY, same_criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 

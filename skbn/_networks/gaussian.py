@@ -18,7 +18,7 @@ from skbn._core.graphs import dag_of, fixed_masks, parent_masks
 from skbn._core.text import readable_value
 from skbn._networks.arguments import attribute
 from skbn._networks.parameters import NetworkParameters
-from skbn._regressions.qr import solve_triangular, triangular_factor
+from skbn._regressions.triangular import solve_triangular, triangular_factor
 
 __all__ = ["LinearGaussianModel", "is_parametrised"]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._data.statistics import SampleStatistics
-from skbn._regressions.neighbours import first_block
+from skbn._regressions.triangular import first_block
 
 __all__ = ["NetworkParameters", "estimate_parameters"]
 

@@ -1,7 +1,8 @@
 """All regressions of a table: the paper's walk through the subsets of its columns.
 
-Dependencies point one way: ``_swaps`` (which columns to swap, no floating point),
-``_qr`` (the triangular factor to start from), ``_givens`` (what one swap does to a
-triangular factor), ``_log_determinants`` (the walk itself, from many seeds at once).
-``_neighbours`` has the families of one network, and those near it, without the walk.
+Dependencies point one way: ``swaps`` (which columns to swap, no floating point),
+``triangular`` (triangular factors by LAPACK: the one to start from, and those of single
+networks), ``givens`` (what one swap does to a factor), ``log_determinants`` (the walk itself,
+from many seeds at once) and ``small_walk`` (the walk through small sets only).
+``local_score`` is the formula that turns log-determinants into scores.
 """

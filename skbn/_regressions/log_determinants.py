@@ -30,8 +30,8 @@ from skbn._regressions.givens import (
     move_last_in_front,
     swap_columns_in_lanes,
 )
-from skbn._regressions.qr import triangular_factor
 from skbn._regressions.swaps import greedy_swaps
+from skbn._regressions.triangular import triangular_factor
 
 __all__ = ["log_determinants", "log_determinants_work"]
 

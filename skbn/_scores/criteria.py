@@ -1,8 +1,17 @@
-"""The criteria that have names: information criteria and the BGe score."""
+"""The criteria: what a family of a child and its parents is worth, in nats.
+
+A criterion is three tables over the number l of parents, which define the local score of a
+child x with the parents P as ``c[l] + a0[l] * L[P] + a1[l] * L[P + x]``, where L holds the
+log-determinants of all subsets of the columns. The search knows nothing else about it.
+
+`Criterion` and `InformationCriterion` are the classes to derive from; `LogLikelihood`, `AIC`,
+`BIC`, `EBIC` and `BGe` are the criteria that have names.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -10,14 +19,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaln, gammaln
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skbn._core.columns import numbers_by_column
-from skbn._core.labels import by_label, is_labelled
+from skbn._core.doc_links import DocLinkMixin
+from skbn._core.labels import is_labelled
 from skbn._core.text import readable_value
 from skbn._data.statistics import Prior
-from skbn._scores.criterion import LARGEST_PENALTY, Criterion, InformationCriterion
+from skbn._scores.criterion_checks import (
+    LARGEST_PENALTY,
+    check_noise_divisors,
+    check_numbers,
+    check_prior_mean,
+)
 
 __all__ = [
     "AIC",
@@ -25,18 +40,222 @@ __all__ = [
     "CRITERIA",
     "EBIC",
     "BGe",
+    "Criterion",
+    "InformationCriterion",
     "LogLikelihood",
     "as_criterion",
-    "same_criterion",
+    "criterion_for",
 ]
 
 
-# The square of a larger mean is out of float64's range, or nearly.
-_LARGEST_MEAN = 1e150
+class Criterion(DocLinkMixin, BaseEstimator, ABC):
+    """What the families of a network are worth; derive from it to write your own.
+
+    A network's score is the sum of its families' local scores. That of a child x
+    with a set P of l parents is ``c[l] + a0[l] * L[P] + a1[l] * L[P + x]`` nats,
+    where ``L[S] = log det(Z'Z)`` for the centred columns Z in S. The residual sum of
+    squares of x on P is ``exp(L[P + x] - L[P])``.
+
+    A derived class defines `tables`. One that is a log-likelihood less a cost for
+    each parameter derives from `InformationCriterion` instead and defines its cost.
+
+    See Also
+    --------
+    InformationCriterion : The log-likelihood less a cost for each parameter.
+
+    Examples
+    --------
+    The log-likelihood, up to a constant, less three nats for each edge:
+
+    >>> import numpy as np
+    >>> from skbn import Criterion, GaussianBNLearner
+    >>> class ThreeNatsAnEdge(Criterion):
+    ...     def tables(self, n_samples, m):
+    ...         n_parents = np.arange(m)
+    ...         half_n = np.full(m, n_samples / 2)
+    ...         return np.array([-3.0 * n_parents, half_n, -half_n])
+    >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+    >>> GaussianBNLearner(ThreeNatsAnEdge()).fit(rows).dag_.number_of_edges()
+    0
+    """
+
+    @abstractmethod
+    def tables(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+        """Return c, a0 and a1 as the rows of an array of shape (3, m).
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows of the table, or the sum of their weights.
+        m : int
+            Number of its columns. A child has from 0 to m - 1 parents.
+
+        Returns
+        -------
+        tables : ndarray of shape (3, m), float64
+            Finite, except that c may be -inf for numbers of parents that are ruled out.
+        """
+
+    def for_columns(self, columns: list[str | int]) -> Criterion:
+        """Return the criterion as it is for these columns; by default itself.
+
+        The other methods know columns only by position. A criterion whose parameters are
+        given by column name puts them in order here. Scores of a table call this method
+        first, and then use only the criterion that it returns.
+
+        Parameters
+        ----------
+        columns : list of str or int
+            The columns' names in their order, or their numbers if they have none.
+
+        Returns
+        -------
+        criterion : Criterion
+            The criterion itself, or another one; it is not changed.
+
+        Raises
+        ------
+        ValueError
+            If a parameter does not go with these columns.
+        """
+        return self
+
+    def prior(self, n_samples: float, mean: npt.NDArray[np.float64]) -> Prior | None:
+        """Return rows to be stacked under the centred table; by default none.
+
+        With such rows no likelihood is unbounded, however few rows the table has.
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        mean : ndarray of shape (m,)
+            The means of the table's columns.
+
+        Returns
+        -------
+        prior : Prior or None
+            A named tuple of `rows`, of shape (k, m), and `mean`, of shape (m,): the
+            estimates of the columns' means from table and prior together.
+        """
+        return None
+
+    def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+        """Return the divisors of a residual sum of squares that give the noise's variance.
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
+
+        Returns
+        -------
+        divisors : ndarray of shape (m,), float64
+            For 0, ..., m - 1 parents; n for the maximum-likelihood estimate.
+        """
+        return np.full(m, float(n_samples))
+
+
+class InformationCriterion(Criterion):
+    """The maximised log-likelihood less a cost for each parameter; derive to write your own.
+
+    A derived class defines `complexity`. It may have parameters of its own, as keyword
+    arguments of its ``__init__`` that are kept under their names. With n rows and the
+    residual sum of squares RSS of the child's regression on its l parents, a family's
+    score in nats is::
+
+        -n/2 * (log(2 pi RSS / n) + 1) - penalty * complexity(n, m)[l]
+
+    The `penalty` is a parameter of the estimator that is given the criterion.
+
+    Parameters
+    ----------
+    unbiased_variance : bool, default=False
+        Whether the noise's variance is estimated by ``RSS / (n - l - 1)``, as R's bnlearn
+        does ("loglik-g", "aic-g", "bic-g", "ebic-g"). The log-likelihood is then not the
+        maximum but ``-n/2 * log(2 pi RSS / (n - l - 1)) - (n - l - 1) / 2``. The difference,
+        ``n/2 * log((n - l - 1) / n) + (l + 1) / 2``, depends on l alone.
+
+    Examples
+    --------
+    The criterion of Hannan & Quinn (1979):
+
+    >>> import numpy as np
+    >>> from skbn import GaussianBNLearner, InformationCriterion
+    >>> class HannanQuinn(InformationCriterion):
+    ...     def complexity(self, n_samples, m):
+    ...         n_parameters = np.arange(m) + 2
+    ...         return n_parameters * np.log(np.log(n_samples))
+    >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+    >>> GaussianBNLearner(HannanQuinn(), penalty=1.5).fit(rows).criterion_
+    HannanQuinn()
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"unbiased_variance": ["boolean"]}
+
+    unbiased_variance = False  # for derived classes without this parameter
+
+    def __init__(self, *, unbiased_variance: bool = False) -> None:
+        self.unbiased_variance = unbiased_variance
+
+    @abstractmethod
+    def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+        """Return the cost of a child with 0, ..., m - 1 parents, shape (m,), in nats.
+
+        A child with l parents has l + 2 parameters: l coefficients, the intercept and the
+        noise's variance.
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
+
+        Returns
+        -------
+        cost : ndarray of shape (m,), float64
+        """
+
+    def tables(self, n_samples: float, m: int, penalty: float = 1.0) -> npt.NDArray[np.float64]:
+        """Return c, a0 and a1 as the rows of an array of shape (3, m).
+
+        Parameters
+        ----------
+        n_samples : int or float
+            Number of rows, or the sum of their weights.
+        m : int
+            Number of columns.
+        penalty : float, default=1.0
+            Multiplies the complexity.
+
+        Returns
+        -------
+        tables : ndarray of shape (3, m), float64
+        """
+        self._validate_params()
+        half_n = n_samples / 2
+        name = type(self).__name__
+        divisors = check_noise_divisors(self.noise_divisors(n_samples, m), name, n_samples, m)
+        cost = check_numbers(
+            self.complexity(n_samples, m), (m,), f"{name}.complexity({n_samples:.10g}, {m})"
+        )
+        # A divisor of 0: as many coefficients as rows leave no noise to estimate.
+        log_divisors = np.log(divisors, where=divisors > 0, out=np.full(m, -np.inf))
+        constant = half_n * (log_divisors - math.log(2 * math.pi)) - divisors / 2
+        # An infinite cost rules a number of parents out, whatever the penalty.
+        constant = constant - np.multiply(penalty, cost, where=cost < np.inf, out=cost)
+        return np.array([constant, np.full(m, half_n), np.full(m, -half_n)])
+
+    def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+        n_coefficients = np.arange(1, m + 1) if self.unbiased_variance else np.zeros(m)
+        return n_samples - n_coefficients.astype(np.float64)
 
 
 class LogLikelihood(InformationCriterion):
-    """The maximised log-likelihood, in nats; the more parents, the larger.
+    """The maximised log-likelihood, in nats. It grows with every parent.
 
     ``-n/2 * (log(2 pi RSS / n) + 1)`` for a child with the residual sum of squares RSS.
 
@@ -53,19 +272,6 @@ class LogLikelihood(InformationCriterion):
     """
 
     def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return zeros.
-
-        Parameters
-        ----------
-        n_samples : int or float
-            Number of rows, or the sum of their weights.
-        m : int
-            Number of columns.
-
-        Returns
-        -------
-        cost : ndarray of shape (m,), float64
-        """
         return np.zeros(m)
 
 
@@ -88,19 +294,6 @@ class AIC(InformationCriterion):
     """
 
     def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return l + 2 for l = 0, ..., m - 1 parents.
-
-        Parameters
-        ----------
-        n_samples : int or float
-            Number of rows, or the sum of their weights.
-        m : int
-            Number of columns.
-
-        Returns
-        -------
-        cost : ndarray of shape (m,), float64
-        """
         return np.arange(2.0, m + 2)
 
 
@@ -123,19 +316,6 @@ class BIC(InformationCriterion):
     """
 
     def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return (l + 2) * log(n) / 2 for l = 0, ..., m - 1 parents.
-
-        Parameters
-        ----------
-        n_samples : int or float
-            Number of rows, or the sum of their weights.
-        m : int
-            Number of columns.
-
-        Returns
-        -------
-        cost : ndarray of shape (m,), float64
-        """
         return np.arange(2.0, m + 2) * (math.log(n_samples) / 2)
 
 
@@ -143,19 +323,19 @@ class EBIC(BIC):
     """The extended BIC, for many columns and few rows.
 
     ``-n/2 * (log(2 pi RSS / n) + 1) - penalty * ((l + 2) * log(n) / 2 + gamma * e(l))``
-    nats for a child with l of m - 1 possible parents, where e(l) is one of several.
+    nats for a child with l of m - 1 possible parents; `form` chooses e(l).
 
     Parameters
     ----------
     gamma : float, default=0.5
-        From 0, which is the BIC, to 1e100.
+        From 0, which gives the BIC, to 1e100.
     form : {"foygel-drton", "chen-chen", "bnlearn"}, default="foygel-drton"
         - "foygel-drton": ``e(l) = 2 * l * log(m)``, of Foygel & Drton (2010), "Extended
-          Bayesian information criteria for Gaussian graphical models", who count edges.
+          Bayesian information criteria for Gaussian graphical models", which counts edges.
         - "chen-chen": ``e(l) = log(binomial(m - 1, l))``, of Chen & Chen (2008), "Extended
-          Bayesian information criteria for model selection with large model spaces", who
-          count the regressions with l predictors.
-        - "bnlearn": ``e(l) = 4 * l * log(m)``, as R's bnlearn has it.
+          Bayesian information criteria for model selection with large model spaces", which
+          counts the regressions with l predictors.
+        - "bnlearn": ``e(l) = 4 * l * log(m)``, as in R's bnlearn.
     unbiased_variance : bool, default=False
         As in `InformationCriterion`; with ``form="bnlearn"`` bnlearn's "ebic-g".
 
@@ -184,19 +364,6 @@ class EBIC(BIC):
         self.form = form
 
     def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return the BIC's complexity and gamma * e(l) for l = 0, ..., m - 1 parents.
-
-        Parameters
-        ----------
-        n_samples : int or float
-            Number of rows, or the sum of their weights.
-        m : int
-            Number of columns.
-
-        Returns
-        -------
-        cost : ndarray of shape (m,), float64
-        """
         n_parents = np.arange(float(m))
         if self.form == "chen-chen":
             extension = gammaln(m) - gammaln(n_parents + 1) - gammaln(m - n_parents)
@@ -206,7 +373,7 @@ class EBIC(BIC):
 
 
 class BGe(Criterion):
-    """The Bayesian Gaussian score: a network's marginal likelihood, parameters integrated out.
+    """The Bayesian Gaussian score: a network's likelihood with its parameters integrated out.
 
     The prior of Geiger & Heckerman (2002), "Parameter priors for directed acyclic graphical
     models and the characterization of several probability distributions", in the form that
@@ -214,37 +381,38 @@ class BGe(Criterion):
     graphical models", corrected: the precision matrix W has a Wishart distribution with
     `alpha_w` degrees of freedom and the parametric matrix T, the means given W are normal
     about `nu` with precision ``alpha_mu * W``, and ``T = t * I`` with
-    ``t = alpha_mu * (alpha_w - m - 1) / (alpha_mu + 1)`` for m columns. With n rows, of
+    ``t = alpha_mu * (alpha_w - m - 1) / (alpha_mu + 1)`` for m columns. For n rows with
     mean x and scatter S about it, let
     ``R = T + S + alpha_mu * n / (alpha_mu + n) * (x - nu)(x - nu)'`` and ``a = alpha_w - m``.
-    The local score of a child with a set P of l parents, Q = P and the child, in nats::
+    For a child with a set P of l parents, and Q the parents with the child, the local score
+    in nats is::
 
         1/2 * log(alpha_mu / (n + alpha_mu)) - n/2 * log(pi)
         + lgamma((n + a + l + 1) / 2) - lgamma((a + l + 1) / 2)
         + (a + 2 * l + 1) / 2 * log(t)
         + (n + a + l) / 2 * log(det(R[P, P])) - (n + a + l + 1) / 2 * log(det(R[Q, Q]))
 
-    R is positive definite however few rows there are and however they depend on each
-    other, so no family's score is unbounded. The score depends on the columns' units;
-    standardised columns suit the default prior.
+    R is positive definite even with few rows or dependent columns, so no family's score is
+    unbounded. The score depends on the columns' units; standardised columns suit the default
+    prior.
 
     Parameters
     ----------
     alpha_mu : float, default=1.0
-        How many rows the prior mean counts for; from 1e-100 to 1e100. bnlearn's ``iss.mu``,
-        BiDAG's ``am``.
+        How many rows the prior mean counts for, from 1e-100 to 1e100; ``iss.mu`` in bnlearn,
+        ``am`` in BiDAG.
     alpha_w : float or None, default=None
-        Degrees of freedom of the Wishart prior, more than m + 1 and up to 1e8. None is
-        m + 2. bnlearn's ``iss.w``, BiDAG's ``aw``.
+        Degrees of freedom of the Wishart prior, more than m + 1 and up to 1e8; None stands
+        for m + 2. ``iss.w`` in bnlearn, ``aw`` in BiDAG.
     nu : array-like of shape (m,), dict, pandas.Series or None, default=None
         The prior mean of the columns, each of at most 1e150 in magnitude. A dict or a Series
         names each column once, by its name or its number, in any order. An array or a list is
-        in the columns' order. None is the columns' means.
+        in the columns' order. None stands for the columns' means.
 
     Notes
     -----
-    A network's parameters are then the posterior means of its coefficients, of its
-    noises' precisions and of the columns' means.
+    The parameters of a network that is learned with this score are the posterior means of
+    its coefficients, its noises' precisions and the columns' means.
 
     Examples
     --------
@@ -273,53 +441,11 @@ class BGe(Criterion):
         self.nu = nu
 
     def for_columns(self, columns: list[str | int]) -> Self:
-        """Return the criterion with `nu` in the order of these columns.
-
-        Parameters
-        ----------
-        columns : list of str or int
-            The columns' names in their order, or their numbers if they have none.
-
-        Returns
-        -------
-        criterion : BGe
-            The criterion itself unless `nu` is a dict or a Series.
-
-        Raises
-        ------
-        ValueError
-            If a label is no column's or comes twice, a column has none, or a value is no finite
-            number.
-
-        Examples
-        --------
-        >>> from skbn import BGe
-        >>> BGe(nu={"hue": 1, "ash": 2}).for_columns(["ash", "hue"])
-        BGe(nu=[2.0, 1.0])
-        """
         if not is_labelled(self.nu):
             return self
         return clone(self).set_params(nu=numbers_by_column(columns, self.nu, "nu"))
 
     def tables(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return c, a0 and a1 as the rows of an array of shape (3, m).
-
-        Parameters
-        ----------
-        n_samples : int or float
-            Number of rows, or the sum of their weights.
-        m : int
-            Number of columns.
-
-        Returns
-        -------
-        tables : ndarray of shape (3, m), float64
-
-        Raises
-        ------
-        ValueError
-            If `alpha_w` is not larger than m + 1, or a parameter is not as above.
-        """
         a, t = self._freedom_and_scale(m)
         n, alpha_mu = n_samples, float(self.alpha_mu)
         n_parents = np.arange(m)
@@ -335,48 +461,17 @@ class BGe(Criterion):
         return np.array([constant, weights[:-1], -weights[1:]])
 
     def prior(self, n_samples: float, mean: npt.NDArray[np.float64]) -> Prior:
-        """Return the rows whose cross-products add up to R - S, and the posterior mean.
-
-        Parameters
-        ----------
-        n_samples : int or float
-            Number of rows, or the sum of their weights.
-        mean : ndarray of shape (m,)
-            The means of the table's columns.
-
-        Returns
-        -------
-        prior : Prior
-            A named tuple of `rows`, of shape (m + 1, m), and `mean`, of shape (m,).
-
-        Raises
-        ------
-        ValueError
-            If `nu` does not hold a finite number for each column, or names columns other
-            than by their numbers, which `for_columns` resolves.
-        """
         m = len(mean)
         _, t = self._freedom_and_scale(m)
-        nu = self.for_columns(list(range(m)))._prior_mean(mean)
+        nu = mean
+        if self.nu is not None:
+            nu = check_prior_mean(self.for_columns(list(range(m))).nu, m)
         weight = float(self.alpha_mu) / (float(self.alpha_mu) + n_samples)
         shift = math.sqrt(weight * n_samples) * (mean - nu)
-        rows = np.vstack([math.sqrt(t) * np.eye(m), shift])
+        rows = np.vstack([math.sqrt(t) * np.eye(m), shift])  # rows.T @ rows is R - S
         return Prior(rows, mean + weight * (nu - mean))
 
     def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
-        """Return the posterior's degrees of freedom for a family, by the number of parents.
-
-        Parameters
-        ----------
-        n_samples : int or float
-            Number of rows, or the sum of their weights.
-        m : int
-            Number of columns.
-
-        Returns
-        -------
-        divisors : ndarray of shape (m,), float64
-        """
         a, _ = self._freedom_and_scale(m)
         return np.arange(1.0, m + 1) + (n_samples + a)
 
@@ -392,18 +487,6 @@ class BGe(Criterion):
         alpha_mu = float(self.alpha_mu)  # a float32 would cut the result to seven digits
         return a, alpha_mu * (a - 1) / (alpha_mu + 1)
 
-    def _prior_mean(self, mean: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        if self.nu is None:
-            return mean
-        nu = np.asarray(self.nu)
-        is_real = nu.dtype.kind in "biuf"
-        if not is_real or nu.shape != mean.shape or not (np.abs(nu) <= _LARGEST_MEAN).all():
-            raise ValueError(
-                f"nu must hold a finite prior mean for each of the {len(mean)} columns, of at most "
-                f"{_LARGEST_MEAN:g} in magnitude; got {readable_value(nu)}."
-            )
-        return nu.astype(np.float64)
-
 
 CRITERIA: dict[str, type[Criterion]] = {
     "loglik": LogLikelihood,
@@ -412,7 +495,7 @@ CRITERIA: dict[str, type[Criterion]] = {
     "ebic": EBIC,
     "bge": BGe,
 }
-"""The criteria that can be asked for by name, with their default parameters."""
+"""The criteria that a string stands for, with their default parameters."""
 
 
 def as_criterion(criterion: str | Criterion) -> Criterion:
@@ -420,24 +503,10 @@ def as_criterion(criterion: str | Criterion) -> Criterion:
     return CRITERIA[criterion]() if isinstance(criterion, str) else clone(criterion)
 
 
-def same_criterion(a: Criterion, b: Criterion) -> bool:
-    """Whether two criteria are of one kind and have the same parameters.
-
-    Parameters
-    ----------
-    a, b : Criterion
-    """
-    return type(a) is type(b) and all(
-        _same(value, getattr(b, name)) for name, value in a.get_params(deep=False).items()
-    )
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, Criterion) and isinstance(b, Criterion):
-        return same_criterion(a, b)
-    if is_labelled(a) or is_labelled(b):
-        if not (is_labelled(a) and is_labelled(b)):
-            return False
-        a, b = (by_label(values, "A criterion's parameter", "label") for values in (a, b))
-        return a.keys() == b.keys() and all(_same(a[label], b[label]) for label in a)
-    return a is b or bool(np.array_equal(a, b))
+def criterion_for(criterion: Criterion, columns: list[str | int]) -> Criterion:
+    """Return what a criterion's `for_columns` returns, if it is a `Criterion`."""
+    found: Any = criterion.for_columns(columns)
+    if not isinstance(found, Criterion):
+        name = type(criterion).__name__
+        raise TypeError(f"{name}.for_columns must return a Criterion; got {found!r}.")
+    return found

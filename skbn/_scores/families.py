@@ -1,8 +1,8 @@
-"""How families are numbered, and where the log-determinants hold what their scores need.
+"""How families are numbered, and where to find the log-determinants that their scores need.
 
-Both kinds of tables have the same members: `AllFamilies` of all sets of parents, the
-index of a set being its mask, and `SmallFamilies` of sets of at most so many parents,
-numbered as `SmallSubsets` are.
+The two classes have the same methods. `AllFamilies` has all sets of parents, and the number
+of a set is its mask. `SmallFamilies` has the sets of at most `max_parents` parents, in the
+order of `SmallSubsets`.
 """
 
 from __future__ import annotations
@@ -18,26 +18,35 @@ from skbn._core.memory import largest_that_fits
 from skbn._core.progress import Progress
 from skbn._core.subsets import SmallSubsets, advance, mask_of, members_of
 from skbn._core.zeta import max_zeta
+from skbn._regressions.local_score import local_score_terms
 from skbn._regressions.log_determinants import log_determinants, log_determinants_work
 from skbn._regressions.small_walk import small_log_determinants, small_log_determinants_work
-from skbn._scores.small_scores import (
+from skbn._scores.few_parents_kernels import (
     first_suspect,
     keep_undominated,
     list_families,
     score_families,
 )
 
-__all__ = ["AllFamilies", "Families", "SmallFamilies", "fewer_families"]
+__all__ = [
+    "AllFamilies",
+    "Families",
+    "ScoredParentSets",
+    "ScoredPiece",
+    "SmallFamilies",
+    "fewer_families",
+]
 
 _BYTES = 8  # of a float64
+# 2**20 families are scored at a time, in arrays of 8 MB.
 _PIECE_BITS = 20
-# Size of a piece of work: Ctrl-C is handled between pieces, every few tenths of a second.
+# Sets that are checked at a time: Ctrl-C is handled in between, every few tenths of a second.
 _PIECE = 1 << 21
 
-# The scores of some families, and the parents of the one at an index.
-Scored = tuple[npt.NDArray[np.float64], Callable[[int], list[int]]]
-# Parents, a row each, padded with -1, and the scores.
-Listed = tuple[npt.NDArray[np.int16], npt.NDArray[np.float64]]
+# The scores of some families of a child, and a function from a family's index to its parents.
+ScoredPiece = tuple[npt.NDArray[np.float64], Callable[[int], list[int]]]
+# Sets of parents as rows of ascending columns, padded with -1 at their end, and their scores.
+ScoredParentSets = tuple[npt.NDArray[np.int16], npt.NDArray[np.float64]]
 
 
 class AllFamilies:
@@ -53,7 +62,7 @@ class AllFamilies:
         self.max_parents = m - 1
         self.n_parent_sets = 1 << (m - 1)
         self.n_subsets = 1 << m
-        self.work = log_determinants_work(m)  # of the log-determinants
+        self.work = log_determinants_work(m)  # to compute the log-determinants
 
     def log_determinants(
         self,
@@ -65,12 +74,12 @@ class AllFamilies:
         """Return the log-determinants of all subsets of the columns."""
         return log_determinants(factor, n_jobs, progress, offsets)
 
-    def suspects(self, *_: object) -> Iterator[list[int]]:
-        """Yield nothing: all columns together were checked."""
+    def nearly_dependent_sets(self, *_: object) -> Iterator[list[int]]:
+        """Yield nothing, as all columns together were checked already."""
         return iter(())
 
-    def column(self, child: int, parents: Sequence[int]) -> int:
-        """Return the number of a parent set among those of the child."""
+    def parent_set_index(self, child: int, parents: Sequence[int]) -> int:
+        """Return the index of a parent set among those of the child."""
         return mask_of(other - (other > child) for other in parents)
 
     def scored(
@@ -79,12 +88,12 @@ class AllFamilies:
         candidates: list[int],
         log_det: npt.NDArray[np.float64],
         tables: npt.NDArray[np.float64],
-    ) -> Iterator[Scored]:
+    ) -> Iterator[ScoredPiece]:
         """Yield the scores of all families with parents among the candidates, in pieces."""
         low, high = candidates[:_PIECE_BITS], candidates[_PIECE_BITS:]
-        rows = _masks(low)
-        for above in _masks(high):
-            masks = rows + above
+        below = _masks_of_subsets(low)
+        for above in _masks_of_subsets(high):
+            masks = below + above
             scores = _scores_at(masks, child, log_det, tables)
             yield scores, partial(_members_at, masks)
 
@@ -95,7 +104,7 @@ class AllFamilies:
         candidates: Sequence[int],
         log_det: npt.NDArray[np.float64],
         tables: npt.NDArray[np.float64],
-    ) -> Listed:
+    ) -> ScoredParentSets:
         """Return the families that score higher than all with fewer of their parents.
 
         Parameters
@@ -105,7 +114,7 @@ class AllFamilies:
         candidates : sequence of int
             Columns that may be parents as well, ascending.
         """
-        masks = _masks(candidates) | mask_of(required)
+        masks = _masks_of_subsets(candidates) | mask_of(required)
         scores = _scores_at(masks, child, log_det, tables)
         n_bits = len(candidates)
         best = scores.copy()
@@ -122,7 +131,7 @@ class AllFamilies:
 
 
 class SmallFamilies:
-    """The families of m columns with at most so many parents.
+    """The families of m columns with at most `max_parents` parents.
 
     Parameters
     ----------
@@ -145,41 +154,51 @@ class SmallFamilies:
         n_jobs: int | None,
         progress: Progress | None,
     ) -> npt.NDArray[np.float64]:
-        """Return the log-determinants of the sets of a family's columns."""
+        """Return the log-determinants of the sets of at most ``max_parents + 1`` columns."""
         added = np.zeros(self.m) if offsets is None else offsets
         return small_log_determinants(factor, self._subsets, added, n_jobs, progress)
 
-    def suspects(
+    def nearly_dependent_sets(
         self,
         log_det: npt.NDArray[np.float64],
         offsets: npt.NDArray[np.float64] | None,
         threshold: float,
     ) -> Iterator[list[int]]:
-        """Yield the largest families' columns where one has too small a residual on the others.
+        """Yield the columns of the largest families in which one nearly depends on the others.
 
         Parameters
         ----------
         threshold : float
-            The residual, columns being of unit norm.
+            The smallest residual of a column of norm 1.
         """
         subsets = self._subsets
         members = np.arange(subsets.most)
         added = np.zeros(self.m) if offsets is None else offsets
-        tables = subsets.binomials, subsets.starts
         limit = 2 * np.log(threshold)
         begin = int(subsets.starts[subsets.most])
         while begin < subsets.n_sets:
             end = min(begin + _PIECE, subsets.n_sets)
-            arguments = log_det, subsets.most, *tables, added, limit, members
-            suspect = int(first_suspect(*arguments, begin, end))
+            suspect = int(
+                first_suspect(
+                    log_det,
+                    subsets.most,
+                    subsets.binomials,
+                    subsets.starts,
+                    added,
+                    limit,
+                    members,
+                    begin,
+                    end,
+                )
+            )
             begin = end if suspect < 0 else suspect + 1
             if suspect >= 0:
                 yield members.tolist()
                 if begin < subsets.n_sets:
                     advance(members, subsets.most)
 
-    def column(self, child: int, parents: Sequence[int]) -> int:
-        """Return the number of a parent set among those of the child."""
+    def parent_set_index(self, child: int, parents: Sequence[int]) -> int:
+        """Return the index of a parent set among those of the child."""
         others = [other - (other > child) for other in parents]
         return SmallSubsets(self.m - 1, self.max_parents).index(others)
 
@@ -189,7 +208,7 @@ class SmallFamilies:
         candidates: list[int],
         log_det: npt.NDArray[np.float64],
         tables: npt.NDArray[np.float64],
-    ) -> Iterator[Scored]:
+    ) -> Iterator[ScoredPiece]:
         """Yield the scores of all families with parents among the candidates, in one piece."""
         free = SmallSubsets(len(candidates), self.max_parents)
         scores = self._scores(child, [], candidates, free, log_det, tables)
@@ -202,14 +221,14 @@ class SmallFamilies:
         candidates: Sequence[int],
         log_det: npt.NDArray[np.float64],
         tables: npt.NDArray[np.float64],
-    ) -> Listed:
+    ) -> ScoredParentSets:
         """Return the families that score higher than all with fewer of their parents."""
         free = SmallSubsets(len(candidates), self.max_parents - len(required))
         scores = self._scores(child, required, candidates, free, log_det, tables)
         keep = np.zeros(len(scores), dtype=np.bool_)
         keep_undominated(scores, free.n, free.most, free.binomials, free.starts, keep)
         members = np.full((int(keep.sum()), self.max_parents), -1, dtype=np.int16)
-        list_families(*_arrays(required, candidates), free.most, keep, members)
+        list_families(*_int64_arrays(required, candidates), free.most, keep, members)
         return members, scores[keep]
 
     def _scores(
@@ -225,7 +244,7 @@ class SmallFamilies:
         subsets = self._subsets
         score_families(
             child,
-            *_arrays(required, candidates),
+            *_int64_arrays(required, candidates),
             free.most,
             log_det,
             tables.copy(),  # the kernel is compiled for arrays that can be written
@@ -245,10 +264,11 @@ def fewer_families(families: Families, n_numbers: Callable[[Families], int], n_b
     Parameters
     ----------
     families : AllFamilies or SmallFamilies
-        Those that take too much.
+        The families that take too much memory.
     n_numbers : callable
-        Returns how many numbers are computed for given families.
+        Returns how many numbers the computation stores for given families.
     n_bytes : int
+        The memory that is available.
     """
 
     def fits(m: int, max_parents: int | None) -> bool:
@@ -271,16 +291,19 @@ def _scores_at(
     log_det: npt.NDArray[np.float64],
     tables: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
-    """Return the scores of a child with parent sets that are given by their masks."""
-    constant, without, within = tables[:, np.bitwise_count(masks)]
-    return constant + without * log_det[masks] + within * log_det[masks | 1 << child]
+    """Return the scores of a child with the parents of each mask."""
+    of_parents, of_family = log_det[masks], log_det[masks | 1 << child]
+    c, parents_term, family_term = local_score_terms(
+        tables, np.bitwise_count(masks), of_parents, of_family
+    )
+    return c + parents_term + family_term
 
 
 def _members_at(masks: npt.NDArray[np.int64], index: int) -> list[int]:
     return members_of(masks[index])
 
 
-def _masks(columns: Sequence[int]) -> npt.NDArray[np.int64]:
+def _masks_of_subsets(columns: Sequence[int]) -> npt.NDArray[np.int64]:
     """Return the masks of all subsets of some columns."""
     masks = np.zeros(1, dtype=np.int64)
     for column in columns:
@@ -288,5 +311,5 @@ def _masks(columns: Sequence[int]) -> npt.NDArray[np.int64]:
     return masks
 
 
-def _arrays(*columns: Sequence[int]) -> list[npt.NDArray[np.int64]]:
+def _int64_arrays(*columns: Sequence[int]) -> list[npt.NDArray[np.int64]]:
     return [np.array(each, dtype=np.int64) for each in columns]

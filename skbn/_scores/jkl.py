@@ -1,7 +1,7 @@
 """The text format of GOBNILP and BLIP for local scores, by Cussens.
 
-The number of columns, and for each: a line with its name and its number of parent
-sets, and of these a line each with the score, the number of parents and their names.
+The first line is the number of columns. Each column has a line with its name and its number of
+parent sets, and then a line for each set: the score, the number of parents and their names.
 """
 
 from __future__ import annotations
@@ -19,42 +19,39 @@ import numpy.typing as npt
 
 from skbn._core.files import replaced_file
 from skbn._core.text import readable_value
-from skbn._scores.families import Listed
-from skbn._scores.parent_rows import MOST_COLUMNS, padded_rows, repeated_row
+from skbn._scores.families import ScoredParentSets
 
-__all__ = ["LARGEST_SCORE", "read_jkl", "write_jkl"]
+__all__ = ["LARGEST_SCORE", "MOST_COLUMNS", "read_jkl", "repeated_row", "write_jkl"]
 
-# The sum of as many of these as there may be columns is finite.
+# Rows of parents are of int16. A sum of this many of the largest scores is finite.
+MOST_COLUMNS = np.iinfo(np.int16).max
 LARGEST_SCORE = 1e300
-_LONGEST_LINE = 1 << 20
-# Without white space, control characters, and bytes that are not UTF-8.
+# No white space, no control characters, and no bytes that are not UTF-8.
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
-# The padding of the rows of parents: so many times their members, or this many numbers.
-_PADDING, _MOST_PADDED = 16, 1 << 27
 
 
 def write_jkl(
-    path: str | os.PathLike[str], columns: list[str | int], families: Iterable[Listed]
+    path: str | os.PathLike[str], columns: list[str | int], families: Iterable[ScoredParentSets]
 ) -> None:
     """Write the families of each column; the file appears when it is complete.
 
     Raises
     ------
     ValueError
-        If a column's name is empty or has white space or control characters in it; if a
-        line would be longer than `read_jkl` reads, or a score larger.
+        If a column's name is empty or contains white space or control characters; if a
+        score is beyond `LARGEST_SCORE`.
     """
     names = [str(column) for column in columns]
     for name in names:
         if not _NAME.fullmatch(name):
             raise ValueError(
-                f"Column {name!r} cannot be written, as the format separates by spaces and keeps "
-                "no control characters; rename it."
+                f"Column {name!r} cannot be written, as the format separates names by spaces and "
+                "has no control characters. Rename it."
             )
     with replaced_file(path) as file:
         file.write(f"{len(names)}\n")
         for name, (parents, scores) in zip(names, families, strict=True):
-            _write(file, f"{name} {len(scores)}\n", name)
+            file.write(f"{name} {len(scores)}\n")
             for row, score in zip(parents.tolist(), scores.tolist(), strict=True):
                 members = [names[p] for p in row if p >= 0]
                 if not abs(score) <= LARGEST_SCORE:
@@ -63,19 +60,10 @@ def write_jkl(
                         f"{readable_value(score)}, which cannot be written: it is not finite, or "
                         f"beyond {LARGEST_SCORE}."
                     )
-                _write(file, " ".join([repr(score), str(len(members)), *members]) + "\n", name)
+                file.write(" ".join([repr(score), str(len(members)), *members]) + "\n")
 
 
-def _write(file: IO[str], line: str, name: str) -> None:
-    if len(line) >= _LONGEST_LINE:
-        raise ValueError(
-            f"Column {_cut(name)} cannot be written: a line has {_LONGEST_LINE:,} characters or "
-            "more. Rename the columns."
-        )
-    file.write(line)
-
-
-def read_jkl(path: str | os.PathLike[str]) -> tuple[list[str], list[Listed]]:
+def read_jkl(path: str | os.PathLike[str]) -> tuple[list[str], list[ScoredParentSets]]:
     """Return the columns' names, and the families of each.
 
     Raises
@@ -86,7 +74,7 @@ def read_jkl(path: str | os.PathLike[str]) -> tuple[list[str], list[Listed]]:
     with Path(path).open(encoding="utf-8-sig", errors="surrogateescape") as file:
         reader = _Reader(file, path)
         fields = reader.fields("the number of columns")
-        while fields[0] == "META":  # what GOBNILP may write before it
+        while fields[0] == "META":  # GOBNILP may write such lines before it
             fields = reader.fields("the number of columns")
         n_columns = reader.integer(" ".join(fields), 1, MOST_COLUMNS)
         names: dict[str, _Families] = {}
@@ -97,11 +85,11 @@ def read_jkl(path: str | os.PathLike[str]) -> tuple[list[str], list[Listed]]:
 
 
 class _Families(NamedTuple):
-    """Families of a column; names stand for themselves by the order of their first mention."""
+    """The families of a column, as they are read; one entry for each, except `members`."""
 
     scores: array[float]
     sizes: array[int]
-    members: array[int]
+    members: array[int]  # of all sets, one after the other, by the order of the names' first use
     lines: array[int]
 
 
@@ -109,35 +97,21 @@ class _Reader:
     """Lines of a file, their fields, and errors that name the line."""
 
     def __init__(self, file: IO[str], path: str | os.PathLike[str]) -> None:
-        self._lines = self._fields_of_lines(file)
+        self._lines = self._lines_with_fields(file)
         self._path = path
         self._line = 0
-        self._mentions: dict[str, int] = {}  # the number of each name
+        self._mentions: dict[str, int] = {}  # the number of each name, from its first use on
         self._mention_lines: list[int] = []
         self._fields: list[str] = []  # of this line
-        self._ends_in_space = True  # the file, if it has been read to its end
+        self._ends_in_space = True  # of this line, or of the file once it has been read
 
-    def _fields_of_lines(self, file: IO[str]) -> Iterator[list[str]]:
+    def _lines_with_fields(self, file: IO[str]) -> Iterator[list[str]]:
         """Yield the fields of each line that has any."""
-        rest = ""
-        while piece := file.read(_LONGEST_LINE):
-            *lines, rest = (rest + piece).split("\n")
-            for text in lines:
-                self._line += 1
-                if fields := text.split():
-                    if len(text) >= _LONGEST_LINE:
-                        raise self._too_long()
-                    yield fields
-            if len(rest) >= _LONGEST_LINE:
-                self._line += 1
-                raise self._too_long()
-        if fields := rest.split():
+        for text in file:
             self._line += 1
-            self._ends_in_space = rest[-1].isspace()
-            yield fields
-
-    def _too_long(self) -> ValueError:
-        return self.error(f"a line has {_LONGEST_LINE:,} characters or more")
+            self._ends_in_space = text[-1].isspace()
+            if fields := text.split():
+                yield fields
 
     def error(self, what: str, line: int | None = None) -> ValueError:
         return ValueError(f"{self._path}, line {line or self._line}: {what}.")
@@ -146,13 +120,13 @@ class _Reader:
         for fields in self._lines:
             self._fields = fields
             return fields
-        raise self.error(f"the file ends where {what} should be")
+        raise self.error(f"the file ends; expected {what}")
 
     def integer(self, text: str, least: int, most: int | None = None) -> int:
         if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < least:
-            raise self.error(f"there should be a number from {least} on; there is {_cut(text)}")
+            raise self.error(f"expected a number of at least {least}; got {_cut(text)}")
         if most is not None and int(text) > most:
-            raise self.error(f"{text} is more than the {most} columns that there may be")
+            raise self.error(f"{text} is more than {most}, the largest number of columns")
         return int(text)
 
     def column(self, names: dict[str, _Families]) -> None:
@@ -160,10 +134,10 @@ class _Reader:
         what = "a column's name and its number of parent sets"
         fields = self.fields(what)
         if len(fields) != 2:
-            raise self.error(f"there should be {what}; there is {_cut(' '.join(fields))}")
+            raise self.error(f"expected {what}; got {_cut(' '.join(fields))}")
         name, count = fields
         if name in names:
-            raise self.error(f"the column {_cut(name)} comes a second time")
+            raise self.error(f"the column {_cut(name)} is repeated")
         child = self._number(name)
         n_sets = self.integer(count, 0)
         names[name] = families = _Families(array("d"), array("q"), array("q"), array("q"))
@@ -179,7 +153,7 @@ class _Reader:
         if len(fields) < 2 or (
             fields[1] != str(n_parents) and self.integer(fields[1], 0) != n_parents
         ):
-            raise self.error(f"there should be {what}; {n_parents} names follow")
+            raise self.error(f"expected {what}; {n_parents} names follow")
         try:
             members = [self._mentions[name] for name in parents]
         except KeyError:
@@ -196,15 +170,15 @@ class _Reader:
             score = float(text)
         except ValueError:
             score = math.nan
-        # Python reads 1_000 and the digits of all scripts as well.
+        # Python also reads 1_000, and the digits of all scripts.
         if -LARGEST_SCORE <= score <= LARGEST_SCORE and text.isascii() and "_" not in text:
             return score
         if math.isfinite(score) and abs(score) > LARGEST_SCORE:
             raise self.error(f"the score {_cut(text)} is beyond {LARGEST_SCORE}")
-        raise self.error(f"{_cut(text)} is not a finite score; a family without one is left out")
+        raise self.error(f"{_cut(text)} is not a finite score. Leave out families without one")
 
     def _number(self, name: str) -> int:
-        """Return the number of a name."""
+        """Return the number of a name; a new name gets the next one."""
         number = self._mentions.get(name)
         if number is None:
             if not _NAME.fullmatch(name):
@@ -225,45 +199,68 @@ class _Reader:
         for name in names:
             if name.startswith(last[-1]) and name != last[-1]:
                 raise self.error(
-                    f"the file may have been cut off: it ends with {_cut(last[-1])}, with which "
-                    f"the column {_cut(name)} begins, and without a line break. If it is "
-                    "complete, add one"
+                    f"the file may have been cut off: it ends without a line break with "
+                    f"{_cut(last[-1])}, which may be the beginning of the column {_cut(name)}. If "
+                    "the file is complete, add a line break"
                 )
 
-    def listed(self, names: dict[str, _Families]) -> list[Listed]:
+    def listed(self, names: dict[str, _Families]) -> list[ScoredParentSets]:
         """Return the families with their parents as columns' numbers."""
         for name, line in zip(self._mentions, self._mention_lines, strict=True):
             if name not in names:
-                raise self.error(f"the parent {_cut(name)} is none of the columns", line)
+                raise self.error(f"the parent {_cut(name)} is not a column", line)
         column_of = np.empty(len(names), dtype=np.int16)
         column_of[[self._mentions[name] for name in names]] = np.arange(len(names))
-        self._check_padding(names)
-        return [self._rows(families, column_of) for families in names.values()]
+        return [self._scored_sets(families, column_of) for families in names.values()]
 
-    def _rows(self, families: _Families, column_of: npt.NDArray[np.int16]) -> Listed:
+    def _scored_sets(
+        self, families: _Families, column_of: npt.NDArray[np.int16]
+    ) -> ScoredParentSets:
         members = column_of[np.array(families.members, dtype=np.int64)]
-        rows = padded_rows(members, np.array(families.sizes, dtype=np.int64))
+        rows = _padded_rows(members, np.array(families.sizes, dtype=np.int64))
         repeated = repeated_row(rows)
         if repeated is not None:
             line = families.lines[repeated]
-            raise self.error("the same parents come a second time", line)
+            raise self.error("the same set of parents is repeated", line)
         return rows, np.array(families.scores)
 
-    def _check_padding(self, names: dict[str, _Families]) -> None:
-        """Raise if rows as long as the longest would take far more memory than the file."""
-        n_padded = n_members = 0
-        for name, (scores, sizes, members, lines) in names.items():
-            width = max(sizes, default=0)
-            n_padded += width * len(scores)
-            n_members += len(scores) + len(members)
-            if n_padded > max(_MOST_PADDED, _PADDING * n_members):
-                raise self.error(
-                    f"this parent set of the column {_cut(name)} has {width:,} members, and most "
-                    f"others are far smaller: a table of {n_padded:,} numbers would be needed. "
-                    "Leave it out",
-                    lines[sizes.index(width)],
-                )
+
+def _padded_rows(
+    members: npt.NDArray[np.int16], sizes: npt.NDArray[np.intp]
+) -> npt.NDArray[np.int16]:
+    """Return sets as rows, padded with -1, from their members one after the other.
+
+    Examples
+    --------
+    >>> _padded_rows(np.array([7, 3, 5], dtype=np.int16), np.array([2, 0, 1]))
+    array([[ 3,  7],
+           [-1, -1],
+           [ 5, -1]], dtype=int16)
+    """
+    width = int(sizes.max(initial=0))
+    rows = np.full((len(sizes), width), MOST_COLUMNS, dtype=np.int16)  # sorted behind any column
+    rows[np.arange(width) < sizes[:, None]] = members
+    rows.sort(axis=1)
+    rows[rows == MOST_COLUMNS] = -1
+    return rows
+
+
+def repeated_row(rows: npt.NDArray[np.int16]) -> int | None:
+    """Return the number of the first row that equals an earlier one, or None.
+
+    Examples
+    --------
+    >>> repeated_row(np.array([[1, 2], [1, 3], [1, 2]], dtype=np.int16))
+    2
+    """
+    n, width = rows.shape
+    if n < 2 or width == 0:
+        return 1 if n > 1 else None
+    order = np.lexsort(rows.T)  # stable: among equal rows, later ones follow
+    repeats = (rows[order[1:]] == rows[order[:-1]]).all(axis=1)
+    return int(order[1:][repeats].min()) if repeats.any() else None
 
 
 def _cut(text: str) -> str:
+    """Return a quoted text, shortened to 80 characters."""
     return repr(text if len(text) <= 80 else text[:77] + "...")

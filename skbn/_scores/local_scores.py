@@ -13,30 +13,29 @@ from sklearn.base import clone
 from skbn._core.columns import family_numbers
 from skbn._core.memory import read_only
 from skbn._core.text import readable_value
-from skbn._data.sample import Sample
-from skbn._data.stand_in import StandIn
+from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics
-from skbn._scores.criterion import Criterion, InformationCriterion, read_penalty
-from skbn._scores.families import Listed, Scored
-from skbn._scores.scored_families import ScoredFamilies
+from skbn._scores.base import BaseScores
+from skbn._scores.criteria import Criterion, InformationCriterion
+from skbn._scores.criterion_checks import read_penalty
+from skbn._scores.families import ScoredParentSets, ScoredPiece
+from skbn._scores.reprs import ScoresSummary
 from skbn._scores.scorer import FamilyScorer
-from skbn._scores.subset_determinants import SubsetDeterminants
-from skbn._scores.summary import ScoresSummary
 
 __all__ = ["LocalScores"]
 
 
-class LocalScores(StandIn, ScoredFamilies):
+class LocalScores(TableMixin, BaseScores):
     """The local scores of all families of a table's columns.
 
     A *family* is a child and a set of parents; m columns have ``m * 2**(m - 1)``.
     All their scores follow from the 2**m log-determinants of the columns' subsets,
-    which are computed when first asked for. The score of a single family never
+    which are computed when they are first needed. The score of a single family never
     waits for them.
 
-    As an array this is the table itself: it has its shape and its rows, so that it
-    passes through a pipeline in the place of the table. A slice or an array of row
-    numbers gives the LocalScores of these rows.
+    To numpy and scikit-learn this object is the table itself: it has the table's shape
+    and rows, so that it can take the table's place in a pipeline. A slice or an array of
+    row numbers gives the LocalScores of these rows.
 
     `LocalScoreTransformer` makes these objects.
 
@@ -49,8 +48,7 @@ class LocalScores(StandIn, ScoredFamilies):
     penalty : float, default=1.0
         Multiplies the complexity term of an information criterion.
     max_parents : int or None, default=None
-        The largest number of parents. With a number, there are families with no more
-        parents only, and no others are computed or stored.
+        The largest number of parents. Families with more are neither computed nor stored.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules.
 
@@ -91,8 +89,7 @@ class LocalScores(StandIn, ScoredFamilies):
         self._n_jobs = n_jobs
         if feature_names is not None:
             self.feature_names_in_ = read_only(feature_names)
-        determinants = SubsetDeterminants(sample, self.columns, criterion, max_parents, n_jobs)
-        self.scorer = FamilyScorer(determinants, penalty)
+        self.scorer = FamilyScorer(sample, self.columns, criterion, penalty, max_parents, n_jobs)
 
     def with_penalty(self, penalty: float) -> Self:
         """Return the local scores with another penalty; the log-determinants are shared.
@@ -109,7 +106,7 @@ class LocalScores(StandIn, ScoredFamilies):
         Raises
         ------
         ValueError
-            If it is no such number, or the criterion has no complexity term.
+            If the penalty is not such a number, or the criterion has no complexity term.
 
         Examples
         --------
@@ -130,7 +127,7 @@ class LocalScores(StandIn, ScoredFamilies):
         other.scorer = self.scorer.with_penalty(penalty)
         return other
 
-    # The settings, which cannot be changed: the scores depend on them.
+    # The settings are read-only, as the scores depend on them.
 
     @property
     def criterion(self) -> Criterion:
@@ -139,7 +136,7 @@ class LocalScores(StandIn, ScoredFamilies):
 
     @property
     def penalty(self) -> float:
-        """What multiplies the complexity term of an information criterion."""
+        """The factor of the complexity term of an information criterion."""
         return self.scorer.penalty
 
     @property
@@ -167,7 +164,7 @@ class LocalScores(StandIn, ScoredFamilies):
         ----------
         sample_weight : array-like of shape (n,), or None
             How often each row counts, not negative. None returns these scores. The weights
-            of a pandas Series go to the rows of the same labels, if the table had some.
+            of a pandas Series go to the rows of the same labels, if the table had labels.
 
         Returns
         -------
@@ -176,21 +173,21 @@ class LocalScores(StandIn, ScoredFamilies):
         Raises
         ------
         ValueError, TypeError
-            If they are not weights of the rows, or these have other weights already; if
+            If they are not weights of these rows, the rows have other weights already, or
             the rows were not kept.
         """
         sample = self.sample.with_weight(sample_weight)
         return self if sample is self.sample else self.of_sample(sample)
 
     def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
-        """Return the local scores of other rows, with the same settings but for `n_jobs`.
+        """Return the local scores of other rows, with the same settings.
 
         Parameters
         ----------
         sample : Sample
             Rows of the same columns.
         n_jobs : int or None
-            None is that of these scores.
+            Number of threads; None keeps that of these scores.
 
         Returns
         -------
@@ -221,24 +218,24 @@ class LocalScores(StandIn, ScoredFamilies):
         ------
         ValueError
             If a regression leaves no residual, since then the likelihood is
-            unbounded: a constant column, collinear columns, too few rows.
+            unbounded: because of a constant column, collinear columns or too few rows.
         """
         return self.scorer.statistics
 
     @property
     def log_determinants(self) -> npt.NDArray[np.float64]:
-        """The logarithms of det(Z'Z) for the subsets Z of the columns, centred; read-only.
+        """The logarithms of det(Z'Z) for the subsets Z of the centred columns; read-only.
 
-        The columns are of unit norm if the criterion does not depend on their units, as no
-        information criterion does; else they are in their own. Shape (2**m,), bit v
-        of an index standing for column v; with `max_parents` only the sets of up to
-        ``max_parents + 1`` columns, smaller ones first. Computed when first asked for, by
-        Givens column swaps.
+        Shape (2**m,), where bit v of an index stands for column v; with `max_parents` only
+        the sets of up to ``max_parents + 1`` columns, smaller ones first. The columns are of
+        unit norm if the criterion does not depend on their units, which holds for all
+        information criteria; otherwise they are in their own units. Computed at the first
+        access, by Givens column swaps.
 
         Raises
         ------
         ValueError
-            As `statistics`, and if the memory does not suffice.
+            If `statistics` raises it, or memory does not suffice.
         """
         return read_only(self.scorer.log_determinants())
 
@@ -260,9 +257,9 @@ class LocalScores(StandIn, ScoredFamilies):
         ------
         ValueError
             If there is no such column, one is given twice, or the child is among
-            its parents; and as `statistics`.
+            its parents; or if `statistics` raises it.
         TypeError
-            If a column is given as anything else, or the parents are no list.
+            If a column is given as anything else, or the parents are not a list.
 
         Examples
         --------
@@ -278,7 +275,7 @@ class LocalScores(StandIn, ScoredFamilies):
     def residual_sum_of_squares(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
         """Return the residual sum of squares of a child's regression on its parents.
 
-        The regression has an intercept. Raises what `local_score` raises.
+        The regression has an intercept. Raises the errors of `local_score`.
 
         Parameters
         ----------
@@ -304,7 +301,7 @@ class LocalScores(StandIn, ScoredFamilies):
     ) -> tuple[float, npt.NDArray[np.float64]]:
         """Return the intercept and the coefficients of a child's regression on its parents.
 
-        Raises what `local_score` raises.
+        Raises the errors of `local_score`.
 
         Parameters
         ----------
@@ -331,8 +328,8 @@ class LocalScores(StandIn, ScoredFamilies):
     def regression(self, child: str | int, parents: Iterable[str | int] = ()) -> Regression:
         """Return a child's regression on its parents: intercept, coefficients and residual.
 
-        With `BGe` the rows of its prior take part, and the coefficients are their posterior
-        means. Raises what `local_score` raises.
+        With `BGe` the rows of its prior take part, and the coefficients are posterior means.
+        Raises the errors of `local_score`.
 
         Parameters
         ----------
@@ -347,9 +344,9 @@ class LocalScores(StandIn, ScoredFamilies):
         return self.scorer.statistics.regression(x, others)
 
     def family_index(self, child: str | int, parents: Iterable[str | int] = ()) -> tuple[int, int]:
-        """Return where the array of `to_array` holds a family's score.
+        """Return the row and column of a family's score in the array of `to_array`.
 
-        Raises what `local_score` raises.
+        Raises the errors of `local_score`.
 
         Parameters
         ----------
@@ -368,7 +365,7 @@ class LocalScores(StandIn, ScoredFamilies):
         (1, 5)
         """
         x, others = self._family(child, parents)
-        return x, self.scorer.families.column(x, others)
+        return x, self.scorer.families.parent_set_index(x, others)
 
     def to_array(self) -> npt.NDArray[np.float64]:
         """Return the local scores of all families.
@@ -376,15 +373,15 @@ class LocalScores(StandIn, ScoredFamilies):
         Returns
         -------
         scores : ndarray of shape (m, n_families / m), float64, nats
-            A row for each child. In the number of a column, bit v stands for the
-            v-th of the other columns; with `max_parents` fewer parents come first, and
-            then the sets are compared from their last columns. `family_index` gives the
-            number for a family.
+            A row for each child and a column for each set of parents. In the number of a
+            column, bit v stands for the v-th of the other columns; with `max_parents`, sets
+            of fewer parents come first, and sets of one size are ordered by their last
+            parents. `family_index` returns a family's row and column.
 
         Raises
         ------
         ValueError
-            As `log_determinants`.
+            If `log_determinants` raises it, or memory does not suffice.
 
         Examples
         --------
@@ -404,12 +401,12 @@ class LocalScores(StandIn, ScoredFamilies):
         x, others = family_numbers(self.columns, child, parents)
         if len(others) > self.scorer.families.max_parents:
             raise ValueError(
-                f"Column {readable_value(child)} was given {len(others)} parents, and the "
-                f"LocalScores were made with max_parents={self.max_parents}; make them with more."
+                f"Column {readable_value(child)} was given {len(others)} parents, but the "
+                f"LocalScores were made with max_parents={self.max_parents}. Make them with more."
             )
         return x, others
 
-    def _overview(self) -> ScoresSummary:
+    def _summary(self) -> ScoresSummary:
         settings = {"criterion": str(self._criterion)}
         if isinstance(self._criterion, InformationCriterion):
             settings["penalty"] = f"{self.penalty:g}"
@@ -426,10 +423,10 @@ class LocalScores(StandIn, ScoredFamilies):
             f" of log-determinants, {state}",
         )
 
-    def _scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
+    def _scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
         return self.scorer.scored(child, candidates)
 
-    def _written(self, child: int) -> Listed:
+    def _families_to_write(self, child: int) -> ScoredParentSets:
         others = [v for v in range(self.shape[1]) if v != child]
         parents, scores = self.scorer.undominated(child, [], others)
         return parents, scores + self.scorer.score_offsets[child]

@@ -14,20 +14,19 @@ from skbn._core.columns import family_numbers
 from skbn._core.labels import in_order_of_rows, is_labelled, row_labels
 from skbn._core.memory import read_only
 from skbn._core.text import readable_value
-from skbn._scores.families import Listed, Scored
-from skbn._scores.jkl import LARGEST_SCORE, read_jkl
-from skbn._scores.parent_rows import MOST_COLUMNS, repeated_row
-from skbn._scores.scored_families import ScoredFamilies
-from skbn._scores.summary import ScoresSummary
+from skbn._scores.base import BaseScores
+from skbn._scores.families import ScoredParentSets, ScoredPiece
+from skbn._scores.jkl import LARGEST_SCORE, MOST_COLUMNS, read_jkl, repeated_row
+from skbn._scores.reprs import ScoresSummary
 
 __all__ = ["ParentSetScores"]
 
 
-class ParentSetScores(ScoredFamilies):
+class ParentSetScores(BaseScores):
     """The local scores of some families of each column; all others are ruled out.
 
-    `GaussianBNLearner` finds the best network of these families, whatever computed
-    their scores, Gaussian or not. Without rows it has no parameters.
+    `GaussianBNLearner` finds the best network of these families, whatever program computed
+    their scores, Gaussian or not. As there are no rows, the network has no parameters.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ class ParentSetScores(ScoredFamilies):
     -14.5
     """
 
-    def __init__(self, columns: list[str], families: list[Listed]) -> None:
+    def __init__(self, columns: list[str], families: list[ScoredParentSets]) -> None:
         columns = list(columns)
         if is_labelled(families):
             raise TypeError(
@@ -73,26 +72,27 @@ class ParentSetScores(ScoredFamilies):
             )
         _check_columns(columns, len(families))
         self._columns = columns
-        self._families = [_checked(columns, x, *listed) for x, listed in enumerate(families)]
+        self._families = [
+            _checked_families(columns, x, *listed) for x, listed in enumerate(families)
+        ]
         self.feature_names_in_ = read_only(np.array(columns, dtype=object))
 
     @classmethod
     def from_jkl(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file of local scores as GOBNILP, BLIP and `to_jkl` write it.
 
-        Its first line is the number of columns. For each column follow a line with its
-        name and its number of parent sets, and a line for each of these: the local score,
-        the number of parents, and their names. Spaces separate. Empty lines, and lines that
-        begin with META before the first one, are passed over.
+        The first line is the number of columns. Then each column has a line with its name
+        and its number of parent sets, followed by a line for each set with the local score,
+        the number of parents, and their names. Fields are separated by spaces. Empty lines
+        are skipped, and so are lines at the beginning that start with META.
 
-        The larger a local score, the better: those of a program that minimises must be
-        negated first. A family that is not in the file is ruled out.
+        Larger local scores are better: scores of a program that minimises must be negated
+        first. A family that is not in the file is ruled out.
 
         Parameters
         ----------
         path : str or path
-            In UTF-8. It may come from anyone: it is checked, and it takes time and memory
-            in proportion to its size.
+            A file in UTF-8. Its contents are checked.
 
         Returns
         -------
@@ -101,11 +101,11 @@ class ParentSetScores(ScoredFamilies):
         Raises
         ------
         ValueError
-            If the file is not of this format, with the number of the line; if a name is
-            not that of a column or has control characters, a parent set comes twice, or a
-            score is not finite or beyond 1e300; if the last name may have been cut off.
+            If the file is not of this format, naming the line: for example, if a parent is
+            not a column, a name has control characters, a parent set comes twice, a score is
+            not finite or beyond 1e300, or the last name may have been cut off.
         OSError
-            If it cannot be read.
+            If the file cannot be read.
         """
         names, families = read_jkl(path)
         return cls(names, families)
@@ -141,7 +141,7 @@ class ParentSetScores(ScoredFamilies):
             If there is no such column, one is given twice, or the child is among its
             parents.
         TypeError
-            If a column is given as anything else, or the parents are no list.
+            If a column is given as anything else, or the parents are not a list.
         """
         x, others = family_numbers(self.columns, child, parents)
         listed, scores = self._families[x]
@@ -156,8 +156,8 @@ class ParentSetScores(ScoredFamilies):
     def score_offsets(self) -> npt.NDArray[np.float64]:
         """The best local score of each child, shape (m,), in nats, read-only.
 
-        The search compares scores by their differences from it, so that what all of a
-        child's scores have in common costs no digits.
+        The search compares scores by their differences from it, so that a constant that
+        all of a child's scores share costs no digits.
         """
         best = [scores.max(initial=-LARGEST_SCORE) for _, scores in self._families]
         return read_only(np.array(best))
@@ -170,7 +170,7 @@ class ParentSetScores(ScoredFamilies):
         child : int
             Number of a column.
         parents : list of int
-            Numbers of other columns; a listed family.
+            Numbers of other columns. The family is a listed one.
 
         Returns
         -------
@@ -185,54 +185,53 @@ class ParentSetScores(ScoredFamilies):
 
     def listed(
         self, child: int, required: list[int], candidates: list[int], max_parents: int
-    ) -> Listed:
-        """Return the families whose parents are the required and any of the candidates."""
+    ) -> ScoredParentSets:
+        """Return the families with all required parents and any of the candidates."""
         parents, scores = self._families[child]
-        # The last of each array is what -1, which pads the rows, stands for.
-        may_be, must_be = np.zeros((2, len(self._columns) + 1), dtype=bool)
-        may_be[[*required, *candidates, -1]] = True
-        must_be[required] = True
-        allowed = may_be[parents].all(axis=1) & ((parents >= 0).sum(axis=1) <= max_parents)
+        # Index -1, which pads the rows, is the last entry of each array.
+        is_possible, is_required = np.zeros((2, len(self._columns) + 1), dtype=bool)
+        is_possible[[*required, *candidates, -1]] = True
+        is_required[required] = True
+        allowed = is_possible[parents].all(axis=1) & ((parents >= 0).sum(axis=1) <= max_parents)
         if required:
-            allowed &= must_be[parents].sum(axis=1) == len(required)
+            allowed &= is_required[parents].sum(axis=1) == len(required)
         return parents[allowed], scores[allowed]
 
-    def _overview(self) -> ScoresSummary:
+    def _summary(self) -> ScoresSummary:
         n_bytes = sum(parents.nbytes + scores.nbytes for parents, scores in self._families)
         return ScoresSummary(type(self).__name__, self.n_families, None, self._columns, {}, n_bytes)
 
-    def _scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
+    def _scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
         parents, scores = self.listed(child, [], candidates, len(self._columns))
         yield scores, lambda i: [int(p) for p in parents[i] if p >= 0]
 
-    def _written(self, child: int) -> Listed:
-        """Return the families of a child that `to_jkl` writes: all."""
+    def _families_to_write(self, child: int) -> ScoredParentSets:
         return self._families[child]
 
 
 def _check_columns(columns: list[str], n_lists: int) -> None:
-    """Raise unless these are different names, one for each list of families."""
+    """Raise unless the columns are different names, one for each list of families."""
     if not 0 < len(columns) == n_lists <= MOST_COLUMNS:
         raise ValueError(
-            f"There must be from 1 to {MOST_COLUMNS} columns and families of each; got "
-            f"{len(columns)} columns and {n_lists} lists of families."
+            f"There must be from 1 to {MOST_COLUMNS} columns, and a list of families for each; "
+            f"got {len(columns)} columns and {n_lists} lists of families."
         )
     seen = set()
     for column in columns:
         if not isinstance(column, str):
             raise ValueError(f"Columns must be named by strings; got {readable_value(column)}.")
         if column in seen:
-            raise ValueError(f"There may be no column twice; got {readable_value(column)} again.")
+            raise ValueError(f"Columns must differ; got {readable_value(column)} twice.")
         seen.add(column)
 
 
-def _checked(
+def _checked_families(
     columns: list[str], child: int, parents: npt.ArrayLike, scores: npt.ArrayLike
-) -> Listed:
+) -> ScoredParentSets:
     """Return the families of a child as arrays of their own."""
     what = f"The scores of column {columns[child]!r}"
     scores = in_order_of_rows(scores, row_labels(parents), np.size(scores), what)
-    rows, values = _as_numbers(parents, "iu", 2), _as_numbers(scores, "iuf", 1)
+    rows, values = _array_of_kinds(parents, "iu", 2), _array_of_kinds(scores, "iuf", 1)
     if rows is not None and values is not None and _are_families(rows, values, child, len(columns)):
         return rows.astype(np.int16), values.astype(np.float64)
     raise ValueError(
@@ -242,8 +241,8 @@ def _checked(
     )
 
 
-def _as_numbers(values: npt.ArrayLike, kinds: str, ndmin: int) -> npt.NDArray[Any] | None:
-    """Return an array of numbers of some kinds; None if it is anything else."""
+def _array_of_kinds(values: npt.ArrayLike, kinds: str, ndmin: int) -> npt.NDArray[Any] | None:
+    """Return an array whose dtype is of one of these kinds; None if it is another."""
     try:
         array = np.array(values, ndmin=ndmin)
     except ValueError:  # lists of different lengths
@@ -256,10 +255,11 @@ def _are_families(
 ) -> bool:
     if rows.ndim != 2 or values.shape != (len(rows),):
         return False
+    """Whether the rows are different sets of other columns than the child, with finite scores."""
     is_parent = rows >= 0
     ascends = (np.diff(rows, axis=1) > 0) | ~is_parent[:, 1:]
-    in_front = is_parent[:, :-1] | ~is_parent[:, 1:]
-    others = (rows >= -1) & (rows < n_columns) & (rows != child)
-    are_sets = bool(ascends.all() and in_front.all() and others.all())
-    is_fine = are_sets and bool((np.abs(values) <= LARGEST_SCORE).all())
-    return is_fine and repeated_row(rows.astype(np.int16)) is None
+    is_padded_last = is_parent[:, :-1] | ~is_parent[:, 1:]
+    is_other_column = (rows >= -1) & (rows < n_columns) & (rows != child)
+    are_sets = bool(ascends.all() and is_padded_last.all() and is_other_column.all())
+    have_scores = bool((np.abs(values) <= LARGEST_SCORE).all())
+    return are_sets and have_scores and repeated_row(rows.astype(np.int16)) is None

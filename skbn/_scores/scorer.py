@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +14,29 @@ import numpy.typing as npt
 from skbn._core.memory import read_only, require_memory
 from skbn._core.progress import Progress
 from skbn._core.subsets import bits_of, mask_of
-from skbn._data.statistics import SampleStatistics
-from skbn._regressions.neighbours import family_log_determinants
-from skbn._scores.criterion import is_scale_free, largest_constant, noise_divisors
-from skbn._scores.families import Families, Listed, Scored, fewer_families
-from skbn._scores.subset_determinants import SubsetDeterminants
+from skbn._core.text import readable_count, readable_value
+from skbn._core.threads import one_blas_thread
+from skbn._data.row_summary import centred_blocks
+from skbn._data.sample import Sample
+from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
+from skbn._regressions.local_score import local_score_terms
+from skbn._regressions.triangular import family_log_determinants
+from skbn._scores.criteria import Criterion, InformationCriterion, criterion_for
+from skbn._scores.criterion_checks import (
+    check_noise_divisors,
+    check_prior,
+    check_tables,
+    is_scale_free,
+    largest_constant,
+)
+from skbn._scores.families import (
+    AllFamilies,
+    Families,
+    ScoredParentSets,
+    ScoredPiece,
+    SmallFamilies,
+    fewer_families,
+)
 
 __all__ = ["FamilyScorer"]
 
@@ -24,123 +44,245 @@ _BYTES = 8  # of a float64
 
 
 class FamilyScorer:
-    """Scores the families of a sample's columns.
+    """Scores the families of a sample's columns. What it has computed, it keeps.
 
     Parameters
     ----------
-    determinants : SubsetDeterminants
+    sample : Sample
+    names : list of str or int
+        The columns' names or numbers, for errors and for the labelled parameters of a
+        criterion.
+    criterion : Criterion
     penalty : float
+    max_parents : int or None
+    n_jobs : int or None
+
+    Attributes
+    ----------
+    criterion : Criterion
+        The criterion for these columns, with its labelled parameters in their order.
+    families : AllFamilies or SmallFamilies
+        How the families are numbered, and in what order the log-determinants are.
     """
 
-    def __init__(self, determinants: SubsetDeterminants, penalty: float) -> None:
-        self.determinants = determinants
+    def __init__(
+        self,
+        sample: Sample,
+        names: list[str | int],
+        criterion: Criterion,
+        penalty: float,
+        max_parents: int | None,
+        n_jobs: int | None,
+    ) -> None:
+        m = sample.shape[1]
+        self.families: Families = (
+            AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
+        )
+        self.criterion = criterion_for(criterion, names)
         self.penalty = penalty
+        self._sample = sample
+        self._names = names
+        self._n_jobs = n_jobs
+        self._shared = _SharedByPenalties()
 
     def with_penalty(self, penalty: float) -> Self:
-        """Return the scorer of another penalty, with the same log-determinants."""
-        return type(self)(self.determinants, penalty)
+        """Return the scorer of another penalty; both compute log-determinants only once."""
+        other = copy(self)
+        other.penalty = penalty
+        for name in ("_criterion_tables", "tables", "score_offsets"):  # depend on the penalty
+            vars(other).pop(name, None)
+        return other
 
-    @property
-    def families(self) -> Families:
-        """How the families are numbered, and in what order the log-determinants are."""
-        return self.determinants.families
-
-    @property
-    def statistics(self) -> SampleStatistics:
-        """What the regressions depend on: number of rows, means, triangular factor."""
-        return self.determinants.statistics
+    # The criterion
 
     @cached_property
     def tables(self) -> npt.NDArray[np.float64]:
         """The criterion's tables over the number of parents, shape (3, m), read-only.
 
-        The largest entry of c is taken out of c and put into `score_offsets`: a constant that
-        all families share would cost the search digits, and cannot change its result.
+        The largest entry of c is moved to `score_offsets`: a constant that all families share
+        would cost the search digits, and cannot change its result.
         """
-        tables = self._given_tables.copy()
+        tables = self._criterion_tables.copy()
         tables[0] -= largest_constant(tables)
         return read_only(tables)
 
     @cached_property
-    def _given_tables(self) -> npt.NDArray[np.float64]:
-        """The tables as the criterion has them."""
-        return self.determinants.tables(self.penalty)
+    def _criterion_tables(self) -> npt.NDArray[np.float64]:
+        """The tables as the criterion returns them."""
+        return self._tables_with(self.penalty)
+
+    @property
+    def _unpenalised_tables(self) -> npt.NDArray[np.float64]:
+        """The tables without a penalty; a0 and a1 are the same with every penalty."""
+        takes_penalty = isinstance(self.criterion, InformationCriterion)
+        return self._tables_with(0.0 if takes_penalty else 1.0)
+
+    def _tables_with(self, penalty: float) -> npt.NDArray[np.float64]:
+        """Return the criterion's tables with some penalty, checked."""
+        n, m = self._sample.summary.n_samples, self.families.m
+        if n == 0:
+            raise ValueError("There are no rows to compute scores from; give some.")
+        name = type(self.criterion).__name__
+        if isinstance(self.criterion, InformationCriterion):
+            tables = self.criterion.tables(n, m, penalty)
+        elif penalty == 1:
+            tables = self.criterion.tables(n, m)
+        else:
+            raise ValueError(
+                f"penalty={readable_value(penalty)} was asked for, but {name} has no complexity "
+                "term that it could multiply. Leave the penalty at its default."
+            )
+        return check_tables(tables, name, n, m, self.families.max_parents)
+
+    @property
+    def noise_divisors(self) -> npt.NDArray[np.float64]:
+        """The divisors of residual sums of squares, by the number of parents."""
+        n, m = self.statistics.n_samples, self.families.m
+        divisors = self.criterion.noise_divisors(n, m)
+        return check_noise_divisors(divisors, type(self.criterion).__name__, n, m)
+
+    def _prior(self) -> Prior | None:
+        summary = self._sample.summary
+        prior = self.criterion.prior(summary.n_samples, summary.column_means)
+        return check_prior(prior, f"{type(self.criterion).__name__}.prior", self.families.m)
+
+    # Units
+
+    @cached_property
+    def offsets(self) -> npt.NDArray[np.float64] | None:
+        """What each column's unit adds to the log-determinants, shape (m,); None for nothing."""
+        if is_scale_free(self._unpenalised_tables):
+            return None
+        return 2 * np.log(self.statistics.scale)
 
     @cached_property
     def score_offsets(self) -> npt.NDArray[np.float64]:
         """What all local scores of each child have in common, shape (m,), in nats, read-only.
 
-        It is the constant that `tables` leave out, and what the child's unit adds: the
-        log-determinants are those of columns of unit norm, and in its own units a child's
+        The sum of the constant that `tables` leave out and of what the child's unit adds:
+        the log-determinants are those of columns of unit norm, and in its own units a child's
         residual sum of squares is larger by its scale squared. The unit adds nothing if the
         log-determinants are those of the columns in their own units.
         """
-        offsets = np.full(self.families.m, largest_constant(self._given_tables))
+        offsets = np.full(self.families.m, largest_constant(self._criterion_tables))
         if is_scale_free(self.tables):
             offsets += 2 * self.tables[2, 0] * np.log(self.statistics.scale)
         return read_only(offsets)
 
+    # Regressions
+
     @property
-    def noise_divisors(self) -> npt.NDArray[np.float64]:
-        """By what residual sums of squares are divided, by the number of parents."""
-        criterion = self.determinants.criterion
-        return noise_divisors(criterion, self.statistics.n_samples, self.families.m)
+    def statistics(self) -> SampleStatistics:
+        """What the regressions depend on: number of rows, means, triangular factor."""
+        if self._shared.statistics is None:
+            prior = self._prior()
+            with one_blas_thread():
+                self._shared.statistics = sample_statistics(
+                    self._sample.summary,
+                    self._names,
+                    prior=prior,
+                    largest_family=self.families.max_parents + 1,
+                    sensitivity=float(2 * np.abs(self._unpenalised_tables[1:]).max()),
+                )
+        return self._shared.statistics
+
+    def unit_rows(self) -> Iterator[npt.NDArray[np.float64]]:
+        """Yield, in pieces, the rows whose triangular factor the statistics have.
+
+        They are centred and the columns of unit norm; those of a prior come last.
+        """
+        sample, scale = self._sample, self.statistics.scale
+        for rows in centred_blocks(sample.rows, sample.weight, sample.summary):
+            rows *= np.ldexp(1 / scale, sample.summary.exponent)
+            yield rows
+        prior = self._prior()
+        if prior is not None:
+            yield prior.rows / scale
 
     @property
     def n_bytes(self) -> int:
         """Memory that the log-determinants take already."""
-        return self.determinants.n_bytes
+        log_det = self._shared.log_determinants
+        return 0 if log_det is None else log_det.nbytes
 
     def log_determinants(self, progress: Progress | None = None) -> npt.NDArray[np.float64]:
         """Return what the families need, and advance the progress by ``families.work``."""
-        return self.determinants.values(progress)
+        families = self.families
+        if self._shared.log_determinants is None:
+            statistics, offsets = self.statistics, self.offsets
+            require_memory(
+                _BYTES * families.n_subsets,
+                f"The table of {readable_count(families.n_subsets)} log-determinants",
+                lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
+            )
+            log_det = families.log_determinants(statistics.factor, offsets, self._n_jobs, progress)
+            if not statistics.is_checked:
+                # If a combination of k columns were too nearly 0, one of them would leave no
+                # more than k times the largest rounding on the others.
+                threshold = (families.max_parents + 1) * statistics.independence.rounding.max()
+                for columns in families.nearly_dependent_sets(log_det, offsets, threshold):
+                    statistics.check(columns)
+            self._shared.log_determinants = log_det
+        elif progress is not None:
+            progress.advance(families.work)
+        return self._shared.log_determinants
+
+    # Single families, by regressions of their own
 
     def local_score(self, child: int, parents: Sequence[int]) -> float:
         """Return the local score of a family, without the log-determinants of all."""
-        constant, of_parents, of_family = self.terms(child, list(parents))
-        return constant + of_parents + of_family + float(self.score_offsets[child])
+        constant, parents_term, family_term = self.terms(child, list(parents))
+        return constant + parents_term + family_term + float(self.score_offsets[child])
 
-    def network_terms(self, parents: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
-        """Return the numbers of which each column's local score is the sum, shape (4, m).
-
-        The last row is `score_offsets`.
-
-        Parameters
-        ----------
-        parents : sequence of m sequences of int
-        """
-        is_parent = bits_of([mask_of(each) for each in parents], len(parents))
-        n = is_parent.sum(axis=1)
-        without, within = family_log_determinants(self.statistics.family_factors(is_parent), n)
-        if self.determinants.offsets is not None:
-            without += is_parent @ self.determinants.offsets
-            within += is_parent @ self.determinants.offsets + self.determinants.offsets
-        constant, of_parents, of_family = self.tables[:, n]
-        return np.stack([constant, of_parents * without, of_family * within, self.score_offsets])
+    def terms(self, child: int, parents: list[int]) -> tuple[float, float, float]:
+        """Return the three terms of this local score, which leave out the child's offset."""
+        of_parents, of_family = self.statistics.log_determinants(child, parents)
+        offsets = self.offsets
+        if offsets is not None:
+            of_parents += offsets[parents].sum()
+            of_family += offsets[[*parents, child]].sum()
+        terms = local_score_terms(self.tables, len(parents), of_parents, of_family)
+        constant, parents_term, family_term = map(float, terms)
+        return constant, parents_term, family_term
 
     def largest_term(self, child: int, parents: list[int]) -> float:
         """Return the largest magnitude of a term of this local score, apart from its offset."""
         return max(map(abs, self.terms(child, parents)))
 
-    def terms(self, child: int, parents: list[int]) -> tuple[float, float, float]:
-        """Return the numbers of which this local score, less the child's offset, is the sum."""
-        log_det, log_det_with_child = self.statistics.log_determinants(child, parents)
-        offsets = self.determinants.offsets
-        if offsets is not None:
-            log_det += offsets[parents].sum()
-            log_det_with_child += offsets[[*parents, child]].sum()
-        constant, without, within = self.tables[:, len(parents)]
-        return float(constant), float(without * log_det), float(within * log_det_with_child)
+    def network_terms(self, parents: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
+        """Return the terms of each column's local score and, last, `score_offsets`.
 
-    def scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
+        Parameters
+        ----------
+        parents : sequence of m sequences of int
+
+        Returns
+        -------
+        terms : ndarray of shape (4, m)
+        """
+        is_parent = bits_of([mask_of(each) for each in parents], len(parents))
+        n = is_parent.sum(axis=1)
+        factors = self.statistics.family_factors(is_parent)
+        of_parents, of_family = family_log_determinants(factors, n)
+        if self.offsets is not None:
+            of_parents += is_parent @ self.offsets
+            of_family += is_parent @ self.offsets + self.offsets
+        terms = local_score_terms(self.tables, n, of_parents, of_family)
+        return np.stack([*terms, self.score_offsets])
+
+    # Many families, by the log-determinants
+
+    def scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
         """Yield the scores of the families with parents among the candidates, in pieces."""
         offset = self.score_offsets[child]
         log_det = self.log_determinants()
         for scores, parents_at in self.families.scored(child, candidates, log_det, self.tables):
             yield scores + offset, parents_at
 
-    def undominated(self, child: int, required: list[int], candidates: list[int]) -> Listed:
-        """Return the families of a child that score higher than all with fewer of their parents.
+    def undominated(
+        self, child: int, required: list[int], candidates: list[int]
+    ) -> ScoredParentSets:
+        """Return a child's families that are not dominated by any subset of their parents.
 
         Parameters
         ----------
@@ -155,7 +297,7 @@ class FamilyScorer:
         parents : ndarray of shape (n_families, width), int16
             Ascending, rows padded with -1.
         scores : ndarray of shape (n_families,), float64, nats
-            Less the child's offset.
+            Without the child's offset.
         """
         log_det = self.log_determinants()
         return self.families.undominated(child, required, candidates, log_det, self.tables)
@@ -178,3 +320,15 @@ class FamilyScorer:
                 array[child, start : start + len(scores)] = scores
                 start += len(scores)
         return array
+
+
+@dataclass
+class _SharedByPenalties:
+    """What scorers that differ in nothing but their penalty compute only once."""
+
+    statistics: SampleStatistics | None = None
+    log_determinants: npt.NDArray[np.float64] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # It takes longer to store 2**m numbers than to compute them again.
+        return {"statistics": self.statistics, "log_determinants": None}

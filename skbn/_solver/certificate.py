@@ -17,7 +17,8 @@ import numpy.typing as npt
 from skbn._core.accuracy import internal_error, score_tolerance
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
-from skbn._regressions.neighbours import (
+from skbn._regressions.local_score import local_score_terms
+from skbn._regressions.triangular import (
     Neighbours,
     families_first,
     neighbours,
@@ -107,7 +108,7 @@ def certify_network(
     orders = _orders(is_parent, int(n_parents.max()) + 1 + _MOST_OTHERS)
     factors = stacked_factors(scores.scorer.statistics.factor, orders)
     found = neighbours(factors, n_parents)
-    offsets = scores.scorer.determinants.offsets
+    offsets = scores.scorer.offsets
     scored = found if offsets is None else _in_own_units(found, orders, n_parents, offsets)
     _check_determinants(scores.scorer, parents, orders, scored)
     gains = _gains(scores.scorer, orders, n_parents, scored)
@@ -149,10 +150,11 @@ def _in_own_units(
     """Return the log-determinants of the columns in their own units, which add the offsets."""
     own = n_parents[:, np.newaxis]
     place = np.arange(orders.shape[1])
-    of_parents = np.where(place < own, offsets[orders], 0.0).sum(axis=1, keepdims=True)
-    added = of_parents + np.sign(place - own) * offsets[orders]
-    without, within = found.without + added, found.within + added + offsets[:, np.newaxis]
-    return Neighbours(without, within, found.inverse)
+    shared = np.where(place < own, offsets[orders], 0.0).sum(axis=1, keepdims=True)
+    added = shared + np.sign(place - own) * offsets[orders]
+    of_parents = found.of_parents + added
+    of_family = found.of_family + added + offsets[:, np.newaxis]
+    return Neighbours(of_parents, of_family, found.inverse)
 
 
 def _check_determinants(
@@ -164,7 +166,7 @@ def _check_determinants(
     log_det, child = scorer.log_determinants(), np.arange(len(orders))[:, np.newaxis]
     masks = np.array(parents)[:, np.newaxis] ^ np.where(orders == child, 0, 1 << orders)
     weight = np.abs(scorer.tables[1:]).max()
-    for sets, own in ((masks, found.without), (masks | 1 << child, found.within)):
+    for sets, own in ((masks, found.of_parents), (masks | 1 << child, found.of_family)):
         searched = log_det[sets]
         off = weight * np.abs(searched - own) - len(orders) * score_tolerance(weight * np.abs(own))
         at = np.unravel_index(np.argmax(off), off.shape)
@@ -186,10 +188,11 @@ def _gains(
     """
     m, own = len(orders), n_parents[:, np.newaxis]
     change = np.sign(np.arange(orders.shape[1]) - own)
-    constant, without, within = scorer.tables[:, own + change]
     gains = np.full((m, m), -np.inf)
     with np.errstate(invalid="ignore"):  # dependent columns, which are in no family together
-        terms = np.stack([constant, without * found.without, within * found.within])
+        terms = np.stack(
+            local_score_terms(scorer.tables, own + change, found.of_parents, found.of_family)
+        )
         scores = terms.sum(axis=0)
         higher = scores - np.take_along_axis(scores, own, axis=1)
         # The search treats differences below the rounding of the network's largest term as ties.
@@ -253,12 +256,12 @@ def _check_rows(
     # The columns of unit norm times this matrix are the residuals.
     residual_of = np.eye(m) - coef * scale[:, np.newaxis] / scale
     squares, products = np.zeros(m), np.zeros((m, m))
-    for rows in scorer.determinants.unit_rows():
+    for rows in scorer.unit_rows():
         residuals = rows @ residual_of
         squares += np.einsum("ij,ij->j", residuals, residuals)
         products += rows.T @ residuals
     child, k = np.arange(m), found.inverse.shape[1]
-    by_scores = np.exp(found.within[child, n_parents] - found.without[child, n_parents])
+    by_scores = np.exp(found.of_family[child, n_parents] - found.of_parents[child, n_parents])
     # How much of the residuals other coefficients could explain, by an orthonormal basis.
     is_parent = np.arange(k) < n_parents[:, np.newaxis]
     with_parents = np.where(is_parent, products[orders[:, :k], child[:, np.newaxis]], 0.0)

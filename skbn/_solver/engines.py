@@ -23,8 +23,8 @@ from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan, numbers_of_small_families, plan_all_families, plan_search
 from skbn._exact.recurrences import SearchResult, exact_search
 from skbn._regressions.log_determinants import log_determinants, log_determinants_work
-from skbn._regressions.qr import triangular_factor
-from skbn._scores.families import AllFamilies, Listed
+from skbn._regressions.triangular import triangular_factor
+from skbn._scores.families import AllFamilies, ScoredParentSets
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer
@@ -248,7 +248,7 @@ def _log_determinants_of(
     if isinstance(scorer.families, AllFamilies) and columns == list(range(scorer.families.m)):
         return scorer.log_determinants(progress)
     factor = triangular_factor(scorer.statistics.factor[:, columns])
-    offsets = scorer.determinants.offsets
+    offsets = scorer.offsets
     return log_determinants(factor, n_jobs, progress, None if offsets is None else offsets[columns])
 
 
@@ -319,7 +319,7 @@ class _ListedSearch(GroupSearch):
             yield Optimum(found.parents, found.score)
 
 
-def _families_within(scores: Scores, constraints: Constraints, child: int) -> Listed:
+def _families_within(scores: Scores, constraints: Constraints, child: int) -> ScoredParentSets:
     """Return the families of a child that may be part of the best network.
 
     Their scores lack the child's offset.

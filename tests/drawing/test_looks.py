@@ -35,7 +35,7 @@ from skbn import (
 )
 from skbn._core.text import readable_count, readable_size
 from skbn._data.sample import Sample
-from skbn._scores.top_parents import ScoredParents, TopParents
+from skbn._scores.reprs import ScoredParents, TopParents
 
 HOSTILE = "<script>alert('a&b')</script>"
 PAGES = "https://skbn.readthedocs.io/en/latest/api/"
@@ -121,8 +121,9 @@ def test_showing_scores_computes_nothing(scores, monkeypatch):
     scores._repr_html_()
     assert scores.scorer.n_bytes == 0
     assert "tables" not in vars(scores.scorer)
-    assert not {"statistics", "offsets"} & set(vars(scores.scorer.determinants))
-    monkeypatch.setattr("skbn._scores.subset_determinants.require_memory", lambda *_: None)
+    assert "offsets" not in vars(scores.scorer)
+    assert scores.scorer._shared.statistics is None
+    monkeypatch.setattr("skbn._scores.scorer.require_memory", lambda *_: None)
     size = scores.log_determinants.nbytes
     assert dict(cells(scores))["memory"] == f"{size} B of log-determinants, computed"
     assert repr(scores) == line

@@ -26,7 +26,7 @@ from skbn._estimators import held_out as _held_out
 from skbn._estimators.learner_cv import _chosen
 from skbn._exact.plan import plan_search
 from skbn._scores import families as _families
-from skbn._scores.subset_determinants import SubsetDeterminants
+from skbn._scores.scorer import FamilyScorer
 from skbn._solver import engines
 from skbn._solver.constraints import read_constraints
 from skbn._solver.engines import MemoryLimit
@@ -351,7 +351,7 @@ def test_an_error_of_a_fold_holds_no_tables(fold, n_jobs):
         trace, error = error.__traceback__, error.__context__
         while trace is not None:
             held = trace.tb_frame.f_locals.values()
-            left += [v for v in held if isinstance(v, LocalScores | SubsetDeterminants)]
+            left += [v for v in held if isinstance(v, LocalScores | FamilyScorer)]
             trace = trace.tb_next
     assert not left
 

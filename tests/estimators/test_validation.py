@@ -73,7 +73,7 @@ def test_the_advice_about_missing_values_works():
     for table in (rows, rows.to_numpy()):
         with pytest.raises(ValueError, match="missing values") as refusal:
             GaussianBNLearner().fit(table)
-        (code,) = re.findall(r"as by sklearn\.impute\.(.*), which needs", str(refusal.value))
+        (code,) = re.findall(r"by sklearn\.impute\.(.*), which needs", str(refusal.value))
         imputer = eval(code, {"IterativeImputer": IterativeImputer})
         learner = GaussianBNLearner().fit(imputer.fit_transform(table))
         assert learner.network_.nodes == (list(rows) if table is rows else [0, 1, 2, 3])
@@ -271,16 +271,20 @@ def test_collinear_columns_are_told_apart_by_leaving_out_any_of_them(column):
         (np.zeros((2, 3, 4)), ValueError, r"two dimensions.*shape \(2, 3, 4\)"),
         (7, TypeError, "must be a data frame or an array .* got int"),
         (None, TypeError, "must be a data frame or an array .* got NoneType"),
-        ("table.csv", TypeError, r"got str\. Read the file first, as by pandas\.read_csv\(X\)"),
+        (
+            "table.csv",
+            TypeError,
+            r"got str\. Read the file first, .* pandas\.read_csv\(X\)",
+        ),
         (
             {"a": [1.0, 2, 4], "b": [3.0, 1, 5]},
             TypeError,
-            r"got dict\. Give pandas\.DataFrame\(X\)",
+            r"got dict\. Pass pandas\.DataFrame\(X\)",
         ),
-        ([{"a": 1.0, "b": 3.0}] * 3, TypeError, r"a list of dict, .* give pandas\.DataFrame\(X\)"),
-        (iter([[1.0, 2.0], [2.0, 4.0]]), TypeError, r"list_iterator\. Give list\(X\)"),
-        (np.eye(3).view(np.matrix), TypeError, r"give numpy\.asarray\(X\)"),
-        (csr_array(np.eye(3)), TypeError, r"give X\.toarray\(\)"),
+        ([{"a": 1.0, "b": 3.0}] * 3, TypeError, r"a list of dict, .* pass pandas\.DataFrame\(X\)"),
+        (iter([[1.0, 2.0], [2.0, 4.0]]), TypeError, r"list_iterator\. Pass list\(X\)"),
+        (np.eye(3).view(np.matrix), TypeError, r"pass numpy\.asarray\(X\)"),
+        (csr_array(np.eye(3)), TypeError, r"pass X\.toarray\(\)"),
     ],
 )
 def test_no_table(estimator, X, error, message):
@@ -296,7 +300,7 @@ def test_structured_arrays_can_be_converted_as_advised(estimator):
     rows = table(m=2)
     X = np.rec.fromarrays(rows.T, names=["a", "b"])
     for structured in (X, X.view(np.ndarray)):
-        with pytest.raises(TypeError, match=r"fields \['a', 'b'\]\. Give pandas\.DataFrame\(X\)"):
+        with pytest.raises(TypeError, match=r"fields \['a', 'b'\]\. Pass pandas\.DataFrame\(X\)"):
             estimator().fit(structured)
         assert list(estimator().fit(pd.DataFrame(structured)).feature_names_in_) == ["a", "b"]
         estimator().fit(structured_to_unstructured(structured))

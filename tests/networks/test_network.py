@@ -443,7 +443,7 @@ def test_a_learner_and_its_network_read_the_same_columns(names):
         (pd.Series(np.zeros(3)), ValueError, r"got Series of shape \(3,\)"),
         (None, TypeError, "a data frame or an array .*; got NoneType"),
         ({"a": [1.0]}, TypeError, "got dict"),
-        (csr_array(np.zeros((2, 3))), TypeError, r"a csr_array, .* give X\.toarray\(\)"),
+        (csr_array(np.zeros((2, 3))), TypeError, r"a csr_array, .* pass X\.toarray\(\)"),
         ([pd.Series([1.0, 2, 3], index=list("cba"))] * 2, TypeError, r"Series.*DataFrame\(X\)"),
         ([{"c": 1.0, "b": 2, "a": 3}] * 2, TypeError, r"list of dict.*pandas\.DataFrame\(X\)"),
         (

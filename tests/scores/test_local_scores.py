@@ -135,7 +135,7 @@ def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
     def refuse(*_):
         raise AssertionError("computed too early")
 
-    monkeypatch.setattr("skbn._scores.subset_determinants.sample_statistics", refuse)
+    monkeypatch.setattr("skbn._scores.scorer.sample_statistics", refuse)
     monkeypatch.setattr("skbn._scores.families.log_determinants", refuse)
     scores = LocalScoreTransformer().fit_transform(rows)
     np.testing.assert_array_equal(np.asarray(scores), rows)
@@ -153,7 +153,7 @@ def test_2_to_the_m_numbers_are_stored(scores):
     scores.to_array()
     assert scores.log_determinants.shape == (2**6,)
     assert np.shares_memory(scores.log_determinants, scores.log_determinants)
-    holders = (scores.scorer, scores.scorer.determinants, scores.sample)
+    holders = (scores.scorer, scores.scorer._shared, scores.sample)
     kept = [v for holder in holders for v in vars(holder).values() if isinstance(v, np.ndarray)]
     small = 2 * 3 * 6 + 6  # the criterion's tables, given and shifted, and the columns' offsets
     assert sum(v.size for v in kept) == 40 * 6 + 2**6 + small
@@ -341,6 +341,22 @@ def test_penalties_that_are_refused(rows, penalty):
         LocalScoreTransformer().fit_transform(rows).with_penalty(penalty)
     with pytest.raises(ValueError, match="no complexity term that penalty=2"):
         LocalScoreTransformer("bge").fit_transform(rows).with_penalty(2)
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_scores_of_several_penalties_share_what_they_compute(rows, first):
+    scores = LocalScoreTransformer().fit_transform(rows)
+    twice = scores.with_penalty(2)
+    path = [scores, twice, twice.with_penalty(3)]  # before anything is computed
+    log_det = path[first].log_determinants
+    for each, penalty in zip(path, (1, 2, 3), strict=True):
+        assert np.shares_memory(each.log_determinants, log_det)
+        assert each.statistics is scores.statistics
+        alone = LocalScoreTransformer(penalty=penalty).fit_transform(rows)
+        np.testing.assert_array_equal(each.to_array(), alone.to_array())
+    again = [each.log_determinants for each in pickle.loads(pickle.dumps(path))]
+    assert np.shares_memory(again[0], again[2])
+    np.testing.assert_array_equal(again[1], log_det)
 
 
 def test_what_a_pickle_has(rows):

@@ -20,7 +20,7 @@ from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, exact_search
 from skbn._exact.spot_check import draw_states
 from skbn._networks.parameters import estimate_parameters
-from skbn._regressions.neighbours import families_first, neighbours, stacked_factors
+from skbn._regressions.triangular import families_first, neighbours, stacked_factors
 from skbn._solver import solve
 from skbn._solver.certificate import certify_network
 from skbn._solver.constraints import read_constraints
@@ -45,7 +45,7 @@ def test_neighbours_are_regressions_with_a_parent_more_or_fewer():
         for place, column in enumerate(orders[x].tolist()):
             changed = family if column == x else family ^ {column}
             expected = log_determinant(rows, changed), log_determinant(rows, changed | {x})
-            at_place = found.without[x, place], found.within[x, place]
+            at_place = found.of_parents[x, place], found.of_family[x, place]
             assert at_place == pytest.approx(expected, abs=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Weights of rows: repeats, zeros, means, and what is refused."""
+"""Sample: weights as repeats, zeros and means, and what is refused."""
 
 import pickle
 from fractions import Fraction
@@ -336,7 +336,7 @@ def test_what_is_refused(estimator, weight, message):
         (np.full(30, 1, dtype="timedelta64[D]"), "must hold numbers"),
         (np.full(30, 1 + 2j), r"must hold numbers; got '\(1\+2j\)' for row 0"),
         (np.ma.masked_array(np.ones(30), [0, 1] * 15), "mask would be lost"),
-        (dict.fromkeys(range(30), 1.0), r"is a dict; give pandas\.Series\(sample_weight\)"),
+        (dict.fromkeys(range(30), 1.0), r"is a dict. Pass pandas\.Series\(sample_weight\)"),
     ],
 )
 def test_what_is_no_number_is_no_weight(weight, message):
@@ -356,7 +356,7 @@ def test_means_by_weights_of_any_size(factor):
 def test_scores_without_rows_have_no_weights():
     parents = np.empty((1, 0), dtype=np.int16)
     scores = ParentSetScores(["a", "b"], [(parents, [-1.0]), (parents, [-2.0])])
-    with pytest.raises(TypeError, match="no rows that a sample_weight"):
+    with pytest.raises(TypeError, match="sample_weight needs rows"):
         GaussianBNLearner().fit(scores, sample_weight=[1, 1])
 
 

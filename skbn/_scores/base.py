@@ -1,4 +1,4 @@
-"""What there is to ask of the scores of families, however they came about."""
+"""BaseScores: the methods that `LocalScores` and `ParentSetScores` share."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ import numpy.typing as npt
 from skbn._core.columns import column_number, column_numbers, parents_in
 from skbn._core.text import readable_value
 from skbn._regressions.swaps import as_integer
-from skbn._scores.families import Listed, Scored
+from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import write_jkl
-from skbn._scores.summary import ScoresSummary
-from skbn._scores.top_parents import ScoredParents, TopParents
+from skbn._scores.reprs import ScoredParents, ScoresSummary, TopParents
 
-__all__ = ["ScoredFamilies"]
+__all__ = ["BaseScores"]
 
 
-class ScoredFamilies(ABC):
-    """The local scores of families: of each child, with sets of parents."""
+class BaseScores(ABC):
+    """The local scores of families, each a child with a set of parents."""
 
     @property
     @abstractmethod
@@ -34,22 +33,22 @@ class ScoredFamilies(ABC):
         """Return the local score of a family, in nats; larger is better."""
 
     @abstractmethod
-    def _scored(self, child: int, candidates: list[int]) -> Iterator[Scored]:
+    def _scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
         """Yield the scores of the families with parents among the candidates, in pieces."""
 
     @abstractmethod
-    def _written(self, child: int) -> Listed:
+    def _families_to_write(self, child: int) -> ScoredParentSets:
         """Return the families of a child that `to_jkl` writes."""
 
     @abstractmethod
-    def _overview(self) -> ScoresSummary:
-        """Return what to show of the scores; nothing is computed for it."""
+    def _summary(self) -> ScoresSummary:
+        """Return what is shown of the scores, without computing any."""
 
     def __repr__(self) -> str:
-        return self._overview().line()
+        return self._summary().line()
 
     def _repr_html_(self) -> str | None:
-        return self._overview().html()
+        return self._summary().html()
 
     def best_parents(
         self, child: str | int, candidates: Iterable[str | int] | None = None
@@ -66,14 +65,14 @@ class ScoredFamilies(ABC):
         Returns
         -------
         parents : list of str or int
-            In column order. Of sets with the same score, one of the fewest columns, and
-            of these the first when their columns are compared in order.
+            In column order. If several sets have the highest score, the smallest of them,
+            and among equally small ones the first when their columns are compared in order.
 
         Raises
         ------
         ValueError
-            If there is no such column, the child is among the candidates, or no family has
-            a finite score.
+            If there is no such column, the child is among the candidates, or no family with
+            these candidates has a finite score.
         TypeError
             If a column is given as anything else.
 
@@ -91,8 +90,8 @@ class ScoredFamilies(ABC):
         top = self.top_parents(child, 1, candidates)
         if not top:
             raise ValueError(
-                f"Column {readable_value(child)} has no family of a finite score with parents "
-                "among these."
+                f"Column {readable_value(child)} has no family with a finite score whose parents "
+                "are among the candidates."
             )
         return top[0].parents
 
@@ -106,16 +105,16 @@ class ScoredFamilies(ABC):
         child : str or int
             A column, by name or number.
         k : int, default=10
-            How many sets; all there are if there are fewer.
+            The number of sets; if there are fewer, all of them are returned.
         candidates : iterable of str or int, optional
             The columns that may be parents; by default all others.
 
         Returns
         -------
         top : list of ScoredParents
-            Named tuples of `parents`, `score` and `difference` to the best score, in
+            Named tuples of `parents`, `score` and `difference` from the best score, in
             nats, the best one first. The list is shown as a table, and
-            ``pandas.DataFrame(top)`` is one.
+            ``pandas.DataFrame(top)`` makes a data frame of it.
 
         Raises
         ------
@@ -123,7 +122,7 @@ class ScoredFamilies(ABC):
             If there is no such column, the child is among the candidates, or k is not
             positive.
         TypeError
-            If a column is given as anything else, or k is no integer.
+            If a column is given as anything else, or k is not an integer.
 
         Examples
         --------
@@ -174,7 +173,7 @@ class ScoredFamilies(ABC):
         Parameters
         ----------
         dag : networkx.DiGraph or GaussianBayesianNetwork
-            Acyclic, its nodes the columns, by name or number.
+            Acyclic; its nodes are the columns, by name or number.
 
         Returns
         -------
@@ -201,31 +200,31 @@ class ScoredFamilies(ABC):
 
     @abstractmethod
     def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
-        """Return the numbers of which each column's local score is the sum, shape (k, m).
+        """Return the terms of each column's local score, shape (k, m).
 
-        The last row has what all scores of a child share, which no comparison depends on.
+        The last row has the term that all scores of a child share, which cancels in comparisons.
         """
 
     def to_jkl(self, path: str | os.PathLike[str]) -> None:
         """Write the local scores to a file that GOBNILP, BLIP and others read.
 
-        Of `LocalScores`, families that one with a subset of their parents beats, or equals,
-        are left out: no best network needs them, unless edges are required of it. Of
-        `ParentSetScores` all families are written.
+        `LocalScores` leave out the families that do not score higher than all with fewer of
+        their parents: no best network needs them, unless edges are required.
+        `ParentSetScores` write all of their families.
 
         Parameters
         ----------
         path : str or path
-            The format is that of ``ParentSetScores.from_jkl``, which reads the same scores
-            from it, to the last bit. A file of this name is replaced when all is written,
-            and left as it is if that fails. A symbolic link is followed; a pipe is written to.
+            ``ParentSetScores.from_jkl`` describes the format, and reads the same scores back,
+            to the last bit. An existing file is replaced when all is written, and left as it
+            is if that fails. A symbolic link is followed; a pipe is written to.
 
         Raises
         ------
         ValueError
-            If a column's name is empty or has a space or a control character in it, as the
-            format separates by spaces; if a score is beyond 1e300, or a line longer than a
-            MiB; and as the log-determinants of LocalScores.
+            If a column's name is empty or contains a space or a control character, as the
+            format separates by spaces; if a score is beyond 1e300; and if the log-determinants
+            of LocalScores cannot be computed.
         OSError
             If the file cannot be written.
 
@@ -236,5 +235,5 @@ class ScoredFamilies(ABC):
         >>> scores = LocalScoreTransformer().fit_transform(rows)
         >>> scores.to_jkl("scores.jkl")  # doctest: +SKIP
         """
-        listed = (self._written(child) for child in range(len(self.columns)))
+        listed = (self._families_to_write(child) for child in range(len(self.columns)))
         write_jkl(path, self.columns, listed)

@@ -1,7 +1,7 @@
-"""Kernels over the families with few parents of one child.
+"""Kernels that score, compare and list the families of one child with few parents.
 
-The parents are some required columns and a small set of candidates; the sets of
-candidates are in the order of `SmallSubsets`.
+The parents are the required columns and a few of the candidates. The sets of candidates are
+in the order of `SmallSubsets`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 
 from skbn._core.compile import kernel
 from skbn._core.subsets import advance, rank
+from skbn._regressions.local_score import local_score
 
 __all__ = ["first_suspect", "keep_undominated", "list_families", "score_families"]
 
@@ -24,14 +25,14 @@ def score_families(child, required, candidates, most, log_det, tables, binomials
     ----------
     child : int
     required, candidates : ndarray of int64
-        Ascending, without a column in common.
+        Ascending, with no column in common.
     most : int
         How many candidates may be parents.
     log_det : ndarray, float64
         The log-determinants of small sets of columns.
     tables : ndarray of shape (3, m), float64
     binomials, starts : ndarray of int64
-        Of the sets that `log_det` has.
+        Those of the `SmallSubsets` that `log_det` has.
     scores : ndarray, float64
     """
     chosen = np.empty(most + 1, dtype=np.int64)
@@ -44,14 +45,10 @@ def score_families(child, required, candidates, most, log_det, tables, binomials
         end = i + _n_sets(candidates.size, size)
         while i < end:
             _merge(required, candidates, chosen, size, parents)
-            without = log_det[starts[n_parents] + rank(parents, n_parents, binomials)]
+            of_parents = log_det[starts[n_parents] + rank(parents, n_parents, binomials)]
             _insert(parents, n_parents, child)
-            within = log_det[starts[n_parents + 1] + rank(parents, n_parents + 1, binomials)]
-            scores[i] = (
-                tables[0, n_parents]
-                + tables[1, n_parents] * without
-                + tables[2, n_parents] * within
-            )
+            of_family = log_det[starts[n_parents + 1] + rank(parents, n_parents + 1, binomials)]
+            scores[i] = local_score(tables, n_parents, of_parents, of_family)
             i += 1
             if i < end:
                 advance(chosen, size)
@@ -59,19 +56,18 @@ def score_families(child, required, candidates, most, log_det, tables, binomials
 
 @kernel
 def keep_undominated(scores, n, most, binomials, starts, keep):
-    """Tell which scores exceed those of all their sets' subsets.
+    """Set `keep` to whether the score of a set exceeds those of all its subsets.
 
     Parameters
     ----------
     scores : ndarray, float64
-        Of the sets of at most `most` out of n candidates. Not NaN.
+        One for each set of at most `most` out of n candidates. Not NaN.
     n, most : int
     binomials, starts : ndarray of int64
-        Of these sets.
+        Those of the `SmallSubsets` that `scores` has.
     keep : ndarray of bool
-        Set to the answer.
     """
-    best = scores.copy()  # of a set and its subsets
+    best = scores.copy()  # the best score of a set and its subsets
     chosen = np.empty(most + 1, dtype=np.int64)
     fewer = np.empty(most + 1, dtype=np.int64)
     keep[0] = scores[0] > -math.inf
@@ -115,22 +111,22 @@ def list_families(required, candidates, most, keep, members):
 
 @kernel
 def first_suspect(log_det, size, binomials, starts, offsets, threshold, first, begin, end):
-    """Return the first set of this size of which a column hardly adds anything, or -1.
+    """Return the first set of this size in which a column nearly depends on others, or -1.
 
     Parameters
     ----------
     log_det : ndarray, float64
     size : int
     binomials, starts : ndarray of int64
-        Of the sets that `log_det` has.
+        Those of the `SmallSubsets` that `log_det` has.
     offsets : ndarray of shape (n,), float64
-        What each column adds to the log-determinants, whatever it depends on.
+        What each column's unit adds to the log-determinants.
     threshold : float
-        For the logarithm of the square of a column's residual, its norm being 1.
+        The smallest logarithm of the square of a residual, for columns of norm 1.
     first : ndarray of shape (size,), int64
-        The set to begin with; set to the one that was found, or that comes after the last.
+        The set to begin with. It is set to the one that was found, or the one after the last.
     begin, end : int
-        The number of this set, and of that before which to end.
+        The number of `first`, and the number to stop before.
     """
     fewer = np.empty(size, dtype=np.int64)
     for i in range(begin, end):
@@ -139,7 +135,7 @@ def first_suspect(log_det, size, binomials, starts, offsets, threshold, first, b
                 fewer[j] = first[j + (j >= left_out)]
             subset = starts[size - 1] + rank(fewer, size - 1, binomials)
             log_square = log_det[i] - log_det[subset] - offsets[first[left_out]]
-            if not log_square > threshold:  # nor if both are -inf
+            if not log_square > threshold:  # NaN counts too: both may be -inf
                 return i
         if i + 1 < starts[size + 1]:
             advance(first, size)

@@ -1,8 +1,9 @@
-"""The families of a network, and those one parent away, by reflections alone.
+"""Triangular factors of chosen columns, by LAPACK alone.
 
-Nothing here is shared with the walk through all subsets: each child has a triangular
-factor of its own, of its parents, itself, and other columns, in this order. All that is
-asked of it are sums of squares, so that no digits cancel.
+The walk through all subsets starts from such a factor. The families of a network, and those
+that differ from them by one parent, need no walk: each child has a factor of its own, whose
+columns are its parents, itself, and other columns, in this order. All results are sums of
+squares, so that no digits cancel.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import lapack
 
 __all__ = [
     "Neighbours",
@@ -18,7 +20,9 @@ __all__ = [
     "family_log_determinants",
     "first_block",
     "neighbours",
+    "solve_triangular",
     "stacked_factors",
+    "triangular_factor",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -26,21 +30,47 @@ Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
 
+# One choice of columns
+
+
+def triangular_factor(columns: Floats) -> Floats:
+    """Return R of the QR decomposition of n columns by Householder reflections.
+
+    Its shape is n x n, or k x n for k rows if these are fewer. The covariance
+    ``columns.T @ columns`` is never formed: it would lose half the digits.
+    """
+    return np.asarray(np.linalg.qr(columns, mode="r"))
+
+
+def solve_triangular(factor: Floats, right: Floats) -> Floats:
+    """Solve ``factor @ x = right`` for x, an upper triangular factor without a zero diagonal.
+
+    LAPACK without the checks of scipy's function, which take longer than 20 columns do.
+    """
+    if right.size == 0:
+        return np.zeros(right.shape)
+    solution, _ = lapack.dtrtrs(factor, right)
+    return np.asarray(solution)
+
+
+# The families of a network
+
+
 class Neighbours(NamedTuple):
-    """Some families, and those with one parent more or fewer.
+    """The log-determinants of some families, and of those with one parent more or fewer.
 
     Parameters
     ----------
-    without, within : ndarray of shape (n_families, width)
-        The log-determinants of the parents, and of them and the child, after the column at
-        this place has become a parent or ceased to be one; at the child's own place, as
-        they are.
+    of_parents, of_family : ndarray of shape (n_families, width)
+        The log-determinants of the parents, and of the parents and the child, after the
+        column at this place has become a parent or ceased to be one. At the child's own
+        place they are those of the family as it is.
     inverse : ndarray of shape (n_families, k, k)
-        Of the triangular factor of each family; beyond it, the unit matrix.
+        The inverse of each family's triangular factor, continued by the unit matrix.
     """
 
-    without: Floats
-    within: Floats
+    of_parents: Floats
+    of_family: Floats
     inverse: Floats
 
 
@@ -52,7 +82,8 @@ def families_first(is_parent: Booleans, others: Floats | None = None) -> Integer
     is_parent : ndarray of shape (m, m), bool
         Row x has column x's parents.
     others : ndarray of shape (m, m), optional
-        Positive; the others of each column come in this order, by default in their own.
+        Positive numbers by which the other columns of each row are ordered; by default
+        they keep the table's order.
     """
     rank = np.where(is_parent, -1.0, 1.0 if others is None else others)
     np.fill_diagonal(rank, 0.0)
@@ -66,7 +97,7 @@ def stacked_factors(factor: Floats, orders: Integers) -> Floats:
     ----------
     factor : ndarray of shape (m, m)
     orders : ndarray of shape (n, width), int
-        The numbers of the columns of each, of which none comes twice.
+        The columns of each choice, none of them twice.
 
     Returns
     -------
@@ -84,12 +115,12 @@ def first_block(factors: Floats, n: Integers) -> Floats:
 
 
 def family_log_determinants(factors: Floats, n_parents: Integers) -> tuple[Floats, Floats]:
-    """Return those of each family's parents, and of them and the child, shape (n,).
+    """Return the log-determinants of each family's parents, and of all its columns, shape (n,).
 
     Parameters
     ----------
     factors : ndarray of shape (n, width, width)
-        Of a child's parents, the child, and other columns, in this order.
+        Their columns are a child's parents, the child, and others, in this order.
     n_parents : ndarray of shape (n,), int
     """
     each = np.arange(len(factors))
@@ -99,29 +130,29 @@ def family_log_determinants(factors: Floats, n_parents: Integers) -> tuple[Float
 
 
 def neighbours(factors: Floats, n_parents: Integers) -> Neighbours:
-    """Return the families one parent away from those of these factors.
+    """Return the families that differ from those of these factors by one parent.
 
     Parameters
     ----------
     factors : ndarray of shape (n, width, width)
-        Of a child's parents, the child, and other columns, in this order.
+        Their columns are a child's parents, the child, and others, in this order.
     n_parents : ndarray of shape (n,), int
         How many of the columns are parents.
     """
     each = np.arange(len(factors))
-    own_without, own_within = family_log_determinants(factors, n_parents)
+    own_of_parents, own_of_family = family_log_determinants(factors, n_parents)
     with np.errstate(divide="ignore"):  # outside the families, columns may be dependent
         # Another parent adds what the parents, without and with the child, leave of it.
         left = np.cumsum(factors[:, ::-1] ** 2, axis=1)[:, ::-1]
-        without = own_without[:, np.newaxis] + np.log(left[each, n_parents])
+        of_parents = own_of_parents[:, np.newaxis] + np.log(left[each, n_parents])
         left_by_child = left[each, np.minimum(n_parents + 1, left.shape[1] - 1)]
-        within = own_within[:, np.newaxis] + np.log(left_by_child)
+        of_family = own_of_family[:, np.newaxis] + np.log(left_by_child)
     # A parent takes with it what the other columns leave: one over its row of the inverse.
     inverse = np.asarray(np.linalg.inv(first_block(factors, n_parents + 1)), dtype=np.float64)
     squares = np.cumsum(inverse**2, axis=2)
     row, parent = np.nonzero(np.arange(inverse.shape[1]) < n_parents[:, np.newaxis])
     n = n_parents[row]
-    without[row, parent] = own_without[row] + np.log(squares[row, parent, n - 1])
-    within[row, parent] = own_within[row] + np.log(squares[row, parent, n])
-    without[each, n_parents], within[each, n_parents] = own_without, own_within
-    return Neighbours(without, within, inverse)
+    of_parents[row, parent] = own_of_parents[row] + np.log(squares[row, parent, n - 1])
+    of_family[row, parent] = own_of_family[row] + np.log(squares[row, parent, n])
+    of_parents[each, n_parents], of_family[each, n_parents] = own_of_parents, own_of_family
+    return Neighbours(of_parents, of_family, inverse)

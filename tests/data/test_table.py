@@ -187,7 +187,7 @@ def test_dictionaries_are_refused_as_their_nulls_are_lost(frame):
         for read in readers():
             with pytest.raises(ValueError, match="Column 'b' is dictionary-encoded") as caught:
                 read(table)
-    advice = str(caught.value).partition("give ")[2].rstrip(".")
+    advice = str(caught.value).partition("pass ")[2].rstrip(".")
     decoded = eval(advice, {"X": table})
     with pytest.raises(ValueError, match=r"missing values .* column 'b', row 1\."):
         GaussianBNLearner().fit(decoded)

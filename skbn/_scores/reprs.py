@@ -1,0 +1,155 @@
+"""How scores and lists of parents are shown: as text, or as a table in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from skbn._core.html import html_table
+from skbn._core.text import readable_count, readable_name, readable_size, shortened, text_table
+
+__all__ = ["ScoredParents", "ScoresSummary", "TopParents"]
+
+# What is shown stays on one screen.
+_MOST_NAMES = 20
+_NAME_LENGTH = 40
+_SETTING_LENGTH = 80
+_MOST_ROWS = 50
+_HEADER = ("rank", "score", "difference", "parents")
+
+
+@dataclass(frozen=True)
+class ScoresSummary:
+    """Numbers and names that are known before any score is computed.
+
+    Parameters
+    ----------
+    kind : str
+        The name of the class.
+    n_families : int
+    n_rows : int or None
+        None if there are no rows.
+    columns : sequence of str or int
+        Names, or numbers if there are none.
+    settings : mapping of str to str
+    n_bytes : int
+        Memory that the scores take, or will take.
+    memory_note : str, default=""
+        Text that follows the memory in the table.
+
+    Examples
+    --------
+    >>> print(ScoresSummary("Scores", 4, None, ["a", "b"], {}, 48).line())
+    <Scores of 4 families, 2 columns, 48 B>
+    """
+
+    kind: str
+    n_families: int
+    n_rows: int | None
+    columns: Sequence[str | int]
+    settings: Mapping[str, str]
+    n_bytes: int
+    memory_note: str = ""
+
+    def line(self) -> str:
+        """Return all but the columns' names on one line."""
+        rows = "" if self.n_rows is None else f"{self.n_rows:,} rows x "
+        parts = [
+            f"{readable_count(self.n_families)} families",
+            f"{rows}{len(self.columns):,} column{'s' * (len(self.columns) != 1)}",
+            *(f"{name}={value}" for name, value in self._settings()),
+            readable_size(self.n_bytes),
+        ]
+        return f"<{self.kind} of {', '.join(parts)}>"
+
+    def html(self) -> str | None:
+        """Return a table, or None if scikit-learn is set to display text."""
+        rows = [
+            ("families", readable_count(self.n_families)),
+            *([] if self.n_rows is None else [("rows", f"{self.n_rows:,}")]),
+            ("columns", f"{len(self.columns):,}{self._names()}"),
+            *self._settings(),
+            ("memory", readable_size(self.n_bytes) + self.memory_note),
+        ]
+        return html_table(self.kind, rows, ["left", "left"])
+
+    def _settings(self) -> list[tuple[str, str]]:
+        return [(name, shortened(value, _SETTING_LENGTH)) for name, value in self.settings.items()]
+
+    def _names(self) -> str:
+        """Return the first of the columns' names, as text to follow their number."""
+        first = [name for name in self.columns[:_MOST_NAMES] if isinstance(name, str)]
+        if not first:
+            return ", without names"
+        names = [shortened(readable_name(name), _NAME_LENGTH) for name in first]
+        n_left = len(self.columns) - len(first)
+        return f": {', '.join(names)}{f', ... and {n_left:,} more' if n_left else ''}"
+
+
+class ScoredParents(NamedTuple):
+    """A set of parents and the score of a child with them.
+
+    Parameters
+    ----------
+    parents : list of str or int
+        Columns, by name if they have names.
+    score : float
+        The family's local score, in nats.
+    difference : float
+        The score less that of the best parents; not positive.
+    """
+
+    parents: list[str | int]
+    score: float
+    difference: float
+
+
+class TopParents(list[ScoredParents]):
+    """A list of sets of parents, the best one first.
+
+    Slices and sums of it are plain lists, since the ranks would not apply to them.
+
+    Parameters
+    ----------
+    child : str or int
+        The column whose parents these are.
+    top : iterable of ScoredParents
+
+    Examples
+    --------
+    >>> TopParents("c", [ScoredParents(["a", "b"], -7.5, 0.0), ScoredParents([], -10.0, -2.5)])
+    Parents of 'c', best first
+    rank   score  difference  parents
+       1   -7.50        0.00  a, b
+       2  -10.00       -2.50  (none)
+    """
+
+    def __init__(self, child: str | int, top: Iterable[ScoredParents]) -> None:
+        super().__init__(top)
+        self.child = child
+
+    def __repr__(self) -> str:
+        return "\n".join([self._caption(), text_table(self._rows(), "rrrl", _HEADER)])
+
+    def _repr_html_(self) -> str | None:
+        return html_table(
+            self._caption(), self._rows(), ["right", "right", "right", "left"], _HEADER
+        )
+
+    def _caption(self) -> str:
+        return f"Parents of {self.child!r}, best first"
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        """Return the first sets as texts, and in a last row the number of the others."""
+        rows = [
+            (str(rank), f"{score:.2f}", f"{difference:.2f}", _joined(parents))
+            for rank, (parents, score, difference) in enumerate(self[:_MOST_ROWS], start=1)
+        ]
+        n_left = len(self) - len(rows)
+        return [*rows, ("...", "", "", f"and {n_left:,} more")] if n_left else rows
+
+
+def _joined(parents: list[str | int]) -> str:
+    names = [repr(name) if "," in str(name) else readable_name(name) for name in parents]
+    return ", ".join(names) if names else "(none)"
