@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
-from skbn._core.callbacks import fit_method, fit_task, listeners_of
 from skbn._core.compile import announcing_compilation
+from skbn._core.estimator import fit_method, fit_task, listeners_of
+from skbn._core.parameters import check_parameters
 from skbn._core.progress import Progress, say
 from skbn._data.row_summary import RowSummary
 from skbn._data.sample import Sample
@@ -122,8 +123,8 @@ None, default=None
     -1465.36
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **NetworkLearner._parameter_constraints,
+    _allowed_values: ClassVar[dict[str, Any]] = {
+        **NetworkLearner._allowed_values,
         "penalty": [*PARAMETER_CONSTRAINTS["penalty"], None],
     }
 
@@ -270,7 +271,7 @@ None, default=None
 
     def _find(self) -> FoundNetwork:
         """Search for the best network of the rows that came in chunks."""
-        self._validate_params()
+        check_parameters(self)
         sample = Sample.of_summary(self._summary)
         return self._search(self._scores_of(sample, self._table_penalty))
 

@@ -11,14 +11,12 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.callbacks import CallbackSupportMixin
-from skbn._core.doc_links import DocLinkMixin
+from skbn._core.estimator import CallbackSupportMixin, DocLinkMixin, PlotMixin
 from skbn._core.graphs import PlainState
 from skbn._core.memory import available_memory
-from skbn._core.plot_mixin import PlotMixin
+from skbn._core.parameters import Interval
 from skbn._data.sample import Sample
 from skbn._estimators.failures import all_or_nothing, clear_failure
 from skbn._estimators.found_network import FoundNetwork
@@ -49,12 +47,9 @@ class NetworkLearner(
     ``_found``, None where the search is still to be done by ``_find``.
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _allowed_values: ClassVar[dict[str, Any]] = {
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
         "max_parents": PARAMETER_CONSTRAINTS["max_parents"],
-        "required_edges": "no_validation",
-        "forbidden_edges": "no_validation",
-        "tiers": "no_validation",
         "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
         "max_memory": [Interval(Real, 0, None, closed="neither"), None],
         "verbose": ["verbose"],

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.callbacks import CallbackSupportMixin, fit_method, fit_task
-from skbn._core.doc_links import DocLinkMixin
+from skbn._core.estimator import CallbackSupportMixin, DocLinkMixin, fit_method, fit_task
+from skbn._core.parameters import check_parameters
 from skbn._data.row_summary import RowSummary
 from skbn._data.sample import Sample
 from skbn._estimators.chunks import add_rows
@@ -97,7 +97,7 @@ class LocalScoreTransformer(
     array([1.38])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = PARAMETER_CONSTRAINTS
+    _allowed_values: ClassVar[dict[str, list[Any]]] = PARAMETER_CONSTRAINTS
     # Weights are routed to transform, and so to fit_transform. If fit could ask for them too,
     # scikit-learn would refuse whoever does not ask for both.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
@@ -182,7 +182,7 @@ class LocalScoreTransformer(
         >>> GaussianBNLearner().fit_predict(transformer.local_scores_).number_of_edges()
         0
         """
-        self._validate_params()  # also of later chunks: their parameters are those of the result
+        check_parameters(self)  # also of later chunks: their parameters are those of the result
         before = self.local_scores_.sample.summary if hasattr(self, "local_scores_") else None
         self._keep(add_rows(self, before, X, sample_weight))
         return self
@@ -212,7 +212,7 @@ class LocalScoreTransformer(
             not those of the rows.
         """
         check_is_fitted(self)
-        self._validate_params()
+        check_parameters(self)
         sample = read_sample(self, X, reset=False)
         return self._scores_of(sample.with_weight(sample_weight))
 

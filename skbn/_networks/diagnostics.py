@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.callbacks import N_WRAPPERS
+from skbn._core.estimator import N_WRAPPERS
 from skbn._core.subsets import members_of
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.html import html_table
-from skbn._core.text import readable_name, text_table
+from skbn._core.text import html_table, readable_name, text_table
 
 __all__ = ["GaussianDistribution"]
 

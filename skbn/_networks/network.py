@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
@@ -12,8 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 
-from skbn._core.callbacks import CallbackSupportMixin, fit_method, fit_task
-from skbn._core.doc_links import DocLinkMixin
+from skbn._core.estimator import CallbackSupportMixin, DocLinkMixin, PlotMixin, fit_method, fit_task
 from skbn._core.graphs import (
     PlainState,
     check_dag,
@@ -23,7 +22,6 @@ from skbn._core.graphs import (
     parent_masks,
 )
 from skbn._core.labels import row_labels
-from skbn._core.plot_mixin import PlotMixin
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
 from skbn._data.table import Table
@@ -102,8 +100,6 @@ class GaussianBayesianNetwork(
     >>> network.do({"hue": 1}).mean_.round(2)
     array([ 13.  , 763.53,   1.  ])
     """
-
-    _parameter_constraints: ClassVar[dict[str, str]] = {"dag": "no_validation"}  # done by fit
 
     def __init__(self, dag: nx.DiGraph) -> None:
         self.dag = dag

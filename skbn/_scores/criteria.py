@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaln, gammaln
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skbn._core.columns import numbers_by_column
 from skbn._core.labels import by_label, is_labelled
+from skbn._core.parameters import Interval, StrOptions, check_parameters
 from skbn._core.text import readable_value
 from skbn._data.statistics import Prior
 from skbn._scores.criterion import LARGEST_PENALTY, Criterion, InformationCriterion
@@ -166,8 +166,8 @@ class EBIC(BIC):
     [83.76, 79.26, 74.76]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **InformationCriterion._parameter_constraints,
+    _allowed_values: ClassVar[dict[str, list[Any]]] = {
+        **InformationCriterion._allowed_values,
         "gamma": [Interval(Real, 0, LARGEST_PENALTY, closed="both")],
         "form": [StrOptions({"foygel-drton", "chen-chen", "bnlearn"})],
     }
@@ -256,7 +256,7 @@ class BGe(Criterion):
     [(0, 1), (2, 5), (4, 5)]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _allowed_values: ClassVar[dict[str, list[Any]]] = {
         "alpha_mu": [Interval(Real, np.float64(1e-100), np.float64(1e100), closed="both")],
         "alpha_w": [Interval(Real, 0, np.float64(1e8), closed="right"), None],
         "nu": ["array-like", dict, None],
@@ -382,7 +382,7 @@ class BGe(Criterion):
 
     def _freedom_and_scale(self, m: int) -> tuple[float, float]:
         """Return ``alpha_w - m`` and t."""
-        self._validate_params()
+        check_parameters(self)
         a = 2.0 if self.alpha_w is None else float(self.alpha_w) - m
         if a <= 1:
             raise ValueError(

@@ -18,8 +18,9 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from skbn._core.accuracy import SCORE_ACCURACY
-from skbn._core.doc_links import DocLinkMixin
+from skbn._core.estimator import DocLinkMixin
 from skbn._core.labels import reject_labels
+from skbn._core.parameters import check_parameters
 from skbn._core.text import readable_value
 from skbn._data.statistics import Prior
 
@@ -200,7 +201,7 @@ class InformationCriterion(Criterion):
     HannanQuinn()
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"unbiased_variance": ["boolean"]}
+    _allowed_values: ClassVar[dict[str, list[Any]]] = {"unbiased_variance": ["boolean"]}
 
     unbiased_variance = False  # of a derived class without this parameter
 
@@ -242,7 +243,7 @@ class InformationCriterion(Criterion):
         -------
         tables : ndarray of shape (3, m), float64
         """
-        self._validate_params()
+        check_parameters(self)
         half_n = n_samples / 2
         divisors = noise_divisors(self, n_samples, m)
         # With as many coefficients as rows there is no noise, whose variance could be estimated.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skbn._core.html import html_table
-from skbn._core.text import readable_count, readable_name, readable_size, shortened
+from skbn._core.text import html_table, readable_count, readable_name, readable_size, shortened
 
 __all__ = ["ScoresSummary"]
 

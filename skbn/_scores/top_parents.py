@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from skbn._core.html import html_table
-from skbn._core.text import readable_name, text_table
+from skbn._core.text import html_table, readable_name, text_table
 
 __all__ = ["ScoredParents", "TopParents"]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import rich
 from recording_callbacks import Interrupter, Recorder, Stopper, needs_callbacks
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -179,6 +180,16 @@ def test_callbacks_hear_of_networks_that_are_fitted():
     search = GridSearchCV(GaussianBayesianNetwork(graphs[0]), {"dag": graphs}, cv=3)
     search.set_callbacks(recorder).fit(rows)
     assert recorder.ended.count(("GaussianBayesianNetwork", "fit")) == 2 * 3 + 1
+
+
+@needs_callbacks
+def test_clones_keep_their_callbacks():
+    recorder = Recorder()
+    learner = GaussianBNLearner().set_callbacks(recorder)
+    clone(learner).fit(table(5))
+    assert recorder.ended.count(("GaussianBNLearner", "percent of the search")) == 100
+    clone(learner.set_callbacks()).fit(table(5))
+    assert recorder.ended.count("teardown") == 1
 
 
 class Witness(Recorder):

@@ -171,9 +171,8 @@ def test_what_fit_refuses_is_refused_where_the_result_is_asked_for():
         _ = learner.dag_
     fed(learner, [[2.0, 3.0]])
     assert learner.dag_.number_of_nodes() == 2
-    learner.set_params(penalty=-1).partial_fit([[2.0, 2.0]])
     with pytest.raises(ValueError, match="'penalty' parameter"):
-        _ = learner.network_
+        learner.set_params(penalty=-1).partial_fit([[2.0, 2.0]])
     with pytest.raises(ValueError, match="'penalty' parameter"):
         LocalScoreTransformer(penalty=-1).partial_fit([[2.0, 2.0]])
 
