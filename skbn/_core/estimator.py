@@ -37,17 +37,22 @@ __all__ = [
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 try:
-    from sklearn import callback as sklearn_callback
+    from sklearn.callback import CallbackSupportMixin as SklearnCallbackSupportMixin
+    from sklearn.callback import with_callbacks
 except ImportError:  # scikit-learn 1.6 to 1.8
     N_WRAPPERS = 1
 
     class CallbackSupportMixin:
         """An estimator without callbacks."""
 
+    def with_callbacks(method: Any) -> Any:
+        """Return the method as it is."""
+        return method
+
 else:
     N_WRAPPERS = 2  # the number of functions that `fit_method` puts around a method
 
-    class CallbackSupportMixin(sklearn_callback.CallbackSupportMixin):  # type: ignore[no-redef]
+    class CallbackSupportMixin(SklearnCallbackSupportMixin):  # type: ignore[no-redef]
         """An estimator that knows whether it has callbacks.
 
         scikit-learn has no public way to ask, and without one every fit would create the tasks
@@ -94,9 +99,7 @@ def fit_method(method: Method) -> Method:
         check_parameters(estimator)
         return method(estimator, *args, **kwargs)
 
-    if N_WRAPPERS == 1:
-        return cast(Method, checked_method)
-    return cast(Method, sklearn_callback.with_callbacks(checked_method))
+    return cast(Method, with_callbacks(checked_method))
 
 
 @contextmanager

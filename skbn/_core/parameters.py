@@ -36,10 +36,10 @@ class Interval:
 
     Examples
     --------
-    >>> positive = Interval(Real, 0, None, closed="neither")
-    >>> print(positive)
-    a float in the range (0.0, inf)
-    >>> positive.allows(2), positive.allows(0), positive.allows("2")
+    >>> several = Interval(Integral, 2, None, closed="left")
+    >>> print(several)
+    an int in the range [2, inf)
+    >>> several.allows(2), several.allows(1), several.allows("2")
     (True, False, False)
     """
 

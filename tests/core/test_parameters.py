@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from skbn._core.parameters import Interval, StrOptions, check_parameters
 
 CASES = [
     (
-        [Interval(Real, 0, 1e100, closed="both")],
+        [Interval(Real, 0, np.float64(1e100), closed="both")],
         [0, 1e100, np.float32(2), np.int64(1), Fraction(1, 3), True],
         [-1e-9, np.inf, np.nan, "1", None, 1j],
         "a float in the range [0.0, 1e+100]",
@@ -52,7 +53,7 @@ CASES = [
 @pytest.mark.parametrize(("values", "allowed", "refused", "message"), CASES)
 def test_values_are_allowed_or_refused(values, allowed, refused, message):
     class Estimator(BaseEstimator):
-        _allowed_values = {"parameter": values}
+        _allowed_values: ClassVar = {"parameter": values}
 
         def __init__(self, parameter, unchecked=None):
             self.parameter = parameter
