@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from skbn._core.graphs import PlainState, dag_of
+from skbn._core.graphs import GraphStateMixin, dag_of
 from skbn._core.threads import one_blas_thread
 from skbn._networks.equivalence import canonical_member
+from skbn._networks.gaussian import LinearGaussianModel, estimate_parameters
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._networks.parameters import estimate_parameters
 from skbn._scores.criterion import Criterion, is_score_equivalent
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
@@ -27,7 +27,7 @@ __all__ = ["FoundNetwork", "found_network"]
 
 
 @dataclass(frozen=True)
-class FoundNetwork(PlainState):
+class FoundNetwork(GraphStateMixin):
     """A best network.
 
     Parameters
@@ -73,5 +73,6 @@ def found_network(
         estimated = estimate_parameters(scorer.statistics, parents, columns, scorer.noise_divisors)
         certify_network(scores, constraints, parents, estimated)
         fixed = constraints.fixed(parents)
-        network = GaussianBayesianNetwork._from_estimates(columns, parents, estimated, fixed)
+        model = LinearGaussianModel.from_estimates(columns, parents, estimated, fixed)
+        network = GaussianBayesianNetwork._from_model(model)
     return FoundNetwork(network, network.dag.copy(), score, scores.criterion)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.estimator import CallbackSupportMixin, DocLinkMixin, PlotMixin
-from skbn._core.graphs import PlainState
+from skbn._core.graphs import GraphStateMixin
 from skbn._core.memory import available_memory
 from skbn._core.parameters import Interval
 from skbn._data.sample import Sample
@@ -39,7 +39,7 @@ __all__ = ["NetworkLearner"]
 
 
 class NetworkLearner(
-    PlainState, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
+    GraphStateMixin, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
 ):
     """A learner that, once fitted, has a network.
 

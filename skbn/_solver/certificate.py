@@ -18,7 +18,7 @@ from skbn._core.accuracy import score_tolerance
 from skbn._core.defect import defect
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
-from skbn._networks.parameters import NetworkParameters
+from skbn._networks.gaussian import NetworkParameters
 from skbn._regressions.neighbours import (
     Neighbours,
     families_first,

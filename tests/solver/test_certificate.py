@@ -21,7 +21,7 @@ from skbn._exact.plan import SearchPlan
 from skbn._exact.search import exact_search
 from skbn._exact.slab import Slab
 from skbn._exact.spot_check import draw_states
-from skbn._networks.parameters import estimate_parameters
+from skbn._networks.gaussian import estimate_parameters
 from skbn._regressions.neighbours import families_first, neighbours, stacked_factors
 from skbn._solver.certificate import certify_network
 from skbn._solver.constraints import read_constraints
