@@ -33,19 +33,19 @@ _MOST_CHARACTERS_IN_ALL = 400
 
 
 def readable_count(n: int) -> str:
-    """Return a count with its thousands set apart, or two digits of what has too many.
+    """Return a count with commas between thousands, or two digits of it if it is very large.
 
     Examples
     --------
     >>> readable_count(53248), readable_count(2**100)
     ('53,248', '1.3e+30')
     """
-    # Python refuses to write all digits of 2**m for many columns.
+    # Python refuses to write all digits of 2**m if there are many columns.
     return f"{n:,}" if n < 10**_MOST_DIGITS else f"{Decimal(n):.1e}"
 
 
 def readable_size(n_bytes: int, n_decimals: int = 1) -> str:
-    """Return a number of bytes in a unit that suits it, of powers of 1000.
+    """Return a number of bytes in a suitable unit, a power of 1000.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def readable_size(n_bytes: int, n_decimals: int = 1) -> str:
 
 
 def readable_sizes(one: int, other: int) -> tuple[str, str]:
-    """Return two numbers of bytes with the decimals that tell them apart.
+    """Return two numbers of bytes with enough decimals to tell them apart.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def readable_sizes(one: int, other: int) -> tuple[str, str]:
 
 
 def rounded_up(n: int) -> str:
-    """Return a number of two digits that is no less, as one types it for a float.
+    """Return a number rounded up to two digits, as one types it for a float.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def readable_name(name: Hashable) -> str:
 
 
 class _PlainRepr(Repr):
-    """Values as one would type them, shortened where they are long."""
+    """Values as one would type them, shortened if they are long."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class _PlainRepr(Repr):
         self.maxstring = self.maxother = _MOST_CHARACTERS
 
     def repr1(self, x: Any, level: int) -> str:
-        """Write numpy's numbers as Python's, and only the shape of tables and long arrays."""
+        """Write numpy's numbers as Python's, and of tables and long arrays only the shape."""
         if isinstance(x, np.datetime64 | np.timedelta64):
             return str(x)
         if isinstance(x, np.longdouble):
@@ -133,7 +133,7 @@ class _PlainRepr(Repr):
         return super().repr1(x, level)
 
     def repr_instance(self, x: Any, level: int) -> str:
-        """Write anything else on one line."""
+        """Write any other object on one line."""
         return " ".join(super().repr_instance(x, level).split())
 
 
@@ -141,7 +141,7 @@ _plain = _PlainRepr()
 
 
 def readable_value(value: Any) -> str:
-    """Return a value that was given, for an error: short, with plain numbers.
+    """Return a value as errors show it: short, and with plain numbers.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def first_few(items: Iterable[Any]) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return a text on one line, cut where it is longer than that.
+    """Return a text on one line, cut if it is longer than `width`.
 
     Examples
     --------
@@ -207,8 +207,8 @@ def text_table(rows: Sequence[Sequence[str]], alignments: str, header: Sequence[
 
 Alignment = Literal["left", "right"]
 
-# In attributes, as a notebook that is not trusted keeps no style sheets. Colours are the page's
-# own, and a grey that stands out from any of them.
+# Styles are attributes because notebooks that are not trusted drop style sheets. Colours are the
+# page's own, apart from a grey that is visible on any background.
 _TABLE = "width:auto;margin:0.5em 0;border-collapse:collapse;color:inherit"
 _CAPTION = "caption-side:top;padding:0 0.6em 0.3em;text-align:left;font-weight:bold;color:inherit"
 _CELL = "padding:0.2em 0.6em;border:0;border-top:1px solid rgba(128,128,128,0.4);vertical-align:top"
@@ -226,7 +226,7 @@ def html_table(
     ----------
     caption : str
     rows : sequence of sequences of k str
-        Plain texts; what they mean in HTML is escaped. The first of a row is its heading.
+        Plain texts, which are escaped. The first cell of a row is its heading.
     alignments : sequence of k {"left", "right"}
     header : sequence of k str, optional
         The columns' headings.
@@ -234,7 +234,7 @@ def html_table(
     Returns
     -------
     table : str or None
-        IPython shows the text of what has no HTML.
+        For None, IPython shows the object's text.
 
     Examples
     --------
