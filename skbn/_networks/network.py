@@ -996,7 +996,7 @@ class GaussianBayesianNetwork(
         """
         return cls._from_model(interchange.from_pgmpy(model))
 
-    # Conventions of scikit-learn, and what the methods share
+    # scikit-learn's conventions, and what the methods share
 
     def __sklearn_is_fitted__(self) -> bool:
         try:
@@ -1026,10 +1026,12 @@ class GaussianBayesianNetwork(
             return None
 
     def _structure(self) -> nx.DiGraph:
+        """Return the graph without attributes, after checking it."""
         check_dag(self.dag)
         return dag_of(list(self.dag), parent_masks(self.dag))
 
     def _model(self) -> LinearGaussianModel:
+        """Return the estimates if they belong to the graph, else the graph's own parameters."""
         check_dag(self.dag)
         if hasattr(self, "_estimated") and self._estimated_graph == graph_contents(self.dag):
             return replace(self._estimated, fixed=fixed_parent_masks(self.dag))
