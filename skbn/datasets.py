@@ -19,7 +19,7 @@ from skbn._regressions.swaps import as_integer
 
 __all__ = ["make_gaussian_network"]
 
-# Beyond it a variance is out of float64's range.
+# Its square, a variance, and the inverse of that are well within float64's range.
 _LARGEST_DEVIATION = 1e150
 
 
@@ -55,10 +55,10 @@ def make_gaussian_network(
     n_samples: int | None = None,
     random_state: Any = None,
 ) -> GaussianBayesianNetwork | tuple[npt.NDArray[np.float64], GaussianBayesianNetwork]:
-    """Draw a random sparse Gaussian Bayesian network and, if asked to, rows from it.
+    """Draw a random sparse Gaussian Bayesian network and, optionally, rows from it.
 
     Each pair of columns is joined by an edge with the same probability, independently of
-    the other pairs, and each edge goes from the column that is earlier in a causal order.
+    the other pairs. Each edge starts at the column that is earlier in a causal order.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def make_gaussian_network(
     mean_degree : float, default=2.0
         The expected number of neighbours of a column, parents and children; not negative.
         A pair is joined with probability ``mean_degree / (n_columns - 1)``, so that
-        ``n_columns * mean_degree / 2`` edges are expected. From n_columns - 1 on, all
+        ``n_columns * mean_degree / 2`` edges are expected. If it is n_columns - 1 or more, all
         pairs are joined.
     weight_range : (float, float), default=(0.5, 1.5)
         The least and the largest absolute value of a weight, not negative. Absolute
@@ -77,7 +77,7 @@ def make_gaussian_network(
         1e150. Standard deviations are uniform between them.
     shuffle : bool, default=True
         Whether the causal order is a random permutation of the columns. If not, it is
-        their order 0, ..., n_columns - 1: every edge leads to a column of larger number.
+        0, ..., n_columns - 1: every edge leads to a column with a larger number.
     n_samples : int, optional
         The number of rows to draw, at least 1. By default, only the network is returned.
     random_state : int, RandomState, Generator or None, default=None
@@ -94,10 +94,10 @@ def make_gaussian_network(
     Raises
     ------
     TypeError
-        If `n_columns` or `n_samples` is no integer; if `shuffle` is no bool.
+        If `n_columns` or `n_samples` is not an integer; if `shuffle` is not a bool.
     ValueError
-        If a parameter is out of its range; if a column's variance is out of float64's, as
-        effects multiply along paths; if the network needs more memory than there is.
+        If a parameter is out of its range. If a column's variance is out of float64's range,
+        because effects multiply along paths. If the network needs more memory than there is.
 
     See Also
     --------
@@ -105,10 +105,10 @@ def make_gaussian_network(
 
     Notes
     -----
-    The variance of a column is that of its noise plus what its ancestors add. So later
-    columns tend to vary more, and the variances hint at the causal order, which they do not
-    in most real tables (Reisach, Seiler & Weichwald 2021, "Beware of the simulated
-    DAG!"). Standardise the rows before they go to a method that looks at scales; BIC, AIC and
+    The variance of a column is the variance of its noise plus what its ancestors add. Later
+    columns therefore tend to vary more, and the variances hint at the causal order. They do not
+    in most real tables (Reisach, Seiler & Weichwald 2021, "Beware of the simulated DAG!").
+    Standardise the rows before you give them to a method that depends on scales. BIC, AIC and
     EBIC do not.
 
     Examples

@@ -20,14 +20,14 @@ __all__ = [
 
 
 def column_number(columns: list[str | int], column: Hashable) -> int:
-    """Return the number of a column that is given by its name or its number.
+    """Return the number of a column, given by its name or its number.
 
     Raises
     ------
     ValueError
         If there is no such column.
     TypeError
-        If it is given as anything else.
+        If it is neither a name nor a number.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def column_numbers(
     ValueError
         If there is no such column.
     TypeError
-        If a column is given as anything else, or they are no list.
+        If a column is neither a name nor a number, or `chosen` is not a list.
     """
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise TypeError(f"{parameter} must be a list of columns; got {readable_value(chosen)}.")
@@ -73,7 +73,7 @@ def column_numbers(
 
 
 def numbers_by_column(columns: list[str | int], values: Any, parameter: str) -> list[float]:
-    """Return the number that a dict or a Series has for each column, in the columns' order.
+    """Return the value of a dict or a Series for each column, in the columns' order.
 
     Raises
     ------
@@ -100,8 +100,7 @@ def numbers_by_column(columns: list[str | int], values: Any, parameter: str) -> 
     missing = [name for x, name in enumerate(columns) if x not in found]
     if missing:
         raise ValueError(
-            f"{parameter} must have a value for each column, and has no value for the columns "
-            f"{missing}; add them."
+            f"{parameter} must have a value for each column; missing {missing}. Add them."
         )
     return [found[x] for x in range(len(columns))]
 
@@ -114,10 +113,10 @@ def family_numbers(
     Raises
     ------
     ValueError
-        If there is no such column, one is given twice, or the child is among its
+        If there is no such column, a parent is given twice, or the child is among its
         parents.
     TypeError
-        If a column is given as anything else, or the parents are no list.
+        If a column is neither a name nor a number, or the parents are not a list.
     """
     x = column_number(columns, child)
     others = column_numbers(columns, parents, "parents")
@@ -139,7 +138,7 @@ def parents_in(dag: Any, columns: list[str | int]) -> list[list[int]]:
     TypeError
         If it is not a directed graph.
     """
-    dag = getattr(dag, "dag", dag)  # of a network
+    dag = getattr(dag, "dag", dag)  # a network has one
     check_dag(dag, expected="a networkx.DiGraph or a GaussianBayesianNetwork")
     nodes = {column_number(columns, node): node for node in dag}
     if len(nodes) < len(dag):

@@ -1,4 +1,4 @@
-"""Acyclic graphs as users give them, and as lists of the masks of each node's parents."""
+"""Acyclic graphs: as users give them, as lists of the masks of each node's parents, in pickles."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
 
 __all__ = [
-    "PlainState",
+    "GraphStateMixin",
     "check_dag",
     "check_same_nodes",
-    "contents_of",
     "dag_of",
-    "fixed_masks",
+    "fixed_parent_masks",
+    "graph_contents",
     "parent_masks",
 ]
 
@@ -36,16 +36,16 @@ def check_dag(
     ----------
     dag : object
     name, expected : str
-        What to call it in errors, and what it may be.
+        What errors call it, and what they say it must be.
     may_be_undirected : bool
         Whether edges may be undirected, as in a CPDAG.
 
     Raises
     ------
     TypeError
-        If it is no networkx.DiGraph, or a multigraph.
+        If it is not a networkx.DiGraph, or is a multigraph.
     ValueError
-        If it has a cycle, no node, or undirected edges.
+        If it has a cycle, no nodes, or undirected edges.
     """
     if not isinstance(dag, nx.DiGraph) or dag.is_multigraph():
         raise TypeError(f"{name} must be {expected}; got {type(dag).__name__}.")
@@ -63,32 +63,35 @@ def reject_undirected(graph: nx.DiGraph, name: str) -> None:
     undirected = [(a, b) for a, b, mark in graph.edges(data="undirected") if mark]
     if undirected:
         raise ValueError(
-            f"{name} must have directed edges alone; {undirected[0]} is undirected, as in a CPDAG. "
-            "Give the network itself, whose graph states all directions."
+            f"{name} must have directed edges only; {undirected[0]} is undirected, as in a CPDAG. "
+            "Give the network itself, whose graph has all directions."
         )
 
 
 def check_same_nodes(
     dag: nx.DiGraph, other: nx.DiGraph, names: tuple[str, str] = ("the network", "other")
 ) -> None:
-    """Raise unless two graphs, of these names, have the same nodes, in whatever order."""
+    """Raise unless two graphs, of these names, have the same nodes, in any order."""
     missing = [node for node in dag if node not in other]
-    extra = [node for node in other if node not in dag]
-    if missing or extra:
-        lacks = [f"it lacks {missing}"] if missing else []
-        adds = [f"{extra} are none of {names[0]}'s"] if extra else []
-        raise ValueError(f"{names[1]} must have {names[0]}'s nodes; {' and '.join(lacks + adds)}.")
+    unexpected = [node for node in other if node not in dag]
+    differences = [
+        f"{what} {nodes}"
+        for what, nodes in (("missing", missing), ("unexpected", unexpected))
+        if nodes
+    ]
+    if differences:
+        raise ValueError(f"{names[1]} must have {names[0]}'s nodes: {'; '.join(differences)}.")
 
 
-def contents_of(dag: nx.DiGraph) -> tuple[list[Any], list[Any]]:
-    """Return what a network takes from a graph: nodes in order, edges, their parameters.
+def graph_contents(dag: nx.DiGraph) -> tuple[list[Any], list[Any]]:
+    """Return the parts of a graph that its network depends on: nodes, edges, parameters.
 
-    Edges are given by the numbers of their two nodes, and sorted by them.
+    The nodes are in their order. Edges are sorted by the numbers of their two nodes.
 
     Examples
     --------
     >>> import networkx as nx
-    >>> contents_of(nx.DiGraph([("a", "b", {"weight": 2})]))
+    >>> graph_contents(nx.DiGraph([("a", "b", {"weight": 2})]))
     ([('a', None, None), ('b', None, None)], [(0, 1, 2)])
     """
     nodes = [
@@ -114,18 +117,18 @@ def parent_masks(dag: nx.DiGraph, nodes: Sequence[Hashable] | None = None) -> li
     return [mask_of(number[parent] for parent in dag.predecessors(node)) for node in nodes]
 
 
-def fixed_masks(dag: nx.DiGraph) -> list[int]:
+def fixed_parent_masks(dag: nx.DiGraph) -> list[int]:
     """Return the masks of each node's parents whose edges have the attribute `fixed`.
 
     Raises
     ------
     ValueError
-        If it is neither True nor False.
+        If the attribute is neither True nor False.
 
     Examples
     --------
     >>> import networkx as nx
-    >>> fixed_masks(nx.DiGraph([("a", "c", {"fixed": True}), ("b", "c", {})]))
+    >>> fixed_parent_masks(nx.DiGraph([("a", "c", {"fixed": True}), ("b", "c", {})]))
     [0, 1, 0]
     """
     number = {node: v for v, node in enumerate(dag)}
@@ -144,9 +147,10 @@ def fixed_masks(dag: nx.DiGraph) -> list[int]:
 def dag_of(
     nodes: Sequence[Hashable], parents: list[int], fixed: list[int] | None = None
 ) -> nx.DiGraph:
-    """Return the graph of the masks of each node's parents.
+    """Return the graph in which nodes have the parents that their masks say.
 
-    The edges that are in `fixed` have the attribute `fixed`; there are no other attributes.
+    Edges from the parents in the masks `fixed` get the attribute `fixed`. There are no other
+    attributes.
 
     Examples
     --------
@@ -163,39 +167,40 @@ def dag_of(
     return dag
 
 
-class PlainState:
-    """Stores the graphs among an object's attributes as lists, in pickles and other files.
+class GraphStateMixin:
+    """Stores an object's graphs as lists, in pickles and in files of skops.
 
     A graph's own state has cached views, which skops cannot store, and depends on the version of
-    networkx. This must be the first base class. Graphs of derived classes are stored as they are.
+    networkx. This must be the first base class. A graph of a class derived from networkx.DiGraph
+    is stored as it is.
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        # Copied in one step, as another thread may be fitting.
+        # Copied in one step, because another thread may be fitting.
         state = dict(super().__getstate__())  # type: ignore[call-overload]
         return {
-            name: _PlainGraph.of(value) if type(value) is nx.DiGraph else value
+            name: _GraphLists.from_graph(value) if type(value) is nx.DiGraph else value
             for name, value in state.items()
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(
-            (name, value.graph() if isinstance(value, _PlainGraph) else value)
+            (name, value.to_graph() if isinstance(value, _GraphLists) else value)
             for name, value in state.items()
         )
 
 
 @dataclass(frozen=True)
-class _PlainGraph:
+class _GraphLists:
     """A directed graph in lists.
 
     Parameters
     ----------
     attributes : dict
-        Those of the graph itself.
+        The attributes of the graph itself.
     nodes : list of (node, attributes)
     edges : list of (int, int, attributes)
-        The numbers of the nodes.
+        With the numbers of their two nodes.
     is_frozen : bool
         Whether it cannot be changed.
     """
@@ -206,14 +211,14 @@ class _PlainGraph:
     is_frozen: bool
 
     @classmethod
-    def of(cls, graph: nx.DiGraph) -> Self:
-        """Return a graph in lists."""
+    def from_graph(cls, graph: nx.DiGraph) -> Self:
+        """Return the lists of a graph."""
         number = {node: v for v, node in enumerate(graph)}
         edges = [(number[a], number[b], data) for a, b, data in graph.edges(data=True)]
         return cls(graph.graph, list(graph.nodes(data=True)), edges, nx.is_frozen(graph))
 
-    def graph(self) -> nx.DiGraph:
-        """Return the graph, with attributes in dicts of its own."""
+    def to_graph(self) -> nx.DiGraph:
+        """Return a new graph, with attribute dicts of its own."""
         graph: nx.DiGraph = nx.DiGraph()
         graph.graph.update(self.attributes)
         graph.add_nodes_from(self.nodes)

@@ -1,4 +1,4 @@
-"""Arguments with labels, dicts and pandas Series, whose values are matched by label."""
+"""Arguments that have labels (dicts, pandas Series), whose values are matched by label."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def is_series(values: Any) -> bool:
-    """Whether this is a pandas Series, or what behaves like one."""
+    """Whether this is a pandas Series, or behaves like one."""
     return hasattr(values, "iloc") and getattr(values, "ndim", None) == 1
 
 
@@ -46,7 +46,7 @@ def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
     ----------
     values : Mapping or Series
     parameter, kind : str
-        What to call it in errors, and what the labels name.
+        What errors call it, and what the labels name.
 
     Raises
     ------
@@ -63,18 +63,18 @@ def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
 
 
 def row_labels(X: Any) -> Any:
-    """Return the index of a pandas data frame; None for a table whose rows have no labels."""
+    """Return the index of a pandas data frame, or None if the rows of the table have no labels."""
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
         return None
-    # The index of a dask frame holds no values yet.
+    # The index of a dask frame must be computed first.
     return X.index.compute() if hasattr(type(X), "compute") else X.index
 
 
 def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> Any:
-    """Return the values of a Series in the order of a table's rows, and others as they are.
+    """Return the values of a Series in the order of a table's rows, and other values unchanged.
 
-    Rows without labels take a Series in its order, as scikit-learn does: a pipeline hands on
-    arrays beside the Series that it was given.
+    If the rows have no labels, a Series is taken in its own order, as scikit-learn does: a
+    pipeline passes arrays on along with the Series that it was given.
 
     Parameters
     ----------
@@ -83,12 +83,12 @@ def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> A
         The labels of the rows.
     n_rows : int
     parameter : str
-        What to call the values in errors.
+        What errors call the values.
 
     Raises
     ------
     ValueError
-        If a Series has other labels than the rows; if the rows have none, and those of the
+        If a Series has other labels than the rows. If the rows have no labels, and those of the
         Series are the rows' numbers in another order.
     """
     if not is_series(values):
@@ -113,15 +113,15 @@ def _reject_other_order(values: Any, n_rows: int, parameter: str) -> None:
 
 
 def _matched(values: Any, labels: Any, parameter: str) -> Any:
-    """Return a Series in the order of these labels, or raise if they are not its own."""
+    """Return a Series in the order of these labels, or raise if its own are others."""
     index = values.index
     remedy = "If the values are in the order of the rows, call to_numpy() on the Series."
     for some in (index, labels):
         if not some.is_unique:
             twice = some[some.duplicated()].tolist()[0]
             raise ValueError(
-                f"The values of {parameter} cannot be matched to the rows of X, as the label "
-                f"{twice!r} is given more than once. {remedy}"
+                f"The values of {parameter} cannot be matched to the rows of X, because the "
+                f"label {twice!r} comes more than once. {remedy}"
             )
     positions = index.get_indexer(labels)
     if (positions < 0).any():
@@ -133,37 +133,37 @@ def _matched(values: Any, labels: Any, parameter: str) -> Any:
     if len(index) > len(labels):
         extra = index[~index.isin(labels)].tolist()[0]
         raise ValueError(
-            f"{parameter} has a value labelled {extra!r}, which is no row of X. Leave it out, as "
-            ".loc[X.index] does where X is a data frame."
+            f"{parameter} has a value labelled {extra!r}, but X has no such row. Leave it out: "
+            "if X is a data frame, .loc[X.index] does that."
         )
     return values.iloc[positions]
 
 
 def reject_labels(values: Any, what: str) -> None:
-    """Raise if values have labels other than 0, 1, ... where only their order counts."""
+    """Raise if values whose order alone counts have labels other than 0, 1, ..."""
     for axis in getattr(values, "axes", []):
         labels = list(axis)
         if labels != list(range(len(labels))):
             raise ValueError(
-                f"{what} must come without labels, as its values are taken in their order; got the "
-                f"labels [{first_few(labels)}]. Bring them into that order and return an array, as "
-                "by to_numpy()."
+                f"{what} must come without labels, because its values are taken in their order; "
+                f"got the labels [{first_few(labels)}]. Bring them into that order and return an "
+                "array, for example by to_numpy()."
             )
 
 
 def finite_number(value: Any, name: str) -> float:
-    """Return a number, maybe in an array of no dimensions, as a float.
+    """Return a number, or an array of no dimensions that holds one, as a float.
 
     Raises
     ------
     ValueError
-        If it is no number, or not a finite one.
+        If it is not a finite number.
     """
     if type(value) is np.ndarray and value.ndim == 0:
         value = value[()]
     try:
         number = float(value) if isinstance(value, Real | Decimal) else math.nan
-    except (OverflowError, ValueError):  # a huge integer, a decimal's signalling NaN
+    except (OverflowError, ValueError):  # a huge integer, or a decimal's signalling NaN
         number = math.nan
     if not math.isfinite(number):
         raise ValueError(f"{name} must be a finite number; got {readable_value(value)}.")

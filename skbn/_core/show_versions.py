@@ -1,4 +1,4 @@
-"""show_versions: what a report of a defect says about the machine and its software."""
+"""show_versions: the facts about a machine and its software that a bug report needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 import psutil
-import scipy.linalg  # noqa: F401 - loads the BLAS that threadpool_info tells of
+import scipy.linalg  # noqa: F401 - loads the BLAS, which threadpool_info lists
 from llvmlite.binding import get_host_cpu_name
 from threadpoolctl import threadpool_info
 
@@ -18,7 +18,7 @@ from skbn._core.threads import count_threads
 
 __all__ = ["show_versions"]
 
-# Those of a user's installation, and llvmlite, which compiles for numba.
+# What users install, and llvmlite, with which numba compiles.
 _DEPENDENCIES = [
     "numpy",
     "scipy",
@@ -69,10 +69,8 @@ def show_versions() -> None:
 
 
 def _versions() -> dict[str, str | None]:
-    from skbn import __version__
-
-    versions: dict[str, str | None] = {"skbn": __version__}
-    for name in _DEPENDENCIES:
+    versions: dict[str, str | None] = {}
+    for name in ["skbn", *_DEPENDENCIES]:
         try:
             versions[name] = version(name)
         except PackageNotFoundError:

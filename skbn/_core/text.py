@@ -1,17 +1,20 @@
-"""Numbers and names as people read them."""
+"""Numbers, names and tables as people read them, in terminals, errors and notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
+from html import escape
 from itertools import islice
 from reprlib import Repr
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from sklearn import get_config
 
 __all__ = [
     "first_few",
+    "html_table",
     "readable_count",
     "readable_name",
     "readable_size",
@@ -30,19 +33,19 @@ _MOST_CHARACTERS_IN_ALL = 400
 
 
 def readable_count(n: int) -> str:
-    """Return a count with its thousands set apart, or two digits of what has too many.
+    """Return a count with commas between thousands, or two digits of it if it is very large.
 
     Examples
     --------
     >>> readable_count(53248), readable_count(2**100)
     ('53,248', '1.3e+30')
     """
-    # Python refuses to write all digits of 2**m for many columns.
+    # Python refuses to write all digits of 2**m if there are many columns.
     return f"{n:,}" if n < 10**_MOST_DIGITS else f"{Decimal(n):.1e}"
 
 
 def readable_size(n_bytes: int, n_decimals: int = 1) -> str:
-    """Return a number of bytes in a unit that suits it, of powers of 1000.
+    """Return a number of bytes in a suitable unit, a power of 1000.
 
     Examples
     --------
@@ -60,7 +63,7 @@ def readable_size(n_bytes: int, n_decimals: int = 1) -> str:
 
 
 def readable_sizes(one: int, other: int) -> tuple[str, str]:
-    """Return two numbers of bytes with the decimals that tell them apart.
+    """Return two numbers of bytes with enough decimals to tell them apart.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def readable_sizes(one: int, other: int) -> tuple[str, str]:
 
 
 def rounded_up(n: int) -> str:
-    """Return a number of two digits that is no less, as one types it for a float.
+    """Return a number rounded up to two digits, as one types it for a float.
 
     Examples
     --------
@@ -106,7 +109,7 @@ def readable_name(name: Hashable) -> str:
 
 
 class _PlainRepr(Repr):
-    """Values as one would type them, shortened where they are long."""
+    """Values as one would type them, shortened if they are long."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -115,7 +118,7 @@ class _PlainRepr(Repr):
         self.maxstring = self.maxother = _MOST_CHARACTERS
 
     def repr1(self, x: Any, level: int) -> str:
-        """Write numpy's numbers as Python's, and only the shape of tables and long arrays."""
+        """Write numpy's numbers as Python's, and of tables and long arrays only the shape."""
         if isinstance(x, np.datetime64 | np.timedelta64):
             return str(x)
         if isinstance(x, np.longdouble):
@@ -130,7 +133,7 @@ class _PlainRepr(Repr):
         return super().repr1(x, level)
 
     def repr_instance(self, x: Any, level: int) -> str:
-        """Write anything else on one line."""
+        """Write any other object on one line."""
         return " ".join(super().repr_instance(x, level).split())
 
 
@@ -138,7 +141,7 @@ _plain = _PlainRepr()
 
 
 def readable_value(value: Any) -> str:
-    """Return a value that was given, for an error: short, with plain numbers.
+    """Return a value as errors show it: short, and with plain numbers.
 
     Examples
     --------
@@ -163,7 +166,7 @@ def first_few(items: Iterable[Any]) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Return a text on one line, cut where it is longer than that.
+    """Return a text on one line, cut if it is longer than `width`.
 
     Examples
     --------
@@ -200,3 +203,64 @@ def text_table(rows: Sequence[Sequence[str]], alignments: str, header: Sequence[
         for line in lines
     ]
     return "\n".join(text.rstrip() for text in texts)
+
+
+Alignment = Literal["left", "right"]
+
+# Styles are attributes because notebooks that are not trusted drop style sheets. Colours are the
+# page's own, apart from a grey that is visible on any background.
+_TABLE = "width:auto;margin:0.5em 0;border-collapse:collapse;color:inherit"
+_CAPTION = "caption-side:top;padding:0 0.6em 0.3em;text-align:left;font-weight:bold;color:inherit"
+_CELL = "padding:0.2em 0.6em;border:0;border-top:1px solid rgba(128,128,128,0.4);vertical-align:top"
+
+
+def html_table(
+    caption: str,
+    rows: Sequence[Sequence[str]],
+    alignments: Sequence[Alignment],
+    header: Sequence[str] = (),
+) -> str | None:
+    """Return a table in HTML, or None if scikit-learn is set to display text.
+
+    Parameters
+    ----------
+    caption : str
+    rows : sequence of sequences of k str
+        Plain texts, which are escaped. The first cell of a row is its heading.
+    alignments : sequence of k {"left", "right"}
+    header : sequence of k str, optional
+        The columns' headings.
+
+    Returns
+    -------
+    table : str or None
+        For None, IPython shows the object's text.
+
+    Examples
+    --------
+    >>> table = html_table("1 < 2", [["a", "1"]], ["left", "right"])
+    >>> "<caption" in table, "1 &lt; 2" in table
+    (True, True)
+    """
+    if get_config()["display"] != "diagram":
+        return None
+    lines = [
+        f'<table style="{_TABLE}">',
+        f'<caption style="{_CAPTION}">{escape(caption)}</caption>',
+    ]
+    if header:
+        lines.append(f"<thead>{_row(header, alignments, len(header), 'col')}</thead>")
+    lines += ["<tbody>", *(_row(row, alignments, 1, "row") for row in rows), "</tbody>", "</table>"]
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str], alignments: Sequence[Alignment], n_headings: int, scope: str) -> str:
+    """Return a row whose first cells are headings."""
+    texts = []
+    for i, (cell, alignment) in enumerate(zip(cells, alignments, strict=True)):
+        style = f'style="{_CELL};text-align:{alignment}"'
+        if i < n_headings:
+            texts.append(f'<th scope="{scope}" {style}>{escape(cell)}</th>')
+        else:
+            texts.append(f"<td {style}>{escape(cell)}</td>")
+    return f"<tr>{''.join(texts)}</tr>"

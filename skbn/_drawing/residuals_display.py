@@ -15,8 +15,7 @@ from skbn._drawing.axes import check_axes
 from skbn._drawing.graph_of import network_and_table
 from skbn._drawing.labels import broken_into_lines
 from skbn._drawing.styles import Style, style_for
-from skbn._networks.arguments import named_nodes
-from skbn._networks.tables import read_columns
+from skbn._networks.arguments import named_nodes, read_columns
 
 __all__ = ["ResidualsDisplay"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
-from skbn._core.callbacks import fit_method, fit_task, listeners_of
 from skbn._core.compile import announcing_compilation
+from skbn._core.estimator import fit_method, fit_task, listeners_of
 from skbn._core.progress import say
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
@@ -119,8 +119,8 @@ None, default=None
     -1465.36
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **NetworkLearner._parameter_constraints,
+    _allowed_values: ClassVar[dict[str, Any]] = {
+        **NetworkLearner._allowed_values,
         "penalty": [*PARAMETER_CONSTRAINTS["penalty"], None],
     }
 

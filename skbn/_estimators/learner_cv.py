@@ -10,16 +10,16 @@ import numpy as np
 import numpy.typing as npt
 from sklearn import get_config
 from sklearn.model_selection import KFold, check_cv
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     process_routing,
 )
 
-from skbn._core.callbacks import fit_method, fit_task, listeners_of
 from skbn._core.compile import announcing_compilation
+from skbn._core.estimator import fit_method, fit_task, listeners_of
 from skbn._core.labels import in_order_of_rows
+from skbn._core.parameters import StrOptions
 from skbn._core.progress import Progress, say
 from skbn._core.text import readable_value
 from skbn._estimators.held_out import HeldOutScores, Split, read_splits
@@ -135,8 +135,8 @@ None, default=None
     8.0
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **NetworkLearner._parameter_constraints,
+    _allowed_values: ClassVar[dict[str, Any]] = {
+        **NetworkLearner._allowed_values,
         "penalties": ["array-like"],
         "cv": ["cv_object"],
         "rule": [StrOptions({"best", "one-standard-error"})],

@@ -11,14 +11,12 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.callbacks import CallbackSupportMixin
-from skbn._core.doc_links import DocLinkMixin
-from skbn._core.graphs import PlainState, dag_of
+from skbn._core.estimator import CallbackSupportMixin, DocLinkMixin, PlotMixin
+from skbn._core.graphs import GraphStateMixin, dag_of
 from skbn._core.memory import available_memory
-from skbn._core.plot_mixin import PlotMixin
+from skbn._core.parameters import Interval
 from skbn._data.sample import Sample
 from skbn._estimators.failures import all_or_nothing
 from skbn._estimators.validation import (
@@ -29,6 +27,7 @@ from skbn._estimators.validation import (
     most_parents,
     read_sample,
 )
+from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
@@ -45,20 +44,18 @@ def network_of(solution: Solution) -> GaussianBayesianNetwork:
     columns, parents, fixed = solution.columns, solution.parents, solution.fixed
     if solution.parameters is None:
         return GaussianBayesianNetwork(dag_of(columns, parents, fixed))
-    return GaussianBayesianNetwork._from_estimates(columns, parents, solution.parameters, fixed)
+    model = LinearGaussianModel.from_estimates([*columns], parents, solution.parameters, fixed)
+    return GaussianBayesianNetwork._from_model(model)
 
 
 class NetworkLearner(
-    PlainState, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
+    GraphStateMixin, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
 ):
     """A learner of networks. Derived classes have the parameters annotated below."""
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
+    _allowed_values: ClassVar[dict[str, Any]] = {
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
         "max_parents": PARAMETER_CONSTRAINTS["max_parents"],
-        "required_edges": "no_validation",
-        "forbidden_edges": "no_validation",
-        "tiers": "no_validation",
         "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
         "max_memory": [Interval(Real, 0, None, closed="neither"), None],
         "verbose": ["verbose"],

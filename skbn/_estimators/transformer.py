@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.callbacks import CallbackSupportMixin, fit_method, fit_task
-from skbn._core.doc_links import DocLinkMixin
+from skbn._core.estimator import CallbackSupportMixin, DocLinkMixin, fit_method, fit_task
+from skbn._core.parameters import check_parameters
 from skbn._core.threads import one_blas_thread
 from skbn._data.row_summary import RowSummary, summarise
 from skbn._data.sample import Sample
@@ -96,7 +96,7 @@ class LocalScoreTransformer(
     array([1.38])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = PARAMETER_CONSTRAINTS
+    _allowed_values: ClassVar[dict[str, list[Any]]] = PARAMETER_CONSTRAINTS
     # Weights are routed to transform, and so to fit_transform. If fit could request them too,
     # scikit-learn would raise an error unless both are requested.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
@@ -181,7 +181,7 @@ class LocalScoreTransformer(
         >>> GaussianBNLearner().fit_predict(transformer.local_scores_).number_of_edges()
         0
         """
-        self._validate_params()  # for each chunk: the parameters may have changed
+        check_parameters(self)  # for each chunk: the parameters may have changed
         if isinstance(X, LocalScores | ParentSetScores):
             raise TypeError(f"partial_fit takes tables; got {type(X).__name__}.")
         is_first = not hasattr(self, "local_scores_")
@@ -217,7 +217,7 @@ class LocalScoreTransformer(
             the rows.
         """
         check_is_fitted(self)
-        self._validate_params()
+        check_parameters(self)
         sample = read_sample(self, X, reset=False)
         return self._scores_of(sample.with_weight(sample_weight))
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array
 
 from skbn._core.labels import row_labels
+from skbn._core.parameters import Interval, StrOptions
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.table import Table

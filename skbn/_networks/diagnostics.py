@@ -1,7 +1,7 @@
-"""Warnings that the rows a network was found in may not suit the model.
+"""Warnings that the model may not suit the rows in which a network was found.
 
-Three things contradict linear effects with Gaussian noise: children of few values, strongly
-skewed residuals, and edges among the dummies of one category.
+Three things contradict linear effects with Gaussian noise: children with few different values,
+strongly skewed residuals, and edges between the dummies of one category.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.callbacks import N_WRAPPERS
+from skbn._core.estimator import N_WRAPPERS
 from skbn._core.subsets import members_of
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
@@ -25,32 +25,32 @@ __all__ = ["warn_about_data"]
 # Savalei (2012), "When can categorical variables be treated as continuous?", Psychological
 # Methods 17, 354-373.
 _MOST_LEVELS = 4
-# With fewer rows for each level, values of a continuous column may repeat by rounding.
-_LEAST_ROWS_A_LEVEL = 5
+# With fewer rows per level, values of a continuous column may repeat because of rounding.
+_FEWEST_ROWS_PER_LEVEL = 5
 # West, Finch & Curran (1995), "Structural equation models with nonnormal variables", find normal
-# theory misleading from a skewness of 2 on, which is that of an exponential distribution.
+# theory misleading from a skewness of 2 on. An exponential distribution has that skewness.
 _LARGEST_SKEWNESS = 2.0
-# Of a million simulated Gaussian columns of 30 rows, 72 exceed that; with more rows, fewer do.
+# 72 of a million simulated Gaussian columns of 30 rows exceed that; with more rows, fewer do.
 _FEWEST_ROWS = 30
 # Bulmer (1979), "Principles of Statistics", calls this highly skewed.
 _HIGH_SKEWNESS = 1.0
 
-_ROWS_A_BLOCK = 1024
-_FIRST_ROWS = 64  # most columns of many values show them here
-# From here to the line that calls fit: a learner's _fit and fit, and what is wrapped around it.
+_ROWS_PER_BLOCK = 1024  # so that temporary arrays stay small
+_FIRST_ROWS = 64  # enough to tell most columns of many values from those of few
+# Calls from here up to the user's line: a learner's _fit and fit, and the wrappers around fit.
 _STACK_LEVEL = 4 + N_WRAPPERS
 
 Floats = npt.NDArray[np.float64]
 
 
 def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
-    """Warn if rows contradict the model of the network found in them, once of each kind.
+    """Warn if rows contradict the model of the network found in them, once for each reason.
 
     Parameters
     ----------
     model : LinearGaussianModel
     sample : Sample
-        The rows that the network was found in, with its nodes as columns, in their order. If
+        The rows in which the network was found, with its nodes as columns, in their order. If
         the rows were not kept, there are no warnings.
     """
     if not sample.has_rows:
@@ -60,7 +60,7 @@ def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
         rows, weight = rows[weight > 0], weight[weight > 0]
         share = weight / weight.max()
         n_samples = share.sum() ** 2 / (share**2).sum()  # Kish's (1965) effective number
-    n_levels = _n_levels(rows, int(min(_MOST_LEVELS, n_samples // _LEAST_ROWS_A_LEVEL)))
+    n_levels = _n_levels(rows, int(min(_MOST_LEVELS, n_samples // _FEWEST_ROWS_PER_LEVEL)))
     groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
     if groups:
         warnings.warn(_about_dummies(model, groups), DummyEdgeWarning, stacklevel=_STACK_LEVEL)
@@ -72,7 +72,7 @@ def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
     if n_samples < _FEWEST_ROWS:
         return
     skewness = _residual_skewness(model, rows, weight)
-    # The skewness of a column of few values only says how often each occurs.
+    # The skewness of a column with few values only says how often each value occurs.
     skewness[list(n_levels)] = 0
     skewed = np.flatnonzero(np.abs(skewness) > _LARGEST_SKEWNESS)
     if len(skewed):
@@ -85,13 +85,13 @@ def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
 
 
 def _n_levels(rows: Floats, most: int) -> dict[int, int]:
-    """Return the numbers of different values, of the columns that have at most `most`."""
+    """Return the number of different values of each column that has at most `most`."""
     first = np.sort(rows[:_FIRST_ROWS].T)
     few = np.flatnonzero((first[:, 1:] != first[:, :-1]).sum(axis=1) < most)
     n_levels = {}
     for v in few.tolist():
         values = np.empty(0)
-        for part in _parts(len(rows)):
+        for part in _blocks(len(rows)):
             column = rows[part, v]
             values = np.union1d(values, column[~np.isin(column, values)])
             if len(values) > most:
@@ -104,7 +104,7 @@ def _n_levels(rows: Floats, most: int) -> dict[int, int]:
 def _discrete_children(
     parents: list[int], n_levels: dict[int, int], groups: list[list[int]]
 ) -> dict[int, int]:
-    """Return the discrete columns with parents, other than dummies of the same category."""
+    """Return the discrete columns that have parents other than dummies of their own category."""
     own = {v: set(group) for group in groups for v in group}
     return {v: n for v, n in n_levels.items() if set(members_of(parents[v])) - own.get(v, set())}
 
@@ -119,8 +119,8 @@ def _about_discrete(model: LinearGaussianModel, children: dict[int, int]) -> str
 
 
 def _forbidding_edges_into(columns: list[int], model: LinearGaussianModel) -> str:
-    """Return the code that adds all edges into some columns to those that are forbidden."""
-    # Unlike X.columns, these do not depend on the container of X.
+    """Return the code that adds all edges into some columns to the forbidden edges."""
+    # Unlike X.columns, this works for any container of X.
     nodes = "learner.feature_names_in_"
     if not isinstance(model.nodes[0], str):
         nodes = f"range({len(model.nodes)})"
@@ -134,9 +134,9 @@ def _forbidding_edges_into(columns: list[int], model: LinearGaussianModel) -> st
 
 
 def _joined_dummies(parents: list[int], rows: Floats, binary: list[int]) -> list[list[int]]:
-    """Return groups of columns that are never 1 in the same row, where an edge joins two of them.
+    """Return groups of columns that are never 1 in the same row, if an edge joins two of them.
 
-    The larger of a column's two values counts as 1, so that scaling changes nothing.
+    The larger of a column's two values counts as 1, so that scaling makes no difference.
     """
     edges = [(a, b) for b in binary for a in binary if parents[b] >> a & 1]
     groups: list[list[int]] = []
@@ -189,7 +189,7 @@ def _skewness(rows: Floats, weight: Floats | None, values_of: Callable[[Floats],
     sums: list[Floats] = []
     total = 0.0
     with one_blas_thread(), np.errstate(all="ignore"):
-        for part in _parts(len(rows)):
+        for part in _blocks(len(rows)):
             x = values_of(rows[part])
             share = np.ones(len(x)) if weight is None else weight[part]
             square = x * x
@@ -230,5 +230,5 @@ def _about_skewness(
     return text
 
 
-def _parts(n_rows: int) -> list[slice]:
-    return [slice(start, start + _ROWS_A_BLOCK) for start in range(0, n_rows, _ROWS_A_BLOCK)]
+def _blocks(n_rows: int) -> list[slice]:
+    return [slice(start, start + _ROWS_PER_BLOCK) for start in range(0, n_rows, _ROWS_PER_BLOCK)]

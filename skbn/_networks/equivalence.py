@@ -1,19 +1,66 @@
 """Markov equivalence: which edges of a network could as well be reversed.
 
-Networks are equivalent if they state the same independences, and then a
-score-equivalent criterion gives them the same score. Here they are lists of the masks
-of each column's parents. Knowledge of directions is a list of masks too: of each column's
-parents whose edges are fixed, as the knowledge rules out the reverse. Which pairs are
-joined is the same in a whole class, so that knowledge says no more than this of its members.
+Networks are equivalent if they state the same independences. A score-equivalent criterion then
+gives them the same score. The functions on graphs, `cpdag`, `is_equivalent` and
+`structural_hamming_distance`, are at the top. Those below them work on the masks of each column's
+parents. Knowledge of directions is a list of masks as well: of the parents whose edges are fixed,
+because the knowledge rules out their reverse.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
+import networkx as nx
+
+from skbn._core.graphs import dag_of, parent_masks
 from skbn._core.subsets import members_of
 
-__all__ = ["canonical_member", "compelled_parents"]
+__all__ = [
+    "canonical_member",
+    "compelled_parents",
+    "cpdag",
+    "is_equivalent",
+    "structural_hamming_distance",
+]
+
+
+def cpdag(dag: nx.DiGraph, fixed: list[int] | None = None) -> nx.DiGraph:
+    """Return the completed partially directed graph of an acyclic graph.
+
+    It is the canonical member of the equivalence class, with the attribute `undirected` on its
+    edges. With `fixed`, the masks of each node's parents whose edges are fixed, only the members
+    that have these edges count.
+    """
+    nodes, parents = list(dag), parent_masks(dag)
+    member, compelled = canonical_member(parents, fixed), compelled_parents(parents, fixed)
+    pattern = dag_of(nodes, member)
+    for child, mask in enumerate(member):
+        for parent in members_of(mask):
+            is_undirected = not compelled[child] >> parent & 1
+            pattern.edges[nodes[parent], nodes[child]]["undirected"] = is_undirected
+    return pattern
+
+
+def is_equivalent(dag: nx.DiGraph, other: nx.DiGraph) -> bool:
+    """Whether two acyclic graphs on the same nodes state the same independences."""
+    return canonical_member(parent_masks(dag)) == canonical_member(parent_masks(other, list(dag)))
+
+
+def structural_hamming_distance(dag: nx.DiGraph, other: nx.DiGraph, *, cpdag: bool = False) -> int:
+    """Return how many pairs of nodes two acyclic graphs, or their CPDAGs, join differently."""
+    own, others = _edge_of_pair(dag, cpdag), _edge_of_pair(other, cpdag)
+    return sum(own.get(pair) != others.get(pair) for pair in own.keys() | others.keys())
+
+
+def _edge_of_pair(dag: nx.DiGraph, as_cpdag: bool) -> dict[frozenset[Any], Any]:
+    """Return the edge of each joined pair, or the pair itself if the edge is undirected."""
+    pattern = cpdag(dag) if as_cpdag else dag
+    return {
+        frozenset((a, b)): frozenset((a, b)) if is_undirected else (a, b)
+        for a, b, is_undirected in pattern.edges(data="undirected")
+    }
 
 
 def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> list[int]:
@@ -24,14 +71,13 @@ def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> lis
     parents : list of int
         The masks of the parents in an acyclic network.
     fixed : list of int, optional
-        The masks of those parents whose edges are fixed. Only networks with these edges count
-        then.
+        The masks of those parents whose edges are fixed. Only networks with these edges count.
 
     Notes
     -----
-    The edges that meet in a child without being joined at their other ends are
-    compelled, and so are the fixed ones and those that follow by the four rules of Meek (1995),
-    "Causal inference and causal explanation with background knowledge".
+    Edges that meet in a child are compelled if their other ends are not joined. So are fixed
+    edges, and the edges that follow by the four rules of Meek (1995), "Causal inference and
+    causal explanation with background knowledge".
     """
     m = len(parents)
     joined = _neighbours(parents)
@@ -52,21 +98,21 @@ def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> lis
 
 
 def _is_forced(parent: int, child: int, compelled: list[int], joined: list[int]) -> bool:
-    # Rule 1: else a new pair of unjoined parents would meet in `parent`.
+    # Rule 1: reversed, it would make a new pair of unjoined parents in `parent`.
     if compelled[parent] & ~joined[child] & ~(1 << child):
         return True
-    # Rule 2: else a cycle.
+    # Rule 2: reversed, it would close a cycle.
     between = compelled[child]
     if any(compelled[c] >> parent & 1 for c in members_of(between)):
         return True
-    # Rule 3: else, of two unjoined parents of the child, one would have to meet the
-    # other in `parent`, or the edges would close a cycle.
+    # Rule 3: reversed, it would make two unjoined parents of the child meet in `parent` as well,
+    # or close a cycle.
     spouses = members_of(between & joined[parent] & ~compelled[parent])
     if any(not joined[a] >> b & 1 for a, b in combinations(spouses, 2)):
         return True
-    # Rule 4, which knowledge alone needs: else, where a -> b -> child and a is joined to the
-    # parent and not to the child, `parent` -> a would close a cycle, and a -> `parent` would
-    # make a new pair of unjoined parents.
+    # Rule 4, needed only with knowledge, for a -> b -> child with a joined to `parent` but not to
+    # the child: if reversed, `parent` -> a would close a cycle, and a -> `parent` would make a new
+    # pair of unjoined parents.
     return any(
         compelled[b] & joined[parent] & ~joined[child] & ~(1 << child)
         for b in members_of(between & joined[parent])
@@ -76,9 +122,8 @@ def _is_forced(parent: int, child: int, compelled: list[int], joined: list[int])
 def canonical_member(parents: list[int], fixed: list[int] | None = None) -> list[int]:
     """Return the member of a network's equivalence class that the column order picks.
 
-    Built from its last column back: of the columns that can be a sink of what
-    remains, the last in column order is taken. It depends on the class and the knowledge
-    alone.
+    It is built from its last column back: among the columns that can be a sink of the rest, the
+    last in column order is taken. It depends only on the class and the knowledge.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The joint Gaussian of a network, in arrays: factor, density, conditioning, interventions.
+"""The joint Gaussian of a network, in arrays: estimates, density, conditioning, interventions.
 
 Each node is a linear function of its parents plus independent Gaussian noise:
 ``x_j = intercept_j + sum_i x_i coef_ij + noise_j``.
@@ -6,21 +6,108 @@ Each node is a linear function of its parents plus independent Gaussian noise:
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.graphs import dag_of, fixed_masks, parent_masks
-from skbn._core.text import readable_value
-from skbn._networks.arguments import attribute
-from skbn._networks.parameters import NetworkParameters
-from skbn._regressions.triangular import solve_triangular, triangular_factor
+from skbn._core.graphs import dag_of, fixed_parent_masks, parent_masks
+from skbn._core.labels import finite_number
+from skbn._core.subsets import bits_of
+from skbn._core.text import html_table, readable_name, readable_value, text_table
+from skbn._data.statistics import SampleStatistics
+from skbn._regressions.triangular import first_block, solve_triangular, triangular_factor
 
-__all__ = ["LinearGaussianModel", "is_parametrised"]
+__all__ = [
+    "GaussianDistribution",
+    "LinearGaussianModel",
+    "NetworkParameters",
+    "estimate_parameters",
+    "is_parametrised",
+]
+
+
+class NetworkParameters(NamedTuple):
+    """The parameters of a network of m columns.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (m, m)
+        ``coef[i, j]`` is the weight of the edge i -> j, or 0 without an edge.
+    mean : ndarray of shape (m,)
+        The intercepts are ``mean - mean @ coef``.
+    noise_variance : ndarray of shape (m,)
+    """
+
+    coef: npt.NDArray[np.float64]
+    mean: npt.NDArray[np.float64]
+    noise_variance: npt.NDArray[np.float64]
+
+
+def estimate_parameters(
+    statistics: SampleStatistics,
+    parents: list[int],
+    names: Sequence[Any],
+    divisors: npt.NDArray[np.float64] | None = None,
+) -> NetworkParameters:
+    """Return the least-squares parameters of a network, given its parents' masks.
+
+    Parameters
+    ----------
+    statistics : SampleStatistics
+    parents : list of m int
+    names : sequence of length m
+        What to call the columns in errors.
+    divisors : ndarray of shape (m,), optional
+        The variance of the noise of a child with l parents is its residual sum of squares
+        divided by ``divisors[l]``. The default is n, which maximises the likelihood.
+
+    Raises
+    ------
+    ValueError
+        If a coefficient, or the variance of a column's noise, is out of float64's range.
+    """
+    m = len(parents)
+    is_parent = bits_of(parents, m)
+    n_parents = is_parent.sum(axis=1)
+    factors, last = statistics.family_factors(is_parent), n_parents[:, np.newaxis]
+    own = factors[np.arange(m)[:, np.newaxis], np.arange(factors.shape[1]), last]
+    # Beyond its parents, a child has a unit matrix and zeros here, and so a solution of 0.
+    k = factors.shape[1] - 1
+    right = np.where(np.arange(k) < last, own[:, :k], 0.0)
+    solved = np.linalg.solve(first_block(factors, n_parents), right[:, :, np.newaxis])
+    squares = (np.take_along_axis(own, last, axis=1)[:, 0] * statistics.scale) ** 2
+    coef = np.zeros((m, m))
+    noise_variance = np.empty(m)
+    for child, n in enumerate(n_parents):
+        divisor = statistics.n_samples if divisors is None else divisors[n]
+        if not divisor > 0:
+            fewer = f", or set max_parents to fewer than {n}" if n else ""
+            raise ValueError(
+                f"The noise of column {names[child]!r} with {n} parents cannot be "
+                "estimated: the criterion divides its residual sum of squares by "
+                f"{readable_value(divisor)}. Give more rows{fewer}."
+            )
+        members = is_parent[child]
+        with np.errstate(over="ignore"):
+            unscaled = solved[child, :n, 0] * statistics.scale[child]
+            coef[members, child] = unscaled / statistics.scale[members]
+        if not np.isfinite(coef[:, child]).all():
+            parent = names[int(np.argmax(~np.isfinite(coef[:, child])))]
+            raise ValueError(
+                f"The coefficient of column {parent!r} for column {names[child]!r} is out of "
+                "float64's range. Measure them in units nearer to each other."
+            )
+        noise_variance[child] = squares[child] / divisor
+        if noise_variance[child] < np.finfo(np.float64).tiny:
+            raise ValueError(
+                f"Column {names[child]!r} has noise of a variance below float64's range. Measure "
+                "it in smaller units."
+            )
+    return NetworkParameters(coef, statistics.mean.copy(), noise_variance)
 
 
 @dataclass(frozen=True)
@@ -33,10 +120,10 @@ class LinearGaussianModel:
     parents : list of m int
         The masks of each node's parents.
     coef : ndarray of shape (m, m)
-        ``coef[i, j]`` is the weight of the edge i -> j, 0 where there is none.
+        ``coef[i, j]`` is the weight of the edge i -> j, or 0 without an edge.
     intercept, mean, noise_variance : ndarray of shape (m,)
-        The mean is kept beside the intercepts: differences from it have all digits
-        where a mean is far from 0.
+        The mean is kept beside the intercepts, because differences from it keep all digits
+        when it is far from 0.
     fixed : list of m int
         The masks of those parents whose edges are known to have this direction.
     """
@@ -52,31 +139,32 @@ class LinearGaussianModel:
     @classmethod
     def from_estimates(
         cls,
-        nodes: list[Hashable],
+        nodes: Sequence[Hashable],
         parents: list[int],
         parameters: NetworkParameters,
         fixed: list[int],
     ) -> Self:
-        """Complete estimates by the intercepts."""
+        """Return the model of a graph, with its intercepts computed from the estimates."""
         coef, mean, noise_variance = parameters
-        return cls(nodes, parents, coef, mean - mean @ coef, mean, noise_variance, fixed)
+        intercept = mean - mean @ coef
+        return cls(list(nodes), parents, coef, intercept, mean, noise_variance, fixed)
 
     @classmethod
     def from_dag(cls, dag: nx.DiGraph) -> Self:
-        """Read an acyclic graph's attributes.
+        """Read the parameters from the attributes of an acyclic graph.
 
         Raises
         ------
         ValueError
-            Naming the node or the edge: if one is missing, is no finite number, or is a
-            negative variance.
+            Naming the node or the edge: if an attribute is missing or not a finite number, or a
+            variance is negative.
         """
         nodes = list(dag)
         number = {node: v for v, node in enumerate(nodes)}
         intercept, noise_variance = np.empty(len(nodes)), np.empty(len(nodes))
         for node, data in dag.nodes(data=True):
-            intercept[number[node]] = attribute(data, "intercept", f"node {node!r}")
-            variance = attribute(data, "noise_variance", f"node {node!r}")
+            intercept[number[node]] = _attribute(data, "intercept", f"node {node!r}")
+            variance = _attribute(data, "noise_variance", f"node {node!r}")
             if variance < 0:
                 raise ValueError(
                     f"noise_variance of node {node!r} must not be negative; got "
@@ -85,14 +173,14 @@ class LinearGaussianModel:
             noise_variance[number[node]] = variance
         coef = np.zeros((len(nodes), len(nodes)))
         for a, b, data in dag.edges(data=True):
-            coef[number[a], number[b]] = attribute(data, "weight", f"edge {a!r} -> {b!r}")
+            coef[number[a], number[b]] = _attribute(data, "weight", f"edge {a!r} -> {b!r}")
         parents = parent_masks(dag)
-        mean = _propagate(intercept, coef, _causal_order(nodes, parents))
+        mean = _propagate(intercept, coef, _causal_order(parents))
         _require_finite(mean, nodes)
-        return cls(nodes, parents, coef, intercept, mean, noise_variance, fixed_masks(dag))
+        return cls(nodes, parents, coef, intercept, mean, noise_variance, fixed_parent_masks(dag))
 
     def to_dag(self) -> nx.DiGraph:
-        """Return the graph with the parameters as attributes, nodes in their order."""
+        """Return the graph with the parameters as attributes."""
         dag = dag_of(self.nodes, self.parents, self.fixed)
         for v, node in enumerate(self.nodes):
             dag.nodes[node]["intercept"] = float(self.intercept[v])
@@ -107,8 +195,8 @@ class LinearGaussianModel:
 
         ``F = diag(sqrt(noise_variance)) (I - coef)^-1``, and the covariance is F'F.
         """
-        order = _causal_order(self.nodes, self.parents)
-        # Column by column in the units of the columns, so that hard units overflow nothing.
+        order = _causal_order(self.parents)
+        # Column by column in the columns' own units, so that extreme units do not overflow.
         factor = _propagate(np.diag(np.sqrt(self.noise_variance)), self.coef, order)
         _require_finite(factor, self.nodes)
         return factor
@@ -140,16 +228,16 @@ class LinearGaussianModel:
         Raises
         ------
         ValueError
-            If a given node has no variance of its own beside those given before it; if
-            the result is out of float64's range.
+            If the nodes given before it already determine a given node; if the result is out of
+            float64's range.
         """
         g = len(given)
         scaled, unit = _equilibrated(self.factor()[:, [*given, *others]])
         _require_finite(unit, [self.nodes[v] for v in [*given, *others]])
         triangle = triangular_factor(scaled)
         own = np.abs(np.diag(triangle)[:g])
-        # Rounding leaves some m eps of a node that others fix, the more, the nearer these are to
-        # fixing each other.
+        # Where others determine a node, rounding leaves a multiple of m eps of it, and more if they
+        # nearly determine each other.
         rounding = 10 * len(self.nodes) * np.finfo(np.float64).eps
         for v, deviation in zip(given, own, strict=True):
             if deviation <= rounding:
@@ -169,9 +257,9 @@ class LinearGaussianModel:
         return np.asarray(mean), np.asarray(covariance)
 
     def standard_deviations(self) -> npt.NDArray[np.float64]:
-        """Return the nodes' standard deviations, shape (m,), where variances may be out of range.
+        """Return the nodes' standard deviations, shape (m,), even if variances are out of range.
 
-        They are 0 just where neither the node nor an ancestor has noise.
+        They are 0 only where neither the node nor an ancestor has noise.
         """
         factor = self.factor()
         return np.where(factor.any(axis=0), _equilibrated(factor)[1], 0.0)
@@ -179,7 +267,7 @@ class LinearGaussianModel:
     def residuals(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return each row's differences from what the nodes' parents predict, shape (n, m).
 
-        They are infinite or NaN where the difference of a row from the mean is out of range.
+        They are infinite or NaN if the difference of a row from the mean is out of range.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             centred = rows - self.mean
@@ -201,13 +289,13 @@ class LinearGaussianModel:
                 )
         with np.errstate(over="ignore", invalid="ignore"):
             squares = ((self.residuals(rows) / np.sqrt(self.noise_variance)) ** 2).sum(axis=1)
-        # A row out of all proportion has log density -inf.
+        # A row so far off that its squares overflow has log density -inf.
         squares[np.isnan(squares)] = np.inf
         log_scale = (np.log(2 * np.pi) + np.log(self.noise_variance)).sum()
         return np.asarray(-0.5 * (squares + log_scale))
 
     def do(self, values: dict[int, float]) -> Self:
-        """Return the model whose nodes of these numbers are cut off and set to the values."""
+        """Return the model after nodes, by number, lose their parents and are set to values."""
         held = list(values)
         parents, fixed = (
             [0 if v in values else mask for v, mask in enumerate(masks)]
@@ -219,22 +307,32 @@ class LinearGaussianModel:
         noise_variance[held] = 0
         intercept[held] = list(values.values())
         shift[held] = intercept[held] - self.mean[held]
-        mean = self.mean + _propagate(shift, coef, _causal_order(self.nodes, parents))
+        mean = self.mean + _propagate(shift, coef, _causal_order(parents))
         mean[held] = intercept[held]
         _require_finite(mean, self.nodes)
         return type(self)(self.nodes, parents, coef, intercept, mean, noise_variance, fixed)
 
 
 def is_parametrised(dag: nx.DiGraph) -> bool:
-    """Whether a graph is meant to carry parameters, be they complete or not.
+    """Whether a graph is meant to carry parameters, complete or not.
 
-    Weights alone are none: other programs' graphs have them for other reasons.
+    Weights alone do not count: other programs' graphs have them for other reasons.
     """
     return any("intercept" in data or "noise_variance" in data for _, data in dag.nodes(data=True))
 
 
-def _causal_order(nodes: list[Hashable], parents: list[int]) -> list[int]:
-    return list(nx.topological_sort(dag_of(range(len(nodes)), parents)))
+def _attribute(data: Mapping[str, Any], key: str, owner: str) -> float:
+    """Return a finite number among the attributes of a node or an edge."""
+    if key not in data:
+        raise ValueError(
+            f"{owner} has no attribute {key}. Give each node an intercept and a noise_variance and "
+            "each edge a weight."
+        )
+    return finite_number(data[key], f"{key} of {owner}")
+
+
+def _causal_order(parents: list[int]) -> list[int]:
+    return list(nx.topological_sort(dag_of(range(len(parents)), parents)))
 
 
 def _propagate(
@@ -251,8 +349,8 @@ def _propagate(
 def _equilibrated(
     columns: npt.NDArray[np.float64],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return columns of norm 1, and the norms; columns of 0 remain as they are."""
-    # First by the largest entry, as the squares of the entries may over- or underflow.
+    """Return columns scaled to norm 1, and the norms; columns of zeros remain as they are."""
+    # Divide by the largest entry first, because squares of the entries may over- or underflow.
     largest = np.abs(columns).max(axis=0)
     largest[largest == 0] = 1
     columns = columns / largest
@@ -269,3 +367,51 @@ def _require_finite(x: npt.NDArray[np.float64], nodes: list[Hashable]) -> None:
                 f"The mean or the variance of node {node!r} is out of float64's range. Measure "
                 "the nodes in other units."
             )
+
+
+_HEADER = ("node", "mean", "standard deviation")
+
+
+class GaussianDistribution(NamedTuple):
+    """A joint Gaussian distribution of k nodes.
+
+    Parameters
+    ----------
+    nodes : list of k hashables
+    mean : ndarray of shape (k,)
+    covariance : ndarray of shape (k, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> GaussianDistribution(["a", "b"], np.array([13.5, 700.0]), np.diag([0.25, 1e4]))
+    Distribution of 2 nodes
+    node  mean  standard deviation
+    a     13.5                 0.5
+    b      700                 100
+    """
+
+    nodes: list[Hashable]
+    mean: npt.NDArray[np.float64]
+    covariance: npt.NDArray[np.float64]
+
+    @property
+    def standard_deviation(self) -> npt.NDArray[np.float64]:
+        """The nodes' standard deviations, shape (k,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def __repr__(self) -> str:
+        return "\n".join([self._caption(), text_table(self._rows(), "lrr", _HEADER)])
+
+    def _repr_html_(self) -> str | None:
+        return html_table(self._caption(), self._rows(), ["left", "right", "right"], _HEADER)
+
+    def _caption(self) -> str:
+        return f"Distribution of {len(self.nodes)} node{'s' * (len(self.nodes) != 1)}"
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        numbers = zip(self.mean, self.standard_deviation, strict=True)
+        return [
+            (readable_name(node), f"{mean:.4g}", f"{deviation:.4g}")
+            for node, (mean, deviation) in zip(self.nodes, numbers, strict=True)
+        ]

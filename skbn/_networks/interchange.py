@@ -1,26 +1,138 @@
-"""Networks in other forms: Graphviz's DOT, Mermaid, pgmpy's models.
+"""Networks in other forms: networkx's node-link JSON, Graphviz's DOT, Mermaid, pgmpy's models.
 
-Networks are graphs with the attributes intercept and noise_variance of nodes and weight
-of edges.
+Networks are graphs with the attributes intercept and noise_variance of nodes and weight of edges.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import re
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from importlib import import_module
+from numbers import Integral
+from pathlib import Path
 from typing import Any
 from unicodedata import category
 
 import networkx as nx
 
+from skbn._core.files import replaced_file
 from skbn._core.graphs import check_dag
 from skbn._core.labels import finite_number
 from skbn._core.text import readable_value
 from skbn._networks.gaussian import LinearGaussianModel
 
-__all__ = ["from_pgmpy", "to_dot", "to_mermaid", "to_pgmpy"]
+__all__ = ["from_json", "from_pgmpy", "to_dot", "to_json", "to_mermaid", "to_pgmpy"]
+
+
+# JSON
+
+
+def to_json(dag: nx.DiGraph, path: str | os.PathLike[str] | None) -> str | None:
+    """Return a network as JSON, or write it to a file.
+
+    Raises
+    ------
+    ValueError
+        If a node is neither a string nor an integer.
+    OSError
+        If the file cannot be written.
+    """
+    for node in dag:
+        if not _is_json_node(node):
+            raise ValueError(
+                f"JSON keeps nodes that are strings or integers; got {readable_value(node)}. "
+                "Rename it with networkx.relabel_nodes."
+            )
+    # json does not know numpy's integers.
+    text = json.dumps(nx.node_link_data(dag, edges="edges"), default=int, allow_nan=False)
+    if path is None:
+        return text
+    with replaced_file(path) as file:
+        file.write(text + "\n")
+    return None
+
+
+def from_json(text_or_path: str | os.PathLike[str]) -> LinearGaussianModel:
+    """Read a network from the text that `to_json` returns, or the file that it writes.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a string nor a path.
+    ValueError
+        Naming the part that is missing or wrong.
+    OSError
+        If the file cannot be read.
+    """
+    if not isinstance(text_or_path, str | os.PathLike):
+        raise TypeError(
+            "text_or_path must be a string of JSON, or a pathlib.Path of a file; got "
+            f"{type(text_or_path).__name__}."
+        )
+    name = "text" if isinstance(text_or_path, str) else str(text_or_path)
+    try:
+        if isinstance(text_or_path, str):
+            text = text_or_path
+        else:
+            text = Path(text_or_path).read_text(encoding="utf-8-sig")
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        is_name = isinstance(text_or_path, str) and not text_or_path.lstrip().startswith("{")
+        hint = " To read a file, give a pathlib.Path." if is_name else ""
+        raise ValueError(f"{name} is not JSON in UTF-8: {error}.{hint}") from None
+    _check_node_link_data(data, name)
+    dag = nx.node_link_graph(data, edges="edges")
+    check_dag(dag, f"the graph in {name}")
+    try:
+        return LinearGaussianModel.from_dag(dag)
+    except ValueError as error:
+        raise ValueError(f"{name} is wrong: {error}") from None
+
+
+def _check_node_link_data(data: Any, name: str) -> None:
+    """Raise for mistakes that networkx overlooks or does not explain."""
+    for key in ("nodes", "edges"):
+        items = data.get(key) if isinstance(data, dict) else None
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise ValueError(
+                f"{name} must hold an object with a list of objects {key!r}, as to_json writes it."
+            )
+    if data.get("directed") is not True or data.get("multigraph") is not False:
+        raise ValueError(f'{name} must hold a graph with "directed": true and "multigraph": false.')
+    nodes = [node.get("id") for node in data["nodes"]]
+    for node in nodes:
+        if not _is_json_node(node):
+            raise ValueError(
+                f"{name} has a node whose 'id' is not a string or an integer: "
+                f"{readable_value(node)}."
+            )
+    edges = [(edge.get("source"), edge.get("target")) for edge in data["edges"]]
+    _check_ends(edges, set(nodes), name)
+    for kind, items in (("node", nodes), ("edge", edges)):
+        repeated = [item for item, count in Counter(items).items() if count > 1]
+        if repeated:
+            raise ValueError(f"{name} has the {kind} {readable_value(repeated[0])} twice.")
+
+
+def _check_ends(edges: list[tuple[Any, Any]], nodes: set[str | int], name: str) -> None:
+    for edge in edges:
+        for end in edge:
+            if not _is_json_node(end) or end not in nodes:
+                raise ValueError(
+                    f"{name} has an edge with the source and target {readable_value(edge)}, but no "
+                    f"node {readable_value(end)}."
+                )
+
+
+def _is_json_node(node: Any) -> bool:
+    return isinstance(node, str | Integral) and not isinstance(node, bool)
+
+
+# Graphviz and Mermaid
 
 
 def to_dot(dag: nx.DiGraph) -> str:
@@ -56,7 +168,7 @@ def _quoted(node: Hashable) -> str:
     text = str(node)
     for character, escaped in (("\\", r"\\"), ('"', r"\""), ("\n", r"\n")):
         text = text.replace(character, escaped)
-    # DOT has no escapes for other control characters and lone surrogates: their codes stand.
+    # DOT has no escapes for other control characters and lone surrogates: their codes are written.
     text = "".join(rf"\\u{ord(c):04x}" if category(c) in ("Cc", "Cs") else c for c in text)
     return f'"{text}"'
 
@@ -77,9 +189,12 @@ def to_mermaid(dag: nx.DiGraph) -> str:
 
 
 def _entities(node: Hashable) -> str:
-    """Return a name in which all that Mermaid could take for its own stands as a code."""
+    """Return a name in which all characters that mean something in Mermaid are codes."""
     name = re.sub(r"[^\w ,./()-]|[.-](?=\s)", lambda c: f"#{ord(c.group())};", str(node))
     return name or " "
+
+
+# pgmpy
 
 
 def to_pgmpy(dag: nx.DiGraph) -> Any:

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaln, gammaln
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skbn._core.columns import numbers_by_column
-from skbn._core.doc_links import DocLinkMixin
+from skbn._core.estimator import DocLinkMixin
 from skbn._core.labels import is_labelled
+from skbn._core.parameters import Interval, StrOptions, check_parameters
 from skbn._core.text import readable_value
 from skbn._data.statistics import Prior
 from skbn._scores.criterion_checks import (
@@ -193,7 +193,7 @@ class InformationCriterion(Criterion):
     HannanQuinn()
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"unbiased_variance": ["boolean"]}
+    _allowed_values: ClassVar[dict[str, list[Any]]] = {"unbiased_variance": ["boolean"]}
 
     unbiased_variance = False  # for derived classes without this parameter
 
@@ -235,7 +235,7 @@ class InformationCriterion(Criterion):
         -------
         tables : ndarray of shape (3, m), float64
         """
-        self._validate_params()
+        check_parameters(self)
         half_n = n_samples / 2
         name = type(self).__name__
         divisors = check_noise_divisors(self.noise_divisors(n_samples, m), name, n_samples, m)
@@ -346,8 +346,8 @@ class EBIC(BIC):
     [83.76, 79.26, 74.76]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **InformationCriterion._parameter_constraints,
+    _allowed_values: ClassVar[dict[str, list[Any]]] = {
+        **InformationCriterion._allowed_values,
         "gamma": [Interval(Real, 0, LARGEST_PENALTY, closed="both")],
         "form": [StrOptions({"foygel-drton", "chen-chen", "bnlearn"})],
     }
@@ -424,7 +424,7 @@ class BGe(Criterion):
     [(0, 1), (2, 5), (4, 5)]
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _allowed_values: ClassVar[dict[str, list[Any]]] = {
         "alpha_mu": [Interval(Real, np.float64(1e-100), np.float64(1e100), closed="both")],
         "alpha_w": [Interval(Real, 0, np.float64(1e8), closed="right"), None],
         "nu": ["array-like", dict, None],
@@ -477,7 +477,7 @@ class BGe(Criterion):
 
     def _freedom_and_scale(self, m: int) -> tuple[float, float]:
         """Return ``alpha_w - m`` and t."""
-        self._validate_params()
+        check_parameters(self)
         a = 2.0 if self.alpha_w is None else float(self.alpha_w) - m
         if a <= 1:
             raise ValueError(

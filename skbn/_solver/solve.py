@@ -18,7 +18,7 @@ from skbn._core.text import rounded_up
 from skbn._core.threads import one_blas_thread
 from skbn._exact.plan import TooLargeError, what_would_fit
 from skbn._networks.equivalence import canonical_member
-from skbn._networks.parameters import NetworkParameters, estimate_parameters
+from skbn._networks.gaussian import NetworkParameters, estimate_parameters
 from skbn._scores.criteria import Criterion
 from skbn._scores.criterion_checks import is_score_equivalent
 from skbn._scores.families import SmallFamilies

@@ -228,7 +228,7 @@ def test_rows_that_share_a_label_have_weights_in_their_order():
     expected = GaussianBNLearner().fit(table, sample_weight=weight).network_score_
     series = pd.Series(weight, index=table.index)
     assert GaussianBNLearner().fit(table, sample_weight=series).network_score_ == expected
-    with pytest.raises(ValueError, match=r"label 'row 0' is given more than once.*to_numpy\(\)"):
+    with pytest.raises(ValueError, match=r"label 'row 0' comes more than once.*to_numpy\(\)"):
         GaussianBNLearner().fit(table, sample_weight=series.sort_index(ascending=False))
 
 
@@ -262,7 +262,7 @@ def test_parts_of_labelled_scores_keep_their_labels():
         (lambda w: w.iloc[1:], "no value for the row of X labelled 'row 0'"),
         (
             lambda w: pd.concat([w, pd.Series({"row 30": 1})]),
-            r"sample_weight has a value labelled 'row 30', which is no row of X.*\.loc\[X\.index\]",
+            r"sample_weight has a value labelled 'row 30', but X has no .*\.loc\[X\.index\]",
         ),
     ],
 )

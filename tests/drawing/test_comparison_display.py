@@ -127,8 +127,8 @@ def test_given_axes_are_used():
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [
-        ((EXPECTED, nx.DiGraph([("a", "b")])), {}, ValueError, r"it lacks \['c', 'd'\]"),
-        ((nx.DiGraph(["ab"]), nx.DiGraph(["ac"])), {}, ValueError, "none of expected's"),
+        ((EXPECTED, nx.DiGraph([("a", "b")])), {}, ValueError, r"missing \['c', 'd'\]"),
+        ((nx.DiGraph(["ab"]), nx.DiGraph(["ac"])), {}, ValueError, r"unexpected \['c'\]"),
         ((EXPECTED, nx.Graph(EXPECTED)), {}, TypeError, "found must be a networkx.DiGraph"),
         ((nx.DiGraph(["ab", "ba"]), FOUND), {}, ValueError, "expected must be acyclic"),
         ((EXPECTED, FOUND), {"titles": "ab"}, ValueError, "titles must be two"),

@@ -170,7 +170,7 @@ def test_bad_input_is_named(wine, learner):
         ResidualsDisplay.from_estimator(GaussianBNLearner(), wine)
     with pytest.raises(TypeError, match="must be a learner, a GaussianBayesianNetwork"):
         ResidualsDisplay.from_estimator(StandardScaler().fit(wine), wine)
-    with pytest.raises(ValueError, match="columns must name nodes; 'Hue' is none of"):
+    with pytest.raises(ValueError, match="columns must name nodes; 'Hue' is not one of"):
         ResidualsDisplay.from_estimator(learner, wine, columns=["Hue"])
     with pytest.raises(ValueError, match=r"X has no columns \['ash'\]"):
         ResidualsDisplay.from_estimator(learner, wine.drop(columns="ash"))

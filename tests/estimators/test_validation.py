@@ -411,7 +411,7 @@ def test_as_many_top_parents_as_there_are(k):
         ),
         (
             lambda s: GaussianBNLearner().fit(s).network_.condition({np.int64(7): 1.0}),
-            r"7 is none of \[0, 1, 2\]",
+            r"7 is not one of \[0, 1, 2\]",
         ),
     ],
 )

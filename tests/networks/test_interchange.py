@@ -1,4 +1,4 @@
-"""Networks written in other forms, and read from there; also from what nobody wrote."""
+"""Networks written in other formats and read from them, with the mistakes that users make."""
 
 import json
 import sys
@@ -91,18 +91,18 @@ def test_whole_numbers_are_numbers():
         ("", "not JSON"),
         ("__import__('os')", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ("[]", "object with a list 'nodes'"),
-        ("null", "object with a list 'nodes'"),
-        ("{}", "object with a list 'nodes'"),
-        (document(nodes={}), "list 'nodes'"),
-        (document(edges=None), "list 'edges'"),
+        ("[]", "object with a list of objects 'nodes'"),
+        ("null", "object with a list of objects 'nodes'"),
+        ("{}", "object with a list of objects 'nodes'"),
+        (document(nodes={}), "list of objects 'nodes'"),
+        (document(edges=None), "list of objects 'edges'"),
         (document(directed=False), '"directed": true'),
         (document(multigraph=True), '"multigraph": false'),
         (document(nodes=[], edges=[]), "at least one node"),
-        (document(nodes=["a"], edges=[]), "a node whose 'id' is no string or integer: 'a'"),
-        (document(nodes=[NODE | {"id": None}], edges=[]), "a node whose 'id' is no string"),
-        (document(nodes=[NODE | {"id": True}], edges=[]), "a node whose 'id' is no string"),
-        (document(nodes=[NODE | {"id": ["a"]}], edges=[]), "a node whose 'id' is no string"),
+        (document(nodes=["a"], edges=[]), "list of objects 'nodes'"),
+        (document(nodes=[NODE | {"id": None}], edges=[]), "a node whose 'id' is not .*: None"),
+        (document(nodes=[NODE | {"id": True}], edges=[]), "a node whose 'id' is not .*: True"),
+        (document(nodes=[NODE | {"id": ["a"]}], edges=[]), r"a node whose 'id' is not .*: \['a'"),
         (document(nodes=[NODE, NODE], edges=[]), "node 'a' twice"),
         (document(nodes=[{"id": "a", "intercept": 0}], edges=[]), "'a' has no .* noise_variance"),
         (document(nodes=[NODE | {"intercept": "0"}], edges=[]), "intercept of node 'a' .* '0'"),
@@ -112,17 +112,52 @@ def test_whole_numbers_are_numbers():
         (document(edges=[{"source": "a", "target": "b"}]), "edge 'a' -> 'b' has no .* weight"),
         (document(edges=[EDGE | {"weight": np.inf}]), "weight of edge 'a' -> 'b' .* inf"),
         (document(edges=[EDGE | {"weight": {}}]), "weight of edge 'a' -> 'b' .* {}"),
-        (document(edges=[{"source": "a", "weight": 1}]), "an edge whose 'target' is no string"),
-        (document(edges=[EDGE | {"target": "z"}]), "edge 'a' -> 'z', but no 'z'"),
-        (document(edges=[EDGE, EDGE]), "edge 'a' -> 'b' twice"),
+        (document(edges=[{"source": "a", "weight": 1}]), "but no node None"),
+        (
+            document(edges=[EDGE | {"target": "z"}]),
+            r"edge with the source and target \('a', 'z'\), but no node 'z'",
+        ),
+        (document(edges=[EDGE, EDGE]), r"edge \('a', 'b'\) twice"),
         (document(edges=[EDGE | {"target": "a"}]), "acyclic"),
         (document(edges=[EDGE, {"source": "b", "target": "a", "weight": 1}]), "acyclic; .* cycle"),
         (document().replace("1e-300", "1e999"), "weight of edge 'a' -> 'b' .* inf"),
+        (document().replace("1e-300", "9" * 5000), "not JSON"),
+        (
+            document(edges=[EDGE | {"fixed": 1}]),
+            "fixed of the edge 'a' -> 'b' must be True or False",
+        ),
+        ("network.json", "not JSON .* To read a file, give a pathlib"),
     ],
 )
 def test_bad_json_is_explained(text, message):
     with pytest.raises(ValueError, match=message):
         GaussianBayesianNetwork.from_json(text)
+
+
+def test_json_in_a_file(tmp_path):
+    path = tmp_path / "network.json"
+    assert pair().to_json(path) is None
+    assert path.read_text(encoding="utf-8") == pair().to_json() + "\n"
+    assert GaussianBayesianNetwork.from_json(path).to_json() == pair().to_json()
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())  # as editors on Windows save it
+    assert GaussianBayesianNetwork.from_json(path).nodes == pair().nodes
+    for data, message in [
+        (b"{\n\xff}", "network.json is not JSON in UTF-8: .* byte 0xff"),
+        (b"{\n,", r"network.json is not JSON .*: line 2 column 1"),
+        (b"{}", "network.json must hold an object with a list of objects 'nodes'"),
+    ]:
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match=message):
+            GaussianBayesianNetwork.from_json(path)
+
+
+def test_json_of_other_programs_may_have_more_attributes():
+    node = NODE | {"colour": "red"}
+    text = document(nodes=[node, OTHER], edges=[EDGE | {"note": "x"}], graph={"name": "wine"})
+    dag = GaussianBayesianNetwork.from_json(text).dag_
+    assert dag.nodes["a"] == {"intercept": 0.0, "noise_variance": 1.0}
+    assert dag.edges["a", "b"] == {"weight": 1.0}
+    assert dag.graph == {}
 
 
 def test_json_is_text():

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
 from skbn._data.row_summary import summarise
 from skbn._data.statistics import sample_statistics
-from skbn._networks.parameters import NetworkParameters, estimate_parameters
+from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters, estimate_parameters
 
 
 def random_network(rng, m, density=0.5):
@@ -292,7 +292,9 @@ def test_divisors_depend_on_the_number_of_parents(wine):
     np.testing.assert_array_equal(scaled.coef, plain.coef)
     expected = plain.noise_variance * len(rows) / unbiased
     np.testing.assert_allclose(scaled.noise_variance, expected, rtol=1e-12)
-    network = GaussianBayesianNetwork._from_estimates(["a", "b", "c"], parents, scaled, [0, 0, 0])
+    network = GaussianBayesianNetwork._from_model(
+        LinearGaussianModel.from_estimates(["a", "b", "c"], parents, scaled, [0, 0, 0])
+    )
     assert set(network.dag.edges) == {("a", "b"), ("a", "c"), ("b", "c")}
     np.testing.assert_array_equal(network.noise_variance_, scaled.noise_variance)
     np.testing.assert_array_equal(network.mean_, statistics.mean)
@@ -303,7 +305,8 @@ def test_divisors_depend_on_the_number_of_parents(wine):
 
 def test_an_edge_of_weight_0_remains_an_edge():
     parameters = NetworkParameters(np.zeros((2, 2)), np.zeros(2), np.ones(2))
-    network = GaussianBayesianNetwork._from_estimates(["a", "b"], [0, 1], parameters, [0, 0])
+    model = LinearGaussianModel.from_estimates(["a", "b"], [0, 1], parameters, [0, 0])
+    network = GaussianBayesianNetwork._from_model(model)
     assert list(network.dag_.edges) == [("a", "b")]
     assert list(network.moral_graph().edges) == [("a", "b")]
 
@@ -554,7 +557,7 @@ def test_conditioning_on_columns_that_nearly_agree_keeps_digits():
 @pytest.mark.parametrize(
     ("evidence", "error", "message"),
     [
-        ({"z": 1.0}, ValueError, r"evidence must name nodes; 'z' is none of \['a', 'b', 'c'\]"),
+        ({"z": 1.0}, ValueError, r"evidence must name nodes; 'z' is not one of \['a', 'b', 'c'\]"),
         ({"a": np.nan}, ValueError, "value of node 'a' in evidence .* got nan"),
         ({"a": -np.inf}, ValueError, "got -inf"),
         ({"a": "1"}, ValueError, "got '1'"),
@@ -720,9 +723,9 @@ def test_defaults_of_given_and_target():
         (np.zeros((2, 3)), None, None, "name a target"),
         (np.zeros((2, 2)), "a", None, r"shape \(n, 3\).* name those that X has in given"),
         (np.zeros((2, 3)), "c", ["a", "b"], r"shape \(n, 2\), .*\['a', 'b'\]; .* 3 columns"),
-        (np.zeros((2, 1)), "z", "a", "target must name nodes; 'z' is none"),
-        (np.zeros((2, 1)), "c", "z", "given must name nodes; 'z' is none"),
-        (np.zeros((2, 1)), "c", [["a"]], r"given must name nodes; \['a'\] is none"),
+        (np.zeros((2, 1)), "z", "a", "target must name nodes; 'z' is not one"),
+        (np.zeros((2, 1)), "c", "z", "given must name nodes; 'z' is not one"),
+        (np.zeros((2, 1)), "c", [["a"]], r"given must name nodes; \['a'\] is not one"),
         (np.zeros((2, 2)), "c", ["a", "a"], "given must name nodes, each once"),
         (np.zeros((2, 2)), [], ["a", "b"], r"target must name nodes, each once; got \[\]"),
         (np.zeros((2, 2)), ["b"], ["a", "b"], r"\['b'\] are both in given and in target"),
@@ -742,7 +745,7 @@ def test_names_of_several_letters_are_single_nodes():
     network, row = GaussianBayesianNetwork(dag), [[1.0]]
     assert network.predict(row, given="a", target="ab").shape == (1,)
     assert network.predict(row, given="ab").shape == (1, 2)
-    with pytest.raises(ValueError, match="target must name nodes; 'bc' is none"):
+    with pytest.raises(ValueError, match="target must name nodes; 'bc' is not one"):
         chain().predict(row, given="a", target="bc")
 
 

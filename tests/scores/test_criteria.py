@@ -216,14 +216,14 @@ def test_a_labelled_nu_of_columns_without_names_goes_by_their_numbers(rows):
 @pytest.mark.parametrize(
     ("nu", "message"),
     [
-        ({"p": 1.0, "q": 2.0, "r": 0, "s": 1}, r"nu .*no value for the columns \['t'\]"),
+        ({"p": 1.0, "q": 2.0, "r": 0, "s": 1}, r"nu .*for each column; missing \['t'\]"),
         (pd.Series({**NU, "z": 1.0}), r"nu: There is no column 'z'; the columns are"),
         (pd.Series([*NU.values(), 7.0], index=[*NU, "p"]), r"nu .*'p' twice"),
         ({**NU, 0: 1.0}, r"nu .*'p' twice"),
         ({**NU, "q": np.nan}, "column 'q' in nu must be a finite number; got nan"),
         ({**NU, "q": "2"}, "column 'q' in nu must be a finite number; got '2'"),
         ({**NU, 1.5: 2.0}, r"nu: .*by its name or its number; got 1\.5"),
-        ({}, r"nu .*no value for the columns \['p', 'q'"),
+        ({}, r"nu .*for each column; missing \['p', 'q'"),
     ],
 )
 def test_labels_that_are_not_those_of_the_columns_are_named(rows, nu, message):

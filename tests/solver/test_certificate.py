@@ -19,7 +19,7 @@ from skbn._exact.dense_families import DenseFamilies
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, exact_search
 from skbn._exact.spot_check import draw_states
-from skbn._networks.parameters import estimate_parameters
+from skbn._networks.gaussian import estimate_parameters
 from skbn._regressions.triangular import families_first, neighbours, stacked_factors
 from skbn._solver import solve
 from skbn._solver.certificate import certify_network
