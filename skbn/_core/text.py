@@ -25,7 +25,8 @@ __all__ = [
     "text_table",
 ]
 
-_MOST_DIGITS = 15
+_MOST_DIGITS = 15  # nobody reads longer counts digit by digit
+# Limits that keep an error message to a few lines.
 _FEW = 5
 _MOST_ITEMS = 20
 _MOST_CHARACTERS = 100
