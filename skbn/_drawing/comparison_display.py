@@ -10,12 +10,10 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._core.graphs import check_dag, check_same_nodes
 from skbn._core.text import readable_value
-from skbn._drawing.axes import check_axes
-from skbn._drawing.graph_of import graph_of
+from skbn._drawing.appearance import Edge, EdgeLook, NodeLook, Style, check_axes, style_for
+from skbn._drawing.fitted import fitted_graph
 from skbn._drawing.labels import NodeNames
 from skbn._drawing.layout.layered import layered_layout
-from skbn._drawing.looks import Edge, EdgeLook, NodeLook
-from skbn._drawing.styles import Style, style_for
 
 __all__ = ["NetworkComparisonDisplay"]
 
@@ -114,9 +112,9 @@ class NetworkComparisonDisplay:
         sklearn.exceptions.NotFittedError
             If a learner is not fitted.
         TypeError, ValueError, ImportError
-            As for the class, and as `plot`.
+            As for the class and `plot`.
         """
-        graphs = [x if isinstance(x, nx.Graph) else graph_of(x) for x in (expected, found)]
+        graphs = [x if isinstance(x, nx.Graph) else fitted_graph(x) for x in (expected, found)]
         return cls(*graphs).plot(titles=titles, axes=axes)
 
     def plot(self, *, titles: Sequence[str] = ("expected", "found"), axes: Any = None) -> Self:

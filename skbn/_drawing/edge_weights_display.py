@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._core.graphs import check_dag
-from skbn._drawing.axes import check_axes
-from skbn._drawing.graph_of import graph_of
+from skbn._drawing.appearance import Style, check_axes, style_for
+from skbn._drawing.fitted import fitted_graph
 from skbn._drawing.labels import broken_into_lines, printable, text_width
-from skbn._drawing.styles import Style, style_for
 from skbn._drawing.weights import readable_weight, strengths_of
 from skbn._networks.gaussian import is_parametrised
 
@@ -54,10 +53,10 @@ class EdgeWeightsDisplay:
     Raises
     ------
     TypeError
-        If it is no networkx.DiGraph.
+        If `dag` is not a networkx.DiGraph.
     ValueError
         If it has a cycle, no nodes, no parameters or undirected edges; if a parameter is
-        missing, no finite number or a negative variance, or if a mean or a variance is out of
+        missing, not a finite number or a negative variance, or if a mean or a variance is out of
         float64's range.
 
     Examples
@@ -106,7 +105,7 @@ class EdgeWeightsDisplay:
         TypeError, ValueError, ImportError
             If it is another estimator, and as for the class and `plot`.
         """
-        return cls(graph_of(estimator)).plot(ax=ax)
+        return cls(fitted_graph(estimator)).plot(ax=ax)
 
     @classmethod
     def from_graph(cls, graph: nx.DiGraph, *, ax: Any = None) -> Self:
@@ -126,7 +125,7 @@ class EdgeWeightsDisplay:
         Raises
         ------
         TypeError, ValueError, ImportError
-            As for the class, and as `plot`.
+            As for the class and `plot`.
         """
         return cls(graph).plot(ax=ax)
 

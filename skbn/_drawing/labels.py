@@ -1,12 +1,20 @@
-"""Names of nodes, broken into lines and measured."""
+"""What is written in a picture: the names of nodes, in lines, and texts at edges."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple, Self
 
-__all__ = ["LINE_HEIGHT", "NodeNames", "broken_into_lines", "printable", "text_width"]
+import networkx as nx
+import numpy as np
+
+from skbn._core.text import readable_value
+from skbn._drawing.appearance import Edge
+from skbn._drawing.weights import Strengths, readable_weight
+from skbn._networks.gaussian import is_parametrised
+
+__all__ = ["LINE_HEIGHT", "NodeNames", "broken_into_lines", "edge_texts", "printable", "text_width"]
 
 _LINE_LENGTH = 14  # characters, where a name has a place to be broken at
 _LONGEST_WORD = 28  # and where it has none
@@ -87,3 +95,46 @@ def text_width(text: str, font_size: float) -> float:
 def _box_size(lines: list[str], font_size: float) -> tuple[float, float]:
     width = max(text_width(line, font_size) for line in lines) + 2 * _PADDING[0]
     return max(width, _NARROWEST), len(lines) * LINE_HEIGHT * font_size + 2 * _PADDING[1]
+
+
+def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[Edge, str]:
+    """Return the texts of the edges that have one.
+
+    Parameters
+    ----------
+    dag : networkx.DiGraph
+    edge_labels : bool, "weight" or dict of edge to str
+        Of standardised weights, there are none where the parent does not vary.
+    strengths : Strengths
+
+    Raises
+    ------
+    ValueError
+        If it is something else, or names no edge, or asks for weights that are not there.
+    """
+    if isinstance(edge_labels, Mapping):
+        for edge in edge_labels:
+            if not (isinstance(edge, tuple) and len(edge) == 2 and dag.has_edge(*edge)):
+                raise ValueError(f"edge_labels: there is no edge {readable_value(edge)}.")
+        return {edge: printable(str(text)) for edge, text in edge_labels.items()}
+    if isinstance(edge_labels, bool | np.bool_):
+        if not edge_labels:
+            return {}
+    elif not (isinstance(edge_labels, str) and edge_labels == "weight"):
+        raise ValueError(
+            "edge_labels must be a bool, 'weight' or a dict of edge to text; got "
+            f"{readable_value(edge_labels)}."
+        )
+    if any(is_undirected for _, _, is_undirected in dag.edges(data="undirected")):
+        raise ValueError(
+            "edge_labels asks for weights, and a CPDAG has none. Plot the network itself, or give "
+            "a dict of texts."
+        )
+    if not is_parametrised(dag):
+        raise ValueError(
+            "edge_labels asks for weights, and the graph has no parameters. Fit a "
+            "GaussianBayesianNetwork of it, or give a dict of texts."
+        )
+    if isinstance(edge_labels, str):
+        return {(a, b): f"{weight:.3g}" for a, b, weight in dag.edges(data="weight")}
+    return {edge: readable_weight(weight) for edge, weight in strengths.weights.items()}

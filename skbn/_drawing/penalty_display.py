@@ -9,9 +9,8 @@ import numpy.typing as npt
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._core.text import readable_value
-from skbn._drawing.axes import check_axes
-from skbn._drawing.graph_of import fitted_step
-from skbn._drawing.styles import style_for
+from skbn._drawing.appearance import check_axes, style_for
+from skbn._drawing.fitted import fitted_step
 
 __all__ = ["PenaltyDisplay"]
 

@@ -10,26 +10,60 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from matplotlib import pyplot
 from matplotlib.artist import Artist
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
 from matplotlib.text import Text
 
-from skbn._drawing.bezier import cut_at_end, halfway
-from skbn._drawing.edge_labels import Labels
-from skbn._drawing.labels import LINE_HEIGHT
+from skbn._drawing.appearance import Edge, EdgeLook, NodeLook, Style
+from skbn._drawing.labels import LINE_HEIGHT, text_width
+from skbn._drawing.layout.coordinates import CORNER
 from skbn._drawing.layout.layered import Layout, Point
-from skbn._drawing.layout.routes import CORNER
-from skbn._drawing.looks import Edge, EdgeLook, NodeLook
-from skbn._drawing.styles import Style
 
-__all__ = ["Artists", "draw_picture", "new_axes"]
+__all__ = [
+    "Artists",
+    "Labels",
+    "cut_at_end",
+    "draw_picture",
+    "new_axes",
+    "place_labels",
+    "point_at",
+]
 
 _MARGIN = 6.0  # points around the layout
 _LARGEST_SCALE = 1.25  # of a picture on axes that are larger than it needs
+_LABEL_SIZE = 0.8  # of a label, in sizes of names
+_LABEL_PADDING = 1.5  # points
+_HEAD = 10.0  # points along an edge that its head takes
+# Where along an edge its label may stand, the best place first.
+_PLACES = (0.5, 0.43, 0.57, 0.36, 0.64, 0.3, 0.7, 0.24, 0.76)
+_SAMPLES = 24  # points of an edge that a label had better not hide
+_HIDDEN_POINT = 10.0  # what it costs to hide one, in square points of boxes
+_BISECTIONS = 30
+
+
+class Labels(NamedTuple):
+    """The labels of edges.
+
+    Parameters
+    ----------
+    texts : dict of edge to str
+    positions : dict of edge to (x, y)
+        Of the labels' centres.
+    font_size : float
+    """
+
+    texts: dict[Edge, str]
+    positions: dict[Edge, Point]
+    font_size: float
+
+
 _NO_LABELS = Labels({}, {}, 0.0)
 
 
@@ -77,6 +111,57 @@ def new_axes(
         figure.add_axes((i / n_axes, bottom / whole, 1 / n_axes, height / whole))
         for i in range(n_axes)
     ]
+
+
+def place_labels(
+    layout: Layout,
+    sizes: Mapping[Any, tuple[float, float]],
+    texts: Mapping[Edge, str],
+    font_size: float,
+) -> tuple[Labels, Layout]:
+    """Find each label a place on its edge where it hides least.
+
+    Parameters
+    ----------
+    layout : Layout
+    sizes : mapping of node to (width, height)
+    texts : mapping of edge to str
+    font_size : float
+        Of names.
+
+    Returns
+    -------
+    labels : Labels
+    layout : Layout
+        With room for the labels.
+    """
+    labels = Labels(dict(texts), {}, _LABEL_SIZE * font_size)
+    if not texts:
+        return labels, layout
+    taken = [(layout.positions[node], sizes[node]) for node in sizes]
+    taken += [
+        (halfway(route[-1], route[-2], 0.2), (_HEAD, _HEAD)) for route in layout.routes.values()
+    ]
+    owners = list(layout.routes)
+    points = np.array(
+        [[point_at(layout.routes[e], i / _SAMPLES) for i in range(_SAMPLES)] for e in owners]
+    )
+    left, right, bottom, top = layout.extent
+    for edge, text in texts.items():
+        width = text_width(text, labels.font_size) + 2 * _LABEL_PADDING
+        size = (width, LINE_HEIGHT * labels.font_size + 2 * _LABEL_PADDING)
+        places = [point_at(layout.routes[edge], share) for share in _PLACES]
+        others = points[[other != edge for other in owners]]
+        costs = [
+            sum(_overlap(place, size, *other) for other in taken)
+            + _HIDDEN_POINT * _n_inside(others, place, size)
+            for place in places
+        ]
+        labels.positions[edge] = x, y = places[int(np.argmin(costs))]
+        taken.append(((x, y), size))
+        left, right = min(left, x - size[0] / 2), max(right, x + size[0] / 2)
+        bottom, top = min(bottom, y - size[1] / 2), max(top, y + size[1] / 2)
+    return labels, layout._replace(extent=(left, right, bottom, top))
 
 
 def draw_picture(
@@ -225,6 +310,16 @@ def _set_limits(ax: Any, layout: Layout) -> None:
     ax.set_axis_off()
 
 
+def _overlap(a: Point, a_size: Point, b: Point, b_size: Point) -> float:
+    """Return the area that two boxes share, by their centres and sizes."""
+    x, y = ((a_size[i] + b_size[i]) / 2 - abs(a[i] - b[i]) for i in (0, 1))
+    return max(x, 0.0) * max(y, 0.0)
+
+
+def _n_inside(points: npt.NDArray[np.float64], centre: Point, size: Point) -> int:
+    return int((np.abs(points - centre) < np.array(size) / 2).all(axis=-1).sum())
+
+
 class _Proportions(Artist):
     """Keeps lengths that matplotlib measures in points in proportion to the axes.
 
@@ -249,3 +344,52 @@ class _Proportions(Artist):
         scale = (x1 - x0) * 72 / ax.figure.dpi
         for set_length, length in self._kept:
             set_length(scale * length)
+
+
+# Cubic Bézier curves, as lists of 3k + 1 control points
+
+
+def cut_at_end(route: list[Point], length: float) -> list[Point]:
+    """Return the curve up to where it is this far from its end; a shorter one as far as its half.
+
+    Examples
+    --------
+    >>> _, height = cut_at_end([(0, 0), (0, 3), (0, 6), (0, 9)], 3)[-1]
+    >>> round(height, 6)
+    6.0
+    """
+    end = route[-1]
+    while len(route) > 4 and math.dist(route[-4], end) < length:
+        route = route[:-3]
+    piece = route[-4:]
+    if len(route) == 4:
+        length = min(length, math.dist(piece[0], end) / 2)
+    low, high = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if math.dist(_split(piece, middle)[-1], end) > length:
+            low = middle
+        else:
+            high = middle
+    return route[:-4] + _split(piece, high)
+
+
+def point_at(route: list[Point], share: float) -> Point:
+    """Return the point at a share of the curve, each of its pieces as long as any other."""
+    n_pieces = (len(route) - 1) // 3
+    piece = min(int(share * n_pieces), n_pieces - 1)
+    return _split(route[3 * piece : 3 * piece + 4], share * n_pieces - piece)[-1]
+
+
+def halfway(a: Point, b: Point, share: float = 0.5) -> Point:
+    """Return the point at a share of the way from one to another."""
+    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
+
+
+def _split(piece: list[Point], share: float) -> list[Point]:
+    """Return the first part of a curve of four control points (de Casteljau)."""
+    first = [piece[0]]
+    while len(piece) > 1:
+        piece = [halfway(a, b, share) for a, b in pairwise(piece)]
+        first.append(piece[0])
+    return first

@@ -11,10 +11,9 @@ from scipy.stats import beta, norm, skew
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._data.table import Table
-from skbn._drawing.axes import check_axes
-from skbn._drawing.graph_of import network_and_table
+from skbn._drawing.appearance import Style, check_axes, style_for
+from skbn._drawing.fitted import fitted_network_and_table
 from skbn._drawing.labels import broken_into_lines
-from skbn._drawing.styles import Style, style_for
 from skbn._networks.arguments import named_nodes
 from skbn._networks.tables import read_columns
 
@@ -136,7 +135,7 @@ class ResidualsDisplay:
         TypeError, ValueError, ImportError
             If it is another estimator, and as for the class and `plot`.
         """
-        network, table = network_and_table(estimator, X)
+        network, table = fitted_network_and_table(estimator, X)
         return cls(network, table, columns=columns).plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> Self:

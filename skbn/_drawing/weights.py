@@ -8,7 +8,7 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
-from skbn._drawing.looks import Edge
+from skbn._drawing.appearance import Edge
 from skbn._networks.gaussian import LinearGaussianModel, is_parametrised
 
 __all__ = ["Strengths", "readable_weight", "strengths_of"]

@@ -1,10 +1,13 @@
-"""Colours of pictures, on light and on dark ground."""
+"""What nodes, edges and their ground look like: colours, boxes and lines."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-__all__ = ["DARK", "LIGHT", "Style", "style_for"]
+__all__ = ["DARK", "LIGHT", "Edge", "EdgeLook", "NodeLook", "Style", "check_axes", "style_for"]
+
+Edge = tuple[Hashable, Hashable]
 
 _OPACITY = 0.3  # of what is faint
 
@@ -86,3 +89,39 @@ def style_for(ax: Any) -> Style:
 def _luminance(colour: Any) -> float:
     red, green, blue = colour
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+class NodeLook(NamedTuple):
+    """How a node is drawn: its name in lines, the box around it in points."""
+
+    lines: list[str]
+    size: tuple[float, float]
+    face: str
+    border: str
+    text: str
+    border_width: float = 0.8
+
+
+class EdgeLook(NamedTuple):
+    """How an edge is drawn: its width in points, the colour of its label."""
+
+    colour: str
+    width: float
+    text: str
+    has_head: bool = True
+    line_style: Any = "-"
+
+
+def check_axes(ax: Any) -> None:
+    """Raise unless this is what a picture can be drawn on, or None.
+
+    Raises
+    ------
+    TypeError
+        If it is something else, such as an array of axes.
+    """
+    from matplotlib.axes import Axes
+
+    if ax is None or (isinstance(ax, Axes) and ax.name != "3d"):
+        return
+    raise TypeError(f"ax must be one matplotlib.axes.Axes in a plane; got {type(ax).__name__}.")
