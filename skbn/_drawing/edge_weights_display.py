@@ -18,8 +18,8 @@ from skbn._networks.gaussian import is_parametrised
 __all__ = ["EdgeWeightsDisplay"]
 
 _CELL = 2.6  # in sizes of the font
-_ROOM = 10.0, 5.0  # beside and below, in the same: for the colour bar and the axes' names
-_LONGEST_NAME = 40  # that is written in one line
+_ROOM = 10.0, 5.0  # beside (colour bar) and below (name of the axis), in sizes of the font
+_LONGEST_NAME = 40  # characters in one line
 _LARGEST_WITH_NUMBERS = 20  # nodes
 
 
@@ -36,7 +36,7 @@ class EdgeWeightsDisplay:
     Parameters
     ----------
     dag : networkx.DiGraph
-        Acyclic, with the attributes that `GaussianBNLearner` gives its `dag_`.
+        An acyclic graph with the attributes of `GaussianBNLearner.dag_`.
 
     Attributes
     ----------
@@ -44,8 +44,7 @@ class EdgeWeightsDisplay:
         In the order of rows and columns.
     weights : ndarray of shape (m, m), float64
         The child's change in its standard deviations with one standard deviation of the
-        parent; NaN where there is no edge, or where the parent does not vary, as `do` holds
-        it.
+        parent. NaN where there is no edge, or where `do` holds the parent at a value.
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
     im_ : matplotlib.image.AxesImage
@@ -73,7 +72,7 @@ class EdgeWeightsDisplay:
         check_dag(dag)
         if not is_parametrised(dag):
             raise ValueError(
-                "dag has no parameters, so that its edges have no weights. Fit a "
+                "dag has no parameters, so its edges have no weights. Fit a "
                 "GaussianBayesianNetwork of it."
             )
         number = {node: i for i, node in enumerate(dag)}

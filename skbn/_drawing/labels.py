@@ -16,15 +16,15 @@ from skbn._networks.gaussian import is_parametrised
 
 __all__ = ["LINE_HEIGHT", "NodeNames", "broken_into_lines", "edge_texts", "printable", "text_width"]
 
-_LINE_LENGTH = 14  # characters, where a name has a place to be broken at
-_LONGEST_WORD = 28  # and where it has none
+_LINE_LENGTH = 14  # characters, if there is a sign to break the name after
+_LONGEST_WORD = 28  # characters, if there is none
 _PADDING = 8.0, 5.0  # points between a name and the border
 _NARROWEST = 24.0
-LINE_HEIGHT = 1.2  # of the font's size
+LINE_HEIGHT = 1.2  # in font sizes
 
 
 class NodeNames(NamedTuple):
-    """The names of nodes, in lines, and the boxes that they take.
+    """The names of nodes, broken into lines, and the sizes of their boxes.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class NodeNames(NamedTuple):
 
 
 def broken_into_lines(name: str) -> list[str]:
-    """Break a name after spaces and after other signs that end its parts.
+    """Break a name after spaces and punctuation.
 
-    Nothing but spaces at the end of a line is lost.
+    Only spaces at the end of a line are lost.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def broken_into_lines(name: str) -> list[str]:
 
 
 def printable(text: str) -> str:
-    r"""Return a text with codes for the characters that cannot be drawn.
+    r"""Return a text in which codes replace the characters that cannot be drawn.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def printable(text: str) -> str:
 def _printable(character: str) -> str:
     if character.isspace():
         return " "
-    # Joiners are part of how words are written.
+    # Some scripts need joiners to spell a word.
     is_drawn = character.isprintable() or character in "\u200c\u200d"
     return character if is_drawn else ascii(character)[1:-1]
 
@@ -100,17 +100,13 @@ def _box_size(lines: list[str], font_size: float) -> tuple[float, float]:
 def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[Edge, str]:
     """Return the texts of the edges that have one.
 
-    Parameters
-    ----------
-    dag : networkx.DiGraph
-    edge_labels : bool, "weight" or dict of edge to str
-        Of standardised weights, there are none where the parent does not vary.
-    strengths : Strengths
+    Edges whose parent does not vary have no standardised weight, and get no text for it.
 
     Raises
     ------
     ValueError
-        If it is something else, or names no edge, or asks for weights that are not there.
+        If `edge_labels` is not a bool, "weight" or a dict, names an edge that does not exist, or
+        asks for weights of a graph without parameters.
     """
     if isinstance(edge_labels, Mapping):
         for edge in edge_labels:

@@ -1,9 +1,8 @@
 """A laid out graph as artists on axes.
 
-One unit of the axes is a point of the layout. Boxes and arrowheads scale with the axes;
-text and lines, which matplotlib measures in points of the figure, are kept in proportion
-by an artist that is drawn before them. Imports matplotlib, so that others import it when
-they draw.
+One unit of the axes is a point of the layout. Boxes and arrowheads scale with the axes.
+matplotlib measures text and lines in points of the figure, so an artist that is drawn before
+them keeps them in proportion. This module imports matplotlib; import it only to draw.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ __all__ = [
 ]
 
 _MARGIN = 6.0  # points around the layout
-_LARGEST_SCALE = 1.25  # of a picture on axes that are larger than it needs
-_LABEL_SIZE = 0.8  # of a label, in sizes of names
+_LARGEST_SCALE = 1.25  # on axes that are larger than the picture needs
+_LABEL_SIZE = 0.8  # of the font size of names
 _LABEL_PADDING = 1.5  # points
-_HEAD = 10.0  # points along an edge that its head takes
-# Where along an edge its label may stand, the best place first.
+_HEAD = 10.0  # points, the side of a square around an arrowhead
+# Where along its edge a label may stand, the best place first.
 _PLACES = (0.5, 0.43, 0.57, 0.36, 0.64, 0.3, 0.7, 0.24, 0.76)
-_SAMPLES = 24  # points of an edge that a label had better not hide
-_HIDDEN_POINT = 10.0  # what it costs to hide one, in square points of boxes
+_SAMPLES = 24  # points of each edge that labels avoid hiding
+_HIDDEN_POINT = 10.0  # cost of hiding one; hiding boxes costs their area in square points
 _BISECTIONS = 30
 
 
@@ -55,7 +54,7 @@ class Labels(NamedTuple):
     ----------
     texts : dict of edge to str
     positions : dict of edge to (x, y)
-        Of the labels' centres.
+        The labels' centres.
     font_size : float
     """
 
@@ -68,7 +67,7 @@ _NO_LABELS = Labels({}, {}, 0.0)
 
 
 class Artists(NamedTuple):
-    """What a picture consists of.
+    """The artists of a picture.
 
     Parameters
     ----------
@@ -76,7 +75,7 @@ class Artists(NamedTuple):
     names : dict of node to matplotlib.text.Text
     edges : dict of edge to matplotlib.patches.PathPatch
     heads : dict of edge to matplotlib.patches.Polygon
-        Of those that have one.
+        The arrowheads of the edges that have one.
     labels : dict of edge to matplotlib.text.Text
     """
 
@@ -95,7 +94,7 @@ def new_axes(
     top: float = 0.0,
     bottom: float = 0.0,
 ) -> list[Any]:
-    """Return axes side by side, of a new figure in which a layout has its own size.
+    """Return axes side by side, in a new figure in which a layout has its own size.
 
     Parameters
     ----------
@@ -119,21 +118,10 @@ def place_labels(
     texts: Mapping[Edge, str],
     font_size: float,
 ) -> tuple[Labels, Layout]:
-    """Find each label a place on its edge where it hides least.
+    """Place each label on its edge where it hides least.
 
-    Parameters
-    ----------
-    layout : Layout
-    sizes : mapping of node to (width, height)
-    texts : mapping of edge to str
-    font_size : float
-        Of names.
-
-    Returns
-    -------
-    labels : Labels
-    layout : Layout
-        With room for the labels.
+    `font_size` is that of the nodes' names. Return the labels, and the layout with an extent that
+    has room for them.
     """
     labels = Labels(dict(texts), {}, _LABEL_SIZE * font_size)
     if not texts:
@@ -205,7 +193,7 @@ def _draw_edge(
     route: list[Point],
     look: EdgeLook,
 ) -> None:
-    level = 1 + look.width / 100  # the strong ones on top, where edges cross
+    level = 1 + look.width / 100  # where edges cross, strong ones are on top
     if look.has_head:
         line = cut_at_end(route, 6.0 + 1.3 * look.width)
         tip, base = route[-1], line[-1]
@@ -218,7 +206,7 @@ def _draw_edge(
         artists.heads[edge] = ax.add_patch(
             Polygon([tip, *corners], facecolor=look.colour, linewidth=0, zorder=2, clip_on=False)
         )
-        route = [*line[:-1], halfway(base, tip, 0.3)]  # without a gap between line and head
+        route = [*line[:-1], halfway(base, tip, 0.3)]  # leaves no gap between line and head
     codes = [Path.MOVETO] + [Path.CURVE4] * (len(route) - 1)
     patch = PathPatch(
         Path(route, codes),
@@ -323,8 +311,8 @@ def _n_inside(points: npt.NDArray[np.float64], centre: Point, size: Point) -> in
 class _Proportions(Artist):
     """Keeps lengths that matplotlib measures in points in proportion to the axes.
 
-    Axes get their size when they are drawn: by then a layout engine or the user has
-    changed it.
+    The size of axes is only known when they are drawn, because a layout engine or the user may
+    still change it before.
     """
 
     def __init__(self) -> None:
@@ -350,7 +338,7 @@ class _Proportions(Artist):
 
 
 def cut_at_end(route: list[Point], length: float) -> list[Point]:
-    """Return the curve up to where it is this far from its end; a shorter one as far as its half.
+    """Return the curve up to the point this far from its end, or half of a shorter curve.
 
     Examples
     --------
@@ -375,14 +363,14 @@ def cut_at_end(route: list[Point], length: float) -> list[Point]:
 
 
 def point_at(route: list[Point], share: float) -> Point:
-    """Return the point at a share of the curve, each of its pieces as long as any other."""
+    """Return the point at a share of the curve, whose pieces all count as equally long."""
     n_pieces = (len(route) - 1) // 3
     piece = min(int(share * n_pieces), n_pieces - 1)
     return _split(route[3 * piece : 3 * piece + 4], share * n_pieces - piece)[-1]
 
 
 def halfway(a: Point, b: Point, share: float = 0.5) -> Point:
-    """Return the point at a share of the way from one to another."""
+    """Return the point at a share of the way from one point to another."""
     return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
 
 
