@@ -134,15 +134,16 @@ class _Items:
         ):
             for box in self.boxes:
                 others = sorted((pair[1], e) for e, pair in enumerate(pairs) if pair[0] == box)
+                if not others:
+                    continue
                 reach = max(self.widths[box] / 2 - CORNER, 0.0)
                 gap = min(_PORT_GAP, 2 * reach / max(len(others) - 1, 1))
-                aims = np.array([_AIM * (self.x[other] - self.x[box]) for other, _ in others])
-                room = reach - gap * (len(others) - 1) / 2
                 middle = gap * (len(others) - 1) / 2
-                if others:
-                    places = _separated(aims, np.full(len(others) - 1, gap), np.ones(len(others)))
-                    evenly = gap * np.arange(len(others)) - middle
-                    ends[[e for _, e in others]] = evenly + np.clip(places - evenly, -room, room)
+                evenly = gap * np.arange(len(others)) - middle
+                aims = np.array([_AIM * (self.x[other] - self.x[box]) for other, _ in others])
+                places = _separated(aims, np.full(len(others) - 1, gap), np.ones(len(others)))
+                room = reach - middle
+                ends[[e for _, e in others]] = evenly + np.clip(places - evenly, -room, room)
 
     def space_layers(self) -> None:
         """Move layers apart where edges between them would be flat."""
