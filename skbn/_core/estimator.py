@@ -265,7 +265,7 @@ class PlotMixin:
         graph = self._shown_graph()
         if graph is None:
             return html
-        from skbn._drawing.notebook import notebook_picture
+        from skbn._drawing.network_display import notebook_picture
 
         return html + notebook_picture(graph)
 

@@ -1,8 +1,7 @@
 """Pictures of networks, with matplotlib.
 
-Dependencies point one way: ``_labels`` and ``_styles`` (names in lines, colours), ``_bezier``
-(curves); ``_weights`` (how strong edges are), ``_edge_labels`` (what is written at them),
-``_emphasis`` (what is marked); ``_looks`` and ``_picture`` (a laid out graph as artists on
-axes); ``_graph_of`` and ``_axes`` (what users give); the displays, a file each;
-``_notebook`` (the picture in a notebook's HTML).
+Each display has its own file. They draw with `picture` (a laid out graph as artists on axes),
+which takes the places of nodes and edges from `layout`, colours and line widths from
+`appearance`, names and texts at edges from `labels`, and standardised weights from `weights`.
+`fitted` finds the network in a learner, a pipeline or a search.
 """

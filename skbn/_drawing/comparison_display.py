@@ -10,12 +10,10 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._core.graphs import check_dag, check_same_nodes
 from skbn._core.text import readable_value
-from skbn._drawing.axes import check_axes
-from skbn._drawing.graph_of import graph_of
+from skbn._drawing.appearance import Edge, EdgeLook, NodeLook, Style, check_axes, style_for
+from skbn._drawing.fitted import fitted_graph
 from skbn._drawing.labels import NodeNames
 from skbn._drawing.layout.layered import layered_layout
-from skbn._drawing.looks import Edge, EdgeLook, NodeLook
-from skbn._drawing.styles import Style, style_for
 
 __all__ = ["NetworkComparisonDisplay"]
 
@@ -27,41 +25,40 @@ _LINE_STYLES: dict[str, Any] = {"missing": (0, (3, 1.5)), "reversed": (0, (5, 1.
 class NetworkComparisonDisplay:
     """Two networks on the same nodes, side by side.
 
-    Nodes stand at the same places in both pictures. Edges that both have are grey; those
-    that only the first has are *missing* in the second, orange and dashed; those that only
-    the second has are *extra*, blue; and those that both have with another direction, or
-    that one of two CPDAGs leaves undirected, are *reversed*, purple. Nodes are laid out by the
-    first network: in the second, edges may point upwards.
+    Nodes stand at the same places in both pictures. Edges that both networks have are grey. Edges
+    that only the first has are *missing* from the second: orange and dashed. Edges that only the
+    second has are *extra*: blue. Edges that they direct differently, or that only one of two
+    CPDAGs leaves undirected, are *reversed*: purple. Nodes are laid out by the first network, so
+    edges of the second may point upwards.
 
     Use `from_networks` to make one. Needs matplotlib (``pip install skbn[plot]``).
 
     Parameters
     ----------
     expected, found : networkx.DiGraph
-        Acyclic, on the same nodes in any order. To compare equivalence classes, give both
-        CPDAGs, as `GaussianBayesianNetwork.cpdag` gives them: with the directions that are
-        known, or without.
+        Acyclic, on the same nodes in any order. To compare equivalence classes, pass both
+        CPDAGs, as `GaussianBayesianNetwork.cpdag` returns them.
 
     Attributes
     ----------
     expected, found : networkx.DiGraph
         Copies.
     common, missing, extra, reversed : list of (parent, child)
-        The edges that the colours tell apart; the reversed ones as in `expected`.
+        The edges of each colour. Reversed edges are listed as they are in `expected`.
     axes_ : ndarray of two matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
 
     Raises
     ------
     TypeError
-        If one is no networkx.DiGraph.
+        If one is not a networkx.DiGraph.
     ValueError
         If one has a cycle, or they do not have the same nodes.
 
     See Also
     --------
     GaussianBayesianNetwork.structural_hamming_distance : The number of edges that are
-        missing, extra or reversed; with ``cpdag=True`` for CPDAGs without knowledge.
+        missing, extra or reversed; pass ``cpdag=True`` for CPDAGs without knowledge.
 
     Examples
     --------
@@ -114,9 +111,9 @@ class NetworkComparisonDisplay:
         sklearn.exceptions.NotFittedError
             If a learner is not fitted.
         TypeError, ValueError, ImportError
-            As for the class, and as `plot`.
+            As for the class and `plot`.
         """
-        graphs = [x if isinstance(x, nx.Graph) else graph_of(x) for x in (expected, found)]
+        graphs = [x if isinstance(x, nx.Graph) else fitted_graph(x) for x in (expected, found)]
         return cls(*graphs).plot(titles=titles, axes=axes)
 
     def plot(self, *, titles: Sequence[str] = ("expected", "found"), axes: Any = None) -> Self:
@@ -187,12 +184,12 @@ def _check_two(name: str, values: Any) -> None:
 
 
 def _kinds(graph: nx.DiGraph, other: nx.DiGraph, own: str) -> dict[Edge, str]:
-    """Return what each edge of one graph is to the other: common, reversed or its own."""
+    """Compare each edge of a graph with the other graph: common, reversed, or `own`."""
     return {edge: _kind(edge, graph, other) or own for edge in graph.edges}
 
 
 def _kind(edge: Edge, graph: nx.DiGraph, other: nx.DiGraph) -> str | None:
-    """Return whether an edge is common or reversed in the other graph; None if it has none."""
+    """Return "common" or "reversed", or None if the other graph does not join the nodes."""
     parent, child = edge
     if not (other.has_edge(parent, child) or other.has_edge(child, parent)):
         return None
@@ -204,7 +201,7 @@ def _kind(edge: Edge, graph: nx.DiGraph, other: nx.DiGraph) -> str | None:
 
 
 def _union(first: nx.DiGraph, second: nx.DiGraph) -> nx.DiGraph:
-    """Return an acyclic graph that joins the nodes that either joins."""
+    """Return an acyclic graph with an edge wherever either graph has one."""
     union = nx.DiGraph()
     union.add_nodes_from(first)
     union.add_edges_from(first.edges)
@@ -234,7 +231,7 @@ def _width(kind: str) -> float:
 
 
 def _draw_legend(ax: Any, kinds: list[str], style: Style) -> None:
-    """Write below the axes which kinds of edges there are, and how many."""
+    """Write below the axes how many edges there are of each kind."""
     from matplotlib.lines import Line2D
 
     handles = [

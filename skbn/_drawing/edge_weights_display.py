@@ -9,18 +9,17 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._core.graphs import check_dag
-from skbn._drawing.axes import check_axes
-from skbn._drawing.graph_of import graph_of
+from skbn._drawing.appearance import Style, check_axes, style_for
+from skbn._drawing.fitted import fitted_graph
 from skbn._drawing.labels import broken_into_lines, printable, text_width
-from skbn._drawing.styles import Style, style_for
 from skbn._drawing.weights import readable_weight, strengths_of
 from skbn._networks.gaussian import is_parametrised
 
 __all__ = ["EdgeWeightsDisplay"]
 
 _CELL = 2.6  # in sizes of the font
-_ROOM = 10.0, 5.0  # beside and below, in the same: for the colour bar and the axes' names
-_LONGEST_NAME = 40  # that is written in one line
+_ROOM = 10.0, 5.0  # beside (colour bar) and below (name of the axis), in sizes of the font
+_LONGEST_NAME = 40  # characters in one line
 _LARGEST_WITH_NUMBERS = 20  # nodes
 
 
@@ -37,7 +36,7 @@ class EdgeWeightsDisplay:
     Parameters
     ----------
     dag : networkx.DiGraph
-        Acyclic, with the attributes that `GaussianBNLearner` gives its `dag_`.
+        An acyclic graph with the attributes of `GaussianBNLearner.dag_`.
 
     Attributes
     ----------
@@ -45,8 +44,7 @@ class EdgeWeightsDisplay:
         In the order of rows and columns.
     weights : ndarray of shape (m, m), float64
         The child's change in its standard deviations with one standard deviation of the
-        parent; NaN where there is no edge, or where the parent does not vary, as `do` holds
-        it.
+        parent. NaN where there is no edge, or where `do` holds the parent at a value.
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure
     im_ : matplotlib.image.AxesImage
@@ -54,10 +52,10 @@ class EdgeWeightsDisplay:
     Raises
     ------
     TypeError
-        If it is no networkx.DiGraph.
+        If `dag` is not a networkx.DiGraph.
     ValueError
         If it has a cycle, no nodes, no parameters or undirected edges; if a parameter is
-        missing, no finite number or a negative variance, or if a mean or a variance is out of
+        missing, not a finite number or a negative variance, or if a mean or a variance is out of
         float64's range.
 
     Examples
@@ -74,7 +72,7 @@ class EdgeWeightsDisplay:
         check_dag(dag)
         if not is_parametrised(dag):
             raise ValueError(
-                "dag has no parameters, so that its edges have no weights. Fit a "
+                "dag has no parameters, so its edges have no weights. Fit a "
                 "GaussianBayesianNetwork of it."
             )
         number = {node: i for i, node in enumerate(dag)}
@@ -106,7 +104,7 @@ class EdgeWeightsDisplay:
         TypeError, ValueError, ImportError
             If it is another estimator, and as for the class and `plot`.
         """
-        return cls(graph_of(estimator)).plot(ax=ax)
+        return cls(fitted_graph(estimator)).plot(ax=ax)
 
     @classmethod
     def from_graph(cls, graph: nx.DiGraph, *, ax: Any = None) -> Self:
@@ -126,7 +124,7 @@ class EdgeWeightsDisplay:
         Raises
         ------
         TypeError, ValueError, ImportError
-            As for the class, and as `plot`.
+            As for the class and `plot`.
         """
         return cls(graph).plot(ax=ax)
 

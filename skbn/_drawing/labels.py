@@ -1,22 +1,30 @@
-"""Names of nodes, broken into lines and measured."""
+"""What is written in a picture: the names of nodes, in lines, and texts at edges."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple, Self
 
-__all__ = ["LINE_HEIGHT", "NodeNames", "broken_into_lines", "printable", "text_width"]
+import networkx as nx
+import numpy as np
 
-_LINE_LENGTH = 14  # characters, where a name has a place to be broken at
-_LONGEST_WORD = 28  # and where it has none
+from skbn._core.text import readable_value
+from skbn._drawing.appearance import Edge
+from skbn._drawing.weights import Strengths, readable_weight
+from skbn._networks.gaussian import is_parametrised
+
+__all__ = ["LINE_HEIGHT", "NodeNames", "broken_into_lines", "edge_texts", "printable", "text_width"]
+
+_LINE_LENGTH = 14  # characters, if there is a sign to break the name after
+_LONGEST_WORD = 28  # characters, if there is none
 _PADDING = 8.0, 5.0  # points between a name and the border
 _NARROWEST = 24.0
-LINE_HEIGHT = 1.2  # of the font's size
+LINE_HEIGHT = 1.2  # in font sizes
 
 
 class NodeNames(NamedTuple):
-    """The names of nodes, in lines, and the boxes that they take.
+    """The names of nodes, broken into lines, and the sizes of their boxes.
 
     Parameters
     ----------
@@ -36,9 +44,9 @@ class NodeNames(NamedTuple):
 
 
 def broken_into_lines(name: str) -> list[str]:
-    """Break a name after spaces and after other signs that end its parts.
+    """Break a name after spaces and punctuation.
 
-    Nothing but spaces at the end of a line is lost.
+    Only spaces at the end of a line are lost.
 
     Examples
     --------
@@ -57,7 +65,7 @@ def broken_into_lines(name: str) -> list[str]:
 
 
 def printable(text: str) -> str:
-    r"""Return a text with codes for the characters that cannot be drawn.
+    r"""Return a text in which codes replace the characters that cannot be drawn.
 
     Examples
     --------
@@ -70,7 +78,7 @@ def printable(text: str) -> str:
 def _printable(character: str) -> str:
     if character.isspace():
         return " "
-    # Joiners are part of how words are written.
+    # Some scripts need joiners to spell a word.
     is_drawn = character.isprintable() or character in "\u200c\u200d"
     return character if is_drawn else ascii(character)[1:-1]
 
@@ -87,3 +95,42 @@ def text_width(text: str, font_size: float) -> float:
 def _box_size(lines: list[str], font_size: float) -> tuple[float, float]:
     width = max(text_width(line, font_size) for line in lines) + 2 * _PADDING[0]
     return max(width, _NARROWEST), len(lines) * LINE_HEIGHT * font_size + 2 * _PADDING[1]
+
+
+def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[Edge, str]:
+    """Return the texts of the edges that have one.
+
+    Edges whose parent does not vary have no standardised weight, and get no text for it.
+
+    Raises
+    ------
+    ValueError
+        If `edge_labels` is not a bool, "weight" or a dict, names an edge that does not exist, or
+        asks for weights of a graph without parameters.
+    """
+    if isinstance(edge_labels, Mapping):
+        for edge in edge_labels:
+            if not (isinstance(edge, tuple) and len(edge) == 2 and dag.has_edge(*edge)):
+                raise ValueError(f"edge_labels: there is no edge {readable_value(edge)}.")
+        return {edge: printable(str(text)) for edge, text in edge_labels.items()}
+    if isinstance(edge_labels, bool | np.bool_):
+        if not edge_labels:
+            return {}
+    elif not (isinstance(edge_labels, str) and edge_labels == "weight"):
+        raise ValueError(
+            "edge_labels must be a bool, 'weight' or a dict of edge to text; got "
+            f"{readable_value(edge_labels)}."
+        )
+    if any(is_undirected for _, _, is_undirected in dag.edges(data="undirected")):
+        raise ValueError(
+            "edge_labels asks for weights, and a CPDAG has none. Plot the network itself, or give "
+            "a dict of texts."
+        )
+    if not is_parametrised(dag):
+        raise ValueError(
+            "edge_labels asks for weights, and the graph has no parameters. Fit a "
+            "GaussianBayesianNetwork of it, or give a dict of texts."
+        )
+    if isinstance(edge_labels, str):
+        return {(a, b): f"{weight:.3g}" for a, b, weight in dag.edges(data="weight")}
+    return {edge: readable_weight(weight) for edge, weight in strengths.weights.items()}

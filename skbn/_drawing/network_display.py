@@ -1,48 +1,71 @@
-"""NetworkDisplay: a network as a picture."""
+"""NetworkDisplay: a network as a picture, also in a notebook's HTML."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Hashable, Mapping
+from importlib.util import find_spec
+from io import BytesIO
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import networkx as nx
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._core.graphs import check_dag
-from skbn._drawing.axes import check_axes
-from skbn._drawing.edge_labels import edge_texts, place_labels
-from skbn._drawing.emphasis import NO_EMPHASIS, Emphasis, emphasis_on, makes_blanket
-from skbn._drawing.graph_of import graph_of
-from skbn._drawing.labels import NodeNames
+from skbn._core.text import readable_value
+from skbn._drawing.appearance import (
+    LIGHT,
+    Edge,
+    EdgeLook,
+    NodeLook,
+    Style,
+    check_axes,
+    style_for,
+)
+from skbn._drawing.fitted import fitted_graph
+from skbn._drawing.labels import NodeNames, edge_texts
 from skbn._drawing.layout.layered import layered_layout
-from skbn._drawing.looks import Edge, EdgeLook, NodeLook
-from skbn._drawing.styles import Style, style_for
 from skbn._drawing.weights import Strengths, strengths_of
 from skbn._networks.gaussian import is_parametrised
 
 if TYPE_CHECKING:
     from skbn._drawing.picture import Artists
 
-__all__ = ["NetworkDisplay", "draw_network"]
+__all__ = ["NetworkDisplay", "notebook_picture"]
 
 _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
-_WIDTHS = 0.8, 4.0  # of an edge of standardised weight 0, and of 1 or more
+# Widths of lines, in points
+_WIDTHS = 0.8, 4.0  # edges of standardised weight 0, and of 1 or more
 _WIDTH_UNKNOWN = 1.5
 _BORDER, _BORDER_HELD = 0.8, 2.4
+# Notebooks draw no larger networks, which can take seconds each time they are shown.
+_MOST_NODES, _MOST_EDGES = 40, 80
+_IMAGE_STYLE = "max-width:100%;height:auto;margin:0.5em 0"
+
+
+class _Emphasis(NamedTuple):
+    """Which nodes are marked. With a centre, all but its Markov blanket is faint."""
+
+    chosen: set[Hashable]
+    blanket: set[Hashable]
+    centre: Hashable | None
+
+
+_NO_EMPHASIS = _Emphasis(set(), set(), None)
 
 
 class NetworkDisplay:
     """A picture of a Gaussian network, or of the CPDAG of one.
 
     Parents stand above their children, in layers that are ordered so that few edges cross.
-    An edge is blue if its weight is positive and orange if it is negative, and the wider,
-    the larger the standardised weight, up to 1: that of columns which are scaled to a standard
-    deviation of 1. Edges of weight 0 and those of a graph without parameters are grey. Edges that
-    a CPDAG leaves undirected, with knowledge or without, have no arrowhead. A node that does not
-    vary, as `GaussianBayesianNetwork.do` holds it, has a thick border. The edges out of it have
-    one width, as there is no standard deviation to measure them by.
+    An edge is blue if its weight is positive and orange if it is negative. Its width grows with
+    its standardised weight, up to 1; standardised weights are those of columns scaled to a
+    standard deviation of 1. Edges of weight 0 and edges of a graph without parameters are grey.
+    Edges that a CPDAG leaves undirected have no arrowhead. A node held at a value by
+    `GaussianBayesianNetwork.do` has a thick border. The edges out of it all have the same width,
+    because it has no standard deviation to scale their weights by.
 
     Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install
     skbn[plot]``).
@@ -50,8 +73,8 @@ class NetworkDisplay:
     Parameters
     ----------
     dag : networkx.DiGraph
-        Acyclic, with the attributes that `GaussianBNLearner` gives its `dag_`; or with
-        no parameters, as `GaussianBayesianNetwork.cpdag` gives it.
+        An acyclic graph with the attributes of `GaussianBNLearner.dag_`, or one without
+        parameters, such as `GaussianBayesianNetwork.cpdag` returns.
 
     Attributes
     ----------
@@ -60,18 +83,18 @@ class NetworkDisplay:
     ax_ : matplotlib.axes.Axes
     figure_ : matplotlib.figure.Figure or matplotlib.figure.SubFigure
     nodes_ : dict of node to matplotlib.patches.FancyBboxPatch
-        The boxes, to be changed at will.
+        The boxes, which you may change.
     edges_ : dict of (parent, child) to matplotlib.patches.PathPatch
-        The lines, without their heads.
+        The lines, without their arrowheads.
     heads_ : dict of (parent, child) to matplotlib.patches.Polygon
-        The heads of those that have one.
+        The arrowheads of the edges that have one.
 
     Raises
     ------
     TypeError
-        If it is no networkx.DiGraph.
+        If `dag` is not a networkx.DiGraph.
     ValueError
-        If it has a cycle or no nodes; if a parameter is missing, no finite number or a
+        If it has a cycle or no nodes; if a parameter is missing, not a finite number or a
         negative variance, or if a mean or a variance is out of float64's range.
 
     See Also
@@ -90,7 +113,7 @@ class NetworkDisplay:
 
     def __init__(self, dag: nx.DiGraph) -> None:
         check_dag(dag, expected=_EXPECTED, may_be_undirected=True)
-        strengths_of(dag)  # or what is wrong with the parameters
+        strengths_of(dag)  # raises if a parameter is wrong
         self.dag = dag.copy()
 
     @classmethod
@@ -104,7 +127,7 @@ class NetworkDisplay:
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
         **options
-            Those of `plot`.
+            Options of `plot`.
 
         Returns
         -------
@@ -117,9 +140,9 @@ class NetworkDisplay:
         TypeError
             If it is another estimator, or a search with refit=False.
         ValueError, ImportError
-            As for the class, and as `plot`.
+            As for the class and `plot`.
         """
-        return cls(graph_of(estimator)).plot(ax=ax, **options)
+        return cls(fitted_graph(estimator)).plot(ax=ax, **options)
 
     @classmethod
     def from_graph(cls, graph: nx.DiGraph, *, ax: Any = None, **options: Any) -> Self:
@@ -132,7 +155,7 @@ class NetworkDisplay:
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
         **options
-            Those of `plot`.
+            Options of `plot`.
 
         Returns
         -------
@@ -141,7 +164,7 @@ class NetworkDisplay:
         Raises
         ------
         TypeError, ValueError, ImportError
-            As for the class, and as `plot`.
+            As for the class and `plot`.
 
         Examples
         --------
@@ -166,15 +189,16 @@ class NetworkDisplay:
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure of the size that the network takes.
-            The colours are for dark or light ground, as the figure has it.
+            The colours suit the figure's background, dark or light.
         highlight : node or list of nodes, optional
-            Nodes to be marked.
+            Nodes to mark.
         markov_blanket : node, optional
             Mark this node and its Markov blanket (parents, children and their other parents),
-            and leave all else faint. In a CPDAG it is what all networks of the class have.
+            and draw everything else faintly. In a CPDAG, mark what is in its blanket in every
+            network of the class.
         edge_labels : bool, "weight" or dict of (parent, child) to str, default=False
-            True writes the standardised weights at the edges whose parent varies, "weight" those
-            in the columns' units, a dict texts of one's own at some of them.
+            True writes standardised weights at the edges whose parent varies, "weight" writes
+            weights in the columns' units, and a dict has your own texts for some edges.
 
         Returns
         -------
@@ -188,32 +212,34 @@ class NetworkDisplay:
         TypeError
             If `ax` is something else.
         ValueError
-            If there is no such node or edge, or weights are asked for and there are none.
+            If there is no such node or edge, or if weights are asked for and there are none.
         """
         check_matplotlib_support("NetworkDisplay.plot")
         check_axes(ax)
-        emphasis = emphasis_on(self.dag, highlight, markov_blanket)
+        emphasis = _emphasis_on(self.dag, highlight, markov_blanket)
         strengths = strengths_of(self.dag)
         texts = edge_texts(self.dag, edge_labels, strengths)
-        self.ax_, artists = draw_network(self.dag, strengths, ax=ax, emphasis=emphasis, texts=texts)
+        self.ax_, artists = _draw_network(
+            self.dag, strengths, ax=ax, emphasis=emphasis, texts=texts
+        )
         self.figure_ = self.ax_.figure
         self.nodes_, self.edges_, self.heads_ = artists.nodes, artists.edges, artists.heads
         return self
 
 
-def draw_network(
+def _draw_network(
     dag: nx.DiGraph,
     strengths: Strengths,
     *,
     ax: Any = None,
     style: Style | None = None,
-    emphasis: Emphasis = NO_EMPHASIS,
+    emphasis: _Emphasis = _NO_EMPHASIS,
     texts: Mapping[Edge, str] = MappingProxyType({}),
 ) -> tuple[Any, Artists]:
-    """Draw a graph on axes, or on new ones, with the colours that suit these; needs matplotlib."""
+    """Draw a graph on axes, or on new ones, by default in the colours that suit them."""
     from matplotlib import rcParams
 
-    from skbn._drawing.picture import draw_picture, new_axes
+    from skbn._drawing.picture import draw_picture, new_axes, place_labels
 
     font_size = float(rcParams["font.size"])
     names = NodeNames.of(dag, font_size)
@@ -228,7 +254,7 @@ def draw_network(
 
 
 def _node_look(
-    names: NodeNames, node: Hashable, style: Style, emphasis: Emphasis, is_held: bool
+    names: NodeNames, node: Hashable, style: Style, emphasis: _Emphasis, is_held: bool
 ) -> NodeLook:
     lines, size = names.lines[node], names.sizes[node]
     width = _BORDER_HELD if is_held else _BORDER
@@ -243,7 +269,7 @@ def _node_look(
 
 
 def _edge_looks(
-    dag: nx.DiGraph, weights: Mapping[Edge, float], style: Style, emphasis: Emphasis
+    dag: nx.DiGraph, weights: Mapping[Edge, float], style: Style, emphasis: _Emphasis
 ) -> dict[Edge, EdgeLook]:
     has_weights, looks = is_parametrised(dag), {}
     for parent, child, data in dag.edges(data=True):
@@ -255,7 +281,84 @@ def _edge_looks(
             strength = min(abs(weights[parent, child]), 1)
             width = _WIDTHS[0] + (_WIDTHS[1] - _WIDTHS[0]) * strength
         centre = emphasis.centre
-        if centre is not None and not makes_blanket(dag, parent, child, centre):
+        if centre is not None and not _makes_blanket(dag, parent, child, centre):
             colour, text = style.faint(colour), style.faint(text)
         looks[parent, child] = EdgeLook(colour, width, text, not data.get("undirected"))
     return looks
+
+
+def _emphasis_on(dag: nx.DiGraph, highlight: Any, centre: Any) -> _Emphasis:
+    """Return which nodes to mark; raise a ValueError if there is no such node."""
+    chosen = [] if highlight is None else _nodes(dag, highlight)
+    if centre is None:
+        return _Emphasis(set(chosen), set(), None)
+    if centre not in dag:
+        raise ValueError(f"markov_blanket: {_no_such_node(dag, centre)}")
+    edges = [(a, b) for a, b in dag.edges if _makes_blanket(dag, a, b, centre)]
+    members = {node for edge in edges for node in edge}
+    return _Emphasis({*chosen, centre}, members - {centre}, centre)
+
+
+def _makes_blanket(dag: nx.DiGraph, parent: Hashable, child: Hashable, centre: Hashable) -> bool:
+    """Whether an edge makes its ends members of a node's Markov blanket.
+
+    In a CPDAG only directed edges lead to a child's other parents. If these are not neighbours of
+    the node, all networks of the class share them.
+    """
+    if centre in (parent, child):
+        return True
+    return (
+        dag.has_edge(centre, child)
+        and not dag.edges[centre, child].get("undirected")
+        and not dag.edges[parent, child].get("undirected")
+    )
+
+
+def _nodes(dag: nx.DiGraph, highlight: Any) -> list[Hashable]:
+    """Return one node, or the nodes of a list, as a list."""
+    is_one = highlight in dag or isinstance(highlight, str | bytes)
+    try:
+        nodes = [highlight] if is_one else list(highlight)
+    except TypeError:  # neither a node nor a list
+        nodes = [highlight]
+    for node in nodes:
+        if node not in dag:
+            raise ValueError(f"highlight: {_no_such_node(dag, node)}")
+    return nodes
+
+
+def _no_such_node(dag: nx.DiGraph, node: Any) -> str:
+    return f"there is no node {readable_value(node)}; the nodes are {readable_value(list(dag))}."
+
+
+def notebook_picture(graph: nx.DiGraph) -> str:
+    """Return an HTML image of a graph, or nothing if it is too large or cannot be drawn.
+
+    The same graph gives the same text. The background is transparent, and the colours can be
+    read on light and on dark ones.
+    """
+    if find_spec("matplotlib") is None:
+        return ""
+    if len(graph) > _MOST_NODES or graph.number_of_edges() > _MOST_EDGES:
+        return ""
+    try:
+        svg = b64encode(_svg(graph)).decode()
+    except Exception:  # such as a graph that the user has broken: still show the estimator
+        return ""
+    alt = f"A network; nodes: {len(graph)}, edges: {graph.number_of_edges()}"
+    return f'<img alt="{alt}" style="{_IMAGE_STYLE}" src="data:image/svg+xml;base64,{svg}" />'
+
+
+def _svg(graph: nx.DiGraph) -> bytes:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1, 1))
+    figure.set_layout_engine("none")
+    ax = figure.add_axes((0, 0, 1, 1))
+    dag = NetworkDisplay(graph).dag
+    _draw_network(dag, strengths_of(dag), ax=ax, style=LIGHT)
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    figure.set_size_inches((right - left) / 72, (top - bottom) / 72)
+    svg = BytesIO()
+    figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
+    return svg.getvalue()

@@ -9,23 +9,22 @@ import numpy.typing as npt
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._core.text import readable_value
-from skbn._drawing.axes import check_axes
-from skbn._drawing.graph_of import fitted_step
-from skbn._drawing.styles import style_for
+from skbn._drawing.appearance import check_axes, style_for
+from skbn._drawing.fitted import fitted_step
 
 __all__ = ["PenaltyDisplay"]
 
 Floats = npt.NDArray[np.float64]
 
-_TICK_GAP = 0.1  # of the axis, between ticks at least
+_TICK_GAP = 0.1  # least distance between ticks, as a share of the axis
 _OF_LEARNER = "mean log-likelihood of a held-out row, nats"
 
 
 class PenaltyDisplay:
     """The held-out score over penalties, with standard errors.
 
-    The penalty that was chosen is marked; the dotted line is one standard error below the
-    best mean. Above stand the mean numbers of edges, where they are known.
+    The chosen penalty is marked, and the dotted line is one standard error below the best mean.
+    The mean numbers of edges are written above, if they are known.
 
     Use `from_estimator` to make one. Needs matplotlib (``pip install skbn[plot]``).
 
@@ -37,11 +36,11 @@ class PenaltyDisplay:
     errors : array-like of shape (n_penalties,)
         Standard errors of the means.
     chosen : float, optional
-        The penalty that is to be marked.
+        The penalty to mark.
     n_edges : array-like of shape (n_penalties,), optional
         Mean numbers of edges.
     score_name : str
-        What the score is called at its axis.
+        The name of the score's axis.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class PenaltyDisplay:
     Raises
     ------
     ValueError
-        If these are no numbers, not of the same length, or there are none.
+        If these are not numbers, have different lengths or are empty.
 
     Examples
     --------
@@ -87,7 +86,7 @@ class PenaltyDisplay:
             array = getattr(self, name)
             if array is not None and array.shape != self.penalties.shape:
                 raise ValueError(
-                    f"{name} must be as many as the penalties, {len(self.penalties)}; got an array "
+                    f"{name} must have one value per penalty, {len(self.penalties)}; got an array "
                     f"of shape {array.shape}."
                 )
         self.chosen = None if chosen is None else float(_numbers("chosen", chosen))
@@ -95,12 +94,13 @@ class PenaltyDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
-        """Draw what a fitted search over penalties has found.
+        """Draw the results of a fitted search over penalties.
 
         Parameters
         ----------
         estimator : GaussianBNLearnerCV, or GridSearchCV over penalties alone
-            Or a pipeline that ends with one. With several scores, the one of `refit` counts.
+            Or a pipeline that ends with one. With several scores, draw
+            the one that `refit` names.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
 
@@ -115,9 +115,9 @@ class PenaltyDisplay:
         TypeError
             If it is another estimator.
         ValueError
-            If a search varies another parameter, or none that is called penalty; if its
-            penalties are no numbers; if it tries them on different numbers of rows; if it has
-            several scores, and `refit` names none.
+            If a search varies anything but a penalty, if its penalties are not numbers, if it
+            tries them on different numbers of rows, or if it has several scores and `refit`
+            names none of them.
         ImportError
             If matplotlib is not installed.
         """
@@ -187,7 +187,7 @@ class PenaltyDisplay:
         return self
 
     def _set_ticks(self, ax: Any, x: Floats, n_edges: Floats | None) -> None:
-        """Write penalties below and numbers of edges above, as many as have room."""
+        """Write penalties below and numbers of edges above, where there is room."""
         places = np.log(x) if (x > 0).all() else x
         shown = [0]
         for i in range(1, len(x)):
@@ -212,7 +212,7 @@ def _numbers(name: str, values: Any) -> Floats:
 
 
 def _of_search(search: Any) -> dict[str, Any]:
-    """Return what one of scikit-learn's searches has found, as arguments of the display."""
+    """Return the results of one of scikit-learn's searches as arguments of the display."""
     results, params = search.cv_results_, search.cv_results_["params"]
     varied = sorted({name for each in params for name in each})
     if len(varied) != 1 or varied[0].split("__")[-1] != "penalty":
@@ -222,7 +222,7 @@ def _of_search(search: Any) -> dict[str, Any]:
     if "iter" in results:
         raise ValueError(
             f"estimator must try all penalties on the same rows; {type(search).__name__} does not. "
-            "Give a GridSearchCV."
+            "Pass a GridSearchCV."
         )
     metric = "score"
     if search.multimetric_:
@@ -230,7 +230,7 @@ def _of_search(search: Any) -> dict[str, Any]:
         if not isinstance(metric, str):
             raise ValueError(
                 f"estimator has several scores, {list(search.scorer_)}; refit must name the one to "
-                f"be drawn; got {readable_value(metric)}."
+                f"draw; got {readable_value(metric)}."
             )
     penalties = [each[varied[0]] for each in params]
     best = getattr(search, "best_params_", {}).get(varied[0])

@@ -1,40 +1,73 @@
 """A laid out graph as artists on axes.
 
-One unit of the axes is a point of the layout. Boxes and arrowheads scale with the axes;
-text and lines, which matplotlib measures in points of the figure, are kept in proportion
-by an artist that is drawn before them. Imports matplotlib, so that others import it when
-they draw.
+One unit of the axes is a point of the layout. Boxes and arrowheads scale with the axes.
+matplotlib measures text and lines in points of the figure, so an artist that is drawn before
+them keeps them in proportion. This module imports matplotlib; import it only to draw.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from matplotlib import pyplot
 from matplotlib.artist import Artist
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
 from matplotlib.text import Text
 
-from skbn._drawing.bezier import cut_at_end, halfway
-from skbn._drawing.edge_labels import Labels
-from skbn._drawing.labels import LINE_HEIGHT
+from skbn._drawing.appearance import Edge, EdgeLook, NodeLook, Style
+from skbn._drawing.labels import LINE_HEIGHT, text_width
+from skbn._drawing.layout.coordinates import CORNER
 from skbn._drawing.layout.layered import Layout, Point
-from skbn._drawing.layout.routes import CORNER
-from skbn._drawing.looks import Edge, EdgeLook, NodeLook
-from skbn._drawing.styles import Style
 
-__all__ = ["Artists", "draw_picture", "new_axes"]
+__all__ = [
+    "Artists",
+    "Labels",
+    "cut_at_end",
+    "draw_picture",
+    "new_axes",
+    "place_labels",
+    "point_at",
+]
 
 _MARGIN = 6.0  # points around the layout
-_LARGEST_SCALE = 1.25  # of a picture on axes that are larger than it needs
+_LARGEST_SCALE = 1.25  # on axes that are larger than the picture needs
+_LABEL_SIZE = 0.8  # of the font size of names
+_LABEL_PADDING = 1.5  # points
+_HEAD = 10.0  # points, the side of a square around an arrowhead
+# Where along its edge a label may stand, the best place first.
+_PLACES = (0.5, 0.43, 0.57, 0.36, 0.64, 0.3, 0.7, 0.24, 0.76)
+_SAMPLES = 24  # points of each edge that labels avoid hiding
+_HIDDEN_POINT = 10.0  # cost of hiding one; hiding boxes costs their area in square points
+_BISECTIONS = 30
+
+
+class Labels(NamedTuple):
+    """The labels of edges.
+
+    Parameters
+    ----------
+    texts : dict of edge to str
+    positions : dict of edge to (x, y)
+        The labels' centres.
+    font_size : float
+    """
+
+    texts: dict[Edge, str]
+    positions: dict[Edge, Point]
+    font_size: float
+
+
 _NO_LABELS = Labels({}, {}, 0.0)
 
 
 class Artists(NamedTuple):
-    """What a picture consists of.
+    """The artists of a picture.
 
     Parameters
     ----------
@@ -42,7 +75,7 @@ class Artists(NamedTuple):
     names : dict of node to matplotlib.text.Text
     edges : dict of edge to matplotlib.patches.PathPatch
     heads : dict of edge to matplotlib.patches.Polygon
-        Of those that have one.
+        The arrowheads of the edges that have one.
     labels : dict of edge to matplotlib.text.Text
     """
 
@@ -61,7 +94,7 @@ def new_axes(
     top: float = 0.0,
     bottom: float = 0.0,
 ) -> list[Any]:
-    """Return axes side by side, of a new figure in which a layout has its own size.
+    """Return axes side by side, in a new figure in which a layout has its own size.
 
     Parameters
     ----------
@@ -77,6 +110,46 @@ def new_axes(
         figure.add_axes((i / n_axes, bottom / whole, 1 / n_axes, height / whole))
         for i in range(n_axes)
     ]
+
+
+def place_labels(
+    layout: Layout,
+    sizes: Mapping[Any, tuple[float, float]],
+    texts: Mapping[Edge, str],
+    font_size: float,
+) -> tuple[Labels, Layout]:
+    """Place each label on its edge where it hides least.
+
+    `font_size` is that of the nodes' names. Return the labels, and the layout with an extent that
+    has room for them.
+    """
+    labels = Labels(dict(texts), {}, _LABEL_SIZE * font_size)
+    if not texts:
+        return labels, layout
+    taken = [(layout.positions[node], sizes[node]) for node in sizes]
+    taken += [
+        (halfway(route[-1], route[-2], 0.2), (_HEAD, _HEAD)) for route in layout.routes.values()
+    ]
+    owners = list(layout.routes)
+    points = np.array(
+        [[point_at(layout.routes[e], i / _SAMPLES) for i in range(_SAMPLES)] for e in owners]
+    )
+    left, right, bottom, top = layout.extent
+    for edge, text in texts.items():
+        width = text_width(text, labels.font_size) + 2 * _LABEL_PADDING
+        size = (width, LINE_HEIGHT * labels.font_size + 2 * _LABEL_PADDING)
+        places = [point_at(layout.routes[edge], share) for share in _PLACES]
+        others = points[[other != edge for other in owners]]
+        costs = [
+            sum(_overlap(place, size, *other) for other in taken)
+            + _HIDDEN_POINT * _n_inside(others, place, size)
+            for place in places
+        ]
+        labels.positions[edge] = x, y = places[int(np.argmin(costs))]
+        taken.append(((x, y), size))
+        left, right = min(left, x - size[0] / 2), max(right, x + size[0] / 2)
+        bottom, top = min(bottom, y - size[1] / 2), max(top, y + size[1] / 2)
+    return labels, layout._replace(extent=(left, right, bottom, top))
 
 
 def draw_picture(
@@ -120,7 +193,7 @@ def _draw_edge(
     route: list[Point],
     look: EdgeLook,
 ) -> None:
-    level = 1 + look.width / 100  # the strong ones on top, where edges cross
+    level = 1 + look.width / 100  # where edges cross, strong ones are on top
     if look.has_head:
         line = cut_at_end(route, 6.0 + 1.3 * look.width)
         tip, base = route[-1], line[-1]
@@ -133,7 +206,7 @@ def _draw_edge(
         artists.heads[edge] = ax.add_patch(
             Polygon([tip, *corners], facecolor=look.colour, linewidth=0, zorder=2, clip_on=False)
         )
-        route = [*line[:-1], halfway(base, tip, 0.3)]  # without a gap between line and head
+        route = [*line[:-1], halfway(base, tip, 0.3)]  # leaves no gap between line and head
     codes = [Path.MOVETO] + [Path.CURVE4] * (len(route) - 1)
     patch = PathPatch(
         Path(route, codes),
@@ -225,11 +298,21 @@ def _set_limits(ax: Any, layout: Layout) -> None:
     ax.set_axis_off()
 
 
+def _overlap(a: Point, a_size: Point, b: Point, b_size: Point) -> float:
+    """Return the area that two boxes share, by their centres and sizes."""
+    x, y = ((a_size[i] + b_size[i]) / 2 - abs(a[i] - b[i]) for i in (0, 1))
+    return max(x, 0.0) * max(y, 0.0)
+
+
+def _n_inside(points: npt.NDArray[np.float64], centre: Point, size: Point) -> int:
+    return int((np.abs(points - centre) < np.array(size) / 2).all(axis=-1).sum())
+
+
 class _Proportions(Artist):
     """Keeps lengths that matplotlib measures in points in proportion to the axes.
 
-    Axes get their size when they are drawn: by then a layout engine or the user has
-    changed it.
+    The size of axes is only known when they are drawn, because a layout engine or the user may
+    still change it before.
     """
 
     def __init__(self) -> None:
@@ -249,3 +332,52 @@ class _Proportions(Artist):
         scale = (x1 - x0) * 72 / ax.figure.dpi
         for set_length, length in self._kept:
             set_length(scale * length)
+
+
+# Cubic Bézier curves, as lists of 3k + 1 control points
+
+
+def cut_at_end(route: list[Point], length: float) -> list[Point]:
+    """Return the curve up to the point this far from its end, or half of a shorter curve.
+
+    Examples
+    --------
+    >>> _, height = cut_at_end([(0, 0), (0, 3), (0, 6), (0, 9)], 3)[-1]
+    >>> round(height, 6)
+    6.0
+    """
+    end = route[-1]
+    while len(route) > 4 and math.dist(route[-4], end) < length:
+        route = route[:-3]
+    piece = route[-4:]
+    if len(route) == 4:
+        length = min(length, math.dist(piece[0], end) / 2)
+    low, high = 0.0, 1.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if math.dist(_split(piece, middle)[-1], end) > length:
+            low = middle
+        else:
+            high = middle
+    return route[:-4] + _split(piece, high)
+
+
+def point_at(route: list[Point], share: float) -> Point:
+    """Return the point at a share of the curve, whose pieces all count as equally long."""
+    n_pieces = (len(route) - 1) // 3
+    piece = min(int(share * n_pieces), n_pieces - 1)
+    return _split(route[3 * piece : 3 * piece + 4], share * n_pieces - piece)[-1]
+
+
+def halfway(a: Point, b: Point, share: float = 0.5) -> Point:
+    """Return the point at a share of the way from one point to another."""
+    return a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1])
+
+
+def _split(piece: list[Point], share: float) -> list[Point]:
+    """Return the first part of a curve of four control points (de Casteljau)."""
+    first = [piece[0]]
+    while len(piece) > 1:
+        piece = [halfway(a, b, share) for a, b in pairwise(piece)]
+        first.append(piece[0])
+    return first

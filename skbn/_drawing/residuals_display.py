@@ -11,10 +11,9 @@ from scipy.stats import beta, norm, skew
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._data.table import Table
-from skbn._drawing.axes import check_axes
-from skbn._drawing.graph_of import network_and_table
+from skbn._drawing.appearance import Style, check_axes, style_for
+from skbn._drawing.fitted import fitted_network_and_table
 from skbn._drawing.labels import broken_into_lines
-from skbn._drawing.styles import Style, style_for
 from skbn._networks.arguments import named_nodes, read_columns
 
 __all__ = ["ResidualsDisplay"]
@@ -22,8 +21,8 @@ __all__ = ["ResidualsDisplay"]
 Floats = npt.NDArray[np.float64]
 
 _PANEL = 2.1, 1.9  # inches
-_PAIRS_A_ROW = {3: 1, 10: 2}  # by the largest number of columns; 3 for more
-_MOST_POINTS = 2000  # drawn for a column
+_PAIRS_A_ROW = {3: 1, 10: 2}  # for up to that many columns; 3 pairs for more
+_MOST_POINTS = 2000  # drawn per column
 _EXTREMES = 25  # points drawn at either end
 _BAND = 0.95  # probability
 _ROWS_A_MEAN, _MOST_MEANS = 25, 20  # in the line through the residuals
@@ -33,15 +32,15 @@ class ResidualsDisplay:
     """Residuals of a network's columns: their normal quantiles, and against fitted values.
 
     Two panels show the residuals of a column in units of its noise's standard deviation.
-    On the left they are held against the quantiles of a normal distribution. They should lie
-    on the line and mostly within the grey band, which holds 95 % of a normal sample's at each
-    place. A curve means that they are skewed, an S that there are too many large ones. On the
-    right they stand against what the parents predict, or against the row's number for columns
-    without parents. The cloud should be level and equally wide everywhere; the coloured line
-    has the means of neighbouring points. A bent line means that a parent's effect is not linear.
+    The left panel plots them against the quantiles of a normal distribution. They should lie
+    close to the line and mostly within the grey band, which contains 95 % of a normal sample at
+    each place. A curve means that they are skewed, an S that there are too many large ones. The
+    right panel plots them against what the parents predict, or against the row's number for
+    columns without parents. The cloud should be level and equally wide everywhere. The coloured
+    line joins the means of neighbouring points; if it bends, a parent's effect is not linear.
 
-    If there are more than 2000 rows, each panel has the 25 smallest and the 25 largest
-    residuals, and others evenly spread over their ranks. The line of means is that of all rows.
+    If there are more than 2000 rows, each panel shows the 25 smallest and the 25 largest
+    residuals, and others evenly spread over their ranks. The line of means uses all rows.
 
     Use `from_estimator` to make one. Needs matplotlib (``pip install skbn[plot]``).
 
@@ -97,8 +96,8 @@ class ResidualsDisplay:
         held = [node for node, s in zip(self.columns, deviation, strict=True) if s == 0]
         if held:
             raise ValueError(
-                f"Node {held[0]!r} has no noise, as after do, and so no residuals. Leave it out, "
-                "by columns."
+                f"Node {held[0]!r} has no noise (as after do), so it has no residuals. Leave it "
+                "out of columns."
             )
         residuals = np.asarray(network.residuals(X))[:, numbers]
         rows = read_columns(Table(X), self.columns, nodes)
@@ -135,7 +134,7 @@ class ResidualsDisplay:
         TypeError, ValueError, ImportError
             If it is another estimator, and as for the class and `plot`.
         """
-        network, table = network_and_table(estimator, X)
+        network, table = fitted_network_and_table(estimator, X)
         return cls(network, table, columns=columns).plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> Self:
@@ -196,7 +195,7 @@ class ResidualsDisplay:
         ax.set(xlabel="normal quantile", ylabel="residual / s.d.")
         centred = residuals - residuals.mean()
         if centred.any():
-            skewness = round(skew(centred), 1) + 0.0  # and not -0.0
+            skewness = round(skew(centred), 1) + 0.0  # avoids -0.0
             place = {"transform": ax.transAxes, "va": "top", "fontsize": "small"}
             ax.text(0.04, 0.96, f"skewness {skewness:.1f}", color=style.text, **place)
 
@@ -231,7 +230,7 @@ def _draw_points(ax: Any, x: Floats, y: Floats, style: Style) -> None:
 
 
 def _thinned(n: int) -> npt.NDArray[np.intp]:
-    """Return the ranks that are drawn of n values: the extremes, and others at equal distances."""
+    """Return which ranks of n values to draw: the extremes, and others at equal distances."""
     if n <= _MOST_POINTS:
         return np.arange(n)
     middle = np.linspace(_EXTREMES, n - 1 - _EXTREMES, _MOST_POINTS - 2 * _EXTREMES)

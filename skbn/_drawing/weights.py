@@ -1,4 +1,4 @@
-"""Standardised weights: how strong edges are, whatever the columns' units."""
+"""Standardised weights: how strong edges are, independently of the columns' units."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
-from skbn._drawing.looks import Edge
+from skbn._drawing.appearance import Edge
 from skbn._networks.gaussian import LinearGaussianModel, is_parametrised
 
 __all__ = ["Strengths", "readable_weight", "strengths_of"]
@@ -20,10 +20,10 @@ class Strengths(NamedTuple):
     Parameters
     ----------
     weights : dict of edge to float
-        Each edge's weight in units of the standard deviations that the network implies. None
-        without parameters, and none of an edge whose parent does not vary, as `do` holds it.
+        Each edge's weight, scaled by the standard deviations that the network implies. Empty
+        for a graph without parameters; edges whose parent does not vary are left out.
     held : set of nodes
-        Those that do not vary.
+        The nodes that do not vary, because `do` holds them at a value.
     """
 
     weights: dict[Edge, float]
@@ -31,7 +31,7 @@ class Strengths(NamedTuple):
 
 
 def readable_weight(weight: float) -> str:
-    """Return a standardised weight to two decimals, 0 without a sign.
+    """Return a standardised weight to two decimals, and zero without a sign.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def strengths_of(dag: nx.DiGraph) -> Strengths:
     Raises
     ------
     ValueError
-        If a parameter is missing, no finite number or a negative variance, or if a mean or
+        If a parameter is missing, not a finite number or a negative variance, or if a mean or
         a variance is out of float64's range.
     """
     if not is_parametrised(dag):

@@ -8,8 +8,8 @@ networks are acyclic, have 8 to 30 nodes and 1 to 2 edges a node. They are laid 
 - by ``dot`` of graphviz, if this is installed,
 
 with boxes of the same sizes. For each it prints the crossings in all pictures, counted where the
-drawn curves meet (edges that share an end and touch only there do not count), in how many
-pictures skbn has fewer, as many and more, how many edges run through a box that is not their end,
+drawn curves meet (edges that touch only at a common end do not count), in how many pictures skbn
+has fewer, as many and more, how many edges run through a box that is not their end,
 the edges' total length and the pictures' total area as multiples of skbn's, and the seconds.
 """
 
@@ -92,7 +92,7 @@ def by_dot(dag: nx.DiGraph, sizes: Sizes) -> Picture:
 
 
 def polyline(curve: np.ndarray) -> np.ndarray:
-    """Sample cubic Bézier pieces, in steps of some 6 points."""
+    """Sample cubic Bézier pieces, in steps of about 6 points."""
     curve = np.asarray(curve)
     pieces = []
     for start in range(0, len(curve) - 1, 3):
@@ -112,12 +112,12 @@ def count_crossings(lines: dict[tuple[int, int], np.ndarray]) -> int:
 
 
 def meetings(one: np.ndarray, other: np.ndarray) -> int:
-    """Count where two polylines cross, a common end apart."""
+    """Count where two polylines cross, without counting a common end."""
     if (one.max(0) < other.min(0)).any() or (other.max(0) < one.min(0)).any():
         return 0
 
     def sides(line: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """Tell on which side of a line's pieces the points are."""
+        """Return on which side of a line's pieces the points are."""
         along = np.diff(line, axis=0)[:, None]
         away = points[None] - line[:-1, None]
         return along[..., 0] * away[..., 1] - along[..., 1] * away[..., 0] > 0

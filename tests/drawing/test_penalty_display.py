@@ -157,7 +157,7 @@ def test_bad_input_is_named(wine):
         search = GridSearchCV(GaussianBNLearner(), grid, cv=2).fit(wine)
         with pytest.raises(ValueError, match="must vary a penalty and nothing else"):
             PenaltyDisplay.from_estimator(search)
-    with pytest.raises(ValueError, match="means must be as many as the penalties, 2"):
+    with pytest.raises(ValueError, match="means must have one value per penalty, 2"):
         PenaltyDisplay([1, 2], [1], [1, 2])
     with pytest.raises(ValueError, match="penalties must be a list of one or more"):
         PenaltyDisplay([], [], [])

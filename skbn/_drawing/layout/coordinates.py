@@ -1,78 +1,219 @@
-"""Coordinates of ordered layers: where boxes stand, and which knots their edges pass."""
+"""Coordinates of ordered layers: where boxes stand, and the curves of the edges between them.
+
+A layer is a band as high as its highest box. A curve is drawn from the border of the parent's box
+through a knot at the lower edge of its band, two knots at the upper and the lower edge of each
+band that it passes, and one at the upper edge of the child's band, to the border of its box.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from scipy.interpolate import CubicSpline, PchipInterpolator
+from scipy.optimize import isotonic_regression
 
-from skbn._drawing.layout.program import CLEARANCE, Edge, Program, Size
+from skbn._drawing.layout.order import Edge, Order
 
-__all__ = ["Coordinates", "place_items"]
+__all__ = ["CORNER", "Point", "Size", "place_items"]
 
-_LEAST_GAP, _FIRST_GAP, _GREATEST_GAP = 30.0, 44.0, 84.0  # between the bands of two layers
-_STEEP = 0.5  # height over width of edges that the gaps make room for
-_TALL = 1.2  # height over width beyond which a picture is spread sideways
-_MOST_SPREAD = 1.5
+Floats = npt.NDArray[np.float64]
+Point = tuple[float, float]
+Size = tuple[float, float]
 
-
-class Coordinates(NamedTuple):
-    """Centres of the boxes, and the knots of each edge, from its parent to its child."""
-
-    centres: list[tuple[float, float]]
-    knots: list[np.ndarray]
+# Lengths in points, chosen by looking at pictures.
+CORNER = 5.0  # radius of the boxes' corners
+_CLEARANCE = 5.0  # between an edge and a box
+_BOX_GAP = 16.0  # between the boxes of a layer
+_EDGE_GAP = 9.0  # in the middle of a layer, between an edge and its neighbours
+_LEAST_EDGE_GAP = 4.0  # between two edges at the upper or the lower edge of a layer
+_PORT_GAP = 8.0  # between edges at a box, where there is room
+_LEAST_GAP, _GREATEST_GAP = 30.0, 84.0  # between two layers
+_STEEP = 0.42  # the least height over width of edges, up to the greatest gap
+_AIM = 0.6  # how far an edge's end moves along its box, over the distance of its other end
+_STIFF = 140.0  # the length over which bends count as much as slopes
+_STILL = 1e-3  # the search for the best places ends with a step that is as short as this
+_MOST_STEPS = 500
+_ROUNDS = 3  # of placing items, and moving the edges' ends and the layers accordingly
+_FAR = 1e6  # wider than any picture
 
 
 def place_items(
-    layers: Sequence[int],
-    orders: Sequence[Sequence[int]],
-    edges: Sequence[Edge],
-    sizes: Sequence[Size],
-) -> Coordinates:
-    """Place the nodes of ordered layers, and the knots of the edges between them.
+    layers: Sequence[int], orders: Sequence[Order], edges: Sequence[Edge], sizes: Sequence[Size]
+) -> tuple[list[Point], list[list[Point]]]:
+    """Place the boxes of ordered layers, and lead the edges between them.
 
-    An edge has a knot in the middle of its parent, where it leaves the parent's layer, where it
-    enters and leaves each layer that it passes, where it enters its child's layer, and in the
-    middle of its child. First all layers are equally far apart, then as far as the edges between
-    them need, so that they do not become too flat; a tall picture is spread sideways.
+    The layers and their orders are those of `order_layers`. Return the centre of each box, and
+    the control points of each edge, as in `Layout`.
     """
-    heights = [max([sizes[v][1] for v in order if v < len(sizes)], default=0) for order in orders]
-    bands = [height + 2 * CLEARANCE for height in heights]
-    program = Program(layers, orders, edges, sizes)
-    gaps = [_FIRST_GAP] * (len(orders) - 1)
-    x = program.solve(bands, gaps)
-    spread = ((sum(bands) + sum(gaps)) / (_TALL * float(np.ptp(x)) + 1)) ** 0.5
-    program.spread = min(max(spread, 1.0), _MOST_SPREAD)
-    gaps = [_gap(width, program.spread) for width in program.widths_between(x)]
-    x = program.solve(bands, gaps)
-    tops, middles, bottoms = _levels(bands, gaps)
-    x = np.round(x, 2)
-    knots = []
-    for e, (a, b) in enumerate(edges):
-        top, bottom = layers[a], layers[b]
-        levels = [middles[top], bottoms[top]]
-        for layer in range(top + 1, bottom):
-            levels += [tops[layer], bottoms[layer]]
-        levels += [tops[bottom], middles[bottom]]
-        start = program.first[e]
-        knots.append(np.column_stack([x[start : start + len(levels)], levels]))
-    return Coordinates([(float(x[v]), middles[layers[v]]) for v in range(len(sizes))], knots)
+    items = _Items(layers, orders, edges, sizes)
+    for _ in range(_ROUNDS):
+        items.settle()
+        items.aim_edges()
+        items.space_layers()
+    return items.centres(), items.curves()
 
 
-def _gap(width: float, spread: float) -> float:
-    """Return the gap between two layers, by how far an edge goes sideways between them."""
-    least = _LEAST_GAP / spread**0.5
-    return round(min(max(width * _STEEP / spread**2, least), _GREATEST_GAP), 1)
+class _Items:
+    """The items of all layers, numbered layer by layer from left to right.
+
+    Each edge has a path of items: its parent, itself in each layer that it passes, its child.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[int],
+        orders: Sequence[Order],
+        edges: Sequence[Edge],
+        sizes: Sequence[Size],
+    ) -> None:
+        n = len(sizes)
+        items = [(layer, item) for layer, order in enumerate(orders) for item in order]
+        number = {item: k for k, item in enumerate(items)}
+        self.boxes = [number[layer, v] for v, layer in enumerate(layers)]
+        self.paths = []
+        for e, (a, b) in enumerate(edges):
+            passed = [number[layer, n + e] for layer in range(layers[a] + 1, layers[b])]
+            self.paths.append([self.boxes[a], *passed, self.boxes[b]])
+        self.layers = np.array([layer for layer, _ in items])
+        self.widths, self.heights = np.zeros((2, len(items)))
+        self.widths[self.boxes], self.heights[self.boxes] = np.transpose(sizes)
+        self.bands = np.full(len(orders), 2 * _CLEARANCE)
+        np.maximum.at(self.bands, self.layers, self.heights + 2 * _CLEARANCE)
+        self.distances = self._distances(_EDGE_GAP, _EDGE_GAP)
+        self.x = _separated(np.zeros(len(items)), self.distances, np.ones(len(items)))
+        self.ends = np.zeros((2, len(edges)))  # from the middle of the parent, and of the child
+        self.space_layers()
+
+    def _distances(self, from_box: float, from_edge: float) -> Floats:
+        """Return how far each item must be from the one before; beyond all others for a layer."""
+        n_boxes = (self.widths[1:] > 0).astype(int) + (self.widths[:-1] > 0)
+        gaps = np.array([from_edge, from_box, _BOX_GAP])[n_boxes]
+        distances = gaps + (self.widths[1:] + self.widths[:-1]) / 2
+        return np.where(self.layers[1:] > self.layers[:-1], -_FAR, distances)
+
+    def settle(self) -> None:
+        """Place the items so that edges are short and bend little.
+
+        The sum of the squared slopes and bends is a convex quadratic function. It is minimised by
+        an accelerated projected gradient method (Beck & Teboulle 2009) with restarts.
+        """
+        hessian, shift = np.zeros((len(self.x), len(self.x))), np.zeros(len(self.x))
+        y = self._middles()[self.layers]
+        for path, ends in zip(self.paths, self.ends.T, strict=True):
+            drops = -np.diff(y[path])[:, np.newaxis]
+            slopes = np.diff(np.eye(len(path)), axis=0) / drops
+            bends = np.diff(slopes, axis=0)
+            form = slopes.T @ (drops * slopes)
+            form += bends.T @ (_STIFF**2 / (drops[1:] + drops[:-1]) * 2 * bends)
+            hessian[np.ix_(path, path)] += form
+            shift[path] += form[:, [0, -1]] @ ends
+        scale = hessian.diagonal()
+        step = 1 / (np.abs(hessian).sum(axis=1) / scale).max()
+        x = ahead = self.x
+        momentum = 1.0
+        for _ in range(_MOST_STEPS):
+            wanted = ahead - step * (hessian @ ahead + shift) / scale
+            moved = _separated(wanted, self.distances, scale)
+            change = moved - x
+            if scale * (ahead - moved) @ change > 0:
+                momentum = 1.0
+            following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
+            ahead = moved + (momentum - 1) / following * change
+            x, momentum = moved, following
+            if np.abs(change).max() < _STILL:
+                break
+        self.x = x
+
+    def aim_edges(self) -> None:
+        """Move the ends of edges along their boxes, towards their other ends."""
+        for ends, pairs in (
+            (self.ends[0], [path[:2] for path in self.paths]),
+            (self.ends[1], [path[:-3:-1] for path in self.paths]),
+        ):
+            for box in self.boxes:
+                others = sorted((pair[1], e) for e, pair in enumerate(pairs) if pair[0] == box)
+                if not others:
+                    continue
+                reach = max(self.widths[box] / 2 - CORNER, 0.0)
+                gap = min(_PORT_GAP, 2 * reach / max(len(others) - 1, 1))
+                middle = gap * (len(others) - 1) / 2
+                evenly = gap * np.arange(len(others)) - middle
+                aims = np.array([_AIM * (self.x[other] - self.x[box]) for other, _ in others])
+                places = _separated(aims, np.full(len(others) - 1, gap), np.ones(len(others)))
+                room = reach - middle
+                ends[[e for _, e in others]] = evenly + np.clip(places - evenly, -room, room)
+
+    def space_layers(self) -> None:
+        """Move layers apart where edges between them would be flat."""
+        widths = np.zeros(len(self.bands) - 1)
+        for e, path in enumerate(self.paths):
+            np.maximum.at(widths, self.layers[path[:-1]], np.abs(np.diff(self._through(e))))
+        gaps = np.clip(_STEEP * widths, _LEAST_GAP, _GREATEST_GAP)
+        self.tops = -np.append(0.0, np.cumsum(self.bands[:-1] + gaps))
+
+    def _middles(self) -> Floats:
+        return self.tops - self.bands / 2
+
+    def _through(self, e: int) -> Floats:
+        """Return the x of an edge in the middle of its path's layers."""
+        x = self.x[self.paths[e]]
+        x[[0, -1]] += self.ends[:, e]
+        return x
+
+    def centres(self) -> list[Point]:
+        """Return the middle of each box."""
+        places = np.column_stack([self.x, self._middles()[self.layers]])[self.boxes]
+        return [(x, y) for x, y in np.round(places, 2).tolist()]
+
+    def curves(self) -> list[list[Point]]:
+        """Return the control points of each edge."""
+        tops = self.tops[self.layers]
+        bottoms = tops - self.bands[self.layers]
+        splines, ends = [], []
+        upper, lower = self.x.copy(), self.x.copy()
+        for e, path in enumerate(self.paths):
+            y = (tops + bottoms)[path] / 2
+            y[0] -= self.heights[path[0]] / 2
+            y[-1] += self.heights[path[-1]] / 2
+            x = self._through(e)
+            spline = CubicSpline(-y, x, bc_type="natural")
+            passed = path[1:-1]
+            upper[passed], lower[passed] = spline(-tops[passed]), spline(-bottoms[passed])
+            splines.append(spline)
+            ends.append(((x[0], y[0]), (x[-1], y[-1])))
+        distances = self._distances(_CLEARANCE, _LEAST_EDGE_GAP)
+        scale = np.where(self.widths > 0, 1e9, 1.0)  # boxes stay where they are
+        upper = _separated(upper, distances, scale)
+        lower = _separated(lower, distances, scale)
+        curves = []
+        for path, spline, (start, end) in zip(self.paths, splines, ends, strict=True):
+            # Beside its box an edge stays within the box's width, clear of the neighbours.
+            leaving = np.clip(spline(-bottoms[path[0]]), start[0] - CORNER, start[0] + CORNER)
+            entering = np.clip(spline(-tops[path[-1]]), end[0] - CORNER, end[0] + CORNER)
+            knots = [start, (leaving, bottoms[path[0]])]
+            for k in path[1:-1]:
+                knots += [(upper[k], tops[k]), (lower[k], bottoms[k])]
+            knots += [(entering, tops[path[-1]]), end]
+            curves.append(_curve_through(np.array(knots)))
+        return curves
 
 
-def _levels(
-    bands: Sequence[float], gaps: Sequence[float]
-) -> tuple[list[float], list[float], list[float]]:
-    """Give the tops, middles and bottoms of layers."""
-    tops, bottoms, y = [], [], 0.0
-    for band, gap in zip(bands, [*gaps, 0.0], strict=True):
-        tops.append(y)
-        bottoms.append(y - band)
-        y -= band + gap
-    return tops, [(t + b) / 2 for t, b in zip(tops, bottoms, strict=True)], bottoms
+def _separated(wanted: Floats, distances: Floats, scale: Floats) -> Floats:
+    """Move numbers as little as possible so that each exceeds the one before by its distance."""
+    shifts = np.append(0.0, np.cumsum(distances))
+    return np.asarray(isotonic_regression(wanted - shifts, weights=scale).x) + shifts
+
+
+def _curve_through(knots: Floats) -> list[Point]:
+    """Lead a smooth curve through knots; between two of them it goes neither back nor beyond."""
+    x, y = knots.T
+    slopes = PchipInterpolator(-y, x)(-y, 1)
+    controls = np.empty((3 * len(knots) - 2, 2))
+    thirds = np.column_stack([slopes, np.full(len(knots), -1.0)]) / 3
+    drops = -np.diff(y)[:, np.newaxis]
+    controls[::3] = knots
+    controls[1::3] = knots[:-1] + drops * thirds[:-1]
+    controls[2::3] = knots[1:] - drops * thirds[1:]
+    return [(a, b) for a, b in np.round(controls, 3).tolist()]

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import networkx as nx
-import numpy as np
 
-from skbn._drawing.layout.coordinates import place_items
-from skbn._drawing.layout.layers import shortest_layers, split_wide_layers
+from skbn._drawing.layout.coordinates import Point, Size, place_items
 from skbn._drawing.layout.order import order_layers
-from skbn._drawing.layout.parts import pack
-from skbn._drawing.layout.routes import curve_through, leave_box
+from skbn._drawing.layout.ranks import shortest_layers, split_wide_layers
 
 __all__ = ["Layout", "Point", "layered_layout"]
 
-Point = tuple[float, float]
 Edge = tuple[Hashable, Hashable]
-Size = tuple[float, float]
 
-_WIDEST = 520.0  # a layer's boxes, where more layers make the picture less wide
-_ASPECT = 1.6  # width over height that is aimed at
-_ROOM = (16.0, 55.0)  # what a box takes besides its size, about
+_WIDEST = 520.0  # of a layer, in points, unless the network is large
+_ASPECT = 1.6  # width over height of the pictures aimed at
+_NODE_ROOM = 16.0  # that a box takes beside its width
+_LAYER_ROOM = 77.0  # height of a layer and the gap below it, about
+_PART_GAP = 24.0  # between parts that no edge connects
 
 
 class Layout(NamedTuple):
@@ -47,9 +45,9 @@ class Layout(NamedTuple):
 def layered_layout(dag: nx.DiGraph, sizes: Mapping[Hashable, Size]) -> Layout:
     """Lay a network out from top to bottom, parents above their children.
 
-    Each part that is connected is laid out in layers: so that the edges pass few layers
-    (`shortest_layers`), cross seldom (`order_layers`), and are short and bend little
-    (`place_items`). No curve runs through a box. The same graph gives the same picture.
+    Each connected part is laid out in layers, so that edges pass few layers (`shortest_layers`),
+    seldom cross (`order_layers`), are short and bend little (`place_items`). No curve runs through
+    a box. The same graph gives the same picture.
 
     Parameters
     ----------
@@ -67,53 +65,66 @@ def layered_layout(dag: nx.DiGraph, sizes: Mapping[Hashable, Size]) -> Layout:
     True
     """
     parts: list[Layout] = []
-    isolated: list[Layout] = []
     for members in nx.weakly_connected_components(dag):
         nodes = [v for v in dag if v in members]
         edges = [edge for edge in dag.edges if edge[0] in members]
-        (parts if edges else isolated).append(_lay_out_part(nodes, edges, sizes))
-    origins = pack(*([part.extent for part in group] for group in (parts, isolated)))
+        parts.append(_lay_out_part(nodes, edges, sizes))
     positions: dict[Hashable, Point] = {}
     routes: dict[Edge, list[Point]] = {}
-    for part, (x, y) in zip([*parts, *isolated], origins, strict=True):
+    for part, (x, y) in zip(parts, _pack([part.extent for part in parts]), strict=True):
         positions |= {v: _moved(point, x, y) for v, point in part.positions.items()}
         routes |= {e: [_moved(p, x, y) for p in curve] for e, curve in part.routes.items()}
     return _with_extent({v: positions[v] for v in dag}, {e: routes[e] for e in dag.edges}, sizes)
 
 
-def _moved(point: Point, x: float, y: float) -> Point:
-    return round(point[0] + x, 3), round(point[1] + y, 3)
-
-
 def _lay_out_part(
     nodes: Sequence[Hashable], edges: Sequence[Edge], sizes: Mapping[Hashable, Size]
 ) -> Layout:
-    """Lay out a part that is connected."""
+    """Lay out a connected part."""
     if not edges:
         return _with_extent(dict.fromkeys(nodes, (0.0, 0.0)), {}, sizes)
     number = {node: i for i, node in enumerate(nodes)}
     pairs = [(number[a], number[b]) for a, b in edges]
     boxes = [sizes[node] for node in nodes]
     layers = shortest_layers(len(nodes), pairs)
-    widths = [width + _ROOM[0] for width, _ in boxes]
-    widest = _widest(widths, layers)
+    widths = [width + _NODE_ROOM for width, _ in boxes]
+    # A layer may be wider if the picture is large anyway.
+    side = (_ASPECT * sum(widths) * _LAYER_ROOM) ** 0.5
+    height = (max(layers) + 1) * _LAYER_ROOM
+    widest = max(_WIDEST, 1.2 * side, _ASPECT * height, *widths)
     layers = split_wide_layers(layers, pairs, widths, widest)
     layers, orders = order_layers(layers, pairs, widths, widest)
-    centres, knots = place_items(layers, orders, pairs, boxes)
-    routes: dict[Edge, list[Point]] = {}
-    for edge, (a, b), passed in zip(edges, pairs, knots, strict=True):
-        curve = leave_box(curve_through(passed), centres[a], boxes[a])
-        curve = leave_box(curve[::-1], centres[b], boxes[b])[::-1]
-        routes[edge] = [(x, y) for x, y in np.round(curve, 3).tolist()]
-    return _with_extent(dict(zip(nodes, centres, strict=True)), routes, sizes)
+    centres, curves = place_items(layers, orders, pairs, boxes)
+    positions = dict(zip(nodes, centres, strict=True))
+    return _with_extent(positions, dict(zip(edges, curves, strict=True)), sizes)
 
 
-def _widest(widths: Sequence[float], layers: Sequence[int]) -> float:
-    """Return how wide a layer may be: wider, the more the network needs room anyway."""
-    n_layers = max(layers) + 1
-    rise = _ROOM[1] + 22.0
-    area = sum(widths) * rise
-    return max(_WIDEST, 1.2 * (_ASPECT * area) ** 0.5, _ASPECT * n_layers * rise, *widths)
+def _pack(extents: Sequence[tuple[float, float, float, float]]) -> list[Point]:
+    """Pack parts in rows, the highest first, of the width that needs the smallest page.
+
+    Return how far to move each of them.
+    """
+    sizes = [(right - left, top - bottom) for left, right, bottom, top in extents]
+    order = sorted(range(len(sizes)), key=lambda i: -sizes[i][1])
+    best: tuple[float, dict[int, Point]] = (float("inf"), {})
+    for limit in accumulate(sizes[i][0] + _PART_GAP for i in order):
+        corners: dict[int, Point] = {}
+        x = y = width = height = 0.0
+        for i in order:
+            if x and x + sizes[i][0] > limit:
+                x, y = 0.0, y - height - _PART_GAP
+            height = height if x else sizes[i][1]
+            corners[i] = x, y
+            x += sizes[i][0] + _PART_GAP
+            width = max(width, x - _PART_GAP)
+        best = min(best, (max(width / _ASPECT, height - y), corners), key=lambda way: way[0])
+    return [
+        (best[1][i][0] - left, best[1][i][1] - top) for i, (left, _, _, top) in enumerate(extents)
+    ]
+
+
+def _moved(point: Point, x: float, y: float) -> Point:
+    return round(point[0] + x, 3), round(point[1] + y, 3)
 
 
 def _with_extent(

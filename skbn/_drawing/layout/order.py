@@ -1,148 +1,263 @@
 """The order of nodes and passing edges within the layers, with few crossings.
 
-From nothing, all nodes are put in one by one, each where it costs least. Then some are taken out
-and put in again, time after time; what costs more is kept at first if it is not much more, and
-the best of all is returned.
+All nodes are inserted one by one, each where it costs least. Then a few nodes at a time are
+removed and inserted again. A result that is a little worse is kept at first, to escape from local
+minima, and the best of all is returned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import combinations
+from functools import lru_cache
+from itertools import combinations, pairwise
 from random import Random
 
-from skbn._drawing.layout.ranking import Edge, Ranking
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["order_layers"]
+__all__ = ["Edge", "Order", "order_layers"]
 
-_STARTS = 3
-_INSERTIONS = 20  # of each node
-_MOST_INSERTIONS = 600
-_FIRST_TOLERANCE = 4000  # by how much worse a ranking may become in the beginning
-_MANY_EDGES = 80  # more of them take longer, and get fewer insertions
+Edge = tuple[int, int]
+Order = tuple[int, ...]
+Costs = npt.NDArray[np.int64]
+
+# Costs are integers, so their sums are the same on every machine. A crossing counts most.
+_CROSSING = 1000
+_PASSING = 250  # an edge passes through a layer
+_SIDEWAYS = 8  # an edge goes sideways by half a place
+_OVERFULL = 3000  # a node is in a layer that is too wide
+
+# How long to search: chosen by the crossings in tests/benchmarks/crossings.py.
+_INSERTIONS = 20  # per node
+_MOST_INSERTIONS = 500
+_MANY_EDGES = 80  # with more edges an insertion takes longer, so there are fewer of them
+_NEIGHBOURS, _LARGEST_BATCH = 0.4, 4  # share of neighbours, and nodes, moved at a time
+_FIRST_TOLERANCE = 4000  # by how much a result may be worse at the beginning
 
 
 def order_layers(
     layers: Sequence[int], edges: Sequence[Edge], widths: Sequence[float], widest: float
-) -> tuple[list[int], list[list[int]]]:
-    """Order layers so that few edges cross.
+) -> tuple[list[int], list[Order]]:
+    """Order layers so that few edges cross; nodes may also move to other layers.
 
-    Parameters
-    ----------
-    layers : sequence of int
-        The layer of each node, where the search begins.
-    edges : sequence of (parent, child)
-        Nodes are numbers from 0.
-    widths : sequence of float
-        The width that each node needs.
-    widest : float
-        The width that the nodes of a layer should not exceed together.
-
-    Returns
-    -------
-    layers : list of int
-        The layer of each node.
-    orders : list of list of int
-        What is in each layer, from left to right: nodes, and n + e for edge number e.
+    Return the layer of each node, and the items of each layer from left to right: node v is item
+    v, and edge number e is item n + e in every layer that it passes through. The nodes of a layer
+    should not be wider together than `widest`.
     """
-    random = Random(0)  # its random() is the same in all versions of Python
-    candidates = []
-    insertions = min(_INSERTIONS * len(layers), _MOST_INSERTIONS)
-    insertions = insertions * _MANY_EDGES**2 // max(len(edges), _MANY_EDGES) ** 2
-    share = insertions // (2 * _STARTS)
-    for start in range(_STARTS):
-        ranking = Ranking(layers, edges, widths, widest)
-        for node in _breadth_first(ranking, random, shuffled=start > 0):
-            ranking.insert(node)
-        cost = _improve(ranking, ranking.cost(), random, max(share - len(layers), 0))
-        candidates.append((cost, start, ranking))
-    cost, _, ranking = min(candidates)
-    _improve(ranking, cost, random, insertions // 2)
-    used = sorted(set(ranking.layers))  # the nodes may have left some
-    number = {layer: i for i, layer in enumerate(used)}
-    orders = _in_natural_order(ranking, [ranking.orders[layer] for layer in used])
-    return [number[layer] for layer in ranking.layers], orders
+    random = Random(0)  # random() gives the same numbers in all versions of Python
+    layering = _Layering(layers, edges, widths, widest)
+    for node in _breadth_first(layering):
+        layering.insert(node)
+    _improve(layering, random)
+    orders = [order for order in layering.orders if order]  # nodes may have left a layer
+    number = {item: i for i, order in enumerate(orders) for item in order if item < layering.n}
+    return [number[v] for v in range(layering.n)], _in_natural_order(layering, orders)
 
 
-def _in_natural_order(ranking: Ranking, orders: Sequence[Sequence[int]]) -> list[list[int]]:
+class _Layering:
+    """Layers of items: the nodes inserted so far, and the edges passing between them."""
+
+    def __init__(
+        self, layers: Sequence[int], edges: Sequence[Edge], widths: Sequence[float], widest: float
+    ) -> None:
+        self.n = len(layers)
+        self.edges, self.widths, self.widest = edges, widths, widest
+        self.incident = [[e for e, edge in enumerate(edges) if v in edge] for v in range(self.n)]
+        self.layers = list(layers)
+        self.orders: list[Order] = [()] * (max(layers) + 1)
+        # Most insertions change few layers.
+        self._compare = lru_cache(maxsize=256)(self._compare_layers)
+
+    def cost(self) -> int:
+        """Cost of crossings, lengths and slopes of edges, and of layers that are too wide."""
+        total = sum(self._compare(*pair)[2] for pair in pairwise(self.orders))
+        for order in self.orders:
+            nodes = [item for item in order if item < self.n]
+            total += _PASSING * (len(order) - len(nodes))
+            if sum(self.widths[v] for v in nodes) > self.widest:
+                total += _OVERFULL * (len(nodes) - 1)
+        return total
+
+    def remove(self, node: int) -> None:
+        """Remove a node and its edges."""
+        gone = {node, *(self.n + e for e in self.incident[node])}
+        self.orders = [tuple(x for x in order if x not in gone) for order in self.orders]
+
+    def insert(self, node: int) -> None:
+        """Insert a node where it costs least, and its edges to the nodes that are there."""
+        other = {e: sum(self.edges[e]) - node for e in self.incident[node]}
+        parents = [v for e, v in other.items() if v == self.edges[e][0]]
+        children = [v for e, v in other.items() if v == self.edges[e][1]]
+        highest = max([self.layers[v] + 1 for v in parents], default=0)
+        lowest = min([self.layers[v] - 1 for v in children], default=len(self.orders) - 1)
+        costs = {layer: self._crowding(node, layer) for layer in range(highest, lowest + 1)}
+        inserted = {e: v for e, v in other.items() if v in self.orders[self.layers[v]]}
+        for v in inserted.values():
+            for layer, way, _ in self._ways(v, lowest if v in parents else highest):
+                if layer in costs:
+                    costs[layer] += way
+        best = min(costs, key=lambda layer: (int(costs[layer].min()), layer))
+        gaps = np.flatnonzero(costs[best] == costs[best].min())
+        self._put(node, best, int(gaps[len(gaps) // 2]))
+        self.layers[node] = best
+        for e in sorted(inserted, key=lambda e: (abs(self.layers[inserted[e]] - best), e)):
+            self._insert_edge(e)
+
+    def _crowding(self, node: int, layer: int) -> Costs:
+        """Cost of each gap of a layer for having too little room for a node."""
+        widths = [self.widths[v] for v in self.orders[layer] if v < self.n]
+        is_overfull = bool(widths) and sum(widths) + self.widths[node] > self.widest
+        return np.full(len(self.orders[layer]) + 1, _OVERFULL * is_overfull)
+
+    def _put(self, item: int, layer: int, gap: int) -> None:
+        order = self.orders[layer]
+        self.orders[layer] = (*order[:gap], item, *order[gap:])
+
+    def _insert_edge(self, e: int) -> None:
+        """Insert an edge in the layers between its ends, on the cheapest way through them."""
+        parent, child = self.edges[e]
+        ways = list(self._ways(parent, self.layers[child] - 1))
+        if ways:
+            gap = int((ways[-1][1] + self._from_node(child, -1)).argmin())
+            for layer, _, came_from in reversed(ways):
+                self._put(self.n + e, layer, gap)
+                gap = int(came_from[gap])
+
+    def _ways(self, node: int, last: int) -> Iterator[tuple[int, Costs, Costs]]:
+        """Lead an edge from a node to another layer, one layer at a time.
+
+        Yield the layer, the cost of the cheapest way to each of its gaps, and the gap of the
+        layer before through which that way comes.
+        """
+        layer, step = self.layers[node], 1 if last > self.layers[node] else -1
+        cost = came_from = np.zeros(0, np.int64)
+        while layer != last:
+            if layer == self.layers[node]:
+                cost = self._from_node(node, step)
+                came_from = np.zeros_like(cost)
+            else:
+                through = cost[:, np.newaxis] + self._between(layer, step)[1]
+                cost, came_from = through.min(axis=0), through.argmin(axis=0)
+            layer += step
+            yield layer, cost, came_from
+
+    def _from_node(self, node: int, step: int) -> Costs:
+        """Cost of an edge from a node to each gap of the layer below (step 1) or above (-1)."""
+        order, other = (self.orders[self.layers[node] + k] for k in (0, step))
+        i = order.index(node)
+        links, _ = self._between(self.layers[node], step)
+        crossings = links[i, -1] - links[i] + links[-1] - links[i + 1]
+        return _CROSSING * crossings + _slopes(len(order), len(other))[2 * i + 1, ::2]
+
+    def _between(self, layer: int, step: int) -> tuple[Costs, Costs]:
+        """Compare a layer with the one below (step 1) or above (-1)."""
+        if step == 1:
+            links, hops, _ = self._compare(self.orders[layer], self.orders[layer + 1])
+            return links, hops
+        links, hops, _ = self._compare(self.orders[layer - 1], self.orders[layer])
+        return links.T, hops.T
+
+    def _compare_layers(self, above: Order, below: Order) -> tuple[Costs, Costs, int]:
+        """Count the links between the first i items of a layer and the first j of the next.
+
+        Also return the cost of another link from gap i to gap j, and of all the links together.
+        """
+        place = {item: j for j, item in enumerate(below)}
+        upper, lower = [], []
+        for i, item in enumerate(above):
+            for e in self.incident[item] if item < self.n else [item - self.n]:
+                child = self.edges[e][1]
+                if child != item and (child in place or self.n + e in place):
+                    upper.append(i)
+                    lower.append(place[child if child in place else self.n + e])
+        first, second = np.array([upper, lower], np.intp)
+        links = np.zeros((len(above) + 1, len(below) + 1), np.int64)
+        links[first + 1, second + 1] = 1
+        links = links.cumsum(axis=0).cumsum(axis=1)
+        slopes = _slopes(len(above), len(below))
+        crossings = links[:, -1:] + links[-1] - 2 * links
+        hops = _CROSSING * crossings + (slopes[::2, ::2] + _PASSING)
+        cost = _CROSSING * (links[first, -1] - links[first, second + 1]).sum()
+        return links, hops, int(cost + slopes[2 * first + 1, 2 * second + 1].sum())
+
+
+@lru_cache(maxsize=256)
+def _slopes(above: int, below: int) -> Costs:
+    """Cost of slopes between two centred layers, by half-places: gaps are even, items odd."""
+    steps = np.arange(2 * above + 1)[:, np.newaxis] - above - (np.arange(2 * below + 1) - below)
+    return _SIDEWAYS * np.abs(steps)
+
+
+def _breadth_first(layering: _Layering) -> list[int]:
+    """Order nodes breadth first, from the one with most edges."""
+    found: list[int] = []
+    for root in sorted(range(layering.n), key=lambda v: -len(layering.incident[v])):
+        agenda = [root]
+        for node in agenda:
+            if node not in found:
+                found.append(node)
+                agenda += [sum(layering.edges[e]) - node for e in layering.incident[node]]
+    return found
+
+
+def _improve(layering: _Layering, random: Random) -> None:
+    """Remove nodes and insert them again."""
+    insertions = min(_INSERTIONS * layering.n, _MOST_INSERTIONS)
+    insertions = insertions * _MANY_EDGES**2 // max(len(layering.edges), _MANY_EDGES) ** 2
+    cost = best = layering.cost()
+    state = best_state = layering.layers.copy(), layering.orders.copy()
+    left = insertions
+    for batch in _batches(layering, random):
+        if left <= 0:
+            break
+        left -= len(batch)
+        for node in batch:
+            layering.remove(node)
+        for node in batch:
+            layering.insert(node)
+        changed = layering.cost()
+        if changed <= cost + _FIRST_TOLERANCE * left // insertions:
+            cost, state = changed, (layering.layers.copy(), layering.orders.copy())
+            if cost < best:
+                best, best_state = cost, state
+        else:
+            layering.layers, layering.orders = state[0].copy(), state[1].copy()
+    layering.layers, layering.orders = best_state
+
+
+def _batches(layering: _Layering, random: Random) -> Iterator[list[int]]:
+    """Yield each node with some of its neighbours, again and again."""
+    while True:
+        for node in _shuffled(range(layering.n), random):
+            around = (sum(layering.edges[e]) - node for e in layering.incident[node])
+            chosen = [v for v in around if random.random() < _NEIGHBOURS]
+            yield _shuffled([node, *chosen[: _LARGEST_BATCH - 1]], random)
+
+
+def _shuffled(items: Sequence[int], random: Random) -> list[int]:
+    return [item for _, item in sorted((random.random(), item) for item in items)]
+
+
+def _in_natural_order(layering: _Layering, orders: Sequence[Order]) -> list[Order]:
     """Put first nodes left where this makes no difference to the crossings.
 
-    Left and right change places, and so do nodes of a layer with the same parents and children.
+    Left and right are exchanged, and so are nodes of a layer with the same parents and children.
     """
-    n, edges = ranking.n, ranking.edges
-    pairs = [p for order in orders for p in combinations([v for v in order if v < n], 2)]
-    if 2 * sum(a > b for a, b in pairs) > len(pairs):
-        orders = [order[::-1] for order in orders]
+    n, edges = layering.n, layering.edges
     alike: dict[Hashable, list[int]] = {}
     for v in range(n):
-        around = frozenset(ranking.parents[v]), frozenset(ranking.children[v])
-        alike.setdefault((ranking.layers[v], around), []).append(v)
+        ends = frozenset((a == v, a + b - v) for a, b in (edges[e] for e in layering.incident[v]))
+        alike.setdefault((layering.layers[v], ends), []).append(v)
+    first = {v: nodes[0] for nodes in alike.values() for v in nodes}
+    pairs = [p for order in orders for p in combinations([v for v in order if v < n], 2)]
+    if sum(np.sign(first[a] - first[b]) for a, b in pairs) > 0:
+        orders = [order[::-1] for order in orders]
     places = {item: i for order in orders for i, item in enumerate(order) if item < n}
     renamed = list(range(n + len(edges)))
     for nodes in alike.values():
         for old, new in zip(sorted(nodes, key=places.__getitem__), nodes, strict=True):
             renamed[old] = new
     number = {edge: n + e for e, edge in enumerate(edges)}
-    for e, (a, b) in enumerate(edges):
-        renamed[n + e] = number[renamed[a], renamed[b]]
-    return [[renamed[item] for item in order] for order in orders]
-
-
-def _breadth_first(ranking: Ranking, random: Random, *, shuffled: bool) -> list[int]:
-    roots = sorted(range(ranking.n), key=lambda v: -len(ranking.incident[v]))
-    if shuffled:
-        roots = _shuffle(roots, random)
-    found: list[int] = []
-    for root in roots:
-        agenda = [root]
-        for node in agenda:
-            if node not in found:
-                found.append(node)
-                agenda += [sum(ranking.edges[e]) - node for e in ranking.incident[node]]
-    return found
-
-
-def _shuffle(nodes: Sequence[int], random: Random) -> list[int]:
-    return [node for _, node in sorted((random.random(), node) for node in nodes)]
-
-
-def _improve(ranking: Ranking, cost: int, random: Random, insertions: int) -> int:
-    """Take nodes out and put them in again, as often as told."""
-    state = best_state = ranking.save()
-    best, total = cost, insertions
-    for batch in _batches(ranking, random):
-        if insertions <= 0:
-            break
-        insertions -= len(batch)
-        for node in batch:
-            ranking.remove(node)
-        for node in batch:
-            ranking.insert(node)
-        changed = ranking.cost()
-        if changed <= cost + _FIRST_TOLERANCE * insertions // total:
-            cost, state = changed, ranking.save()
-            if cost < best:
-                best, best_state = cost, state
-        else:
-            ranking.load(state)
-    ranking.load(best_state)
-    return best
-
-
-def _batches(ranking: Ranking, random: Random) -> Iterator[list[int]]:
-    """Give each node by itself, then each with some that are mostly near it, for ever."""
-    while True:
-        nodes = _shuffle(range(ranking.n), random)
-        for node in nodes:
-            yield [node]
-        for node in nodes:
-            batch = [node]
-            for _ in range(1 + int(3 * random.random())):
-                around = ranking.incident[batch[int(len(batch) * random.random())]]
-                other = int(ranking.n * random.random())
-                if around and random.random() < 0.7:
-                    a, b = ranking.edges[around[int(len(around) * random.random())]]
-                    other = b if a in batch else a
-                if other not in batch:
-                    batch.append(other)
-            yield _shuffle(batch, random)
+    for (a, b), item in number.items():
+        renamed[item] = number[renamed[a], renamed[b]]
+    return [tuple(renamed[item] for item in order) for order in orders]

@@ -1,4 +1,4 @@
-"""The graph or network of whatever users draw: a learner, a network, a pipeline or a search."""
+"""Fitted graphs and networks, and the pipelines and searches that they are in."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["fitted_step", "graph_of", "network_and_table"]
+__all__ = ["fitted_graph", "fitted_network_and_table", "fitted_step"]
 
 _EXPECTED = "a learner, a GaussianBayesianNetwork, or a pipeline or a search that ends with one"
 
 
-def graph_of(estimator: Any) -> nx.DiGraph:
+def fitted_graph(estimator: Any) -> nx.DiGraph:
     """Return the graph of a fitted estimator, with parameters if there are any.
 
     Raises
@@ -22,7 +22,7 @@ def graph_of(estimator: Any) -> nx.DiGraph:
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     TypeError
-        If it is no estimator of networks.
+        If it does not estimate networks.
     """
     estimator = fitted_step(estimator, "dag_", _EXPECTED)
     try:
@@ -31,11 +31,11 @@ def graph_of(estimator: Any) -> nx.DiGraph:
         graph = getattr(estimator, "dag", None)
         if graph is None:
             raise
-        return graph  # of a network that is still to be fitted
+        return graph  # a network without parameters
 
 
-def network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Return the network of a fitted estimator, and a table as the network's columns.
+def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Return the network of a fitted estimator, and a table transformed for it.
 
     The steps of a pipeline before the learner transform the table.
 
@@ -44,7 +44,7 @@ def network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     TypeError
-        If it is no estimator of networks.
+        If it does not estimate networks.
     """
     step = fitted_step(estimator, "dag_", _EXPECTED)
     while estimator is not step:
@@ -63,7 +63,7 @@ def fitted_step(estimator: Any, attribute: str, expected: str) -> Any:
     sklearn.exceptions.NotFittedError
         If a pipeline or search around it is not fitted.
     TypeError
-        If there is none.
+        If no step has it.
     """
     while not hasattr(type(estimator), attribute) and attribute not in getattr(
         estimator, "__dict__", {}
@@ -76,8 +76,8 @@ def fitted_step(estimator: Any, attribute: str, expected: str) -> Any:
             estimator = estimator.best_estimator_
         elif getattr(estimator, "refit", True) is False:
             raise TypeError(
-                f"estimator must be {expected}; this {type(estimator).__name__} has refit=False, "
-                "so that it ends with none."
+                f"estimator must be {expected}; this {type(estimator).__name__} has refit=False "
+                "and keeps no estimator. Pass refit=True."
             )
         else:
             raise TypeError(f"estimator must be {expected}; got {type(estimator).__name__}.")

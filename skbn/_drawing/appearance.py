@@ -1,18 +1,21 @@
-"""Colours of pictures, on light and on dark ground."""
+"""What nodes, edges and their ground look like: colours, boxes and lines."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-__all__ = ["DARK", "LIGHT", "Style", "style_for"]
+__all__ = ["DARK", "LIGHT", "Edge", "EdgeLook", "NodeLook", "Style", "check_axes", "style_for"]
 
-_OPACITY = 0.3  # of what is faint
+Edge = tuple[Hashable, Hashable]
+
+_OPACITY = 0.3  # of faint nodes and edges
 
 
 class Style(NamedTuple):
     """Colours of a picture, as matplotlib takes them.
 
-    Those of edges are from Okabe & Ito (2008): told apart by colour-blind readers.
+    The colours of edges are from Okabe & Ito (2008), which colour-blind readers can tell apart.
     """
 
     ground: str
@@ -20,8 +23,8 @@ class Style(NamedTuple):
     box: str
     border: str
     chosen: str  # the box of a highlighted node
-    blanket: str  # and that of one in its Markov blanket
-    accent: str  # their border
+    blanket: str  # the box of a node in its Markov blanket
+    accent: str  # the border of both
     positive: str
     negative: str
     neutral: str
@@ -30,7 +33,7 @@ class Style(NamedTuple):
     reversed: str
 
     def faint(self, colour: str) -> str:
-        """Return a colour for what is not to catch the eye."""
+        """Return a faint version of a colour, which does not catch the eye."""
         from matplotlib.colors import to_hex, to_rgb
 
         pairs = zip(to_rgb(colour), to_rgb(self.ground), strict=True)
@@ -70,19 +73,49 @@ DARK = Style(
 
 
 def style_for(ax: Any) -> Style:
-    """Return the colours for axes, by the ground that their figure gives them."""
+    """Return the colours that suit the background of the figure of some axes."""
     from matplotlib import rcParams
     from matplotlib.colors import to_hex, to_rgba
 
-    for figure in (ax.figure, ax.figure.figure):  # a subfigure may show what lies below it
+    for figure in (ax.figure, ax.figure.figure):  # a transparent subfigure shows its figure
         *colour, alpha = to_rgba(figure.get_facecolor())
         if alpha > 0:
             style = LIGHT if _luminance(colour) > 0.4 else DARK
             return style._replace(ground=to_hex(colour))
-    # Whatever lies below, text was chosen to be read on it.
+    # The background is unknown, but the colour of text was chosen to be readable on it.
     return DARK if _luminance(to_rgba(rcParams["text.color"])[:3]) > 0.5 else LIGHT
 
 
 def _luminance(colour: Any) -> float:
     red, green, blue = colour
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+class NodeLook(NamedTuple):
+    """How a node is drawn: its name in lines, the box around it in points."""
+
+    lines: list[str]
+    size: tuple[float, float]
+    face: str
+    border: str
+    text: str
+    border_width: float = 0.8
+
+
+class EdgeLook(NamedTuple):
+    """How an edge is drawn: its width is in points, and `text` is the colour of its label."""
+
+    colour: str
+    width: float
+    text: str
+    has_head: bool = True
+    line_style: Any = "-"
+
+
+def check_axes(ax: Any) -> None:
+    """Raise a TypeError unless a picture can be drawn on these axes, or they are None."""
+    from matplotlib.axes import Axes
+
+    if ax is None or (isinstance(ax, Axes) and ax.name != "3d"):
+        return
+    raise TypeError(f"ax must be one matplotlib.axes.Axes in a plane; got {type(ax).__name__}.")
