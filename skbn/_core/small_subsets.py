@@ -13,8 +13,9 @@ from math import comb
 
 import numpy as np
 import numpy.typing as npt
+from numba import int64
 
-from skbn._core.compile import kernel
+from skbn._core.compile import inner_kernel, kernel
 
 __all__ = ["SmallSubsets", "advance", "rank"]
 
@@ -71,7 +72,7 @@ class SmallSubsets:
         return members[::-1]
 
 
-@kernel
+@inner_kernel
 def rank(members, size, binomials):
     """Return the number of a set among those of its size; its members ascend."""
     number = 0
@@ -80,7 +81,7 @@ def rank(members, size, binomials):
     return number
 
 
-@kernel
+@kernel(int64[::1], int64)
 def advance(members, size):
     """Turn a set of this size into the next one, in place."""
     i = 0

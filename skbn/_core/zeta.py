@@ -8,7 +8,9 @@ maximum costs less than loading and storing its operands.
 
 from __future__ import annotations
 
-from skbn._core.compile import kernel
+from numba import float64, int64
+
+from skbn._core.compile import inner_kernel, kernel
 from skbn._core.vectors import larger, load, store, without_bit_0, without_bit_1
 
 __all__ = ["max_zeta"]
@@ -19,7 +21,7 @@ _FIRST_CACHE_BITS = 11
 _LAST_CACHE_BITS = 18
 
 
-@kernel
+@kernel(float64[::1], int64, int64)
 def max_zeta(table, first_bit, last_bit):
     """Transform `table` in place over the bits `first_bit`, ..., `last_bit - 1`.
 
@@ -36,7 +38,7 @@ def max_zeta(table, first_bit, last_bit):
         first_bit = next_bit
 
 
-@kernel
+@inner_kernel
 def _transform(table, start, end, first_bit, last_bit):
     bit = first_bit
     if bit == 0 and last_bit >= 5:
@@ -52,14 +54,14 @@ def _transform(table, start, end, first_bit, last_bit):
         bit += n_bits
 
 
-@kernel
+@inner_kernel
 def _transform_neighbours(table, start, end, step):
     for i in range(start, end):
         if i & step:
             table[i] = larger(table[i], table[i ^ step])
 
 
-@kernel
+@inner_kernel
 def _transform_rows(table, start, end, step, n_bits):
     for first in range(start, end, step << n_bits):
         for i in range(first, first + step, 4):
@@ -71,7 +73,7 @@ def _transform_rows(table, start, end, step, n_bits):
                 store(table, i + step, larger(load(table, i), load(table, i + step)))
 
 
-@kernel
+@inner_kernel
 def _four_rows(table, i, step):
     _, x1, x2, x3 = _maxima_of_four(
         load(table, i),
@@ -84,7 +86,7 @@ def _four_rows(table, i, step):
     store(table, i + 3 * step, x3)
 
 
-@kernel
+@inner_kernel
 def _eight_rows(table, i, step):
     _, x1, x2, x3, x4, x5, x6, x7 = _maxima_of_eight(
         load(table, i),
@@ -105,7 +107,7 @@ def _eight_rows(table, i, step):
     store(table, i + 7 * step, x7)
 
 
-@kernel
+@inner_kernel
 def _thirty_two_entries(table, i):
     """Transform over the lowest five bits: two within vectors, three between them."""
     x0, x1, x2, x3, x4, x5, x6, x7 = _maxima_of_eight(
@@ -128,19 +130,19 @@ def _thirty_two_entries(table, i):
     store(table, i + 28, x7)
 
 
-@kernel
+@inner_kernel
 def _maxima_within(x):
     x = larger(x, without_bit_0(x, x))
     return larger(x, without_bit_1(x, x))
 
 
-@kernel
+@inner_kernel
 def _maxima_of_four(x0, x1, x2, x3):
     x1 = larger(x0, x1)
     return x0, x1, larger(x0, x2), larger(x1, larger(x2, x3))
 
 
-@kernel
+@inner_kernel
 def _maxima_of_eight(x0, x1, x2, x3, x4, x5, x6, x7):
     x0, x1, x2, x3 = _maxima_of_four(x0, x1, x2, x3)
     x4, x5, x6, x7 = _maxima_of_four(x4, x5, x6, x7)

@@ -8,14 +8,16 @@ fewer high bits only, so that all blocks with equally many may run at once.
 
 from __future__ import annotations
 
-from skbn._core.compile import kernel
+from numba import float64, int64
+
+from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import remove_bit
 from skbn._core.vectors import larger
 
 __all__ = ["extend_blocks"]
 
 
-@kernel
+@kernel(float64[::1], float64[::1], int64[::1], int64, int64, int64, int64[::1])
 def extend_blocks(best, slab, starts, n_inner, fixed, block_bits, blocks):
     """Finish `best` on some blocks of a slab, and hand them on to later slabs.
 
@@ -50,7 +52,7 @@ def extend_blocks(best, slab, starts, n_inner, fixed, block_bits, blocks):
                 _add_sink(best, first | 1 << sink, first, slab, starts[sink] + inner, length)
 
 
-@kernel
+@inner_kernel
 def _add_sink(best, target, source, slab, start, length):
     """Raise the states from `target` on to those from `source` on plus a sink."""
     raised = best[target : target + length]
@@ -60,7 +62,7 @@ def _add_sink(best, target, source, slab, start, length):
         raised[i] = larger(raised[i], without[i] + maxima[i])
 
 
-@kernel
+@inner_kernel
 def _extend_within(best, first, slab, starts, inner, length):
     """Recurse over the low bits: a finished lower half is handed to the upper half.
 
@@ -80,7 +82,7 @@ def _extend_within(best, first, slab, starts, inner, length):
             _add_sink(best, first + end, first + source, slab, start, half)
 
 
-@kernel
+@inner_kernel
 def _extend_run(best, first, slab, starts, inner, run):
     for i in range(1, run):
         score = best[first + i]

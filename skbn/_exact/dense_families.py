@@ -8,8 +8,9 @@ from queue import SimpleQueue
 
 import numpy as np
 import numpy.typing as npt
+from numba import float64, int64
 
-from skbn._core.compile import kernel
+from skbn._core.compile import inner_kernel, kernel
 from skbn._core.memory import allocate
 from skbn._core.subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
 from skbn._core.threads import Threads
@@ -23,7 +24,7 @@ from skbn._exact.family_maxima import (
 from skbn._exact.plan import SearchPlan
 from skbn._exact.spot_check import check_slab, draw_states, local_maxima
 
-__all__ = ["DenseFamilies", "first_parents_that_reach", "spread_tables"]
+__all__ = ["DENSE_KERNELS", "DenseFamilies", "first_parents_that_reach", "spread_tables"]
 
 # The weights of so many parts of a block's sets, two of 64 KiB each, fit the second-level cache.
 _MOST_PARTS = 8
@@ -199,7 +200,7 @@ def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np
     return np.stack([*tables[:2, parents], tables[2, np.clip(size - 1, 0, m - 1)]])
 
 
-@kernel
+@kernel(float64[::1], float64[:, :, ::1], int64[::1], int64, int64, int64, int64, float64)
 def first_parents_that_reach(
     log_det, tables, numbers, child, candidates, required, fixed, threshold
 ):
@@ -266,7 +267,7 @@ def first_parents_that_reach(
             return chosen
 
 
-@kernel
+@inner_kernel
 def _precedes(parents, others, numbers):
     """Whether the first column that only one of two sets has is of the first one."""
     first = -1
@@ -277,3 +278,6 @@ def _precedes(parents, others, numbers):
             first = numbers[column]
             is_parent = parents >> column & 1 == 1
     return is_parent
+
+
+DENSE_KERNELS = (fill_blocks, first_parents_that_reach)

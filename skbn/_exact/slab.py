@@ -14,10 +14,13 @@ from skbn._exact.best_sinks import extend_blocks
 from skbn._exact.family_source import FamilySource
 from skbn._exact.plan import SearchPlan
 
-__all__ = ["Slab"]
+__all__ = ["SLAB_KERNELS", "Slab"]
 
 # Local scores in a task: Ctrl-C is handled between tasks, every few tenths of a second.
 _TASK = 1 << 28
+
+
+SLAB_KERNELS = (max_zeta, extend_blocks)
 
 
 class Slab:
