@@ -29,7 +29,7 @@ __all__ = [
 # Remedies count on this share of what is available: there may be less when they are tried.
 MARGIN = 0.95
 _FOR_OTHERS = 0.05
-# A request of up to 1 MB is granted unasked: asking the system takes longer than a small fit's step.
+# Requests of up to 1 MB are granted: asking the system takes longer than a step of a small fit.
 _TRIFLE = 1 << 20
 _NUMBERS_A_PAGE = 4096 // 8
 _NUMBERS_A_PIECE = 1 << 24
