@@ -38,7 +38,7 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
             yield file
         return
     if is_old:
-        target.open("a").close()  # raises if the file is write-protected
+        target.open("a", encoding="utf-8").close()  # raises if the file is write-protected
     unfinished = target.with_name(f".{secrets.token_hex(8)}.unfinished")
     try:
         with open(unfinished, "x", encoding="utf-8", newline="\n") as file:
