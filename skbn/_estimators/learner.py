@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 from skbn._core.callbacks import fit_method, fit_task, listeners_of
-from skbn._core.compile import announcing_compilation
+from skbn._core.compile import compile_kernels
 from skbn._core.progress import Progress, say
 from skbn._data.row_summary import RowSummary
 from skbn._data.sample import Sample
@@ -18,7 +17,7 @@ from skbn._networks.diagnostics import warn_about_data
 from skbn._scores.criterion import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.solve import best_networks, plan_groups, work_of
+from skbn._solver.solve import best_networks, kernels_of, plan_groups, work_of
 
 __all__ = ["GaussianBNLearner"]
 
@@ -281,7 +280,7 @@ None, default=None
             largest = max((search.plan for search in searches), key=lambda plan: plan.n_bytes)
             several = f"{len(searches)} searches, the largest: " if len(searches) > 1 else ""
             say(f"[{type(self).__name__}] {several}{largest}")
+        compile_kernels(kernels_of(scores, searches), self.verbose)
         progress = Progress(work_of([scores], searches), listeners_of(self, context))
-        with announcing_compilation(say) if self.verbose else nullcontext():
-            (optimum,) = best_networks([scores], constraints, searches, self.n_jobs, progress)
-            return found_network(scores, constraints, optimum)
+        (optimum,) = best_networks([scores], constraints, searches, self.n_jobs, progress)
+        return found_network(scores, constraints, optimum)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.utils.metadata_routing import (
 )
 
 from skbn._core.callbacks import fit_method, fit_task, listeners_of
-from skbn._core.compile import announcing_compilation
+from skbn._core.compile import compile_kernels
 from skbn._core.labels import in_order_of_rows
 from skbn._core.progress import Progress, say
 from skbn._core.text import readable_value
@@ -31,7 +30,7 @@ from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criterion import Criterion, InformationCriterion, read_penalty
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.solve import best_networks, plan_groups, work_of
+from skbn._solver.solve import best_networks, kernels_of, plan_groups, work_of
 
 __all__ = ["GaussianBNLearnerCV"]
 
@@ -279,13 +278,13 @@ None, default=None
                 f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
                 f"{len(penalties)} searches each"
             )
+        compile_kernels(kernels_of(scores, searches), self.verbose)
         progress = Progress(folds.work + work_of([scores], searches), listeners_of(self, context))
-        with announcing_compilation(say) if self.verbose else nullcontext():
-            cv_results = _cv_results(penalties, *folds.compute(progress))
-            penalty = penalties[_chosen(cv_results, self.rule)]
-            best = scores.with_penalty(penalty)
-            (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
-            found = found_network(best, constraints, optimum)
+        cv_results = _cv_results(penalties, *folds.compute(progress))
+        penalty = penalties[_chosen(cv_results, self.rule)]
+        best = scores.with_penalty(penalty)
+        (optimum,) = best_networks([best], constraints, searches, self.n_jobs, progress)
+        found = found_network(best, constraints, optimum)
         self.__dict__.update(_found=found, cv_results_=cv_results, penalty_=penalty)
         return found.network
 

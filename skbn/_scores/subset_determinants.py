@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.compile import compile_kernels
 from skbn._core.memory import require_memory
 from skbn._core.progress import Progress
 from skbn._core.text import readable_count
@@ -134,6 +135,7 @@ class SubsetDeterminants:
                 f"The table of {readable_count(families.n_subsets)} log-determinants",
                 lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
             )
+            compile_kernels(families.kernels)
             log_det = families.log_determinants(statistics.factor, offsets, self._n_jobs, progress)
             if not statistics.is_checked:
                 # Were a combination of k columns too nearly 0, one of them would leave no

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from skbn._core.progress import Progress
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.text import rounded_up
 from skbn._core.threads import Threads
-from skbn._exact.dense_families import DenseFamilies
+from skbn._exact.dense_families import DENSE_KERNELS, DenseFamilies
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import (
     SearchPlan,
@@ -33,8 +33,12 @@ from skbn._exact.plan import (
     plan_search,
     what_would_fit,
 )
-from skbn._exact.recurrences import SearchResult, exact_search
-from skbn._regressions.log_determinants import log_determinants, log_determinants_work
+from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, exact_search
+from skbn._regressions.log_determinants import (
+    log_determinants,
+    log_determinants_work,
+    walk_seeds,
+)
 from skbn._regressions.qr import triangular_factor
 from skbn._scores.families import AllFamilies, Listed, SmallFamilies
 from skbn._scores.local_scores import LocalScores
@@ -42,7 +46,15 @@ from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints, Group
 
-__all__ = ["GroupSearch", "MemoryLimit", "Optimum", "best_networks", "plan_groups", "work_of"]
+__all__ = [
+    "GroupSearch",
+    "MemoryLimit",
+    "Optimum",
+    "best_networks",
+    "kernels_of",
+    "plan_groups",
+    "work_of",
+]
 
 # Scoring a family of k columns and comparing it with its subsets takes about this many times k**2
 # as long as one local score of a search through all families.
@@ -228,6 +240,16 @@ def work_of(path: Sequence[Scores], searches: list[GroupSearch]) -> int:
     if isinstance(first, LocalScores) and _needs_small_families(first, searches):
         work += first.scorer.families.work
     return work
+
+
+def kernels_of(scores: Scores, searches: list[GroupSearch]) -> list[Any]:
+    """Return the kernels that the searches call, for `compile_kernels`."""
+    kernels = [*SLAB_KERNELS]
+    if not all(search.is_listed for search in searches):
+        kernels += [walk_seeds, *DENSE_KERNELS]
+    if isinstance(scores, LocalScores) and _needs_small_families(scores, searches):
+        kernels += scores.scorer.families.kernels
+    return kernels
 
 
 def _needs_small_families(scores: LocalScores, searches: list[GroupSearch]) -> bool:
