@@ -3,7 +3,7 @@
 To follow it, read `recurrences`: it states the two recurrences, calls their steps in order and
 walks back from the best score to the network. Nothing here knows of rows, names or estimators.
 
-Steps, each compiled for the join (maximum) and the product (sum) of the search:
+Its kernels, in the order of the steps:
 
 - `family_maxima` makes local scores where they are needed, as maxima over the sets of a block;
 - `skbn._core.zeta` turns them into maxima over all subsets of the parent candidates, B;
@@ -19,6 +19,6 @@ Around it:
 - `plan` lays out the memory, and says what would make a search fit;
 - `spot_check` computes a few entries of B and F once more, without the kernels.
 
-A search over sums would give `zeta_transform` and `extend_block` other joins and products, as
-tests/sum_kernels.py does.
+`zeta_transform` and `extend_block` take the join of alternatives and the product of columns as
+arguments: here they are maximum and sum, and tests/sum_kernels.py has sum and product.
 """

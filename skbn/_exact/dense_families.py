@@ -101,9 +101,7 @@ class DenseFamilies:
         n_parts = min(_MOST_PARTS, 1 << (self._plan.n_outer + self._plan.n_others))
         shape = (2, n_parts, 1 << self._plan.block_bits)
         scratch: SimpleQueue[npt.NDArray[np.float64]] = SimpleQueue()
-        for _ in range(
-            n_threads
-        ):  # one for each thread, used again: touching new memory takes time
+        for _ in range(n_threads):  # kept for all slabs, as touching new memory takes time
             scratch.put(allocate(math.prod(shape)).reshape(shape))
         return scratch
 

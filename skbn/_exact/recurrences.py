@@ -2,23 +2,29 @@
 
 With score(x, P) the local score of a column x with the parents P,
 
-- ``B_x[C] = max over P ⊆ C of score(x, P)`` is x's best local score with parents among C, and
-- ``F[W] = max over x in W of F[W - x] + B_x[W - x]``, ``F[{}] = 0``, is the score of the best
-  network on the columns W alone: it has a *sink* x, a column without children, so that it is the
-  best network on the others and x with its best parents among them.
+- ``B_x[C] = max over P ⊆ C of score(x, P)`` is the best local score of x with parents among the
+  candidates C, and
+- ``F[W] = max over x in W of F[W - x] + B_x[W - x]``, with ``F[{}] = 0``, is the score of the best
+  network on the columns W alone. Such a network has a *sink* x, a column without children: without
+  it, it is the best network on the other columns, and x has its best parents among them.
 
-All B are m * 2**(m - 1) numbers. To hold fewer in memory, the search works on one *slab* of sets
-after another: those whose outer columns, the last ones of all, are `fixed`. A slab has a table for
-each column x that is not in `fixed`, with B_x of the parent candidates ``fixed | I`` for all sets I
-of inner columns. `best_scores` goes through the slabs, in each of which
+F of all columns is the score sought. Neither sinks nor parents are stored: `walk_back` finds those
+that attain the maxima.
 
-1. ``fill`` sets the tables to local scores, which are maxima over the subsets of `fixed` already;
-2. ``transform`` makes them maxima over the subsets of I too, by a zeta transform: B;
-3. ``extend`` finishes F on the slab's sets, and joins it to the sets with one outer column more.
+The tables of B have m * 2**(m - 1) entries in all, which are more than need be in memory at a time.
+The search goes from one *slab* of sets to the next: the sets whose outer columns, the last ones of
+all, are those in `fixed`. A slab has a table for each column x that is not in `fixed`. It holds
+B_x of the candidates ``fixed | I`` for all sets I of inner columns. For each slab, `best_scores`
+calls
 
-The work is done in *blocks* of sets that differ in their lowest columns only, and fit the cache:
-``fill`` transforms its tables over these columns while they are there. Nothing says which sink and
-which parents attained a maximum; `walk_back` finds them from F.
+1. ``fill``: sets the tables to maxima of local scores over the subsets of `fixed`, with I as it is;
+2. ``transform``: makes them maxima over the subsets of I too, by a zeta transform, so that they
+   are B;
+3. ``extend``: finishes F on the slab's sets, and joins it to F of the sets with one more outer
+   column.
+
+A *block* of sets differs in their lowest columns only, and fits the cache. ``fill`` makes the
+maxima over these lowest columns too, while a block is there.
 """
 
 from __future__ import annotations

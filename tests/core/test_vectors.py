@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from kernels import callable_from_python
 from numba import njit
 
 from skbn._core import vectors
@@ -76,6 +77,12 @@ def unary(a):
 def test_operation_on_two_vectors(name):
     a, b = np.random.default_rng(0).normal(size=(2, 16))
     np.testing.assert_array_equal(binary(a, b)[name], BINARY[name](a, b))
+
+
+@pytest.mark.parametrize("name", ["plus", "minus", "times", "over", "larger"])
+def test_operation_on_two_numbers(name):
+    operation = callable_from_python(getattr(vectors, name))
+    assert operation(1.5, -2.25) == BINARY[name](1.5, -2.25)
 
 
 @pytest.mark.parametrize("name", UNARY)

@@ -196,8 +196,8 @@ def check_network(result, scores, n_children, expected):
     assert result.score == pytest.approx(expected, rel=1e-12)
     parents = [tuple(members_of(mask)) for mask in result.parents]
     assert sum(scores[x, ps] for x, ps in enumerate(parents)) == pytest.approx(expected, rel=1e-12)
-    within = [tuple(p for p in ps if p < n_children) for ps in parents]
-    assert reference.is_acyclic(within)
+    among_children = [tuple(p for p in ps if p < n_children) for ps in parents]
+    assert reference.is_acyclic(among_children)
 
 
 def test_constrained_search_among_others():
