@@ -5,10 +5,8 @@ import io
 import multiprocessing
 import os
 import pickle
-import signal
 import sys
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -17,9 +15,7 @@ import pytest
 
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 from skbn._core import memory as _memory
-from skbn._core import threads as _parallel
-from skbn._core.kernel_cache import KernelCache
-from skbn._core.threads import Threads, count_threads
+from skbn._core.threads import count_threads
 from skbn.datasets import make_gaussian_network
 
 ESTIMATORS = [GaussianBNLearner(), GaussianBNLearnerCV(cv=2), LocalScoreTransformer()]
@@ -27,59 +23,6 @@ ESTIMATORS = [GaussianBNLearner(), GaussianBNLearnerCV(cv=2), LocalScoreTransfor
 
 def table(m, n=200):
     return make_gaussian_network(m, n_samples=n, random_state=m)[0]
-
-
-# The cache of kernels
-
-
-@pytest.fixture
-def cache(tmp_path):
-    cache = KernelCache(str(tmp_path), "module.kernel-1", "stamp")
-    cache.save("signature", {"code": 1})
-    return cache
-
-
-def test_a_kernel_is_kept_for_its_signature_and_sources(cache, tmp_path):
-    cache.save("other signature", {"code": 2})
-    assert cache.load("signature") == {"code": 1}
-    assert cache.load("other signature") == {"code": 2}
-    edited = KernelCache(str(tmp_path), "module.kernel-1", "other stamp")
-    assert edited.load("signature") is None
-    edited.save("signature", {"code": 3})
-    assert edited.load("signature") == {"code": 3}
-    assert len(list(tmp_path.iterdir())) == 1  # what earlier sources left is gone
-    edited.flush()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_versions_of_numba_keep_each_others_kernels(cache, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("numba.__version__", "0.0")
-        assert cache.load("signature") is None
-        cache.save("signature", {"code": 2})
-        assert cache.load("signature") == {"code": 2}
-    assert cache.load("signature") == {"code": 1}
-
-
-@pytest.mark.parametrize("damage", [lambda b: b[:40], lambda b: b"", lambda b: b[:-1] + b"\0\0"])
-def test_a_damaged_kernel_is_not_loaded(cache, tmp_path, damage):
-    (path,) = tmp_path.iterdir()
-    path.write_bytes(damage(path.read_bytes()))
-    assert cache.load("signature") is None
-    cache.save("signature", {"code": 1})
-    assert cache.load("signature") == {"code": 1}
-
-
-@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-def test_a_kernel_that_is_not_saved_leaves_no_file(cache, tmp_path, monkeypatch, error):
-    def fail(*_):
-        raise error
-
-    before = list(tmp_path.iterdir())
-    monkeypatch.setattr("pathlib.Path.replace", fail)
-    with pytest.raises(error):
-        cache.save("other signature", {"code": 2})
-    assert list(tmp_path.iterdir()) == before
 
 
 # Memory
@@ -119,23 +62,6 @@ def test_refused_memory_leaves_nothing_half_fitted(estimator, monkeypatch):
 # Threads and processes
 
 
-def test_fewer_threads_than_asked_for_do_all_the_work(monkeypatch):
-    def refuse(_):
-        raise RuntimeError("can't start new thread")
-
-    expected = GaussianBNLearner().fit(table(18))
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    fitted = GaussianBNLearner(n_jobs=3).fit(table(18))
-    assert fitted.network_score_ == expected.network_score_
-    assert list(fitted.dag_.edges) == list(expected.dag_.edges)
-
-
-def test_no_thread_begins_when_the_interpreter_ends():
-    with Threads(3) as threads:
-        threads._helpers.shutdown()
-        assert list(threads.map(abs, [(-1,), (-2,), (-3,)])) == [1, 2, 3]
-
-
 def test_processes_of_joblib_know_how_many_threads():
     with joblib.parallel_config(backend="loky", n_jobs=3):
         assert count_threads(None) == 3
@@ -145,29 +71,6 @@ def test_processes_of_joblib_know_how_many_threads():
         assert count_threads(4) == 1
     with ThreadPoolExecutor(1) as pool, joblib.parallel_config(backend="loky"):
         assert pool.submit(count_threads, 2).result() == 2
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a fork beside threads may hang")
-def test_a_forked_process_inherits_no_lock():
-    expected = GaussianBNLearner(n_jobs=2).fit(table(18)).network_score_
-    with _parallel._blas._lock, one_blas_thread_elsewhere():
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
-            pid = os.fork()
-        if pid == 0:  # the thread that has the lock in the parent is not here
-            signal.alarm(60)  # ends this process
-            with contextlib.suppress(BaseException):
-                right = GaussianBNLearner(n_jobs=2).fit(table(18)).network_score_ == expected
-                os._exit(0 if right else 1)
-            os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-
-
-@contextlib.contextmanager
-def one_blas_thread_elsewhere():
-    _parallel._blas._users.add("another thread")
-    yield
-    _parallel._blas._users.discard("another thread")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a fork beside threads may hang")

@@ -1,69 +1,116 @@
-"""How kernels are compiled: one decorator, so that all of them agree."""
+"""How kernels are compiled: two decorators, and one function that estimators call first."""
 
 from __future__ import annotations
 
 import logging
-import os
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numba
 from numba.core import event
-from numba.core.compiler_lock import global_compiler_lock
 
-from skbn._core.kernel_cache import KernelCache
-from skbn._core.memory import has_room_for_thread
+from skbn._core.progress import say
 
-__all__ = ["announcing_compilation", "compilations", "inner_kernel", "kernel"]
+__all__ = ["compile_kernels", "inner_kernel", "kernel"]
 
-_MESSAGE = "Compiling the search; this happens once and takes some 10 seconds."
+_MESSAGE = "Compiling the search; this happens once and takes about 10 seconds."
 
 # The GIL is released, so that kernels run side by side in threads. There is no
 # `fastmath`: scores may be infinite, and two runs must agree in every bit.
-_njit = partial(numba.njit, nogil=True, error_model="numpy")
+_njit = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+# The argument types of each kernel.
+_signatures: dict[Any, tuple[Any, ...]] = {}
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function of arrays and numbers, cached on disk where possible.
+def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Declare a function that Python calls, its code cached on disk where numba can write.
 
-    One whose name begins with an underscore is an `inner_kernel`.
+    `compile_kernels` compiles it. numba notices a change in this function's own file only, so
+    whoever edits an inner kernel in another file deletes the folders ``__pycache__``.
+
+    Parameters
+    ----------
+    *signature : numba type
+        The type of each argument: ``float64[::1]`` is a contiguous array that can be written.
     """
-    return _compiled(function, within=function.__name__.startswith("_"))
+
+    def declare(function: Callable[..., Any]) -> Any:
+        with _compiler_enabled():
+            try:
+                dispatcher = _njit(function, cache=True)
+            except RuntimeError:  # numba found no folder that it may write to
+                dispatcher = _njit(function)
+        _signatures[dispatcher] = signature
+        return dispatcher
+
+    return declare
 
 
 def inner_kernel(function: Callable[..., Any]) -> Any:
-    """Compile what other kernels call and Python does not: the way into it is left out."""
-    return _compiled(function, within=True)
-
-
-def _compiled(function: Callable[..., Any], *, within: bool) -> Any:
-    options = {"no_cpython_wrapper": within, "no_cfunc_wrapper": True}
+    """Declare a function that only kernels call; it is compiled and cached with them."""
     with _compiler_enabled():
-        try:
-            dispatcher = _njit(function, cache=not within, **options)
-        except RuntimeError:  # numba found no folder that it may write to
-            dispatcher = _njit(function, **options)
-    dispatcher.compile = _undisturbed(dispatcher.compile)
-    cache = dispatcher._cache
-    # Without a folder, or with another numba, the cache is numba's own, if there is any.
-    with suppress(OSError, AttributeError):
-        stamp = cache._impl.locator.get_source_stamp()
-        cache._cache_file = KernelCache(cache.cache_path, cache._impl.filename_base, stamp)
-    cache.load_overload = _unless_it_fails(cache.load_overload)
-    cache.save_overload = _unless_it_fails(cache.save_overload)
-    return dispatcher
+        return _njit(function, no_cpython_wrapper=True)
+
+
+def compile_kernels(kernels: Iterable[Any], verbose: int = False) -> None:
+    """Compile what a computation is about to call, or load it from the cache.
+
+    Another thread does it, as only the main thread is interrupted by Ctrl-C: stopped halfway,
+    numba may lack for good what it was about to register. The interruption is answered at
+    once, and the other thread finishes; a later fit waits for it.
+
+    Parameters
+    ----------
+    kernels : iterable of kernel
+    verbose : bool or int
+        Whether to print that kernels are compiled, once in a process. The logger "skbn" is
+        told so too, at level INFO.
+    """
+    missing = [each for each in kernels if not each.signatures]
+    if missing:
+        pool = ThreadPoolExecutor(1)
+        compiled = pool.submit(_compile, missing, verbose)
+        pool.shutdown(wait=False)
+        compiled.result()
+
+
+def _compile(kernels: list[Any], verbose: int) -> None:
+    with event.install_listener("numba:compile", _Announcer(verbose)):
+        for each in kernels:
+            with suppress(OSError):  # the disk is full: compiled all the same, but not cached
+                each.compile(_signatures[each])
+
+
+class _Announcer(event.Listener):
+    """Announces the first kernel that is compiled; those in the cache are not."""
+
+    def __init__(self, verbose: int) -> None:
+        self._verbose = verbose
+
+    def on_start(self, event: event.Event) -> None:
+        """Announce that a kernel is compiled, unless it is somebody else's."""
+        if event.data["dispatcher"] in _signatures:
+            _tell_once(logging.getLogger("skbn").info, _MESSAGE)
+            if self._verbose:
+                _tell_once(say, f"[skbn] {_MESSAGE}")
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing."""
+
+
+@cache
+def _tell_once(tell: Callable[[str], None], message: str) -> None:
+    tell(message)
 
 
 @contextmanager
 def _compiler_enabled() -> Iterator[None]:
-    """Compile for those too who set NUMBA_DISABLE_JIT for code of their own.
+    """Compile even if NUMBA_DISABLE_JIT is set, as users do to debug kernels of their own.
 
-    Kernels with vectors of four cannot run in Python.
+    Kernels with vectors of four numbers cannot run in Python.
     """
     disabled = numba.config.DISABLE_JIT
     numba.config.DISABLE_JIT = False
@@ -71,111 +118,3 @@ def _compiler_enabled() -> Iterator[None]:
         yield
     finally:
         numba.config.DISABLE_JIT = disabled
-
-
-def _undisturbed(compile_: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Compile in another thread than the main one, which alone can be interrupted.
-
-    Interrupted halfway, numba may lack for good what it was about to register. So the
-    interruption is answered at once, and the kernel is finished all the same.
-    """
-
-    def compile_aside(signature: Any) -> Any:
-        is_main = threading.current_thread() is threading.main_thread()
-        # The lock may be held by this thread.
-        if not is_main or global_compiler_lock.is_locked() or not has_room_for_thread():
-            return compile_(signature)
-        pool = ThreadPoolExecutor(1)
-        try:
-            compiled = pool.submit(compile_, signature)
-        except RuntimeError:  # no thread can be started
-            return compile_(signature)
-        finally:
-            pool.shutdown(wait=False)
-        return compiled.result()
-
-    return compile_aside
-
-
-def _unless_it_fails(access: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a cache that cannot be read or written cost a compilation, and not the fit."""
-
-    def guarded(*arguments: Any) -> Any:
-        try:
-            return access(*arguments)
-        except MemoryError:
-            raise
-        except Exception:  # whatever a damaged file makes of unpickling and linking
-            return None
-
-    return guarded
-
-
-class _Compilations(event.Listener):
-    """Hears of each kernel that is compiled, and not of those that the cache has.
-
-    The logger "skbn" is told of the first one at level INFO, and so is the first speaker there is.
-    """
-
-    def __init__(self) -> None:
-        self.speakers: list[Callable[[str], None]] = []
-        self._is_logged = self._is_said = False
-        self._depth = 0  # compiling a kernel compiles those that it calls
-        self._start = self._finished = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """How long kernels have been compiled in this process."""
-        return self._finished + (time.perf_counter() - self._start if self._depth else 0.0)
-
-    def on_start(self, event: event.Event) -> None:
-        """Start the clock, and announce the first kernel."""
-        if not _is_of_skbn(event):
-            return
-        if self._depth == 0:
-            self._start = time.perf_counter()
-        self._depth += 1
-        if not self._is_logged:
-            self._is_logged = True
-            logging.getLogger("skbn").info(_MESSAGE)
-        if self.speakers and not self._is_said:
-            self._is_said = True
-            self.speakers[0](f"[skbn] {_MESSAGE}")
-
-    def on_end(self, event: event.Event) -> None:
-        """Stop the clock."""
-        if _is_of_skbn(event):
-            self._depth -= 1
-            if self._depth == 0:
-                self._finished += time.perf_counter() - self._start
-
-
-def _is_of_skbn(event: event.Event) -> bool:
-    # Other code may compile what has no module: a function made by exec, or a lifted loop.
-    function = getattr(event.data["dispatcher"], "py_func", None)
-    return str(getattr(function, "__module__", None)).startswith("skbn.")
-
-
-compilations = _Compilations()
-"""The compilations of this process. numba reports each while it holds the compiler's lock."""
-event.register("numba:compile", compilations)
-
-
-@contextmanager
-def announcing_compilation(say: Callable[[str], None]) -> Iterator[None]:
-    """Say that kernels are compiled when the first one of this process is."""
-    compilations.speakers.append(say)
-    try:
-        yield
-    finally:
-        compilations.speakers.remove(say)
-
-
-if hasattr(os, "register_at_fork"):
-    # A process that forks while another of its threads compiles waits for that: in the
-    # child nobody would ever set the compiler free again.
-    os.register_at_fork(
-        before=global_compiler_lock.acquire,
-        after_in_parent=global_compiler_lock.release,
-        after_in_child=global_compiler_lock.release,
-    )

@@ -21,18 +21,15 @@ __all__ = [
     "MARGIN",
     "allocate",
     "available_memory",
-    "has_room_for_thread",
     "largest_that_fits",
     "read_only",
     "require_memory",
 ]
 
-# The share of what is available that remedies count on: less may be when they are tried.
+# Remedies count on this share of what is available: there may be less when they are tried.
 MARGIN = 0.95
 _FOR_OTHERS = 0.05
-# Its stack, and what Python and the C library reserve for it.
-_FOR_A_THREAD = 64 << 20
-# So little memory is not worth the time to ask how much there is.
+# Requests of up to 1 MB are granted: asking the system takes longer than a step of a small fit.
 _TRIFLE = 1 << 20
 _NUMBERS_A_PAGE = 4096 // 8
 _NUMBERS_A_PIECE = 1 << 24
@@ -40,10 +37,10 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int:
-    """Return the bytes that may be taken without swapping, with room for other processes.
+    """Return the bytes that this process may take without swapping, 5 % being left to others.
 
-    Within the limit of the control group (version 2), as containers set it, and within
-    those of the process, as ``ulimit -v`` sets them, if there are any.
+    A limit of the control group (version 2), as containers have, and limits of the process,
+    as ``ulimit -v`` sets them, are respected.
     """
     available = psutil.virtual_memory().available
     try:
@@ -68,30 +65,24 @@ def _within_process_limits() -> float:
     return max(0, min(left))
 
 
-def has_room_for_thread() -> bool:
-    """Whether the limits of the process leave a new thread the memory to begin with.
-
-    Python would wait forever for one that is refused it after it was started.
-    """
-    return _within_process_limits() >= _FOR_A_THREAD
-
-
 def require_memory(
     n_bytes: int, purpose: str, remedy: Callable[[int], str] = lambda _: "leave out columns"
 ) -> None:
-    """Raise if more memory is needed than there is, before any of it is taken.
+    """Raise, before anything is allocated, if something needs more memory than is available.
 
     Parameters
     ----------
     n_bytes : int
+        How much it needs.
     purpose : str
+        What needs it: the subject of the error's sentence.
     remedy : callable
-        Says what to do, given the number of bytes that may be taken.
+        Given the number of bytes that are available, returns what the user can do.
 
     Raises
     ------
     ValueError
-        With both amounts, and the remedy.
+        If more is needed than available; the message has both amounts and the remedy.
     """
     if n_bytes <= _TRIFLE:
         return
@@ -105,7 +96,9 @@ def require_memory(
 
 
 def largest_that_fits(fits: Callable[[int], bool], least: int, most: int) -> int | None:
-    """Return the largest number of a range before the first that does not fit; None if none does.
+    """Return the largest n, counting up from `least`, before the first that does not fit.
+
+    None if `least` does not fit.
 
     Examples
     --------
@@ -121,11 +114,10 @@ def largest_that_fits(fits: Callable[[int], bool], least: int, most: int) -> int
 
 
 def allocate(size: int) -> npt.NDArray[np.float64]:
-    """Return an array of `size` float64, of any values, of which each page is in memory.
+    """Return an uninitialised array of `size` float64 whose pages are all in memory.
 
-    Threads that are the first to touch pages side by side hold each other up: all
-    together they took twice as long as one does. In pieces, between which a user may
-    interrupt.
+    One thread touches them, because threads that touch new pages at the same time hold each
+    other up: together they took twice as long as one. Ctrl-C is handled between pieces.
     """
     array = np.empty(size)
     for start in range(0, size, _NUMBERS_A_PIECE):

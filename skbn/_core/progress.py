@@ -1,4 +1,4 @@
-"""How far a long computation has come, and how long it will still take."""
+"""How much of a long computation is done, and how long the rest will take."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from threading import Lock
 
-from skbn._core.compile import compilations
-
 __all__ = ["Listener", "Progress", "StoppedError", "printing_listener", "say"]
 
 Listener = Callable[[int, float], None]
@@ -16,24 +14,24 @@ _SECONDS_BETWEEN_LINES = 2.0
 
 
 class StoppedError(Exception):
-    """Another thread has met an error, which `Progress.error` is."""
+    """Another thread failed; its error is `Progress.error`."""
 
 
 class Progress:
-    """Counts the work that is done, and tells its listeners.
+    """Counts the work that is done and tells listeners about it.
 
     Parameters
     ----------
     work : float
-        All of it, in any unit.
+        The amount of work in all, in any unit.
     listeners : sequence of callable
         Each is called as ``listener(percent, seconds_left)`` whenever another percent
-        of the work is done. What it raises ends the computation.
+        of the work is done. An exception that it raises ends the computation.
 
     Attributes
     ----------
     error : BaseException or None
-        The first that `stop` was given.
+        The first error that was passed to `stop`.
     """
 
     def __init__(self, work: float = 1.0, listeners: tuple[Listener, ...] = ()) -> None:
@@ -41,17 +39,17 @@ class Progress:
         self._listeners = listeners
         self._done = 0.0
         self._percent = 0
-        self._start = _working_time()
+        self._start = time.perf_counter()
         self._lock = Lock()
         self.error: BaseException | None = None
 
     def advance(self, work: float) -> None:
-        """Add work that is done, in any thread.
+        """Add work that is done. Any thread may call this.
 
         Raises
         ------
         StoppedError
-            After `stop`.
+            If `stop` was called.
         """
         with self._lock:
             if self.error is not None:
@@ -60,42 +58,37 @@ class Progress:
             percent = min(100, int(100 * self._done / self._work + 1e-9))
             if percent > self._percent:
                 self._percent = percent
-                elapsed = _working_time() - self._start
+                elapsed = time.perf_counter() - self._start
                 for listener in self._listeners:
                     listener(percent, elapsed * (100 / percent - 1))
 
     def stop(self, error: BaseException) -> None:
-        """Let whoever advances next, in another thread, end there."""
+        """Make every later call of `advance` raise, which ends the other threads' work."""
         with self._lock:
             self.error = self.error or error
 
 
 def printing_listener(name: str) -> Listener:
     """Return a listener that prints a line every two seconds."""
-    last = _working_time()
+    last = time.perf_counter()
 
     def listen(percent: int, seconds_left: float) -> None:
         nonlocal last
-        if _working_time() - last >= _SECONDS_BETWEEN_LINES:
-            last = _working_time()
+        if time.perf_counter() - last >= _SECONDS_BETWEEN_LINES:
+            last = time.perf_counter()
             say(f"[{name}] {percent} % done, about {_duration(seconds_left)} left")
 
     return listen
 
 
-def _working_time() -> float:
-    """Return the seconds on a clock that stands still while kernels are compiled."""
-    return time.perf_counter() - compilations.seconds
-
-
 def say(line: str) -> None:
-    """Print a line if the terminal is still open: a closed one must not end a search."""
+    """Print a line; a terminal that was closed must not end a search."""
     with suppress(OSError, ValueError):
         print(line, flush=True)
 
 
 def _duration(seconds: float) -> str:
-    """Write a duration as one reads it.
+    """Return a duration as text.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from math import comb
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
+from numba import int64, types
 from numba.extending import intrinsic
 
 from skbn._core.compile import inner_kernel, kernel
@@ -197,7 +197,7 @@ class SmallSubsets:
         return members[::-1]
 
 
-@kernel
+@inner_kernel
 def rank(members, size, binomials):
     """Return the number of a set among those of its size; its members ascend."""
     number = 0
@@ -206,7 +206,7 @@ def rank(members, size, binomials):
     return number
 
 
-@kernel
+@kernel(int64[::1], int64)
 def advance(members, size):
     """Turn a set of this size into the next one, in place."""
     i = 0

@@ -10,6 +10,7 @@ The join is an argument that is known when a kernel is compiled, and costs nothi
 
 from __future__ import annotations
 
+from numba import float64, int64
 from numba.extending import register_jitable
 
 from skbn._core.compile import inner_kernel, kernel
@@ -23,7 +24,7 @@ _FIRST_CACHE_BITS = 11
 _LAST_CACHE_BITS = 18
 
 
-@kernel
+@kernel(float64[::1], int64, int64)
 def max_zeta(table, first_bit, last_bit):
     """Turn the entries of `table` into maxima over subsets, in place.
 

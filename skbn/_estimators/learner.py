@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
-from skbn._core.compile import announcing_compilation
 from skbn._core.estimator import fit_method, fit_task, listeners_of
 from skbn._core.progress import say
 from skbn._estimators.network_learner import NetworkLearner
@@ -198,15 +196,14 @@ None, default=None
         scores = self._read_scores(X, sample_weight, penalty)
         if isinstance(X, LocalScores | ParentSetScores):
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
-        with announcing_compilation(say) if self.verbose else nullcontext():
-            (solution,) = solve(
-                scores,
-                self._constraints(scores),
-                self._memory(),
-                n_jobs=self.n_jobs,
-                listeners=listeners_of(self, context),
-                announce=self._announce if self.verbose else None,
-            )
+        (solution,) = solve(
+            scores,
+            self._constraints(scores),
+            self._memory(),
+            n_jobs=self.n_jobs,
+            listeners=listeners_of(self, context),
+            announce=self._announce if self.verbose else None,
+        )
         self._keep(solution)
         if isinstance(scores, LocalScores):
             warn_about_data(self.network_._model(), scores.sample)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
-from skbn._core.compile import announcing_compilation
+from skbn._core.compile import compile_kernels
 from skbn._core.estimator import fit_method, fit_task, listeners_of
 from skbn._core.labels import in_order_of_rows
 from skbn._core.parameters import StrOptions
@@ -271,19 +270,19 @@ None, default=None
         context: Any,
     ) -> None:
         constraints, memory = self._constraints(scores), self._memory()
-        work = plan_searches(scores, constraints, memory).work()
+        plan = plan_searches(scores, constraints, memory)
         folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs)
         if self.verbose:
             say(
                 f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
                 f"{len(penalties)} searches each"
             )
-        progress = Progress(folds.work + work, listeners_of(self, context))
-        with announcing_compilation(say) if self.verbose else nullcontext():
-            cv_results = _cv_results(penalties, *folds.compute(progress))
-            penalty = penalties[_chosen(cv_results, self.rule)]
-            best = scores.with_penalty(penalty)
-            (solution,) = solve(best, constraints, memory, n_jobs=self.n_jobs, progress=progress)
+        compile_kernels(plan.kernels, self.verbose)
+        progress = Progress(folds.work + plan.work(), listeners_of(self, context))
+        cv_results = _cv_results(penalties, *folds.compute(progress))
+        penalty = penalties[_chosen(cv_results, self.rule)]
+        best = scores.with_penalty(penalty)
+        (solution,) = solve(best, constraints, memory, n_jobs=self.n_jobs, progress=progress)
         self._keep(solution, cv_results_=cv_results, penalty_=penalty)
 
 

@@ -10,6 +10,8 @@ bits, so that all blocks with equally many may run at once.
 
 from __future__ import annotations
 
+from numba import float64, int64
+
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import remove_bit
 from skbn._core.vectors import larger, plus
@@ -17,7 +19,7 @@ from skbn._core.vectors import larger, plus
 __all__ = ["extend_block", "extend_blocks"]
 
 
-@kernel
+@kernel(float64[::1], float64[::1], int64[::1], int64, int64, int64, int64[::1])
 def extend_blocks(F, B, starts, n_inner, fixed, block_bits, blocks):
     """Finish the best networks' scores F on some blocks of a slab, and hand them on.
 

@@ -8,8 +8,9 @@ from queue import SimpleQueue
 
 import numpy as np
 import numpy.typing as npt
+from numba import float64, int64
 
-from skbn._core.compile import kernel
+from skbn._core.compile import inner_kernel, kernel
 from skbn._core.memory import allocate
 from skbn._core.subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
 from skbn._core.threads import Threads
@@ -24,7 +25,7 @@ from skbn._exact.plan import SearchPlan
 from skbn._exact.spot_check import check_slab, draw_states, local_maxima
 from skbn._regressions.local_score import local_score_terms
 
-__all__ = ["DenseFamilies", "first_parents_that_reach", "spread_tables"]
+__all__ = ["DENSE_KERNELS", "DenseFamilies", "first_parents_that_reach", "spread_tables"]
 
 # What a block's sets contribute to local scores, two tables of 64 KiB for each subset of the outer
 # columns, fits the second-level cache for this many of these subsets.
@@ -194,7 +195,7 @@ def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np
     return np.stack([*tables[:2, parents], tables[2, np.clip(size - 1, 0, m - 1)]])
 
 
-@kernel
+@kernel(float64[::1], float64[:, :, ::1], int64[::1], int64, int64, int64, int64, float64)
 def first_parents_that_reach(
     log_det, tables, numbers, child, candidates, required, fixed, threshold
 ):
@@ -261,7 +262,7 @@ def first_parents_that_reach(
             return chosen
 
 
-@kernel
+@inner_kernel
 def _precedes(parents, others, numbers):
     """Whether the first column that is in only one of two sets is in `parents`."""
     first = -1
@@ -272,3 +273,6 @@ def _precedes(parents, others, numbers):
             first = numbers[column]
             is_parent = parents >> column & 1 == 1
     return is_parent
+
+
+DENSE_KERNELS = (fill_blocks, first_parents_that_reach)

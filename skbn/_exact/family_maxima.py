@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
@@ -40,7 +41,18 @@ __all__ = [
 ]
 
 
-@kernel
+@kernel(
+    float64[::1],
+    float64[:, :, ::1],
+    int64[::1],
+    int64[::1],
+    int64,
+    int64,
+    int64[::1],
+    float64[::1],
+    int64[::1],
+    float64[:, :, ::1],
+)
 def fill_blocks(
     log_det, tables, forbidden, required, n_inner, fixed, blocks, slab, starts, scratch
 ):
@@ -101,7 +113,7 @@ def fill_blocks(
             is_first = False
 
 
-@kernel
+@inner_kernel
 def _raise_to_parts(values, log_det, tables, child, part, n_parts, block_bits, masks, scratch):
     """Raise a child's part of a block to its local scores with some of the subsets of `fixed`."""
     n_inner, first, fixed, forbidden, required = masks
@@ -116,7 +128,7 @@ def _raise_to_parts(values, log_det, tables, child, part, n_parts, block_bits, m
         part = (part - 1) & fixed
 
 
-@kernel
+@inner_kernel
 def _rule_out(values, child, block_bits, forbidden, required):
     """Set to -inf what breaks a constraint on the columns in which the block's sets differ."""
     low = (1 << block_bits) - 1
@@ -166,7 +178,7 @@ def raise_to_families(values, parent_sets, log_det, tables, base):
             store(values, start + i, larger(load(values, start + i), score))
 
 
-@kernel
+@inner_kernel
 def _weights(tables, which, subset):
     """Return where one of the tables begins for the subsets from `subset` on."""
     return (which * tables.shape[1] + popcount(subset)) * tables.shape[2]

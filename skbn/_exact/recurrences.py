@@ -46,7 +46,15 @@ from skbn._core.zeta import max_zeta
 from skbn._exact.best_sinks import extend_blocks
 from skbn._exact.plan import SearchPlan
 
-__all__ = ["FamilySource", "SearchResult", "Slab", "best_scores", "exact_search", "walk_back"]
+__all__ = [
+    "SLAB_KERNELS",
+    "FamilySource",
+    "SearchResult",
+    "Slab",
+    "best_scores",
+    "exact_search",
+    "walk_back",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -190,6 +198,9 @@ def best_scores(
         slab.extend(best_network_score, fixed)
         slab.check(best_network_score, fixed)
     return best_network_score, slab.best_local_score
+
+
+SLAB_KERNELS = (max_zeta, extend_blocks)
 
 
 class Slab:

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
+from numba import float64, int64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import compile_kernels, inner_kernel, kernel
 from skbn._core.vectors import load, minus, negative, over, plus, square_root, store, times
 from skbn._regressions.swaps import as_integer
 
@@ -76,11 +77,12 @@ def givens_column_swap(factor: npt.ArrayLike, i: int) -> npt.NDArray[np.float64]
         raise ValueError(f"factor must have two columns to swap; it has {len(swapped)}.")
     if not 0 <= i < len(swapped) - 1:
         raise ValueError(f"i must be from 0 to m - 2 = {len(swapped) - 2}; got {i}.")
+    compile_kernels([swap_columns])
     swap_columns(swapped, i, len(swapped))
     return swapped
 
 
-@kernel
+@kernel(float64[:, ::1], int64, int64)
 def swap_columns(factor, i, n):
     """Apply GRC at position `i`, in place, to the leading n x n block of `factor`."""
     for row in range(i + 1):

@@ -15,22 +15,25 @@ and not on m. The seeds with the same outer columns walk side by side.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
+from joblib import Parallel, delayed
+from numba import float64, int64
 
-from skbn._core.compile import kernel
+from skbn._core.compile import inner_kernel, kernel
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
-from skbn._core.threads import Threads
+from skbn._core.threads import count_threads
 from skbn._core.vectors import load, logarithm, plus, store
 from skbn._regressions.givens import (
     copy_block,
     move_last_in_front,
     swap_columns_in_lanes,
 )
-from skbn._regressions.swaps import greedy_swaps
+from skbn._regressions.swaps import prefixes_of, seed_path
 from skbn._regressions.triangular import triangular_factor
 
 __all__ = ["log_determinants", "log_determinants_work"]
@@ -43,8 +46,10 @@ _INNER_COLUMNS = 8
 _FEWEST_COLUMNS = 3
 # Subsets in a task: Ctrl-C is handled between tasks, every few tenths of a second.
 _TASK = 1 << 25
-# Offsets are added to rows of so many subsets, which the first-level cache holds.
+# Offsets are added to rows of 2**11 subsets, which the first-level cache holds.
 _OFFSET_COLUMNS = 11
+# A call of joblib's threads takes 10 ms or more, about as long as the walk of 19 columns.
+_FEWEST_TO_SHARE = 20
 
 
 def log_determinants(
@@ -84,25 +89,43 @@ def log_determinants(
     columns = np.r_[n_lane:n_seeded, :n_lane, n_seeded:m]
     start = np.ascontiguousarray(triangular_factor(factor[:, columns]))
 
-    swaps, prefixes = _path(n_inner)
     log_det = allocate(1 << m)
-    outer_sets = np.arange(1 << (m - n_seeded))
-    with Threads(n_jobs, m) as threads:
-        parts = threads.split(outer_sets, len(log_det) // _TASK)
-        for _ in threads.map(
-            walk_seeds,
-            [(start, n_inner, n_lane, part, swaps, prefixes, log_det) for part in parts],
-        ):
-            if progress is not None:
-                progress.advance(log_determinants_work(m) / len(parts))
+    swaps, prefixes = _path(m, n_inner)
+    if offsets is not None:
+        n_low = min(m, _OFFSET_COLUMNS)
+        low, high = sums_over_subsets(offsets[:n_low]), sums_over_subsets(offsets[n_low:])
+
+    def walk(outer_sets: npt.NDArray[np.int64]) -> None:
+        walk_seeds(start, n_inner, n_lane, outer_sets, swaps, prefixes, log_det)
         if offsets is not None:
-            n_low = min(m, _OFFSET_COLUMNS)
-            low = sums_over_subsets(offsets[:n_low])
-            rows = log_det.reshape(-1, len(low))
-            pieces = threads.split(np.arange(len(rows)), len(log_det) // _TASK)
-            high = sums_over_subsets(offsets[n_low:])
-            list(threads.map(_add_to_rows, [(rows, low, high, piece) for piece in pieces]))
+            rows = log_det.reshape(1 << (m - n_seeded), -1, len(low))
+            of_rows = high.reshape(1 << (m - n_seeded), -1, 1)
+            for outer in outer_sets:
+                rows[outer] += low + of_rows[outer]
+
+    n_threads = count_threads(n_jobs) if m >= _FEWEST_TO_SHARE else 1
+    n_tasks = max(len(log_det) // _TASK, 2 * n_threads if n_threads > 1 else 1)
+    outer_sets = np.arange(1 << (m - n_seeded))
+    tasks = np.array_split(outer_sets, min(n_tasks, len(outer_sets)))
+    for _ in _walks(walk, tasks, n_threads):
+        if progress is not None:
+            progress.advance(log_determinants_work(m) / len(tasks))
     return log_det
+
+
+def _walks(
+    walk: Callable[[npt.NDArray[np.int64]], None],
+    tasks: list[npt.NDArray[np.int64]],
+    n_threads: int,
+) -> Iterator[None]:
+    """Walk the seeds of each task, by joblib if there are threads; yield when one is done."""
+    if n_threads == 1:
+        return map(walk, tasks)
+    parallel = Parallel(
+        n_threads, require="sharedmem", return_as="generator_unordered", batch_size=1
+    )
+    walks: Iterator[None] = parallel(delayed(walk)(outer_sets) for outer_sets in tasks)
+    return walks
 
 
 def sums_over_subsets(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -113,34 +136,23 @@ def sums_over_subsets(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64
     return sums
 
 
-def _add_to_rows(
-    rows: npt.NDArray[np.float64],
-    low: npt.NDArray[np.float64],
-    high: npt.NDArray[np.float64],
-    piece: npt.NDArray[np.int64],
-) -> None:
-    for i in piece:
-        rows[i] += low + high[i]
-
-
 def log_determinants_work(m: int) -> int:
     """Return about how long m columns take, in units of one local score of a search."""
     return 20 << m
 
 
 @cache
-def _path(k: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the swaps over k columns, and the set that each makes a prefix."""
-    swaps = greedy_swaps(k).astype(np.int64)
-    prefixes = np.empty_like(swaps)
-    order = list(range(k))
-    for step, i in enumerate(swaps):
-        order[i], order[i + 1] = order[i + 1], order[i]
-        prefixes[step] = sum(1 << column for column in order[: i + 1])
-    return swaps, prefixes
+def _path(m: int, n_inner: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the swaps of a seed over the inner columns, and the set that each makes a prefix.
+
+    They are those of seed 0, the empty set of columns. The path of another seed has its columns
+    in front, where they stay; when they are projected out, what is left is this path.
+    """
+    order, swaps = seed_path(m, n_seeds=1 << (m - n_inner), seed=0)
+    return swaps.astype(np.int64), prefixes_of(order, swaps)
 
 
-@kernel
+@kernel(float64[:, ::1], int64, int64, int64[::1], int64[::1], int64[::1], float64[::1])
 def walk_seeds(start, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
     """Walk all seeds with these outer columns."""
     lanes = 1 << n_lane
@@ -158,7 +170,7 @@ def walk_seeds(start, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
         _walk(factors, sums, swaps, prefixes, log_det[outer * length : (outer + 1) * length])
 
 
-@kernel
+@inner_kernel
 def _settle_lane_columns(factors, n_inner, n_lane, log_det):
     """From lane 0, derive the factor and the log-determinant that each lane starts with."""
     for lane_column in range(n_lane - 1, -1, -1):
@@ -170,7 +182,7 @@ def _settle_lane_columns(factors, n_inner, n_lane, log_det):
             log_det[lane + chosen] = log_det[lane] + log_square
 
 
-@kernel
+@inner_kernel
 def _lanes_last(source, target):
     n, _, lanes = target.shape
     for row in range(n):
@@ -179,7 +191,7 @@ def _lanes_last(source, target):
                 target[row, column, lane] = source[lane, row, column]
 
 
-@kernel
+@inner_kernel
 def _settle_last_columns(factor, n, chosen):
     """Drop the columns from n on, the chosen ones to the front; return their log-determinant."""
     log_det = 0.0
@@ -189,7 +201,7 @@ def _settle_last_columns(factor, n, chosen):
     return log_det
 
 
-@kernel
+@inner_kernel
 def _walk(factors, sums, swaps, prefixes, log_det):
     """Follow the path; store what each new prefix's log-determinant is in each lane.
 
@@ -212,7 +224,7 @@ def _walk(factors, sums, swaps, prefixes, log_det):
         _store_prefix(sums, swaps[step], squared, log_det, prefixes[step])
 
 
-@kernel
+@inner_kernel
 def _store_prefix(sums, i, squared, log_det, prefix):
     """Extend the first i columns by one."""
     lanes = squared.size

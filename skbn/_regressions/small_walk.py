@@ -13,8 +13,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
+from numba import float64, int64
 
-from skbn._core.compile import kernel
+from skbn._core.compile import inner_kernel, kernel
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
 from skbn._core.subsets import SmallSubsets
@@ -75,13 +76,13 @@ def small_log_determinants_work(subsets: SmallSubsets) -> int:
     return 60 * subsets.n_sets
 
 
-@kernel
+@kernel(float64[:, ::1], float64[::1], float64[::1])
 def add_singles(factor, offsets, log_det):
     """Store the log-determinants of the single columns."""
-    _add_one_column(factor, factor.shape[0], 0.0, offsets, log_det, 1)
+    _add_one_column(factor, factor.shape[0], 0.0, offsets, log_det, np.int64(1))
 
 
-@kernel
+@kernel(float64[:, ::1], float64[::1], int64, int64, int64[:, ::1], int64[::1], float64[::1])
 def walk_small_sets(start, offsets, last, most, binomials, starts, log_det):
     """Store the log-determinants of the sets of two or more whose last column is `last`."""
     blocks = np.empty((most - 1, last + 1, last + 1))
@@ -113,7 +114,7 @@ def walk_small_sets(start, offsets, last, most, binomials, starts, log_det):
         depth += 1
 
 
-@kernel
+@inner_kernel
 def _add_one_column(factor, n, log_det_before, offsets, log_det, first):
     for column in range(n):
         square = 0.0

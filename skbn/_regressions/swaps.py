@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.memory import require_memory
+from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 
-__all__ = ["as_integer", "greedy_swaps", "seed_path"]
+__all__ = ["as_integer", "greedy_swaps", "prefixes_of", "seed_path"]
 
 
 def greedy_swaps(m: int) -> npt.NDArray[np.intp]:
@@ -135,8 +136,24 @@ def seed_path(m: int, n_seeds: int, seed: int) -> tuple[npt.NDArray[np.intp], np
     return np.array(order, dtype=np.intp), greedy_swaps(n_inner) + seed.bit_count()
 
 
+def prefixes_of(order: npt.NDArray[np.intp], swaps: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+    """Return the mask of the columns that each swap makes a prefix of the order.
+
+    Examples
+    --------
+    >>> prefixes_of([0, 1, 2], greedy_swaps(3)).tolist()
+    [2, 6, 4, 5]
+    """
+    columns = list(order)
+    prefixes = []
+    for i in swaps:
+        columns[i], columns[i + 1] = columns[i + 1], columns[i]
+        prefixes.append(mask_of(columns[: i + 1]))
+    return np.array(prefixes, dtype=np.int64)
+
+
 def as_integer(value: int, name: str) -> int:
-    """Return an index or a number as an int; raise a TypeError that names it if it is none."""
+    """Return an integer of any type as an int; raise a TypeError that names it otherwise."""
     try:
         return operator.index(value)
     except TypeError:

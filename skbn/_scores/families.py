@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import comb
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,17 @@ from skbn._core.progress import Progress
 from skbn._core.subsets import SmallSubsets, advance, mask_of, members_of
 from skbn._core.zeta import max_zeta
 from skbn._regressions.local_score import local_score_terms
-from skbn._regressions.log_determinants import log_determinants, log_determinants_work
-from skbn._regressions.small_walk import small_log_determinants, small_log_determinants_work
+from skbn._regressions.log_determinants import (
+    log_determinants,
+    log_determinants_work,
+    walk_seeds,
+)
+from skbn._regressions.small_walk import (
+    add_singles,
+    small_log_determinants,
+    small_log_determinants_work,
+    walk_small_sets,
+)
 from skbn._scores.few_parents_kernels import (
     first_suspect,
     keep_undominated,
@@ -56,6 +66,8 @@ class AllFamilies:
     ----------
     m : int
     """
+
+    kernels: ClassVar[tuple[Any, ...]] = (walk_seeds,)
 
     def __init__(self, m: int) -> None:
         self.m = m
@@ -138,6 +150,16 @@ class SmallFamilies:
     m : int
     max_parents : int
     """
+
+    kernels: ClassVar[tuple[Any, ...]] = (
+        add_singles,
+        walk_small_sets,
+        first_suspect,
+        advance,
+        score_families,
+        keep_undominated,
+        list_families,
+    )
 
     def __init__(self, m: int, max_parents: int) -> None:
         self.m = m

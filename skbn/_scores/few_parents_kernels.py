@@ -9,15 +9,26 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import boolean, float64, int16, int64
 
-from skbn._core.compile import kernel
+from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import advance, rank
 from skbn._regressions.local_score import local_score
 
 __all__ = ["first_suspect", "keep_undominated", "list_families", "score_families"]
 
 
-@kernel
+@kernel(
+    int64,
+    int64[::1],
+    int64[::1],
+    int64,
+    float64[::1],
+    float64[:, ::1],
+    int64[:, ::1],
+    int64[::1],
+    float64[::1],
+)
 def score_families(child, required, candidates, most, log_det, tables, binomials, starts, scores):
     """Set `scores` to the local scores of all families of the child.
 
@@ -54,7 +65,7 @@ def score_families(child, required, candidates, most, log_det, tables, binomials
                 advance(chosen, size)
 
 
-@kernel
+@kernel(float64[::1], int64, int64, int64[:, ::1], int64[::1], boolean[::1])
 def keep_undominated(scores, n, most, binomials, starts, keep):
     """Set `keep` to whether the score of a set exceeds those of all its subsets.
 
@@ -87,7 +98,7 @@ def keep_undominated(scores, n, most, binomials, starts, keep):
                 advance(chosen, size)
 
 
-@kernel
+@kernel(int64[::1], int64[::1], int64, boolean[::1], int16[:, ::1])
 def list_families(required, candidates, most, keep, members):
     """Set the rows of `members` to the parents of the families that are kept."""
     chosen = np.empty(most + 1, dtype=np.int64)
@@ -109,7 +120,9 @@ def list_families(required, candidates, most, keep, members):
                 advance(chosen, size)
 
 
-@kernel
+@kernel(
+    float64[::1], int64, int64[:, ::1], int64[::1], float64[::1], float64, int64[::1], int64, int64
+)
 def first_suspect(log_det, size, binomials, starts, offsets, threshold, first, begin, end):
     """Return the first set of this size in which a column nearly depends on others, or -1.
 
@@ -142,7 +155,7 @@ def first_suspect(log_det, size, binomials, starts, offsets, threshold, first, b
     return -1
 
 
-@kernel
+@inner_kernel
 def _n_sets(n, size):
     """Return the binomial of n and size."""
     number = 1
@@ -151,7 +164,7 @@ def _n_sets(n, size):
     return number
 
 
-@kernel
+@inner_kernel
 def _merge(required, candidates, chosen, size, parents):
     """Set `parents` to the required and the chosen columns, ascending."""
     for j in range(size):
@@ -162,7 +175,7 @@ def _merge(required, candidates, chosen, size, parents):
         n_parents += 1
 
 
-@kernel
+@inner_kernel
 def _insert(members, size, column):
     """Insert a column into a sorted set."""
     j = size

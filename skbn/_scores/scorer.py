@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.compile import compile_kernels
 from skbn._core.memory import read_only, require_memory
 from skbn._core.progress import Progress
 from skbn._core.subsets import bits_of, mask_of
@@ -215,6 +216,7 @@ class FamilyScorer:
                 f"The table of {readable_count(families.n_subsets)} log-determinants",
                 lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
             )
+            compile_kernels(families.kernels)
             log_det = families.log_determinants(statistics.factor, offsets, self._n_jobs, progress)
             if not statistics.is_checked:
                 # If a combination of k columns were too nearly 0, one of them would leave no

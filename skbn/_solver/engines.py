@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,15 @@ from skbn._core.accuracy import SCORE_ACCURACY
 from skbn._core.progress import Progress
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.threads import Threads
-from skbn._exact.dense_families import DenseFamilies
+from skbn._exact.dense_families import DENSE_KERNELS, DenseFamilies
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan, numbers_of_small_families, plan_all_families, plan_search
-from skbn._exact.recurrences import SearchResult, exact_search
-from skbn._regressions.log_determinants import log_determinants, log_determinants_work
+from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, exact_search
+from skbn._regressions.log_determinants import (
+    log_determinants,
+    log_determinants_work,
+    walk_seeds,
+)
 from skbn._regressions.triangular import triangular_factor
 from skbn._scores.families import AllFamilies, ScoredParentSets
 from skbn._scores.local_scores import LocalScores
@@ -93,6 +97,8 @@ class GroupSearch(ABC):
         The columns whose parents it finds.
     n_bytes : int
         Memory of its tables.
+    kernels : tuple of kernel
+        Those that it calls, to be compiled first.
     shared_work : int
         The work of the log-determinants of all small sets if it needs them; groups share these.
         Like all work here, in units of one local score of a dense search.
@@ -100,6 +106,7 @@ class GroupSearch(ABC):
 
     columns: list[int]
     n_bytes: int
+    kernels: tuple[Any, ...]
     shared_work: int = 0
 
     @abstractmethod
@@ -185,6 +192,7 @@ class _DenseSearch(GroupSearch):
         self.columns = group.columns
         # Those of the search are the group's, and then the plan's roots, which have no parents.
         self._sets_of = group.columns + group.others
+        self.kernels = (walk_seeds, *DENSE_KERNELS, *SLAB_KERNELS)
         self._constraints = constraints
         self._plan = plan
         self.n_bytes = plan.n_bytes
@@ -266,27 +274,30 @@ def plan_listed_search(
         If it does not fit in memory.
     """
     columns, others = group
-    n_numbers = in_memory = shared_work = 0
+    n_numbers = in_memory = 0
     is_single = len(columns) + len(others) == 1
     if isinstance(scores, LocalScores) and not is_single:
         families = scores.scorer.families
         if isinstance(families, AllFamilies):
             return None
         n_numbers = numbers_of_small_families(families.m, families.max_parents)
-        in_memory, shared_work = scores.scorer.n_bytes, families.work
+        in_memory = scores.scorer.n_bytes
     plan = plan_search(len(columns), *memory.beside(in_memory), n_log_determinants=n_numbers)
-    return _ListedSearch(constraints, group, plan, shared_work)
+    search = _ListedSearch(constraints, group, plan)
+    if isinstance(scores, LocalScores) and not is_single:
+        families = scores.scorer.families
+        search.kernels += families.kernels
+        search.shared_work = families.work
+    return search
 
 
 class _ListedSearch(GroupSearch):
-    def __init__(
-        self, constraints: Constraints, group: Group, plan: SearchPlan, shared_work: int
-    ) -> None:
+    def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
+        self.kernels = SLAB_KERNELS
         self.columns = group.columns
         self._constraints = constraints
         self._plan = plan
         self.n_bytes = plan.n_bytes
-        self.shared_work = shared_work
 
     def __str__(self) -> str:
         return str(self._plan)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from skbn._core.compile import compile_kernels
 from skbn._core.memory import MARGIN
 from skbn._core.progress import Listener, Progress
 from skbn._core.text import rounded_up
@@ -91,6 +93,11 @@ class Plan:
         return f"{n} searches, the largest: {largest}" if n > 1 else str(largest)
 
     @property
+    def kernels(self) -> list[Any]:
+        """The kernels that the searches call, for `compile_kernels`."""
+        return [kernel for search in self.searches for kernel in search.kernels]
+
+    @property
     def shared_work(self) -> int:
         """The work of the log-determinants of all small sets, 0 if no search needs them."""
         return max(search.shared_work for search in self.searches)
@@ -140,6 +147,7 @@ def solve(
     plan = plan_searches(scores, constraints, memory)
     if announce is not None:
         announce(str(plan))
+    compile_kernels(plan.kernels, verbose=announce is not None)
     path = [scores]
     if penalties is not None and isinstance(scores, LocalScores):
         path = [scores.with_penalty(penalty) for penalty in penalties]

@@ -13,11 +13,13 @@ from __future__ import annotations
 import math
 import time
 
+import numba
 import numpy as np
 
 from skbn import greedy_swaps
-from skbn._core.compile import kernel
 from skbn._core.subsets import insert_zero_bit, remove_bit
+
+kernel = numba.njit(nogil=True, error_model="numpy", cache=True)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all, and what is no file."""
+"""Files that are replaced as a whole or not at all, and paths that are not files."""
 
 import os
 import re
@@ -38,7 +38,7 @@ def test_a_failed_writing_leaves_the_old_network(tmp_path, monkeypatch):
         network().to_json(path)
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(FileNotFoundError, match=r"missing.*network\.json"):
+    with pytest.raises(FileNotFoundError, match="missing"):
         network().to_json(tmp_path / "missing" / "network.json")
 
 

@@ -1,8 +1,5 @@
-import pytest
-
 from skbn import GaussianBNLearner
-from skbn._core.compile import compilations
-from skbn._core.progress import Progress, printing_listener
+from skbn._core.progress import Progress
 from skbn.datasets import make_gaussian_network
 
 
@@ -45,17 +42,3 @@ def test_verbose_prints_the_time_left(capsys, monkeypatch):
     GaussianBNLearner(verbose=True).fit(table(5))
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "[GaussianBNLearner] 100 % done, about 0.0 s left"
-
-
-def test_the_time_left_does_not_count_compilation(monkeypatch):
-    now, compiled = [0.0], [0.0]
-    monkeypatch.setattr("skbn._core.progress.time.perf_counter", lambda: now[0])
-    monkeypatch.setattr(type(compilations), "seconds", property(lambda _: compiled[0]))
-    heard = []
-    progress = Progress(4, (lambda *told: heard.append(told), printing_listener("Learner")))
-    now[0] = compiled[0] = 10.0  # the kernels
-    now[0] += 1.0
-    progress.advance(2)
-    now[0] += 0.5
-    progress.advance(1)
-    assert heard == [(50, pytest.approx(1.0)), (75, pytest.approx(0.5))]

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from kernels import callable_from_python
+from numba import njit
 
 from skbn._core import vectors
-from skbn._core.compile import kernel
 
 
-@kernel
+@njit
 def apply_binary(a, b, results):
     for i in range(0, a.size, 4):
         x, y = vectors.load(a, i), vectors.load(b, i)
@@ -28,7 +28,7 @@ def apply_binary(a, b, results):
         vectors.store(results[10], i, vectors.without_bit_1(x, y))
 
 
-@kernel
+@njit
 def apply_unary(a, results):
     for i in range(0, a.size, 4):
         x = vectors.load(a, i)
