@@ -13,9 +13,8 @@ from math import comb
 
 import numpy as np
 import numpy.typing as npt
-from numba import int64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel
 
 __all__ = ["SmallSubsets", "advance", "rank"]
 
@@ -81,7 +80,7 @@ def rank(members, size, binomials):
     return number
 
 
-@kernel(int64[::1], int64)
+@inner_kernel
 def advance(members, size):
     """Turn a set of this size into the next one, in place."""
     i = 0

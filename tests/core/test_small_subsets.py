@@ -25,8 +25,8 @@ def test_sets_are_numbered_by_size_and_then_from_the_last_column(n, most):
 def test_kernels_count_the_same_way(size):
     subsets = SmallSubsets(7, 4)
     members = np.arange(size)
-    number = callable_from_python(rank)
+    number, move_on = callable_from_python(rank), callable_from_python(advance)
     for i in range(subsets.starts[size], subsets.starts[size + 1]):
         assert members.tolist() == subsets.members(i)
         assert number(members, size, subsets.binomials) == i - subsets.starts[size]
-        advance(members, size)
+        move_on(members, size)
