@@ -32,7 +32,7 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         n_jobs = Parallel().n_jobs  # that of the user's `parallel_config`
     # Processes cannot be nested, of which joblib warns; threads can.
-    with parallel_config(require="sharedmem"):
+    with parallel_config(prefer="threads", require="sharedmem"):
         n_threads = effective_n_jobs(n_jobs)
     return min(n_threads, max(_MOST_THREADS, cpu_count()))
 

@@ -77,12 +77,18 @@ def givens_column_swap(factor: npt.ArrayLike, i: int) -> npt.NDArray[np.float64]
         raise ValueError(f"factor must have two columns to swap; it has {len(swapped)}.")
     if not 0 <= i < len(swapped) - 1:
         raise ValueError(f"i must be from 0 to m - 2 = {len(swapped) - 2}; got {i}.")
-    compile_kernels([swap_columns])
-    swap_columns(swapped, i, len(swapped))
+    compile_kernels([_swap_columns_of])
+    _swap_columns_of(swapped, i)
     return swapped
 
 
-@kernel(float64[:, ::1], int64, int64)
+@kernel(float64[:, ::1], int64)
+def _swap_columns_of(factor, i):
+    """Apply GRC at position `i` to a whole factor, in place."""
+    swap_columns(factor, i, factor.shape[0])
+
+
+@inner_kernel
 def swap_columns(factor, i, n):
     """Apply GRC at position `i`, in place, to the leading n x n block of `factor`."""
     for row in range(i + 1):

@@ -122,7 +122,11 @@ def _walks(
     if n_threads == 1:
         return map(walk, tasks)
     parallel = Parallel(
-        n_threads, require="sharedmem", return_as="generator_unordered", batch_size=1
+        n_threads,
+        prefer="threads",
+        require="sharedmem",
+        return_as="generator_unordered",
+        batch_size=1,
     )
     walks: Iterator[None] = parallel(delayed(walk)(outer_sets) for outer_sets in tasks)
     return walks

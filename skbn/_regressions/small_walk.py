@@ -1,10 +1,10 @@
-"""The walk through the sets of at most so many columns, from one triangular factor.
+"""The walk through all sets of columns up to a given size, from one triangular factor.
 
-The same tree as that of the seeds: of the columns, taken from the last, each either
-drops out or is moved to the front, by a chain of swaps, and projected out. What is left
-at a node are the columns before the chosen ones, and their norms are the residuals of
-all sets that have one column more. A set of n rows may be small enough although all
-columns together are dependent; log-determinants of dependent sets are -inf or noise.
+It descends the same tree as the seeds do: starting from the last column, each column either
+drops out or is moved to the front by a chain of swaps and projected out. At each node the
+columns before the chosen ones are left; their norms are the residuals of all sets that have
+one column more. Small sets may be independent even if all columns together are not, as with
+few rows; the log-determinants of dependent sets are -inf or noise.
 """
 
 from __future__ import annotations

@@ -155,7 +155,6 @@ class SmallFamilies:
         add_singles,
         walk_small_sets,
         first_suspect,
-        advance,
         score_families,
         keep_undominated,
         list_families,
@@ -217,7 +216,7 @@ class SmallFamilies:
             if suspect >= 0:
                 yield members.tolist()
                 if begin < subsets.n_sets:
-                    advance(members, subsets.most)
+                    advance.py_func(members, subsets.most)
 
     def parent_set_index(self, child: int, parents: Sequence[int]) -> int:
         """Return the index of a parent set among those of the child."""
