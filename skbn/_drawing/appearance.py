@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-__all__ = ["DARK", "LIGHT", "Edge", "EdgeLook", "NodeLook", "Style", "check_axes", "style_for"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "Edge",
+    "EdgeLook",
+    "NodeLook",
+    "Style",
+    "check_axes",
+    "require_matplotlib",
+    "style_for",
+]
 
 Edge = tuple[Hashable, Hashable]
 
@@ -110,6 +121,14 @@ class EdgeLook(NamedTuple):
     text: str
     has_head: bool = True
     line_style: Any = "-"
+
+
+def require_matplotlib(caller: str) -> None:
+    """Raise an ImportError that says how to install matplotlib, which is optional."""
+    if find_spec("matplotlib") is None:
+        raise ImportError(
+            f"{caller} requires matplotlib. You can install it with `pip install matplotlib`."
+        )
 
 
 def check_axes(ax: Any) -> None:

@@ -6,11 +6,18 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 import networkx as nx
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._core.graphs import check_dag, check_same_nodes
 from skbn._core.text import readable_value
-from skbn._drawing.appearance import Edge, EdgeLook, NodeLook, Style, check_axes, style_for
+from skbn._drawing.appearance import (
+    Edge,
+    EdgeLook,
+    NodeLook,
+    Style,
+    check_axes,
+    require_matplotlib,
+    style_for,
+)
 from skbn._drawing.fitted import fitted_graph
 from skbn._drawing.labels import NodeNames
 from skbn._drawing.layout.layered import layered_layout
@@ -139,7 +146,7 @@ class NetworkComparisonDisplay:
         TypeError
             If one of the axes is something else.
         """
-        check_matplotlib_support("NetworkComparisonDisplay.plot")
+        require_matplotlib("NetworkComparisonDisplay.plot")
         import numpy as np
         from matplotlib import rcParams
 

@@ -6,10 +6,9 @@ from typing import Any, Self
 
 import networkx as nx
 import numpy as np
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._core.graphs import check_dag
-from skbn._drawing.appearance import Style, check_axes, style_for
+from skbn._drawing.appearance import Style, check_axes, require_matplotlib, style_for
 from skbn._drawing.fitted import fitted_graph
 from skbn._drawing.labels import broken_into_lines, printable, text_width
 from skbn._drawing.weights import readable_weight, strengths_of
@@ -148,7 +147,7 @@ class EdgeWeightsDisplay:
         TypeError
             If `ax` is something else.
         """
-        check_matplotlib_support("EdgeWeightsDisplay.plot")
+        require_matplotlib("EdgeWeightsDisplay.plot")
         from matplotlib import pyplot, rcParams
 
         check_axes(ax)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import networkx as nx
 import numpy as np
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._core.graphs import check_dag
 from skbn._core.text import readable_value
@@ -22,6 +21,7 @@ from skbn._drawing.appearance import (
     NodeLook,
     Style,
     check_axes,
+    require_matplotlib,
     style_for,
 )
 from skbn._drawing.fitted import fitted_graph
@@ -214,7 +214,7 @@ class NetworkDisplay:
         ValueError
             If there is no such node or edge, or if weights are asked for and there are none.
         """
-        check_matplotlib_support("NetworkDisplay.plot")
+        require_matplotlib("NetworkDisplay.plot")
         check_axes(ax)
         emphasis = _emphasis_on(self.dag, highlight, markov_blanket)
         strengths = strengths_of(self.dag)

@@ -6,10 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._core.text import readable_value
-from skbn._drawing.appearance import check_axes, style_for
+from skbn._drawing.appearance import check_axes, require_matplotlib, style_for
 from skbn._drawing.fitted import fitted_step
 
 __all__ = ["PenaltyDisplay"]
@@ -156,7 +155,7 @@ class PenaltyDisplay:
         TypeError
             If `ax` is something else.
         """
-        check_matplotlib_support("PenaltyDisplay.plot")
+        require_matplotlib("PenaltyDisplay.plot")
         from matplotlib import pyplot
 
         check_axes(ax)

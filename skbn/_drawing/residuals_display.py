@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta, norm, skew
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from skbn._data.table import Table
-from skbn._drawing.appearance import Style, check_axes, style_for
+from skbn._drawing.appearance import Style, check_axes, require_matplotlib, style_for
 from skbn._drawing.fitted import fitted_network_and_table
 from skbn._drawing.labels import broken_into_lines
 from skbn._networks.arguments import named_nodes, read_columns
@@ -159,7 +158,7 @@ class ResidualsDisplay:
         TypeError
             If one of the axes is something else.
         """
-        check_matplotlib_support("ResidualsDisplay.plot")
+        require_matplotlib("ResidualsDisplay.plot")
         k = len(self.columns)
         if axes is None:
             axes = _new_axes(k)
