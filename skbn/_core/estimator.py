@@ -1,19 +1,22 @@
 """What every estimator here does for scikit-learn, whatever it estimates.
 
 A method decorated by `fit_method` checks the parameters and runs inside `fit_task`, which calls
-scikit-learn's callbacks (from version 1.9 on; with older versions there are none). The mixins
+scikit-learn's callbacks (from version 1.9 on; with older versions there are none). Under
+`all_or_nothing` a fit that fails leaves no fitted attributes and no tables in memory. The mixins
 give estimators `set_callbacks`, links to their documentation, and `plot` with a picture below
 their HTML. Mixins come before BaseEstimator.
 """
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import networkx as nx
+import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
@@ -29,6 +32,7 @@ __all__ = [
     "CallbackSupportMixin",
     "DocLinkMixin",
     "PlotMixin",
+    "all_or_nothing",
     "fit_method",
     "fit_task",
     "listeners_of",
@@ -128,6 +132,43 @@ def fit_task(
     context.call_on_fit_task_begin(**given)
     yield context
     context.call_on_fit_task_end(**given, reconstruction_attributes={})
+
+
+@contextmanager
+def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
+    """Remove the result of an earlier fit, and all of this one if it fails or is interrupted.
+
+    Underflow is ignored: a user may have told numpy to raise it, and numbers in large units do
+    underflow.
+
+    Raises
+    ------
+    MemoryError
+        In place of a MemoryError that does not say what to do.
+    """
+    _forget(estimator)
+    try:
+        with np.errstate(under="ignore"):
+            yield
+    except BaseException as error:
+        _forget(estimator)
+        # Interactive sessions keep the last traceback, which would keep the tables alive.
+        traceback.clear_frames(error.__traceback__)
+        if isinstance(error, MemoryError):
+            details = f": {error}" if str(error) else ""
+            raise MemoryError(
+                f"The system refused memory that seemed to be available{details}. "
+                "Free some, leave out columns, or let the search go through more parts by a "
+                "smaller max_memory."
+            ) from error
+        raise
+
+
+def _forget(estimator: BaseEstimator) -> None:
+    """Remove the fitted attributes of an estimator."""
+    for name in [*vars(estimator)]:
+        if name.endswith("_") and not name.startswith("_"):
+            delattr(estimator, name)
 
 
 def listeners_of(estimator: BaseEstimator, context: Any) -> tuple[Listener, ...]:

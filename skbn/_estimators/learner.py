@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from skbn._core.estimator import fit_method, fit_task, listeners_of
+from skbn._core.estimator import all_or_nothing, fit_method, fit_task, listeners_of
 from skbn._core.progress import say
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
@@ -85,8 +85,7 @@ None, default=None
 
     See Also
     --------
-    LocalScoreTransformer : Computes the local scores in a separate step, also from rows in
-        chunks: ``GaussianBNLearner().fit(transformer.local_scores_)``.
+    LocalScoreTransformer : Computes the local scores separately, also from chunks of rows.
 
     Notes
     -----
@@ -188,7 +187,7 @@ None, default=None
             If the table may not suit the model: a `DiscreteChildWarning`, a
             `SkewedResidualsWarning` or a `DummyEdgeWarning`.
         """
-        with self._fitting(), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
+        with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, context)
 
     def _fit(self, X: Any, sample_weight: Any, context: Any) -> Self:

@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import (
 )
 
 from skbn._core.compile import compile_kernels
-from skbn._core.estimator import fit_method, fit_task, listeners_of
+from skbn._core.estimator import all_or_nothing, fit_method, fit_task, listeners_of
 from skbn._core.labels import in_order_of_rows
 from skbn._core.parameters import StrOptions
 from skbn._core.progress import Progress, say
@@ -215,7 +215,7 @@ None, default=None
                 "Enable it with sklearn.set_config(enable_metadata_routing=True), or pass the "
                 "splits, as in cv=list(splitter.split(X, y, groups))."
             )
-        with self._fitting(), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
+        with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, y, sample_weight, params, context)
 
     def _fit(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,7 +17,6 @@ from skbn._core.graphs import GraphStateMixin, dag_of
 from skbn._core.memory import available_memory
 from skbn._core.parameters import Interval
 from skbn._data.sample import Sample
-from skbn._estimators.failures import all_or_nothing
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
     check_columns,
@@ -89,10 +87,6 @@ class NetworkLearner(
 
     def __sklearn_is_fitted__(self) -> bool:
         return "network_" in vars(self)
-
-    def _fitting(self) -> AbstractContextManager[None]:
-        """Return the context of a fit, which leaves no fitted attributes if it fails."""
-        return all_or_nothing(self)
 
     def _keep(self, solution: Solution, **learned: Any) -> None:
         """Keep what was found as attributes."""

@@ -10,12 +10,17 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.estimator import CallbackSupportMixin, DocLinkMixin, fit_method, fit_task
+from skbn._core.estimator import (
+    CallbackSupportMixin,
+    DocLinkMixin,
+    all_or_nothing,
+    fit_method,
+    fit_task,
+)
 from skbn._core.parameters import check_parameters
 from skbn._core.threads import one_blas_thread
 from skbn._data.row_summary import RowSummary, summarise
 from skbn._data.sample import Sample
-from skbn._estimators.failures import all_or_nothing
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores

@@ -37,7 +37,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.accuracy import SCORE_ACCURACY, internal_error
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
 from skbn._core.subsets import members_of, submasks_by_size
@@ -45,6 +44,7 @@ from skbn._core.threads import Threads
 from skbn._core.zeta import max_zeta
 from skbn._exact.best_sinks import extend_blocks
 from skbn._exact.plan import SearchPlan
+from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
 
 __all__ = [
     "SLAB_KERNELS",

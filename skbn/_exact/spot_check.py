@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.accuracy import internal_error, score_tolerance
 from skbn._core.subsets import remove_bit
-from skbn._regressions.local_score import local_score_terms
+from skbn._regressions.local_score import internal_error, local_score_terms, score_tolerance
 
 __all__ = ["DrawnStates", "LocalMaxima", "check_slab", "draw_states", "local_maxima"]
 

@@ -14,7 +14,19 @@ import numpy.typing as npt
 
 from skbn._core.compile import inner_kernel
 
-__all__ = ["local_score", "local_score_terms"]
+__all__ = [
+    "SCORE_ACCURACY",
+    "internal_error",
+    "local_score",
+    "local_score_terms",
+    "score_tolerance",
+]
+
+# How far a score may be from the exact one, in nats. Columns whose scores could be further off are
+# refused.
+SCORE_ACCURACY = 1e-3
+# What rounding may cost, in units of the largest term of a score: about 4,500 roundings.
+_ROUNDING = 1e-12
 
 
 def local_score_terms(
@@ -39,4 +51,33 @@ def local_score(tables, n_parents, of_parents, of_family):
     """Return the local score of one family."""
     return (
         tables[0, n_parents] + tables[1, n_parents] * of_parents + tables[2, n_parents] * of_family
+    )
+
+
+def score_tolerance(magnitude: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return by how many nats a score may differ between two ways to compute it.
+
+    Parameters
+    ----------
+    magnitude : float or ndarray
+        The largest magnitude of a term of each score.
+
+    Returns
+    -------
+    tolerance : ndarray of the same shape, in nats
+    """
+    return SCORE_ACCURACY + _ROUNDING * np.asarray(magnitude, dtype=np.float64)
+
+
+def internal_error(what: str) -> RuntimeError:
+    """Return the error for a result that is wrong although the input was right.
+
+    Examples
+    --------
+    >>> raise internal_error("2 + 2 is 5")
+    Traceback (most recent call last):
+    RuntimeError: 2 + 2 is 5; this is a defect of the library or of the machine, please report it
+    """
+    return RuntimeError(
+        f"{what}; this is a defect of the library or of the machine, please report it"
     )

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from skbn._core.accuracy import SCORE_ACCURACY
 from skbn._core.labels import by_label, is_labelled, reject_labels
 from skbn._core.text import readable_value
 from skbn._data.statistics import Prior
+from skbn._regressions.local_score import SCORE_ACCURACY
 
 __all__ = [
     "LARGEST_PENALTY",

@@ -14,10 +14,9 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.accuracy import internal_error, score_tolerance
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
-from skbn._regressions.local_score import local_score_terms
+from skbn._regressions.local_score import internal_error, local_score_terms, score_tolerance
 from skbn._regressions.triangular import (
     Neighbours,
     families_first,

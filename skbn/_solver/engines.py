@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.accuracy import SCORE_ACCURACY
 from skbn._core.progress import Progress
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.threads import Threads
@@ -22,6 +21,7 @@ from skbn._exact.dense_families import DENSE_KERNELS, DenseFamilies
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan, numbers_of_small_families, plan_all_families, plan_search
 from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, exact_search
+from skbn._regressions.local_score import SCORE_ACCURACY
 from skbn._regressions.log_determinants import (
     log_determinants,
     log_determinants_work,
