@@ -196,7 +196,7 @@ def best_scores(
         slab.fill(fixed)
         slab.transform(fixed)
         slab.extend(best_network_score, fixed)
-        slab.check(best_network_score, fixed)
+        families.check(best_network_score, slab.best_parent_score, slab.starts, fixed)
     return best_network_score, slab.best_local_score
 
 
@@ -270,10 +270,6 @@ class Slab:
                 extend_blocks, [(best_network_score, *layout, part) for part in parts]
             ):
                 self._progress.advance(work * len(blocks) / plan.n_blocks / len(parts))
-
-    def check(self, best_network_score: Floats, fixed: int) -> None:
-        """Raise if some of the slab's B, or of F on its sets, are found to be wrong."""
-        self._families.check(best_network_score, self.best_parent_score, self.starts, fixed)
 
 
 def walk_back(

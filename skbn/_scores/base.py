@@ -195,14 +195,23 @@ class BaseScores(ABC):
         >>> round(scores.network_score(nx.DiGraph([(0, 1)])), 2)
         -13.67
         """
-        *terms, shared = self._network_terms(parents_in(dag, self.columns))
+        *terms, shared = self.network_terms(parents_in(dag, self.columns))
         return float(sum(terms).sum()) + float(shared.sum())
 
     @abstractmethod
-    def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
         """Return the terms of each column's local score, shape (k, m).
 
         The last row has the term that all scores of a child share, which cancels in comparisons.
+
+        Parameters
+        ----------
+        parents : list of m lists of int
+            Numbers of each column's parents.
+
+        Returns
+        -------
+        terms : ndarray of shape (k, m), float64, nats
         """
 
     def to_jkl(self, path: str | os.PathLike[str]) -> None:

@@ -394,7 +394,8 @@ class LocalScores(TableMixin, BaseScores):
         """
         return self.scorer.to_array()
 
-    def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+        """Return the terms of each column's local score, shape (k, m)."""
         return self.scorer.network_terms(parents)
 
     def _family(self, child: str | int, parents: Iterable[str | int]) -> tuple[int, list[int]]:

@@ -179,7 +179,8 @@ class ParentSetScores(BaseScores):
         """
         return float(self.score_offsets[child] - self.local_score(child, parents))
 
-    def _network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+        """Return the terms of each column's local score, shape (k, m)."""
         scores = np.array([self.local_score(x, others) for x, others in enumerate(parents)])
         return np.array([scores - self.score_offsets, self.score_offsets])
 
