@@ -58,9 +58,9 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
 def compile_kernels(kernels: Iterable[Any], verbose: int = False) -> None:
     """Compile what a computation is about to call, or load it from the cache.
 
-    Another thread does it, as only the main thread is interrupted by Ctrl-C: stopped halfway,
-    numba may lack for good what it was about to register. The interruption is answered at
-    once, and the other thread finishes; a later fit waits for it.
+    Another thread does it, since Ctrl-C interrupts only the main thread: interrupted halfway,
+    numba may be left without an entry that it was about to register. Ctrl-C is answered at once,
+    and the other thread finishes; a later fit waits for it.
 
     Parameters
     ----------

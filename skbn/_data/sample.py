@@ -157,7 +157,7 @@ class Sample:
 
 
 class TableMixin(ABC):
-    """Lets numpy and scikit-learn take an object for the table of its sample's rows.
+    """Lets numpy and scikit-learn treat an object as the table of its sample's rows.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ class IndependenceCheck:
             if is_involved
         ).removeprefix("+ ")
         consequence = (
-            "The prior is too small beside the columns' spread for a score of enough digits; "
+            "The prior is too small relative to the columns' spread for an accurate score; "
             "standardise the columns, give a prior mean nearer to theirs if it has one, or"
             if self.has_prior
             else "The likelihood is unbounded there, or known to too few digits;"

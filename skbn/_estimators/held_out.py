@@ -113,7 +113,7 @@ class HeldOutScores:
         memory: MemoryLimit,
         n_jobs: int | None,
     ) -> None:
-        # A copy without log-determinants: what is in memory for all rows does not serve a fold.
+        # A copy without log-determinants: those of all rows cannot be used for a fold.
         self._scores = scores = scores.of_sample(scores.sample)
         self._constraints = constraints
         self._penalties = penalties

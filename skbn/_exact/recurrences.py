@@ -11,7 +11,7 @@ With score(x, P) the local score of a column x with the parents P,
 F of all columns is the score sought. Neither sinks nor parents are stored: `walk_back` finds those
 that attain the maxima.
 
-The tables of B have m * 2**(m - 1) entries in all, which are more than need be in memory at a time.
+The tables of B have m * 2**(m - 1) entries in all, which need not all be in memory at once.
 The search goes from one *slab* of sets to the next: the sets whose outer columns, the last ones of
 all, are those in `fixed`. A slab has a table for each column x that is not in `fixed`. It holds
 B_x of the candidates ``fixed | I`` for all sets I of inner columns. For each slab, `best_scores`
@@ -61,10 +61,10 @@ Integers = npt.NDArray[np.int64]
 
 _EPS = np.finfo(np.float64).eps
 # How far rounding may put one local score off, in units of its largest term. The score is a sum of
-# three terms; most of this is room for the rounding of the log-determinants in them.
+# three terms; most of this is for the rounding of the log-determinants in them.
 _ROUNDING_OF_LOCAL_SCORE = 64 * _EPS
 # The same for ``F[W] - F[W - x]``, in units of the two: half an eps for each of the two roundings,
-# of the sum in F[W] and of this difference; the rest is room.
+# of the sum in F[W] and of this difference, and a margin.
 _ROUNDING_OF_DIFFERENCE = 4 * _EPS
 # Ctrl-C is handled between tasks. Tasks of these sizes take no more than a few tenths of a second:
 # local scores of a slab to work through, and numbers to set.
@@ -283,7 +283,7 @@ def walk_back(
     """Return the mask of each column's parents in a best network.
 
     From the set of all columns down, find a sink x with ``F[W] = F[W - x] + B_x[W - x]``, and
-    parents with which it has this local score. They are searched for anew. This is cheap, as each
+    parents with which it has this local score. The parents are searched for again. This is cheap, as each
     set of candidates has half as many subsets as the one before.
 
     Parameters

@@ -118,8 +118,8 @@ def swap_columns_in_lanes(factors, order, i, cos, sin, squared):
     Parameters
     ----------
     factors : ndarray of shape (k, k, lanes), float64
-        None of them singular, and a multiple of four of them. Only what is on and above
-        the diagonal, in the order of the columns, is read or set.
+        All non-singular; their number is a multiple of four. Only entries on and above the
+        diagonal, in the order of the columns, are read or set.
     order : ndarray of shape (k,), int64
         ``order[p]`` is the column that stands at position p.
     i : int

@@ -147,7 +147,8 @@ def neighbours(factors: Floats, n_parents: Integers) -> Neighbours:
         of_parents = own_of_parents[:, np.newaxis] + np.log(left[each, n_parents])
         left_by_child = left[each, np.minimum(n_parents + 1, left.shape[1] - 1)]
         of_family = own_of_family[:, np.newaxis] + np.log(left_by_child)
-    # A parent takes with it what the other columns leave: one over its row of the inverse.
+    # Removing a parent takes away its residual on the others: one over the norm of its row of the
+    # inverse.
     inverse = np.asarray(np.linalg.inv(first_block(factors, n_parents + 1)), dtype=np.float64)
     squares = np.cumsum(inverse**2, axis=2)
     row, parent = np.nonzero(np.arange(inverse.shape[1]) < n_parents[:, np.newaxis])

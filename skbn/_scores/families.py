@@ -67,7 +67,7 @@ class AllFamilies:
     m : int
     """
 
-    kernels: ClassVar[tuple[Any, ...]] = (walk_seeds,)
+    kernels: ClassVar[tuple[Any, ...]] = (walk_seeds, max_zeta)
 
     def __init__(self, m: int) -> None:
         self.m = m

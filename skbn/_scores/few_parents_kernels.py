@@ -139,7 +139,7 @@ def first_suspect(log_det, size, binomials, starts, offsets, threshold, first, b
     first : ndarray of shape (size,), int64
         The set to begin with. It is set to the one that was found, or the one after the last.
     begin, end : int
-        The number of `first`, and the number to stop before.
+        The index of `first`, and the index one past the last set.
     """
     fewer = np.empty(size, dtype=np.int64)
     for i in range(begin, end):

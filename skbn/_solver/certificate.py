@@ -2,8 +2,8 @@
 
 The search compares numbers from compiled kernels. Here LAPACK computes the regressions of the
 network's families again, and those of the families that differ by one parent. The residuals of
-the rows themselves are compared with the scores. A defect of a kernel, or of the machine, thus
-ends in an error and not in a network.
+the rows themselves are compared with the scores. A defect of a kernel, or of the machine,
+therefore raises an error instead of returning a wrong network.
 """
 
 from __future__ import annotations

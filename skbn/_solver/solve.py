@@ -63,7 +63,7 @@ class Solution:
     score : float
         In nats.
     criterion : Criterion or None
-        Of which it has the highest score; None for ParentSetScores.
+        The criterion that it maximises; None for ParentSetScores.
     parameters : NetworkParameters or None
         None for ParentSetScores, which have no rows.
     """
@@ -132,17 +132,17 @@ def solve(
     progress : Progress, optional
         Advanced by the plan's work; by default a new one.
     listeners : tuple of callable
-        What hears of the progress if it is new.
+        Called with the progress, if `progress` is not given.
     announce : callable, optional
         Called with the plan in words before the search begins.
 
     Raises
     ------
     ValueError
-        If a search does not fit in memory, and then what would; if all networks that satisfy the
-        constraints have a score of -inf, or families that are not listed.
+        If a search does not fit in memory (the message says what would), or if no network that
+        satisfies the constraints has a finite score.
     RuntimeError
-        If regressions apart from the search do not confirm its result.
+        If independent regressions do not confirm the result of the search.
     """
     plan = plan_searches(scores, constraints, memory)
     if announce is not None:
@@ -185,7 +185,7 @@ def plan_searches(scores: Scores, constraints: Constraints, memory: MemoryLimit)
 def _plan_group(
     scores: Scores, constraints: Constraints, group: Group, memory: MemoryLimit
 ) -> GroupSearch:
-    """Return the fastest search of a group; raise the TooLargeError that lacks least memory."""
+    """Return the fastest search of a group; if none fits, raise the smallest TooLargeError."""
     searches, refusals = [], []
     for plan_search in ENGINES:
         try:
@@ -267,7 +267,7 @@ def _certified(scores: Scores, optimum: Optimum, constraints: Constraints) -> So
     Raises
     ------
     RuntimeError
-        If the network is not what the search says, by regressions of its own.
+        If independent regressions do not confirm the result of the search.
     """
     parents, columns = optimum.parents, scores.columns
     certify_constraints(columns, constraints, parents)
