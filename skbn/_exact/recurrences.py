@@ -283,8 +283,8 @@ def walk_back(
     """Return the mask of each column's parents in a best network.
 
     From the set of all columns down, find a sink x with ``F[W] = F[W - x] + B_x[W - x]``, and
-    parents with which it has this local score. The parents are searched for again. This is cheap, as each
-    set of candidates has half as many subsets as the one before.
+    parents with which it has this local score. The parents are searched for again. This is cheap,
+    as each set of candidates has half as many subsets as the one before.
 
     Parameters
     ----------
