@@ -52,8 +52,8 @@ __all__ = [
     "SearchResult",
     "Slab",
     "best_scores",
-    "fill_array",
     "exact_search",
+    "fill_array",
     "walk_back",
 ]
 
