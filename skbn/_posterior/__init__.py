@@ -1,0 +1,1 @@
+"""Exact posteriors over networks, their parameters and causal effects."""
