@@ -300,9 +300,8 @@ def effect_posterior(
         locations = shared / left_of_cause * ratio
         scales = np.abs(left_of_outcome / left_of_cause) / np.sqrt(freedoms) * ratio
     names = statistics.independence.names
-    if not (
-        np.isfinite(locations) & np.isfinite(scales) & (scales >= np.finfo(np.float64).tiny)
-    ).all():
+    is_in_range = np.isfinite(locations) & np.isfinite(scales)
+    if not (is_in_range & (scales >= np.finfo(np.float64).tiny)).all():
         raise ValueError(
             f"The effect of column {names[cause]!r} on column {names[outcome]!r} is out of "
             "float64's range. Measure them in units nearer to each other."

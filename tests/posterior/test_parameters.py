@@ -83,7 +83,7 @@ def test_families_by_plain_formulas(criterion):
         np.testing.assert_allclose(covariance, inverse, rtol=1e-7)
 
 
-@pytest.mark.parametrize("child, parents", [(0, []), (1, [0]), (3, [2, 0]), (2, [0, 1, 3])])
+@pytest.mark.parametrize(("child", "parents"), [(0, []), (1, [0]), (3, [2, 0]), (2, [0, 1, 3])])
 def test_bge_score_of_one_more_row_is_its_predictive_density(child, parents):
     """What BGe's local score gains by a row is the log density of the child given the parents.
 
@@ -184,7 +184,7 @@ def test_draws_do_not_depend_on_units():
 
 def test_units_that_are_too_far_apart():
     a, b, noise = np.random.default_rng(6).normal(size=(3, 20))
-    rows = np.column_stack([a, b + 1e-6 * a, b]) * [1e152, 1e-151, 1e-151]
+    rows = np.column_stack([a, b + 1e-6 * (a + noise), b]) * [1e152, 1e-151, 1e-151]
     statistics, criterion = statistics_and_criterion(rows, "bic")
     with pytest.raises(ValueError, match=r"coefficient of column 1 for column 0 is out of float64"):
         family_posteriors(statistics, criterion, [0], [[1, 2]])
