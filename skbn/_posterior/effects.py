@@ -72,11 +72,10 @@ class EffectPosterior:
     -----
     Given the cause's parents, the effect is the cause's coefficient in the outcome's regression
     on the cause and these parents ("parent adjustment"). Its posterior is that of this
-    regression, which makes no use of edges that are missing elsewhere in the network. Where
-    edges are missing, the sum over the paths of the products of their coefficients, which is
-    the effect in a network with drawn parameters, often has a narrower distribution: along a
-    chain, for instance. If all edges between the columns are there, the two distributions are
-    the same.
+    regression, which makes no use of edges that are missing elsewhere in the network. If no edge
+    is missing, the effect in a network with drawn parameters, the sum over the paths of the
+    products of their coefficients, has the same distribution. Otherwise, along a chain for
+    instance, that effect has a somewhat different mean and often a narrower distribution.
 
     Examples
     --------
