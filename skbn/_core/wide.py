@@ -79,10 +79,27 @@ class WideFormat(NamedTuple):
         """The wide number 1."""
         return self.bias << self.bits
 
+    @property
+    def least_exponent(self) -> int:
+        """An exponent between those of all numbers in the range, and those of nothing."""
+        return _MARGIN // 2
+
+    def split(self, wide: int) -> tuple[int, float]:
+        """Return the exponent of a wide number, and its mantissa: from 1 to below 2."""
+        exponent, mantissa = divmod(int(wide), 1 << self.bits)
+        return exponent, 1.0 + mantissa / 2**self.bits
+
+    def from_float(self, number: float) -> int:
+        """Return the wide number nearest to a number that is not negative."""
+        if number == 0:
+            return 0
+        mantissa, exponent = math.frexp(number)
+        return (exponent - 1 + self.bias << self.bits) + round((2 * mantissa - 1) * 2**self.bits)
+
     def log(self, wide: int) -> float:
         """Return the logarithm of a wide number, in nats."""
-        exponent, mantissa = divmod(int(wide), 1 << self.bits)
-        return (exponent - self.bias) * math.log(2) + math.log1p(mantissa / 2**self.bits)
+        exponent, mantissa = self.split(wide)
+        return (exponent - self.bias) * math.log(2) + math.log(mantissa)
 
 
 class _Lanes:

@@ -84,7 +84,7 @@ class BlockwiseFamilies(ABC):
         self._required = np.array([0] * n_children if required is None else required)
         self._others = every >> n_children << n_children
         self._forbidden = np.array(
-            [every & ~(mask | 1 << x) for x, mask in enumerate(self._allowed)]
+            [every & ~(mask | 1 << x) for x, mask in enumerate(self._allowed)], dtype=np.int64
         )
         self._n_scratch = n_scratch
         self._scratch: SimpleQueue[npt.NDArray[np.float64]] | None = None

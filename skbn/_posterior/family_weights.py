@@ -33,9 +33,11 @@ class FamilyWeights(BlockwiseFamilies):
 
     Parameters
     ----------
-    log_det, tables, plan, allowed, required
+    log_det, tables, plan
         As for `BlockwiseFamilies`.
-    log_odds : ndarray of shape (n_columns, m), float64, optional
+    allowed, required : sequence of n_children int
+        As for `BlockwiseFamilies`; the plan may have more columns than there are children.
+    log_odds : ndarray of shape (n_children, m), float64, optional
         The logarithm of the prior odds of the edge to each child from each parent.
     threads : Threads
 
@@ -57,12 +59,12 @@ class FamilyWeights(BlockwiseFamilies):
         tables: Floats,
         plan: SearchPlan,
         threads: Threads,
-        allowed: Sequence[int] | None = None,
-        required: Sequence[int] | None = None,
+        allowed: Sequence[int],
+        required: Sequence[int],
         log_odds: Floats | None = None,
     ) -> None:
         super().__init__(log_det, tables, plan, allowed, required, n_scratch=3)
-        m, n_children = tables.shape[1], plan.n_columns
+        m, n_children = tables.shape[1], len(allowed)
         self._single_odds = np.zeros((n_children, m)) if log_odds is None else log_odds
         self._low_odds = np.empty((n_children, 0))
         if log_odds is not None:
@@ -73,7 +75,7 @@ class FamilyWeights(BlockwiseFamilies):
             self._single_odds[:, : plan.block_bits] = 0.0
         ranges = list(threads.map(self._score_range, [(x,) for x in range(n_children)]))
         best = np.array([high for high, _ in ranges])
-        log_range = sum(high - low for high, low in ranges)
+        log_range = sum(high - low for high, low in ranges if high > -math.inf)
         wide = WideFormat.for_range(log_range)
         if wide is None:
             raise ValueError(
@@ -83,9 +85,12 @@ class FamilyWeights(BlockwiseFamilies):
                 "nearly combinations of others."
             )
         self.wide = wide
-        shifts = np.rint(best / math.log(2)).astype(np.int64)
+        shifts = np.rint(np.where(np.isfinite(best), best, 0.0) / math.log(2)).astype(np.int64)
         self.biases = wide.bias - shifts
         self.log_scale = float(shifts.sum()) * math.log(2)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_scratch": None}  # memory that is made when it is needed
 
     @property
     def _families(self) -> tuple[Any, ...]:

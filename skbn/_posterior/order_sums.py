@@ -20,6 +20,7 @@ R, whose slabs come in the opposite order.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -27,16 +28,43 @@ import numpy.typing as npt
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
 from skbn._core.threads import Threads
+from skbn._core.wide import WideFormat
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, fill_array
 from skbn._posterior.family_weights import FamilyWeights
 from skbn._posterior.sum_kernels import extend_sums, order_products, retreat_sums, sum_zeta
 
-__all__ = ["ORDER_KERNELS", "backward_sums", "forward_sums", "order_gamma", "weight_slab"]
+__all__ = ["ORDER_KERNELS", "OrderSums", "order_sums", "weight_slab"]
 
 Integers = npt.NDArray[np.int64]
 
 ORDER_KERNELS = (sum_zeta, extend_sums, retreat_sums, order_products)
+
+
+@dataclass(frozen=True)
+class OrderSums:
+    """F and R, of shape (2**n_columns,): wide numbers of the format `wide`."""
+
+    F: Integers
+    R: Integers
+    wide: WideFormat
+
+    @property
+    def total(self) -> int:
+        """The weight of all networks and their orders, a wide number."""
+        return int(self.F[-1])
+
+    @property
+    def log_total(self) -> float:
+        """Its logarithm."""
+        return self.wide.log(self.total)
+
+    def gamma(self, child: int) -> Integers:
+        """Return gamma of a child, at ``[~P]``, as `FamilyWeights.edge_sums` takes it."""
+        gamma = allocate(len(self.F) // 2).view(np.int64)
+        order_products(self.F, self.R, child, gamma, *self.wide)
+        sum_zeta(gamma, 0, len(gamma).bit_length() - 1, self.wide.bits)
+        return gamma
 
 
 def weight_slab(
@@ -50,53 +78,35 @@ def weight_slab(
     return Slab(weights, plan, threads, progress, zeta, np.int64)
 
 
-def forward_sums(
-    slab: Slab, weights: FamilyWeights, plan: SearchPlan, threads: Threads
-) -> Integers:
-    """Return F, shape (2**n_columns,), of wide numbers."""
-    F = _zeros(plan, threads)
-    F[0] = weights.wide.one
-    kernel = _with_format(extend_sums, weights)
+def order_sums(slab: Slab, weights: FamilyWeights, plan: SearchPlan, threads: Threads) -> OrderSums:
+    """Sum the weights of all networks and their orders.
+
+    Without outer columns, the slab holds alpha of all columns afterwards.
+    """
+    F = _sums_with_one_at(0, weights, plan, threads)
+    extend = _with_format(extend_sums, weights)
     for fixed in range(1 << plan.n_outer):
         slab.fill(fixed)
         slab.transform(fixed)
-        slab.visit_sets(kernel, F, fixed)
-    return F
-
-
-def backward_sums(
-    slab: Slab, weights: FamilyWeights, plan: SearchPlan, threads: Threads, is_filled: bool
-) -> Integers:
-    """Return R, shape (2**n_columns,), of wide numbers.
-
-    `is_filled` says that the slab still holds the last alpha of `forward_sums`.
-    """
-    R = _zeros(plan, threads)
-    R[-1] = weights.wide.one
-    kernel = _with_format(retreat_sums, weights)
-    last = (1 << plan.n_outer) - 1
-    for fixed in range(last, -1, -1):
-        if not (is_filled and fixed == last):
+        slab.visit_sets(extend, F, fixed)
+    R = _sums_with_one_at(-1, weights, plan, threads)
+    retreat = _with_format(retreat_sums, weights)
+    for fixed in reversed(range(1 << plan.n_outer)):
+        if fixed != (1 << plan.n_outer) - 1:  # the slab still holds the last alpha
             slab.fill(fixed)
             slab.transform(fixed)
-        slab.visit_sets(kernel, R, fixed, backwards=True)
-    return R
+        slab.visit_sets(retreat, R, fixed, backwards=True)
+    return OrderSums(F, R, weights.wide)
 
 
-def order_gamma(F: Integers, R: Integers, child: int, weights: FamilyWeights) -> Integers:
-    """Return gamma of a child, at ``[~P]``, as `FamilyWeights.edge_sums` takes it."""
-    wide = weights.wide
-    gamma = allocate(len(F) // 2).view(np.int64)
-    order_products(F, R, child, gamma, wide.bits, wide.bias)
-    sum_zeta(gamma, 0, len(gamma).bit_length() - 1, wide.bits)
-    return gamma
-
-
-def _zeros(plan: SearchPlan, threads: Threads) -> Integers:
+def _sums_with_one_at(
+    index: int, weights: FamilyWeights, plan: SearchPlan, threads: Threads
+) -> Integers:
     sums = allocate(1 << plan.n_columns).view(np.int64)
     fill_array(sums, 0, threads)
+    sums[index] = weights.wide.one
     return sums
 
 
 def _with_format(kernel: Callable[..., None], weights: FamilyWeights) -> Callable[..., None]:
-    return lambda *arguments: kernel(*arguments, weights.wide.bits, weights.wide.bias)
+    return lambda *arguments: kernel(*arguments, *weights.wide)

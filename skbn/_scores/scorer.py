@@ -21,7 +21,8 @@ from skbn._data.row_summary import centred_blocks
 from skbn._data.sample import Sample
 from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
 from skbn._regressions.local_score import local_score_terms
-from skbn._regressions.triangular import family_log_determinants
+from skbn._regressions.log_determinants import log_determinants
+from skbn._regressions.triangular import family_log_determinants, triangular_factor
 from skbn._scores.criteria import Criterion, InformationCriterion, criterion_for
 from skbn._scores.criterion_checks import (
     check_noise_divisors,
@@ -228,6 +229,19 @@ class FamilyScorer:
         elif progress is not None:
             progress.advance(families.work)
         return self._shared.log_determinants
+
+    def log_determinants_of(
+        self, columns: list[int], n_jobs: int | None, progress: Progress | None = None
+    ) -> npt.NDArray[np.float64]:
+        """Return the log-determinants of all subsets of some columns, in this order.
+
+        They are kept if these are all columns, in their order, and families of any size are scored.
+        """
+        if isinstance(self.families, AllFamilies) and columns == list(range(self.families.m)):
+            return self.log_determinants(progress)
+        factor = triangular_factor(self.statistics.factor[:, columns])
+        offsets = None if self.offsets is None else self.offsets[columns]
+        return log_determinants(factor, n_jobs, progress, offsets)
 
     # Single families, by regressions of their own
 

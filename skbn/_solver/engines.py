@@ -22,12 +22,7 @@ from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan, numbers_of_small_families, plan_all_families, plan_search
 from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, exact_search
 from skbn._regressions.local_score import SCORE_ACCURACY
-from skbn._regressions.log_determinants import (
-    log_determinants,
-    log_determinants_work,
-    walk_seeds,
-)
-from skbn._regressions.triangular import triangular_factor
+from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
 from skbn._scores.families import AllFamilies, ScoredParentSets
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
@@ -210,7 +205,7 @@ class _DenseSearch(GroupSearch):
         self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
     ) -> Iterator[Optimum]:
         scorers = [scores.scorer for scores in path if isinstance(scores, LocalScores)]
-        log_det = _log_determinants_of(scorers[0], self._sets_of, n_jobs, progress)
+        log_det = scorers[0].log_determinants_of(self._sets_of, n_jobs, progress)
         for scorer in scorers:
             yield self._optimum(scorer, log_det, n_jobs, progress)
 
@@ -247,17 +242,6 @@ class _DenseSearch(GroupSearch):
             score -= float(tables[0, 0] + tables[2, 0] * log_det[1 << i])
         masks = found.parents[: len(self.columns)]
         return Optimum([mask_of(columns[i] for i in members_of(mask)) for mask in masks], score)
-
-
-def _log_determinants_of(
-    scorer: FamilyScorer, columns: list[int], n_jobs: int | None, progress: Progress
-) -> npt.NDArray[np.float64]:
-    """Return the log-determinants of all subsets of some columns, in this order."""
-    if isinstance(scorer.families, AllFamilies) and columns == list(range(scorer.families.m)):
-        return scorer.log_determinants(progress)
-    factor = triangular_factor(scorer.statistics.factor[:, columns])
-    offsets = scorer.offsets
-    return log_determinants(factor, n_jobs, progress, None if offsets is None else offsets[columns])
 
 
 # Listed: families that a file lists, or that no family with fewer of the same parents beats
