@@ -15,7 +15,7 @@ import pytest
 
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 from skbn._core import memory as _memory
-from skbn._core.threads import count_threads
+from skbn._core.resources import count_threads
 from skbn.datasets import make_gaussian_network
 
 ESTIMATORS = [GaussianBNLearner(), GaussianBNLearnerCV(cv=2), LocalScoreTransformer()]
@@ -112,7 +112,7 @@ def test_a_learner_pickled_while_it_is_fitted_is_fitted_or_not():
 
 
 def test_a_closed_terminal_does_not_end_a_search(monkeypatch):
-    monkeypatch.setattr("skbn._core.progress._SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("skbn._core.resources._SECONDS_BETWEEN_LINES", 0)
     expected = GaussianBNLearner().fit(table(5)).network_score_
     closed = io.StringIO()
     closed.close()

@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 
 from skbn._core.parameters import check_parameters
-from skbn._core.progress import Listener, printing_listener
+from skbn._core.resources import Listener, printing_listener
 
 if TYPE_CHECKING:
     from skbn._drawing.network_display import NetworkDisplay

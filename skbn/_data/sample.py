@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.labels import in_order_of_rows, is_mask
-from skbn._core.memory import read_only
-from skbn._core.threads import one_blas_thread
+from skbn._core.resources import one_blas_thread, read_only
 from skbn._data.row_summary import RowSummary, summarise
 
 __all__ = ["Sample", "TableMixin", "read_sample_weight"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from skbn._core.estimator import all_or_nothing, fit_method, fit_task, listeners_of
-from skbn._core.progress import say
+from skbn._core.resources import say
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._networks.diagnostics import warn_about_data

@@ -19,7 +19,7 @@ from skbn._core.compile import compile_kernels
 from skbn._core.estimator import all_or_nothing, fit_method, fit_task, listeners_of
 from skbn._core.labels import in_order_of_rows
 from skbn._core.parameters import StrOptions
-from skbn._core.progress import Progress, say
+from skbn._core.resources import Progress, say
 from skbn._core.text import readable_value
 from skbn._estimators.held_out import HeldOutScores, Split, read_splits
 from skbn._estimators.network_learner import NetworkLearner

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.estimator import CallbackSupportMixin, DocLinkMixin, PlotMixin
 from skbn._core.graphs import GraphStateMixin, dag_of
-from skbn._core.memory import available_memory
 from skbn._core.parameters import Interval
+from skbn._core.resources import available_memory
 from skbn._data.sample import Sample
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,

@@ -18,7 +18,7 @@ from skbn._core.estimator import (
     fit_task,
 )
 from skbn._core.parameters import check_parameters
-from skbn._core.threads import one_blas_thread
+from skbn._core.resources import one_blas_thread
 from skbn._data.row_summary import RowSummary, summarise
 from skbn._data.sample import Sample
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample

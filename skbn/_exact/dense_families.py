@@ -11,9 +11,8 @@ import numpy.typing as npt
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
-from skbn._core.memory import allocate
+from skbn._core.resources import Threads, allocate
 from skbn._core.subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
-from skbn._core.threads import Threads
 from skbn._exact.family_maxima import (
     fill_blocks,
     raise_to_families,

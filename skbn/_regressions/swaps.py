@@ -13,7 +13,7 @@ import operator
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.memory import require_memory
+from skbn._core.resources import require_memory
 from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 

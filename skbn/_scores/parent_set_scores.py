@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from skbn._core.columns import family_numbers
 from skbn._core.labels import in_order_of_rows, is_labelled, row_labels
-from skbn._core.memory import read_only
+from skbn._core.resources import read_only
 from skbn._core.text import readable_value
 from skbn._scores.base import BaseScores
 from skbn._scores.families import ScoredParentSets, ScoredPiece

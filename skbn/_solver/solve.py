@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 
 from skbn._core.compile import compile_kernels
-from skbn._core.memory import MARGIN
-from skbn._core.progress import Listener, Progress
+from skbn._core.resources import MARGIN, Listener, Progress, one_blas_thread
 from skbn._core.text import rounded_up
-from skbn._core.threads import one_blas_thread
 from skbn._exact.plan import TooLargeError, what_would_fit
 from skbn._networks.equivalence import canonical_member
 from skbn._networks.gaussian import NetworkParameters, estimate_parameters
