@@ -12,15 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.estimator import (
     CallbackSupportMixin,
-    DocLinkMixin,
     all_or_nothing,
+    check_parameters,
     fit_method,
     fit_task,
 )
-from skbn._core.parameters import check_parameters
+from skbn._core.notebook import DocLinkMixin
 from skbn._core.resources import one_blas_thread
-from skbn._data.row_summary import RowSummary, summarise
-from skbn._data.sample import Sample
+from skbn._data.sample import RowSummary, Sample, summarise
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores

@@ -11,11 +11,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array
 
-from skbn._core.labels import row_labels
-from skbn._core.parameters import Interval, StrOptions
+from skbn._core.estimator import Interval, StrOptions
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
-from skbn._data.table import Table
+from skbn._data.table import Table, row_labels
 from skbn._scores.criteria import CRITERIA, Criterion, as_criterion, criterion_for
 from skbn._scores.criterion_checks import LARGEST_PENALTY, same_criterion
 from skbn._scores.local_scores import LocalScores

@@ -14,10 +14,11 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.columns import finite_number
 from skbn._core.graphs import dag_of, fixed_parent_masks, parent_masks
-from skbn._core.labels import finite_number
+from skbn._core.notebook import html_table
 from skbn._core.subsets import bits_of
-from skbn._core.text import html_table, readable_name, readable_value, text_table
+from skbn._core.text import readable_name, readable_value, text_table
 from skbn._data.statistics import SampleStatistics
 from skbn._regressions.triangular import first_block, solve_triangular, triangular_factor
 

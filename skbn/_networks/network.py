@@ -19,13 +19,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_scalar
 
-from skbn._core.estimator import (
-    CallbackSupportMixin,
-    DocLinkMixin,
-    PlotMixin,
-    fit_method,
-    fit_task,
-)
+from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
 from skbn._core.graphs import (
     GraphStateMixin,
     check_dag,
@@ -35,11 +29,11 @@ from skbn._core.graphs import (
     graph_contents,
     parent_masks,
 )
-from skbn._core.labels import row_labels
+from skbn._core.notebook import DocLinkMixin, PlotMixin
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
-from skbn._data.table import Table
+from skbn._data.table import Table, row_labels
 from skbn._networks import equivalence, interchange
 from skbn._networks.arguments import (
     like_pandas,

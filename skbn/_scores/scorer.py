@@ -15,8 +15,7 @@ from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, one_blas_thread, read_only, require_memory
 from skbn._core.subsets import bits_of, mask_of
 from skbn._core.text import readable_count, readable_value
-from skbn._data.row_summary import centred_blocks
-from skbn._data.sample import Sample
+from skbn._data.sample import Sample, centred_blocks
 from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
 from skbn._regressions.local_score import local_score_terms
 from skbn._regressions.triangular import family_log_determinants

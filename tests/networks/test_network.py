@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
-from skbn._data.row_summary import summarise
+from skbn._data.sample import summarise
 from skbn._data.statistics import sample_statistics
 from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters, estimate_parameters
 
