@@ -34,7 +34,6 @@ from skbn._estimators.validation import (
     read_sample,
 )
 from skbn._networks.diagnostics import warn_about_data
-from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
@@ -48,11 +47,9 @@ __all__ = ["GaussianBNLearner", "NetworkLearner", "network_of"]
 
 def network_of(solution: Solution) -> GaussianBayesianNetwork:
     """Return the network of a solution, without parameters if it has none."""
-    columns, parents, fixed = solution.columns, solution.parents, solution.fixed
-    if solution.parameters is None:
-        return GaussianBayesianNetwork(dag_of(columns, parents, fixed))
-    model = LinearGaussianModel.from_estimates([*columns], parents, solution.parameters, fixed)
-    return GaussianBayesianNetwork._from_model(model)
+    if solution.model is not None:
+        return GaussianBayesianNetwork._from_model(solution.model)
+    return GaussianBayesianNetwork(dag_of(solution.columns, solution.parents, solution.fixed))
 
 
 class NetworkLearner(
@@ -249,7 +246,7 @@ class NetworkLearner(
         """Return X if it is scores, else the local scores of the table X."""
         if not isinstance(X, LocalScores | ParentSetScores):
             sample = read_sample(self, X, reset=True, min_samples=2)
-            return self._scores_of(sample.with_weight(sample_weight), penalty)
+            return make_scores(self, sample.with_weight(sample_weight), penalty)
         m, kind = len(X.columns), type(X).__name__
         if m < 2:
             name = type(self).__name__
@@ -264,10 +261,6 @@ class NetworkLearner(
     def _check_columns_of(self, scores: LocalScores | ParentSetScores) -> None:
         names = getattr(scores, "feature_names_in_", None)
         check_columns(self, names, len(scores.columns))
-
-    def _scores_of(self, sample: Sample, penalty: float) -> LocalScores:
-        criterion = "bic" if self.criterion is None else self.criterion
-        return make_scores(self, sample, criterion, penalty)
 
     def _constraints(self, scores: LocalScores | ParentSetScores) -> Constraints:
         return read_constraints(
@@ -470,8 +463,8 @@ None, default=None
             announce=self._announce if self.verbose else None,
         )
         self._keep(solution)
-        if isinstance(scores, LocalScores):
-            warn_about_data(self.network_._model(), scores.sample)
+        if isinstance(scores, LocalScores) and solution.model is not None:
+            warn_about_data(solution.model, scores.sample)
         return self
 
     def _announce(self, plan: str) -> None:

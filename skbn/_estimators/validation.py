@@ -45,13 +45,11 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
 """Constraints on the parameters that the estimators share."""
 
 
-def make_scores(
-    estimator: BaseEstimator, sample: Sample, criterion: str | Criterion, penalty: float
-) -> LocalScores:
-    """Return the local scores of a sample, with the settings of an estimator."""
+def make_scores(estimator: BaseEstimator, sample: Sample, penalty: float) -> LocalScores:
+    """Return the local scores of a sample, with an estimator's settings; by default the BIC."""
     return LocalScores(
         sample,
-        as_criterion(criterion),
+        as_criterion("bic" if estimator.criterion is None else estimator.criterion),
         getattr(estimator, "feature_names_in_", None),
         penalty=float(penalty),
         max_parents=estimator.max_parents,

@@ -46,7 +46,7 @@ from skbn._networks.arguments import (
 from skbn._networks.gaussian import (
     GaussianDistribution,
     LinearGaussianModel,
-    estimate_parameters,
+    estimate_model,
     is_parametrised,
 )
 from skbn._scores.local_scores import LocalScores
@@ -255,10 +255,8 @@ class GaussianBayesianNetwork(
                     "is unbounded. Give more rows, or the node fewer parents."
                 )
             statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
-            parameters = estimate_parameters(statistics, parents, nodes)
             fixed = fixed_parent_masks(self.dag)
-            model = LinearGaussianModel.from_estimates(nodes, parents, parameters, fixed)
-            self._keep_estimates(model)
+            self._keep_estimates(estimate_model(statistics, parents, nodes, fixed=fixed))
         return self
 
     # Density

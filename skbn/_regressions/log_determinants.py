@@ -34,7 +34,7 @@ from skbn._regressions.givens import (
 from skbn._regressions.swaps import prefixes_of, seed_path
 from skbn._regressions.triangular import triangular_factor
 
-__all__ = ["log_determinants", "log_determinants_work"]
+__all__ = ["log_determinants", "log_determinants_work", "walk_seeds"]
 
 # 64 lanes keep the SIMD units busy; 8 inner columns make the seeds' start cheap
 # beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.
