@@ -15,6 +15,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 __all__ = [
+    "FOUR",
+    "INTEGERS",
+    "VECTOR",
     "even_entries",
     "first_halves",
     "larger",
@@ -25,6 +28,9 @@ __all__ = [
     "odd_entries",
     "over",
     "plus",
+    "raised_by_bit_0",
+    "raised_by_bit_1",
+    "reversed_entries",
     "second_halves",
     "square_root",
     "store",
@@ -33,8 +39,8 @@ __all__ = [
     "without_bit_1",
 ]
 
-_VECTOR = ir.VectorType(ir.DoubleType(), 4)
-_INTEGERS = ir.VectorType(ir.IntType(64), 4)
+VECTOR = ir.VectorType(ir.DoubleType(), 4)
+INTEGERS = ir.VectorType(ir.IntType(64), 4)
 # log(2) in two parts, the first with trailing zeros, and the coefficients of
 # log((1 + s) / (1 - s)) / s - 2 in powers of s**2, optimised for the interval. They and the
 # algorithm of `logarithm` come from fdlibm's e_log.c, whose notice is:
@@ -62,13 +68,13 @@ class _Four(types.Type):
         super().__init__(name="four float64")
 
 
-_FOUR = _Four()
+FOUR = _Four()
 
 
 @register_model(_Four)
 class _FourModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
-        super().__init__(dmm, fe_type, _VECTOR)
+        super().__init__(dmm, fe_type, VECTOR)
 
 
 @intrinsic
@@ -78,7 +84,7 @@ def load(typing_context, array, i):
     def codegen(context, builder, signature, arguments):
         return builder.load(_pointer(context, builder, signature, arguments), align=8)
 
-    return _FOUR(array, types.intp), codegen
+    return FOUR(array, types.intp), codegen
 
 
 @intrinsic
@@ -90,14 +96,14 @@ def store(typing_context, array, i, four):
         builder.store(arguments[2], pointer, align=8)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, _FOUR), codegen
+    return types.void(array, types.intp, FOUR), codegen
 
 
 def _entrywise(name: str, docstring: str) -> Any:
     """Make one LLVM instruction a function of two float64, or of two vectors."""
 
     def operation(typing_context, a, b):
-        kind = _FOUR if a == _FOUR else types.float64
+        kind = FOUR if a == FOUR else types.float64
 
         def codegen(context, builder, signature, arguments):
             return getattr(builder, name)(*arguments)
@@ -121,7 +127,7 @@ def negative(typing_context, a):
     def codegen(context, builder, signature, arguments):
         return builder.fneg(*arguments)
 
-    return _FOUR(_FOUR), codegen
+    return FOUR(FOUR), codegen
 
 
 @intrinsic
@@ -129,11 +135,11 @@ def square_root(typing_context, a):
     """Return the square roots of a vector's entries."""
 
     def codegen(context, builder, signature, arguments):
-        function = ir.FunctionType(_VECTOR, [_VECTOR])
+        function = ir.FunctionType(VECTOR, [VECTOR])
         root = cgutils.get_or_insert_function(builder.module, function, "llvm.sqrt.v4f64")
         return builder.call(root, arguments)
 
-    return _FOUR(_FOUR), codegen
+    return FOUR(FOUR), codegen
 
 
 @intrinsic
@@ -147,10 +153,10 @@ def logarithm(typing_context, a):
 
     def codegen(context, builder, signature, arguments):
         def number(value):
-            return ir.Constant(_VECTOR, [value] * 4)
+            return ir.Constant(VECTOR, [value] * 4)
 
         def integer(value):
-            return ir.Constant(_INTEGERS, [value] * 4)
+            return ir.Constant(INTEGERS, [value] * 4)
 
         def polynomial(x, *coefficients):
             result = number(coefficients[-1])
@@ -158,14 +164,14 @@ def logarithm(typing_context, a):
                 result = builder.fadd(builder.fmul(result, x), number(coefficient))
             return result
 
-        bits = builder.bitcast(arguments[0], _INTEGERS)
+        bits = builder.bitcast(arguments[0], INTEGERS)
         # The exponent of z is chosen such that sqrt(1/2) <= z < sqrt(2), up to rounding.
         above = builder.sub(bits, integer(0x3FE6A09E667F3BCD - (1023 << 52)))
         biased = builder.lshr(above, integer(52))
         exponent = builder.shl(builder.sub(biased, integer(1023)), integer(52))
-        z = builder.bitcast(builder.sub(bits, exponent), _VECTOR)
+        z = builder.bitcast(builder.sub(bits, exponent), VECTOR)
         # An integer below 2**52 in the last bits of 2**52 is their sum.
-        k = builder.bitcast(builder.or_(biased, integer(0x433 << 52)), _VECTOR)
+        k = builder.bitcast(builder.or_(biased, integer(0x433 << 52)), VECTOR)
         k = builder.fsub(k, number(2.0**52 + 1023))
 
         f = builder.fsub(z, number(1.0))
@@ -178,7 +184,7 @@ def logarithm(typing_context, a):
         log_z = builder.fsub(f, builder.fsub(half_square, small))
         return builder.fadd(builder.fmul(k, number(_LN2_HIGH)), log_z)
 
-    return _FOUR(_FOUR), codegen
+    return FOUR(FOUR), codegen
 
 
 @intrinsic
@@ -189,11 +195,11 @@ def larger(typing_context, a, b):
     ``b if b > a else a``, LLVM would turn ``t[i] = larger(t[i], s[i])`` into masked stores, which
     double the time of the whole loop.
     """
-    kind = _FOUR if a == _FOUR else types.float64
+    kind = FOUR if a == FOUR else types.float64
 
     def codegen(context, builder, signature, arguments):
         lane = arguments[0].type
-        name = "llvm.maxnum.v4f64" if lane == _VECTOR else "llvm.maxnum.f64"
+        name = "llvm.maxnum.v4f64" if lane == VECTOR else "llvm.maxnum.f64"
         function = ir.FunctionType(lane, [lane, lane])
         maxnum = cgutils.get_or_insert_function(builder.module, function, name)
         return builder.call(maxnum, arguments, fastmath=("nnan",))
@@ -207,7 +213,7 @@ def _choice(entries: list[int], docstring: str) -> Any:
             mask = ir.Constant(ir.VectorType(ir.IntType(32), 4), entries)
             return builder.shuffle_vector(*arguments, mask)
 
-        return _FOUR(_FOUR, _FOUR), codegen
+        return FOUR(FOUR, FOUR), codegen
 
     choose.__doc__ = docstring
     return intrinsic(choose)
@@ -221,6 +227,29 @@ without_bit_0 = _choice([0, 0, 2, 2], "Return entry i & ~1 of the first as entry
 without_bit_1 = _choice([0, 1, 0, 1], "Return entry i & ~2 of the first as entry i.")
 
 
+def _choice_or_zero(entries: list[int | None], docstring: str) -> Any:
+    def choose(typing_context, a):
+        def codegen(context, builder, signature, arguments):
+            mask = ir.Constant(
+                ir.VectorType(ir.IntType(32), 4), [4 if entry is None else entry for entry in entries]
+            )
+            return builder.shuffle_vector(arguments[0], ir.Constant(VECTOR, [0.0] * 4), mask)
+
+        return FOUR(FOUR), codegen
+
+    choose.__doc__ = docstring
+    return intrinsic(choose)
+
+
+raised_by_bit_0 = _choice_or_zero(
+    [None, 0, None, 2], "Return entry i & ~1 as entry i where i has bit 0, else 0."
+)
+raised_by_bit_1 = _choice_or_zero(
+    [None, None, 0, 1], "Return entry i & ~2 as entry i where i has bit 1, else 0."
+)
+reversed_entries = _choice_or_zero([3, 2, 1, 0], "Return the entries in reverse order.")
+
+
 def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    return builder.bitcast(builder.gep(array.data, [arguments[1]]), _VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(array.data, [arguments[1]]), VECTOR.as_pointer())

@@ -5,9 +5,9 @@ walks back from the best score to the network. Nothing here knows of rows, names
 
 Its kernels, in the order of the steps:
 
-- `family_maxima` makes local scores where they are needed, as maxima over the sets of a block;
+- `slab_kernels` makes local scores where they are needed, as maxima over the sets of a block;
 - `skbn._core.zeta` turns them into maxima over all subsets of the parent candidates, B;
-- `best_sinks` has the recursion over sinks, F.
+- `slab_kernels` has the recursion over sinks, F.
 
 What the search goes through, each a `FamilySource` (stated in `recurrences`):
 
@@ -19,6 +19,6 @@ Around it:
 - `plan` lays out the memory, and says what would make a search fit;
 - `spot_check` computes a few entries of B and F once more, without the kernels.
 
-`zeta_transform` and `extend_block` take the join of alternatives and the product of columns as
-arguments: here they are maximum and sum, and tests/sum_kernels.py has sum and product.
+The kernels take the join of alternatives and the product of columns as arguments: here they are
+maximum and sum, and in `skbn._posterior` sum and product.
 """

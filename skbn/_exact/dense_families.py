@@ -13,14 +13,16 @@ from numba import float64, int64
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.resources import Threads, allocate
 from skbn._core.subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
-from skbn._exact.family_maxima import (
+from skbn._core.zeta import join_larger
+from skbn._exact.plan import SearchPlan
+from skbn._exact.slab_kernels import (
     fill_blocks,
-    raise_to_families,
-    raise_to_pairs,
+    join_families,
+    join_pairs,
+    score_itself,
     weigh_families,
     weigh_parent_sets,
 )
-from skbn._exact.plan import SearchPlan
 from skbn._exact.spot_check import check_slab, draw_states, local_maxima
 from skbn._regressions.local_score import local_score_terms
 
@@ -226,6 +228,8 @@ def first_parents_that_reach(
     parent_sets = np.empty(width)
     families = np.empty(width)
     scores = np.empty(width // 2 if in_row >= 0 else width)
+    zero = np.int64(0)
+    biases = np.zeros(tables.shape[1], np.int64)
     chosen = np.int64(-1)
     chosen_size = tables.shape[1]
     high = candidates & -width
@@ -237,9 +241,22 @@ def first_parents_that_reach(
         weigh_parent_sets(log_det, tables, base, parent_sets)
         if in_row >= 0:
             weigh_families(log_det, tables, base, families)
-            raise_to_pairs(scores, parent_sets, families, in_row)
+            join_pairs(
+                scores, parent_sets, families, child, join_larger, score_itself, zero, biases
+            )
         else:
-            raise_to_families(scores, parent_sets, log_det, tables, base | 1 << child)
+            join_families(
+                scores,
+                parent_sets,
+                log_det,
+                tables,
+                base,
+                child,
+                join_larger,
+                score_itself,
+                zero,
+                biases,
+            )
         n_reached = 0
         for i in range(scores.size):
             n_reached += scores[i] >= threshold

@@ -40,8 +40,8 @@ import numpy.typing as npt
 from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import members_of, submasks_by_size
 from skbn._core.zeta import max_zeta
-from skbn._exact.best_sinks import extend_blocks
 from skbn._exact.plan import SearchPlan
+from skbn._exact.slab_kernels import extend_blocks
 from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
 
 __all__ = [
