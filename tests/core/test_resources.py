@@ -1,5 +1,6 @@
 import re
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -219,6 +220,7 @@ def test_an_error_drops_what_has_not_begun():
             failed.set()
             raise MemoryError
         failed.wait(60)
+        time.sleep(0.001)  # leaves the calling thread seconds to notice, on a busy machine too
 
     with pytest.raises(MemoryError), Threads(n_jobs=2, n_columns=24) as threads:
         list(threads.map(work, [(i,) for i in range(10_000)]))
