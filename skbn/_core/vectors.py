@@ -231,7 +231,8 @@ def _choice_or_zero(entries: list[int | None], docstring: str) -> Any:
     def choose(typing_context, a):
         def codegen(context, builder, signature, arguments):
             mask = ir.Constant(
-                ir.VectorType(ir.IntType(32), 4), [4 if entry is None else entry for entry in entries]
+                ir.VectorType(ir.IntType(32), 4),
+                [4 if entry is None else entry for entry in entries],
             )
             return builder.shuffle_vector(arguments[0], ir.Constant(VECTOR, [0.0] * 4), mask)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from queue import SimpleQueue
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +28,13 @@ from skbn._exact.slab_kernels import (
 from skbn._exact.spot_check import check_slab, draw_states, local_maxima
 from skbn._regressions.local_score import local_score_terms
 
-__all__ = ["DENSE_KERNELS", "DenseFamilies", "first_parents_that_reach", "spread_tables"]
+__all__ = [
+    "DENSE_KERNELS",
+    "BlockwiseFamilies",
+    "DenseFamilies",
+    "first_parents_that_reach",
+    "spread_tables",
+]
 
 # What a block's sets contribute to local scores, two tables of 64 KiB for each subset of the outer
 # columns, fits the second-level cache for this many of these subsets.
@@ -38,8 +46,8 @@ _FEWEST_TO_SHARE = 19
 _SHARED_COLUMNS = 3
 
 
-class DenseFamilies:
-    """A `FamilySource` of all families: any set of the columns, and of others, may be parents.
+class BlockwiseFamilies(ABC):
+    """All families of some columns, with which a slab's tables are filled block by block.
 
     Parameters
     ----------
@@ -52,8 +60,8 @@ class DenseFamilies:
     allowed, required : sequence of int, optional
         Masks of the columns that may, and that must, be among each child's parents. By default
         all others may and none must.
-    numbers : sequence of int, optional
-        The columns' numbers in the user's table, by which ties are broken; by default their own.
+    n_scratch : int
+        How many tables of a block's sets the kernel needs for each subset of the outer columns.
     """
 
     def __init__(
@@ -61,9 +69,9 @@ class DenseFamilies:
         log_det: npt.NDArray[np.float64],
         tables: npt.NDArray[np.float64],
         plan: SearchPlan,
-        allowed: Sequence[int] | None = None,
-        required: Sequence[int] | None = None,
-        numbers: Sequence[int] | None = None,
+        allowed: Sequence[int] | None,
+        required: Sequence[int] | None,
+        n_scratch: int,
     ) -> None:
         n_children = plan.n_columns
         every = len(log_det) - 1
@@ -77,44 +85,84 @@ class DenseFamilies:
         self._forbidden = np.array(
             [every & ~(mask | 1 << x) for x, mask in enumerate(self._allowed)]
         )
-        m = len(log_det).bit_length() - 1
-        self._numbers = np.arange(m) if numbers is None else np.array(numbers)
+        self._n_scratch = n_scratch
         self._scratch: SimpleQueue[npt.NDArray[np.float64]] | None = None
+
+    @abstractmethod
+    def _fill_blocks(
+        self,
+        slab: npt.NDArray[Any],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+        blocks: npt.NDArray[np.int64],
+        scratch: npt.NDArray[np.float64],
+    ) -> None:
+        """Fill some blocks of all children's tables."""
 
     def fill(
         self,
-        slab: npt.NDArray[np.float64],
+        slab: npt.NDArray[Any],
         starts: npt.NDArray[np.int64],
         fixed: int,
         threads: Threads,
         n_tasks: int,
     ) -> Iterator[float]:
-        """Fill the tables block by block."""
+        """Fill the tables block by block; see `FamilySource`."""
         if self._scratch is None:
             self._scratch = self._new_scratch(threads.n_threads)
         parts = threads.split(np.arange(self._plan.n_blocks), n_tasks)
         fixed |= self._others >> self._plan.n_inner
         arguments = [(slab, starts, fixed, part) for part in parts]
-        for _ in threads.map(self._fill_blocks, arguments):
+        for _ in threads.map(self._fill_with_scratch, arguments):
             yield 1 / len(parts)
 
     def _new_scratch(self, n_threads: int) -> SimpleQueue[npt.NDArray[np.float64]]:
         n_parts = min(_MOST_PARTS, 1 << (self._plan.n_outer + self._plan.n_others))
-        shape = (2, n_parts, 1 << self._plan.block_bits)
+        shape = (self._n_scratch, n_parts, 1 << self._plan.block_bits)
         scratch: SimpleQueue[npt.NDArray[np.float64]] = SimpleQueue()
         for _ in range(n_threads):  # kept for all slabs, as touching new memory takes time
             scratch.put(allocate(math.prod(shape)).reshape(shape))
         return scratch
 
+    def _fill_with_scratch(self, *arguments: Any) -> None:
+        assert self._scratch is not None
+        scratch = self._scratch.get()
+        self._fill_blocks(*arguments, scratch)
+        self._scratch.put(scratch)
+
+
+class DenseFamilies(BlockwiseFamilies):
+    """A `FamilySource` of all families: any set of the columns, and of others, may be parents.
+
+    Parameters
+    ----------
+    log_det, tables, plan, allowed, required
+        As for `BlockwiseFamilies`.
+    numbers : sequence of int, optional
+        The columns' numbers in the user's table, by which ties are broken; by default their own.
+    """
+
+    def __init__(
+        self,
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+        plan: SearchPlan,
+        allowed: Sequence[int] | None = None,
+        required: Sequence[int] | None = None,
+        numbers: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(log_det, tables, plan, allowed, required, n_scratch=2)
+        m = len(log_det).bit_length() - 1
+        self._numbers = np.arange(m) if numbers is None else np.array(numbers)
+
     def _fill_blocks(
         self,
-        slab: npt.NDArray[np.float64],
+        slab: npt.NDArray[Any],
         starts: npt.NDArray[np.int64],
         fixed: int,
         blocks: npt.NDArray[np.int64],
+        scratch: npt.NDArray[np.float64],
     ) -> None:
-        assert self._scratch is not None
-        scratch = self._scratch.get()
         fill_blocks(
             self._log_det,
             self._spread,
@@ -127,7 +175,6 @@ class DenseFamilies:
             starts,
             scratch,
         )
-        self._scratch.put(scratch)
 
     def check(
         self,
@@ -229,7 +276,6 @@ def first_parents_that_reach(
     families = np.empty(width)
     scores = np.empty(width // 2 if in_row >= 0 else width)
     zero = np.int64(0)
-    biases = np.zeros(tables.shape[1], np.int64)
     chosen = np.int64(-1)
     chosen_size = tables.shape[1]
     high = candidates & -width
@@ -241,9 +287,7 @@ def first_parents_that_reach(
         weigh_parent_sets(log_det, tables, base, parent_sets)
         if in_row >= 0:
             weigh_families(log_det, tables, base, families)
-            join_pairs(
-                scores, parent_sets, families, child, join_larger, score_itself, zero, biases
-            )
+            join_pairs(scores, parent_sets, families, child, join_larger, score_itself, zero, zero)
         else:
             join_families(
                 scores,
@@ -255,7 +299,7 @@ def first_parents_that_reach(
                 join_larger,
                 score_itself,
                 zero,
-                biases,
+                zero,
             )
         n_reached = 0
         for i in range(scores.size):

@@ -20,8 +20,8 @@ calls
 1. ``fill``: sets the tables to maxima of local scores over the subsets of `fixed`, with I as it is;
 2. ``transform``: makes them maxima over the subsets of I too, by a zeta transform, so that they
    are B;
-3. ``extend``: finishes F on the slab's sets, and joins it to F of the sets with one more outer
-   column.
+3. ``visit_sets``: finishes F on the slab's sets, and joins it to F of the sets with one more
+   outer column.
 
 A *block* of sets differs in their lowest columns only, and fits the cache. ``fill`` makes the
 maxima over these lowest columns too, while a block is there.
@@ -30,9 +30,9 @@ maxima over these lowest columns too, while a block is there.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,7 @@ __all__ = [
     "Slab",
     "best_scores",
     "exact_search",
+    "fill_array",
     "walk_back",
 ]
 
@@ -183,19 +184,23 @@ def best_scores(
         Each column's best local score with any parents.
     """
     best_network_score = allocate(1 << plan.n_columns)
-    pieces = [
-        (best_network_score[i : i + _NUMBERS_TO_SET], -np.inf)
-        for i in range(0, len(best_network_score), _NUMBERS_TO_SET)
-    ]
-    list(threads.map(np.copyto, pieces))
+    fill_array(best_network_score, -np.inf, threads)
     best_network_score[0] = 0.0
     slab = Slab(families, plan, threads, progress)
     for fixed in range(1 << plan.n_outer):
         slab.fill(fixed)
         slab.transform(fixed)
-        slab.extend(best_network_score, fixed)
-        families.check(best_network_score, slab.best_parent_score, slab.starts, fixed)
-    return best_network_score, slab.best_local_score
+        slab.visit_sets(extend_blocks, best_network_score, fixed)
+        families.check(best_network_score, slab.tables, slab.starts, fixed)
+    return best_network_score, slab.with_any_parents
+
+
+def fill_array(array: npt.NDArray[Any], value: float, threads: Threads) -> None:
+    """Set all entries of a large array to one value."""
+    pieces = [
+        (array[i : i + _NUMBERS_TO_SET], value) for i in range(0, len(array), _NUMBERS_TO_SET)
+    ]
+    list(threads.map(np.copyto, pieces))
 
 
 SLAB_KERNELS = (max_zeta, extend_blocks)
@@ -207,36 +212,47 @@ class Slab:
     Parameters
     ----------
     families : FamilySource
+        Only its method `fill` is called.
     plan : SearchPlan
     threads : Threads
     progress : Progress
+    zeta : callable
+        Called as `max_zeta` is; sums over networks have another one.
+    dtype : numpy dtype of 8 bytes
 
     Attributes
     ----------
-    best_parent_score : ndarray, float64
-        B for the slab's sets of candidates: the columns' tables one after the other.
+    tables : ndarray, float64
+        The columns' tables one after the other: B, for the slab's sets of candidates.
     starts : ndarray of shape (m + 1,), int64
         Where each table starts in it.
-    best_local_score : ndarray of shape (m,), float64
-        After the last slab, each column's best local score with any parents.
+    with_any_parents : ndarray of shape (m,), float64
+        After the last slab, the last entry of each B: the best local score with any parents.
     """
 
     def __init__(
-        self, families: FamilySource, plan: SearchPlan, threads: Threads, progress: Progress
+        self,
+        families: FamilySource,
+        plan: SearchPlan,
+        threads: Threads,
+        progress: Progress,
+        zeta: Callable[..., None] = max_zeta,
+        dtype: npt.DTypeLike = np.float64,
     ) -> None:
         self._families = families
         self._plan = plan
         self._threads = threads
         self._progress = progress
-        self.best_parent_score = allocate(plan.slab_size)
+        self._zeta = zeta
+        self.tables = allocate(plan.slab_size).view(dtype)
         self.starts = np.cumsum([0, *(plan.table_size(x) for x in range(plan.n_columns))])
-        self.best_local_score = np.empty(plan.n_columns)
+        self.with_any_parents = np.empty(plan.n_columns, dtype)
 
     def fill(self, fixed: int) -> None:
         """Set the tables to local scores, transformed over the lowest columns."""
         work = self._plan.slab_work(fixed).fill
         for share in self._families.fill(
-            self.best_parent_score, self.starts, fixed, self._threads, work // _TASK
+            self.tables, self.starts, fixed, self._threads, work // _TASK
         ):
             self._progress.advance(work * share)
 
@@ -249,24 +265,31 @@ class Slab:
         for _ in self._threads.map(self._transform_tables, [(part,) for part in parts]):
             self._progress.advance(work / len(parts))
         # In the last slab that has a column's table, the last entry has all others as candidates.
-        self.best_local_score[children] = self.best_parent_score[self.starts[1:][children] - 1]
+        self.with_any_parents[children] = self.tables[self.starts[1:][children] - 1]
 
     def _transform_tables(self, children: Integers) -> None:
         for x in children:
-            table = self.best_parent_score[self.starts[x] : self.starts[x + 1]]
-            max_zeta(table, self._plan.row_bits(x), self._plan.table_bits(x))
+            table = self.tables[self.starts[x] : self.starts[x + 1]]
+            self._zeta(table, self._plan.row_bits(x), self._plan.table_bits(x))
 
-    def extend(self, best_network_score: Floats, fixed: int) -> None:
-        """Finish F on the slab's sets, and join it to the sets with one outer column more."""
+    def visit_sets(
+        self,
+        kernel: Callable[..., None],
+        values: npt.NDArray[Any],
+        fixed: int,
+        backwards: bool = False,
+    ) -> None:
+        """Run a kernel, such as `extend_blocks`, on the values of the slab's sets.
+
+        Blocks with more high bits come after those with fewer, or before them.
+        """
         plan = self._plan
         work = plan.slab_work(fixed).extend
-        layout = self.best_parent_score, self.starts, plan.n_inner, fixed, plan.block_bits
-        # Blocks draw only on those with fewer high bits.
-        for blocks in submasks_by_size(plan.n_inner - plan.block_bits):
+        layout = self.tables, self.starts, plan.n_inner, fixed, plan.block_bits
+        levels = submasks_by_size(plan.n_inner - plan.block_bits)
+        for blocks in reversed(levels) if backwards else levels:
             parts = self._threads.split(blocks, work // _TASK)
-            for _ in self._threads.map(
-                extend_blocks, [(best_network_score, *layout, part) for part in parts]
-            ):
+            for _ in self._threads.map(kernel, [(values, *layout, part) for part in parts]):
                 self._progress.advance(work * len(blocks) / plan.n_blocks / len(parts))
 
 

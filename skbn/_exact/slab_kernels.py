@@ -44,12 +44,15 @@ from skbn._core.vectors import (
 from skbn._core.zeta import join_larger, max_within_vector, zeta_transform
 
 __all__ = [
+    "add_column",
     "extend_block",
     "extend_blocks",
     "fill_block",
     "fill_blocks",
+    "join_child",
     "join_families",
     "join_pairs",
+    "rule_out",
     "score_itself",
     "weigh_families",
     "weigh_parent_sets",
@@ -160,7 +163,7 @@ def fill_block(
     log_odds : (low, single) or None
         What each parent adds to the score of a family: arrays of shape (n_children, block), by the
         parents among the block's columns, and of shape (n_children, m), by each other parent. The
-        scratch memory has a third part then.
+        scratch memory has a third part then. Empty arrays stand for none.
     nothing : float or int
         The neutral element of the join.
     bits : int
@@ -194,33 +197,41 @@ def fill_block(
                 base = part_of_child << n_inner | first
                 broken = base & forbidden[child] | ~base & required[child]
                 if broken >> block_bits == 0:
-                    parent_sets = scratch[0, i]
-                    if log_odds is not None:
-                        parent_sets = scratch[2, 0]
-                        _add_odds(scratch[0, i], log_odds, child, base, parent_sets)
-                    if child < block_bits:
-                        join_pairs(
-                            values, parent_sets, scratch[1, i], child, join, weigh, bits, biases
-                        )
-                    else:
-                        join_families(
-                            values,
-                            parent_sets,
-                            log_det,
-                            tables,
-                            base,
-                            child,
-                            join,
-                            weigh,
-                            bits,
-                            biases,
-                        )
+                    join_child(
+                        values,
+                        scratch[:, i],
+                        log_det,
+                        tables,
+                        log_odds,
+                        base,
+                        child,
+                        join,
+                        weigh,
+                        bits,
+                        biases[child],
+                    )
                 part_of_child = (part_of_child - 1) & fixed
             if n_left == 0:
-                _rule_out(values, child, block_bits, forbidden[child], required[child], nothing)
+                rule_out(values, child, block_bits, forbidden[child], required[child], nothing)
                 n_bits = bit_length(values.size - 1)
                 zeta_transform(values, np.int64(0), n_bits, join, join_within_vector, bits)
         is_first = False
+
+
+@inner_kernel
+def join_child(values, scratch, log_det, tables, log_odds, base, child, join, weigh, bits, bias):
+    """Join to `values` a child's families with the parent sets from `base` on.
+
+    In `scratch` is what `weigh_parent_sets` and `weigh_families` made of these sets.
+    """
+    parent_sets = scratch[0]
+    if log_odds is not None and log_odds[0].size > 0:
+        parent_sets = scratch[2]
+        _add_odds(scratch[0], log_odds, child, base, parent_sets)
+    if 1 << child < parent_sets.size:
+        join_pairs(values, parent_sets, scratch[1], child, join, weigh, bits, bias)
+    else:
+        join_families(values, parent_sets, log_det, tables, base, child, join, weigh, bits, bias)
 
 
 @inner_kernel
@@ -236,7 +247,7 @@ def _add_odds(weighted, log_odds, child, base, result):
 
 
 @inner_kernel
-def _rule_out(values, child, block_bits, forbidden, required, nothing):
+def rule_out(values, child, block_bits, forbidden, required, nothing):
     """Set to nothing what breaks a constraint on the columns in which the block's sets differ."""
     low = (1 << block_bits) - 1
     if (forbidden | required) & low == 0:
@@ -271,9 +282,7 @@ def weigh_families(log_det, tables, base, weighted):
 
 
 @inner_kernel
-def join_families(
-    values, parent_sets, log_det, tables, base, child, join, weigh, bits, biases
-):
+def join_families(values, parent_sets, log_det, tables, base, child, join, weigh, bits, bias):
     """Join to `values` the families of a child that is not among the block's bits.
 
     `base` is the first of the block's parent sets.
@@ -285,7 +294,7 @@ def join_families(
         for i in range(0, width, 4):
             of_family = times(load(tables, weights + i), load(log_det, base + start + i))
             score = plus(load(parent_sets, start + i), of_family)
-            value = weigh(score, bits, biases[child])
+            value = weigh(score, bits, bias)
             store(values, start + i, join(load(values, start + i), value, bits))
 
 
@@ -296,13 +305,12 @@ def _weights(tables, which, subset):
 
 
 @inner_kernel
-def join_pairs(values, parent_sets, families, child, join, weigh, bits, biases):
+def join_pairs(values, parent_sets, families, child, join, weigh, bits, bias):
     """Join to `values` the families of a child that is among the block's bits.
 
     A set without the child's bit is a parent set, and the same set with this bit its family.
     """
     step = 1 << child
-    bias = biases[child]
     if values.size < 4:
         for i in range(values.size):
             j = insert_zero_bit(i, child)
@@ -366,9 +374,7 @@ def extend_blocks(F, B, starts, n_inner, fixed, block_bits, blocks):
 
 
 @inner_kernel
-def extend_block(
-    F, B, starts, n_inner, fixed, block_bits, block, join, product, bits, bias
-):
+def extend_block(F, B, starts, n_inner, fixed, block_bits, block, join, product, bits, bias):
     """Finish F on one block, and join it to the sets that have an outer column more.
 
     At first F[0] is the product's neutral element, and all other entries are the join's. Blocks
@@ -418,9 +424,7 @@ def _extend_within_block(F, first, B, starts, inner, length, join, product, bits
             sink = bit_length(half) - 1
             source = end - half
             start = starts[sink] + remove_bit(inner + source, sink)
-            add_column(
-                F, first + end, first + source, B, start, half, join, product, bits, bias
-            )
+            add_column(F, first + end, first + source, B, start, half, join, product, bits, bias)
 
 
 @inner_kernel

@@ -304,7 +304,8 @@ def test_a_users_criterion_is_told_the_columns(rows):
 
 def test_bge_refuses_what_its_prior_cannot_carry():
     rows = np.random.default_rng(0).normal(size=(20, 2)) * 1e12
-    with pytest.raises(ValueError, match=r"too small relative to the columns' spread .* standardise"):
+    message = r"too small relative to the columns' spread .* standardise"
+    with pytest.raises(ValueError, match=message):
         scores_of(np.column_stack([rows, rows[:, 0]]), "bge").local_score(0, [2])
 
 

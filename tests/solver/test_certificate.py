@@ -308,7 +308,7 @@ def states_too_low(slab, best, fixed):
 
 
 def maxima_too_low(slab, best, fixed):
-    slab.best_parent_score[slab.starts[3] : slab.starts[4]] -= 1
+    slab.tables[slab.starts[3] : slab.starts[4]] -= 1
 
 
 @pytest.mark.parametrize("defect", [states_too_low, maxima_too_low])
@@ -317,13 +317,13 @@ def test_a_search_that_leaves_out_families_is_noticed(constraints, defect, monke
     rows = make_gaussian_network(8, n_samples=60, random_state=4)[0]
     constrained = GaussianBNLearner(**constraints).fit(rows)
     assert constrained.dag_.number_of_nodes() == 8
-    extend = Slab.extend
+    visit_sets = Slab.visit_sets
 
-    def defective(slab, best, fixed):
-        extend(slab, best, fixed)
+    def defective(slab, kernel, best, fixed):
+        visit_sets(slab, kernel, best, fixed)
         defect(slab, best, fixed)
 
-    monkeypatch.setattr(Slab, "extend", defective)
+    monkeypatch.setattr(Slab, "visit_sets", defective)
     with pytest.raises(RuntimeError, match="the best scores of the set"):
         constrained.fit(rows)
 

@@ -1,0 +1,1 @@
+"""The posterior of networks: sums over all of them, where the search has maxima."""

@@ -1,0 +1,195 @@
+"""FamilyWeights: the weights of all families of a group of columns, as wide numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.memory import allocate
+from skbn._core.subsets import members_of
+from skbn._core.threads import Threads
+from skbn._core.wide import WideFormat
+from skbn._exact.dense_families import BlockwiseFamilies
+from skbn._exact.plan import SearchPlan
+from skbn._posterior.sum_kernels import edge_sums, fill_sums, parent_set_weights, score_range
+from skbn._regressions.local_score import local_score_terms
+
+__all__ = ["WEIGHT_KERNELS", "FamilyWeights"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+WEIGHT_KERNELS = (score_range, fill_sums, edge_sums, parent_set_weights)
+
+
+class FamilyWeights(BlockwiseFamilies):
+    """The weight ``beta_x(P)`` of each family: exp(local score), times its prior odds.
+
+    The weights of a child are divided by a power of two, so that the largest is about 1.
+
+    Parameters
+    ----------
+    log_det, tables, plan, allowed, required
+        As for `BlockwiseFamilies`.
+    log_odds : ndarray of shape (n_columns, m), float64, optional
+        The logarithm of the prior odds of the edge to each child from each parent.
+    threads : Threads
+
+    Attributes
+    ----------
+    wide : WideFormat
+    log_scale : float
+        Sums over networks are to be multiplied by the exponential of this, in nats.
+
+    Raises
+    ------
+    ValueError
+        If the scores differ by so much that wide numbers would have too few digits.
+    """
+
+    def __init__(
+        self,
+        log_det: Floats,
+        tables: Floats,
+        plan: SearchPlan,
+        threads: Threads,
+        allowed: Sequence[int] | None = None,
+        required: Sequence[int] | None = None,
+        log_odds: Floats | None = None,
+    ) -> None:
+        super().__init__(log_det, tables, plan, allowed, required, n_scratch=3)
+        m, n_children = tables.shape[1], plan.n_columns
+        self._single_odds = np.zeros((n_children, m)) if log_odds is None else log_odds
+        self._low_odds = np.empty((n_children, 0))
+        if log_odds is not None:
+            low = np.arange(1 << plan.block_bits)
+            is_parent = low[:, np.newaxis] >> np.arange(plan.block_bits) & 1
+            self._low_odds = log_odds[:, : plan.block_bits] @ is_parent.T.astype(float)
+            self._single_odds = log_odds.copy()
+            self._single_odds[:, : plan.block_bits] = 0.0
+        ranges = list(threads.map(self._score_range, [(x,) for x in range(n_children)]))
+        best = np.array([high for high, _ in ranges])
+        log_range = sum(high - low for high, low in ranges)
+        wide = WideFormat.for_range(log_range)
+        if wide is None:
+            raise ValueError(
+                f"The local scores of the families differ by up to {log_range:.3g} nats in all, "
+                "too much to add up their exponentials: probabilities would have fewer than 36 "
+                "bits. Give fewer rows, smaller sample weights, or leave out columns that are "
+                "nearly combinations of others."
+            )
+        self.wide = wide
+        shifts = np.rint(best / math.log(2)).astype(np.int64)
+        self.biases = wide.bias - shifts
+        self.log_scale = float(shifts.sum()) * math.log(2)
+
+    @property
+    def _families(self) -> tuple[Any, ...]:
+        """The arguments of kernels that say what the families are."""
+        return (
+            self._log_det,
+            self._spread,
+            self._forbidden,
+            self._required,
+            self._low_odds,
+            self._single_odds,
+        )
+
+    def _new_child_scratch(self) -> Floats:
+        return np.empty((3, 1 << self._plan.block_bits))
+
+    def _score_range(self, child: int) -> tuple[float, float]:
+        """Return a child's highest score, and that of its fewest parents if this is finite.
+
+        The sum over all networks is at least the weight of the one in which all columns have no
+        parents but the required ones.
+        """
+        best, least = score_range(
+            *self._families, self._plan.n_columns, child, self._new_child_scratch()
+        )
+        fewest = int(self._required[child])
+        terms = local_score_terms(
+            self._tables,
+            fewest.bit_count(),
+            self._log_det[fewest],
+            self._log_det[fewest | 1 << child],
+        )
+        of_fewest = float(sum(terms))
+        if self._low_odds.size:
+            n_low = self._plan.block_bits
+            of_fewest += float(self._low_odds[child, fewest & ((1 << n_low) - 1)])
+            of_fewest += float(self._single_odds[child, members_of(fewest)].sum())
+        return best, of_fewest if math.isfinite(of_fewest) else least
+
+    def _fill_blocks(
+        self,
+        slab: npt.NDArray[Any],
+        starts: Integers,
+        fixed: int,
+        blocks: Integers,
+        scratch: Floats,
+    ) -> None:
+        fill_sums(
+            *self._families,
+            self._plan.n_inner,
+            fixed,
+            blocks,
+            slab,
+            starts,
+            scratch,
+            self.wide.bits,
+            self.biases,
+        )
+
+    def edge_sums(self, child: int, gamma: Integers, exponent: int) -> Floats:
+        """Return the weight of the networks in which each column is the child's parent.
+
+        Parameters
+        ----------
+        child : int
+        gamma : ndarray of shape (2**(n_columns - 1),), int64
+            At ``[~P]``, the weight of everything but the child's own family, summed over the sets
+            of columns that contain P; the child's bit is removed.
+        exponent : int
+            The sums are in units of ``2**(exponent - bias)``.
+
+        Returns
+        -------
+        sums : ndarray of shape (m + 1,), float64
+            The last entry is the weight of all networks.
+        """
+        sums = np.empty(self._tables.shape[1] + 1)
+        self._run(edge_sums, child, gamma, exponent, sums)
+        return sums
+
+    def parent_set_weights(self, child: int, gamma: Integers, exponent: int) -> Floats:
+        """Return the weight of all networks with each parent set of the child.
+
+        The parameters are those of `edge_sums`.
+
+        Returns
+        -------
+        weights : ndarray of shape (2**(m - 1),), float64
+            By the mask of the parents, with the child's bit removed.
+        """
+        weights = allocate(1 << (self._tables.shape[1] - 1))
+        self._run(parent_set_weights, child, gamma, exponent, weights)
+        return weights
+
+    def _run(self, kernel: Any, child: int, gamma: Integers, exponent: int, result: Floats) -> None:
+        kernel(
+            *self._families,
+            self._plan.n_columns,
+            child,
+            gamma,
+            exponent,
+            self._new_child_scratch(),
+            self.wide.bits,
+            self.biases,
+            self.wide.bias,
+            result,
+        )
