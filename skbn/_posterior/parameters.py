@@ -1,0 +1,240 @@
+"""The posterior of a network's parameters, given its graph.
+
+For a child y with l parents S, let R be the matrix of the sums of squares and products of the
+columns about their posterior means, with the prior's matrix added to it, and R_y|S the residual
+sum of squares of y on S by this matrix. Then
+
+- ``R_y|S / variance`` has a chi-squared distribution with d degrees of freedom,
+- the coefficients given the variance are normal about ``R_SS^-1 R_Sy`` with covariance
+  ``variance * R_SS^-1``,
+- the child's mean where the parents are at their posterior means is normal about the child's
+  posterior mean with variance ``variance / k``, independently of the coefficients.
+
+For BGe this is the normal-Wishart posterior: ``d = n + alpha_w - m + l + 1`` and
+``k = n + alpha_mu`` (Geiger & Heckerman 2002, "Parameter priors for directed acyclic graphical
+models and the characterization of several probability distributions"). Under other criteria the
+prior is flat in the coefficients, the intercept and the logarithm of the variance, so that R is
+the scatter of the rows, ``d = n - l - 1`` and ``k = n``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.subsets import members_of
+from skbn._core.text import readable_value
+from skbn._data.statistics import SampleStatistics
+from skbn._networks.gaussian import NetworkParameters
+from skbn._regressions.triangular import stacked_factors
+from skbn._scores.criteria import BGe, Criterion
+
+__all__ = ["FamilyPosteriors", "draw_parameters", "family_posteriors", "residual_freedom"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class FamilyPosteriors:
+    """The posteriors of the parameters of k families with l parents each, in the columns' units.
+
+    Parameters
+    ----------
+    freedom : float
+        Degrees of freedom of ``sum_of_squares / variance``, which is chi-squared.
+    sum_of_squares : ndarray of shape (k,)
+    coefficients : ndarray of shape (k, l)
+        The coefficients' posterior means, in the order of the parents.
+    root : ndarray of shape (k, l, l)
+        The coefficients' covariance given the noise's variance is ``variance * root @ root.T``.
+    mean : ndarray of shape (k,)
+        The child's posterior mean where its parents are at theirs.
+    n_behind_mean : float
+        The variance of that mean is the noise's variance divided by this number.
+    """
+
+    freedom: float
+    sum_of_squares: Floats
+    coefficients: Floats
+    root: Floats
+    mean: Floats
+    n_behind_mean: float
+
+
+def family_posteriors(
+    statistics: SampleStatistics,
+    criterion: Criterion,
+    children: Sequence[int] | Integers,
+    parents: Sequence[Sequence[int]] | Integers,
+) -> FamilyPosteriors:
+    """Return the posteriors of the parameters of k families with l parents each.
+
+    Parameters
+    ----------
+    statistics : SampleStatistics
+        The criterion's: those of a `FamilyScorer` include the rows of its prior.
+    criterion : Criterion
+    children : array-like of shape (k,), int
+    parents : array-like of shape (k, l), int
+
+    Raises
+    ------
+    ValueError
+        If there are too few rows for l parents; if the columns of a family are not linearly
+        independent; if a coefficient or a variance is out of float64's range.
+    """
+    child = np.asarray(children, dtype=np.int64)
+    others = np.asarray(parents, dtype=np.int64).reshape(len(child), -1)
+    l = others.shape[1]  # noqa: E741
+    freedom = float(residual_freedom(statistics, criterion, np.array([l]))[0])
+    columns = np.column_stack([others, child])
+    factors = stacked_factors(statistics.factor, columns)
+    if not statistics.is_checked:
+        for factor, family in zip(factors, columns.tolist(), strict=True):
+            statistics.independence.check(factor, family)
+    inverse = np.linalg.inv(factors[:, :l, :l])
+    # In units of the columns' norms up to here.
+    own, scale = statistics.scale[child], statistics.scale[others]
+    with np.errstate(over="ignore"):
+        unscaled = (inverse @ factors[:, :l, l:])[:, :, 0] * own[:, np.newaxis]
+        coefficients = unscaled / scale
+    sum_of_squares = (factors[:, l, l] * own) ** 2
+    _require_range(statistics, columns, coefficients, sum_of_squares)
+    return FamilyPosteriors(
+        freedom,
+        sum_of_squares,
+        coefficients,
+        inverse / scale[:, :, np.newaxis],
+        statistics.mean[child],
+        _n_behind_mean(statistics, criterion),
+    )
+
+
+def draw_parameters(
+    statistics: SampleStatistics,
+    criterion: Criterion,
+    dags: Sequence[Sequence[int]] | Integers,
+    rng: np.random.Generator | np.random.RandomState,
+) -> list[NetworkParameters]:
+    """Draw the parameters of each network from their posterior, given its graph.
+
+    Memory grows with the number of networks times m squared: pass a few thousand at a time.
+
+    Parameters
+    ----------
+    statistics : SampleStatistics
+        The criterion's: those of a `FamilyScorer` include the rows of its prior.
+    criterion : Criterion
+    dags : array-like of shape (n_dags, m), int
+        The masks of each column's parents in each network.
+    rng : numpy.random.Generator or RandomState
+
+    Returns
+    -------
+    parameters : list of n_dags NetworkParameters
+        One draw for each network.
+
+    Raises
+    ------
+    ValueError
+        As `family_posteriors` does.
+    """
+    masks = np.asarray(dags, dtype=np.int64)
+    n_dags, m = masks.shape
+    n_parents = np.bitwise_count(masks)
+    # All random numbers come first, so that they do not depend on how families are grouped.
+    normal = rng.standard_normal((n_dags, m, m))
+    freedom = residual_freedom(statistics, criterion, n_parents)
+    deviation = 1 / np.sqrt(rng.chisquare(freedom))  # of the noise, per root of sum_of_squares
+    mean_deviation = np.zeros((n_dags, m))
+    coef = np.zeros((n_dags, m, m))
+    for size in range(m):
+        dag, child = np.nonzero(n_parents == size)
+        if len(dag) == 0:
+            continue
+        families, family = np.unique(
+            np.column_stack([child, masks[dag, child]]), axis=0, return_inverse=True
+        )
+        family = family.reshape(-1)  # numpy 2.0 returns a column
+        parents = np.array([members_of(mask) for mask in families[:, 1]], dtype=np.int64)
+        parents = parents.reshape(len(families), size)
+        posteriors = family_posteriors(statistics, criterion, families[:, 0], parents)
+        deviation[dag, child] *= np.sqrt(posteriors.sum_of_squares)[family]
+        noise = deviation[dag, child]
+        spread = posteriors.root[family] @ normal[dag, child, :size, np.newaxis]
+        values = posteriors.coefficients[family] + noise[:, np.newaxis] * spread[:, :, 0]
+        coef[dag[:, np.newaxis], parents[family], child[:, np.newaxis]] = values
+        unit = normal[dag, child, size] / np.sqrt(posteriors.n_behind_mean)
+        mean_deviation[dag, child] = noise * unit
+    mean = statistics.mean + _propagate(mean_deviation, coef)
+    return [NetworkParameters(*each) for each in zip(coef, mean, deviation**2, strict=True)]
+
+
+def residual_freedom(
+    statistics: SampleStatistics, criterion: Criterion, n_parents: npt.NDArray[np.integer]
+) -> Floats:
+    """Return the degrees of freedom of the noise's variance by the number of parents.
+
+    Raises
+    ------
+    ValueError
+        If they are not positive; if the criterion has a prior other than BGe's.
+    """
+    n, m = statistics.n_samples, len(statistics.mean)
+    if isinstance(criterion, BGe):
+        return criterion.noise_divisors(n, m)[n_parents]
+    if statistics.independence.has_prior:
+        raise ValueError(
+            f"The posterior of the parameters is not known for {type(criterion).__name__}, which "
+            'has a prior of its own. Use criterion="bge" or "bic".'
+        )
+    freedom = n - np.asarray(n_parents, dtype=np.float64) - 1
+    if not (freedom > 0).all():
+        largest = int(n_parents.max())
+        raise ValueError(
+            f"X has n_samples = {readable_value(n)} rows, and a regression on {largest} columns "
+            f"needs more than {largest + 1}. Give more rows, set max_parents to a smaller number, "
+            'or use criterion="bge".'
+        )
+    return freedom
+
+
+def _n_behind_mean(statistics: SampleStatistics, criterion: Criterion) -> float:
+    """Return the number of rows that the posterior of the means counts for."""
+    prior = float(criterion.alpha_mu) if isinstance(criterion, BGe) else 0.0
+    return statistics.n_samples + prior
+
+
+def _propagate(own: Floats, coef: Floats) -> Floats:
+    """Solve ``x = own + x @ coef`` for each network, shape (n_dags, m)."""
+    x = own
+    for _ in range(own.shape[1]):  # a step settles the columns whose parents are settled
+        before, x = x, own + (x[:, np.newaxis] @ coef)[:, 0]
+        if np.array_equal(before, x):
+            break
+    return x
+
+
+def _require_range(
+    statistics: SampleStatistics, columns: Integers, coefficients: Floats, sum_of_squares: Floats
+) -> None:
+    """Raise if a number of these families, each with its child last, is out of range."""
+    names = statistics.independence.names
+    families, places = np.nonzero(~np.isfinite(coefficients))
+    if len(families):
+        family = columns[families[0]]
+        raise ValueError(
+            f"The coefficient of column {names[family[places[0]]]!r} for column "
+            f"{names[family[-1]]!r} is out of float64's range. Measure them in units nearer to "
+            "each other."
+        )
+    too_small = sum_of_squares < np.finfo(np.float64).tiny
+    if too_small.any():
+        raise ValueError(
+            f"Column {names[columns[int(np.argmax(too_small)), -1]]!r} has noise of a variance "
+            "below float64's range. Measure it in smaller units."
+        )
