@@ -25,9 +25,27 @@ from skbn._regressions.triangular import first_block, solve_triangular, triangul
 __all__ = [
     "GaussianDistribution",
     "LinearGaussianModel",
+    "NetworkParameters",
     "estimate_model",
     "is_parametrised",
 ]
+
+
+class NetworkParameters(NamedTuple):
+    """The parameters of a network of m columns.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (m, m)
+        ``coef[i, j]`` is the weight of the edge i -> j, or 0 without an edge.
+    mean : ndarray of shape (m,)
+        The intercepts are ``mean - mean @ coef``.
+    noise_variance : ndarray of shape (m,)
+    """
+
+    coef: npt.NDArray[np.float64]
+    mean: npt.NDArray[np.float64]
+    noise_variance: npt.NDArray[np.float64]
 
 
 def estimate_model(
@@ -94,10 +112,9 @@ def estimate_model(
                 f"Column {nodes[child]!r} has noise of a variance below float64's range. Measure "
                 "it in smaller units."
             )
-    mean = statistics.mean.copy()
-    intercept = mean - mean @ coef
+    parameters = NetworkParameters(coef, statistics.mean.copy(), noise_variance)
     fixed = [0] * m if fixed is None else fixed
-    return LinearGaussianModel([*nodes], parents, coef, intercept, mean, noise_variance, fixed)
+    return LinearGaussianModel.from_estimates(nodes, parents, parameters, fixed)
 
 
 @dataclass(frozen=True)
@@ -125,6 +142,19 @@ class LinearGaussianModel:
     mean: npt.NDArray[np.float64]
     noise_variance: npt.NDArray[np.float64]
     fixed: list[int]
+
+    @classmethod
+    def from_estimates(
+        cls,
+        nodes: Sequence[Hashable],
+        parents: list[int],
+        parameters: NetworkParameters,
+        fixed: list[int],
+    ) -> Self:
+        """Return the model of a graph, with its intercepts computed from the estimates."""
+        coef, mean, noise_variance = parameters
+        intercept = mean - mean @ coef
+        return cls(list(nodes), parents, coef, intercept, mean, noise_variance, fixed)
 
     @classmethod
     def from_dag(cls, dag: nx.DiGraph) -> Self:
