@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from skbn._core.labels import is_labelled
+from skbn._core.columns import is_labelled
 from skbn._core.text import first_few, shortened
 from skbn._data.sample import TableMixin
 
-__all__ = ["Table"]
+__all__ = ["Table", "row_labels"]
 
 # A value that is quoted in an error may be a list, or a whole table.
 _LONGEST_VALUE = 60
@@ -156,6 +156,14 @@ class Table:
 
 
 # Containers
+
+
+def row_labels(X: Any) -> Any:
+    """Return the index of a pandas data frame, or None if the rows of the table have no labels."""
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        return None
+    # The index of a dask frame must be computed first.
+    return X.index.compute() if hasattr(type(X), "compute") else X.index
 
 
 def _frame_labels(X: Any) -> list[Any] | None:

@@ -1,20 +1,279 @@
-"""GaussianBNLearner: the best network of a table or of its local scores."""
+"""GaussianBNLearner, and what it shares with other learners: their parameters and methods."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from skbn._core.estimator import all_or_nothing, fit_method, fit_task, listeners_of
-from skbn._core.progress import say
-from skbn._estimators.network_learner import NetworkLearner
-from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from skbn._core.estimator import (
+    CallbackSupportMixin,
+    Interval,
+    all_or_nothing,
+    fit_method,
+    fit_task,
+    listeners_of,
+)
+from skbn._core.graphs import GraphStateMixin, dag_of
+from skbn._core.notebook import DocLinkMixin, PlotMixin
+from skbn._core.resources import available_memory, say
+from skbn._data.sample import Sample
+from skbn._estimators.validation import (
+    PARAMETER_CONSTRAINTS,
+    check_columns,
+    check_settings,
+    learn_columns,
+    make_scores,
+    most_parents,
+    read_sample,
+)
 from skbn._networks.diagnostics import warn_about_data
+from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.solve import solve
+from skbn._solver.constraints import Constraints, read_constraints
+from skbn._solver.engines import MemoryLimit
+from skbn._solver.solve import Solution, solve
 
-__all__ = ["GaussianBNLearner"]
+__all__ = ["GaussianBNLearner", "NetworkLearner", "network_of"]
+
+
+def network_of(solution: Solution) -> GaussianBayesianNetwork:
+    """Return the network of a solution, without parameters if it has none."""
+    if solution.model is not None:
+        return GaussianBayesianNetwork._from_model(solution.model)
+    return GaussianBayesianNetwork(dag_of(solution.columns, solution.parents, solution.fixed))
+
+
+class NetworkLearner(
+    GraphStateMixin, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
+):
+    """A learner of networks. Derived classes have the parameters annotated below."""
+
+    _allowed_values: ClassVar[dict[str, Any]] = {
+        "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
+        "max_parents": PARAMETER_CONSTRAINTS["max_parents"],
+        "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
+        "max_memory": [Interval(Real, 0, None, closed="neither"), None],
+        "verbose": ["verbose"],
+    }
+    criterion: str | Criterion | None
+    max_parents: int | None
+    required_edges: Any
+    forbidden_edges: Any
+    tiers: Any
+    n_jobs: int | None
+    max_memory: float | None
+    verbose: bool | int
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    fit: Callable[..., Self]
+    network_: GaussianBayesianNetwork
+    dag_: nx.DiGraph
+    network_score_: float
+    criterion_: Criterion | None
+
+    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "partial_fit":
+                raise AttributeError(
+                    f"{type(self).__name__} has no partial_fit. Give the chunks to "
+                    "LocalScoreTransformer().partial_fit, and then its local_scores_ to fit: "
+                    "GaussianBNLearner().fit(transformer.local_scores_)."
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "network_" in vars(self)
+
+    def _keep(self, solution: Solution, **learned: Any) -> None:
+        """Keep what was found as attributes."""
+        network = network_of(solution)
+        # In one step, for threads that read the estimator meanwhile.
+        self.__dict__.update(
+            learned,
+            network_=network,
+            dag_=network.dag.copy(),
+            network_score_=solution.score,
+            criterion_=solution.criterion,
+        )
+
+    # Methods of a fitted learner
+
+    def predict(self, X: Any = None) -> nx.DiGraph:
+        """Return the graph of the fitted network.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores, optional
+            Must have the columns of `fit`; not used otherwise.
+
+        Returns
+        -------
+        dag : networkx.DiGraph
+            A new copy of the graph that `fit` found.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> list(learner.predict().edges)
+        [(0, 1)]
+        """
+        check_is_fitted(self)
+        if isinstance(X, LocalScores | ParentSetScores):
+            self._check_columns_of(X)
+        elif X is not None:
+            self._sample(X)
+        return self.network_.dag.copy()
+
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
+    ) -> nx.DiGraph:
+        """Find the best network and return it.
+
+        Raises what `fit` raises.
+
+        Parameters
+        ----------
+        X : array-like, data frame, LocalScores or ParentSetScores
+            As in `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        **params
+            Further arguments of `fit`, such as the groups of `GaussianBNLearnerCV`.
+
+        Returns
+        -------
+        dag : networkx.DiGraph
+            A copy of `dag_`.
+        """
+        return self.fit(X, y, sample_weight=sample_weight, **params).predict()
+
+    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log-likelihood of each row under the fitted network.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
+            The columns of `fit`.
+
+        Returns
+        -------
+        log_likelihood : ndarray of shape (n_samples,), float64, nats
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns.
+        """
+        check_is_fitted(self)
+        return self.network_.logpdf(self._sample(X).rows)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log-likelihood of a row under the fitted network, in nats.
+
+        Larger is better, so that a grid search picks what predicts held-out rows best. Scores
+        can only be compared if the columns have the same units, since a density is per unit.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
+            The columns of `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, as in `fit`. LocalScores may already have weights.
+
+        Returns
+        -------
+        score : float
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns, or the weights do not match its rows.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> round(learner.score([[1, 2], [2, 4]]), 6)
+        -1.661306
+        """
+        check_is_fitted(self)
+        sample = self._sample(X, sample_weight)
+        return sample.mean(self.network_.logpdf(sample.rows))
+
+    # For derived classes
+
+    def _shown_graph(self) -> nx.DiGraph | None:
+        return vars(self).get("dag_")
+
+    def _sample(self, X: Any, sample_weight: Any = None) -> Sample:
+        """Return the rows of a table or of LocalScores, with their weights."""
+        if isinstance(X, ParentSetScores):
+            raise TypeError("ParentSetScores have no rows. Pass the table.")
+        if isinstance(X, LocalScores):
+            self._check_columns_of(X)
+            sample = X.sample
+        else:
+            sample = read_sample(self, X, reset=False)
+        return sample.with_weight(sample_weight)
+
+    def _read_scores(
+        self, X: Any, sample_weight: Any, penalty: float
+    ) -> LocalScores | ParentSetScores:
+        """Return X if it is scores, else the local scores of the table X."""
+        if not isinstance(X, LocalScores | ParentSetScores):
+            sample = read_sample(self, X, reset=True, min_samples=2)
+            return make_scores(self, sample.with_weight(sample_weight), penalty)
+        m, kind = len(X.columns), type(X).__name__
+        if m < 2:
+            name = type(self).__name__
+            raise ValueError(f"{name} needs at least 2 columns; the {kind} have {m}.")
+        learn_columns(self, getattr(X, "feature_names_in_", None), m)
+        if isinstance(X, LocalScores):
+            return X.with_sample_weight(sample_weight)
+        if sample_weight is not None:
+            raise TypeError("sample_weight needs rows; ParentSetScores have none.")
+        return X
+
+    def _check_columns_of(self, scores: LocalScores | ParentSetScores) -> None:
+        names = getattr(scores, "feature_names_in_", None)
+        check_columns(self, names, len(scores.columns))
+
+    def _constraints(self, scores: LocalScores | ParentSetScores) -> Constraints:
+        return read_constraints(
+            scores.columns,
+            max_parents=most_parents(self, scores),
+            required_edges=self.required_edges,
+            forbidden_edges=self.forbidden_edges,
+            tiers=self.tiers,
+        )
+
+    def _memory(self) -> MemoryLimit:
+        allowed = None if self.max_memory is None else int(self.max_memory)
+        return MemoryLimit(available_memory(), allowed)
 
 
 class GaussianBNLearner(NetworkLearner):
@@ -204,8 +463,8 @@ None, default=None
             announce=self._announce if self.verbose else None,
         )
         self._keep(solution)
-        if isinstance(scores, LocalScores):
-            warn_about_data(self.network_._model(), scores.sample)
+        if isinstance(scores, LocalScores) and solution.model is not None:
+            warn_about_data(solution.model, scores.sample)
         return self
 
     def _announce(self, plan: str) -> None:

@@ -13,9 +13,8 @@ import numpy.typing as npt
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
-from skbn._core.memory import allocate
+from skbn._core.resources import Threads, allocate
 from skbn._core.subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
-from skbn._core.threads import Threads
 from skbn._core.zeta import join_larger
 from skbn._exact.plan import SearchPlan
 from skbn._exact.slab_kernels import (

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
-from skbn._core.labels import by_label, finite_number, is_labelled
+from skbn._core.columns import by_label, finite_number, is_labelled
 from skbn._core.text import readable_value
 from skbn._data.table import Table
 

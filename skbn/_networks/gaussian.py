@@ -14,10 +14,11 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.columns import finite_number
 from skbn._core.graphs import dag_of, fixed_parent_masks, parent_masks
-from skbn._core.labels import finite_number
+from skbn._core.notebook import html_table
 from skbn._core.subsets import bits_of
-from skbn._core.text import html_table, readable_name, readable_value, text_table
+from skbn._core.text import readable_name, readable_value, text_table
 from skbn._data.statistics import SampleStatistics
 from skbn._regressions.triangular import first_block, solve_triangular, triangular_factor
 
@@ -25,7 +26,7 @@ __all__ = [
     "GaussianDistribution",
     "LinearGaussianModel",
     "NetworkParameters",
-    "estimate_parameters",
+    "estimate_model",
     "is_parametrised",
 ]
 
@@ -47,20 +48,24 @@ class NetworkParameters(NamedTuple):
     noise_variance: npt.NDArray[np.float64]
 
 
-def estimate_parameters(
+def estimate_model(
     statistics: SampleStatistics,
     parents: list[int],
-    names: Sequence[Any],
+    nodes: Sequence[Hashable],
+    *,
+    fixed: list[int] | None = None,
     divisors: npt.NDArray[np.float64] | None = None,
-) -> NetworkParameters:
-    """Return the least-squares parameters of a network, given its parents' masks.
+) -> LinearGaussianModel:
+    """Return the model of a network with parameters by least squares.
 
     Parameters
     ----------
     statistics : SampleStatistics
     parents : list of m int
-    names : sequence of length m
-        What to call the columns in errors.
+        The masks of each node's parents.
+    nodes : sequence of m hashables
+    fixed : list of m int, optional
+        The masks of those parents whose edges are known to have this direction; by default none.
     divisors : ndarray of shape (m,), optional
         The variance of the noise of a child with l parents is its residual sum of squares
         divided by ``divisors[l]``. The default is n, which maximises the likelihood.
@@ -87,7 +92,7 @@ def estimate_parameters(
         if not divisor > 0:
             fewer = f", or set max_parents to fewer than {n}" if n else ""
             raise ValueError(
-                f"The noise of column {names[child]!r} with {n} parents cannot be "
+                f"The noise of column {nodes[child]!r} with {n} parents cannot be "
                 "estimated: the criterion divides its residual sum of squares by "
                 f"{readable_value(divisor)}. Give more rows{fewer}."
             )
@@ -96,18 +101,20 @@ def estimate_parameters(
             unscaled = solved[child, :n, 0] * statistics.scale[child]
             coef[members, child] = unscaled / statistics.scale[members]
         if not np.isfinite(coef[:, child]).all():
-            parent = names[int(np.argmax(~np.isfinite(coef[:, child])))]
+            parent = nodes[int(np.argmax(~np.isfinite(coef[:, child])))]
             raise ValueError(
-                f"The coefficient of column {parent!r} for column {names[child]!r} is out of "
+                f"The coefficient of column {parent!r} for column {nodes[child]!r} is out of "
                 "float64's range. Measure them in units nearer to each other."
             )
         noise_variance[child] = squares[child] / divisor
         if noise_variance[child] < np.finfo(np.float64).tiny:
             raise ValueError(
-                f"Column {names[child]!r} has noise of a variance below float64's range. Measure "
+                f"Column {nodes[child]!r} has noise of a variance below float64's range. Measure "
                 "it in smaller units."
             )
-    return NetworkParameters(coef, statistics.mean.copy(), noise_variance)
+    parameters = NetworkParameters(coef, statistics.mean.copy(), noise_variance)
+    fixed = [0] * m if fixed is None else fixed
+    return LinearGaussianModel.from_estimates(nodes, parents, parameters, fixed)
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
-from skbn._core.memory import allocate
-from skbn._core.progress import Listener, Progress
+from skbn._core.resources import Listener, Progress, Threads, allocate, count_threads
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.threads import Threads, count_threads
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
 from skbn._posterior.network_sums import NETWORK_KERNELS, NetworkSums, network_sums, network_work

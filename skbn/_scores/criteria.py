@@ -21,10 +21,9 @@ import numpy.typing as npt
 from scipy.special import betaln, gammaln
 from sklearn.base import BaseEstimator, clone
 
-from skbn._core.columns import numbers_by_column
-from skbn._core.estimator import DocLinkMixin
-from skbn._core.labels import is_labelled
-from skbn._core.parameters import Interval, StrOptions, check_parameters
+from skbn._core.columns import is_labelled, numbers_by_column
+from skbn._core.estimator import Interval, StrOptions, check_parameters
+from skbn._core.notebook import DocLinkMixin
 from skbn._core.text import readable_value
 from skbn._data.statistics import Prior
 from skbn._scores.criterion_checks import (
