@@ -2,44 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.estimator import (
-    CallbackSupportMixin,
-    Interval,
     all_or_nothing,
     fit_method,
     fit_task,
     listeners_of,
 )
-from skbn._core.graphs import GraphStateMixin, dag_of
-from skbn._core.notebook import DocLinkMixin, PlotMixin
-from skbn._core.resources import available_memory, say
-from skbn._data.sample import Sample
+from skbn._core.graphs import dag_of
+from skbn._estimators.network_estimator import NetworkEstimator
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
-    check_columns,
     check_settings,
-    learn_columns,
-    make_scores,
-    most_parents,
-    read_sample,
 )
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.constraints import Constraints, read_constraints
-from skbn._solver.engines import MemoryLimit
 from skbn._solver.solve import Solution, solve
 
 __all__ = ["GaussianBNLearner", "NetworkLearner", "network_of"]
@@ -52,31 +37,10 @@ def network_of(solution: Solution) -> GaussianBayesianNetwork:
     return GaussianBayesianNetwork(dag_of(solution.columns, solution.parents, solution.fixed))
 
 
-class NetworkLearner(
-    GraphStateMixin, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
-):
-    """A learner of networks. Derived classes have the parameters annotated below."""
+class NetworkLearner(NetworkEstimator):
+    """A learner of one network. Derived classes have the parameters of `NetworkEstimator`."""
 
-    _allowed_values: ClassVar[dict[str, Any]] = {
-        "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
-        "max_parents": PARAMETER_CONSTRAINTS["max_parents"],
-        "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
-        "max_memory": [Interval(Real, 0, None, closed="neither"), None],
-        "verbose": ["verbose"],
-    }
-    criterion: str | Criterion | None
-    max_parents: int | None
-    required_edges: Any
-    forbidden_edges: Any
-    tiers: Any
-    n_jobs: int | None
-    max_memory: float | None
-    verbose: bool | int
-    n_features_in_: int
-    feature_names_in_: npt.NDArray[np.object_]
-    fit: Callable[..., Self]
     network_: GaussianBayesianNetwork
-    dag_: nx.DiGraph
     network_score_: float
     criterion_: Criterion | None
 
@@ -91,9 +55,6 @@ class NetworkLearner(
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "network_" in vars(self)
-
     def _keep(self, solution: Solution, **learned: Any) -> None:
         """Keep what was found as attributes."""
         network = network_of(solution)
@@ -105,66 +66,6 @@ class NetworkLearner(
             network_score_=solution.score,
             criterion_=solution.criterion,
         )
-
-    # Methods of a fitted learner
-
-    def predict(self, X: Any = None) -> nx.DiGraph:
-        """Return the graph of the fitted network.
-
-        Parameters
-        ----------
-        X : array-like, data frame or LocalScores, optional
-            Must have the columns of `fit`; not used otherwise.
-
-        Returns
-        -------
-        dag : networkx.DiGraph
-            A new copy of the graph that `fit` found.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError, TypeError
-            If X is not a table of these columns.
-
-        Examples
-        --------
-        >>> from skbn import GaussianBNLearner
-        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
-        >>> list(learner.predict().edges)
-        [(0, 1)]
-        """
-        check_is_fitted(self)
-        if isinstance(X, LocalScores | ParentSetScores):
-            self._check_columns_of(X)
-        elif X is not None:
-            self._sample(X)
-        return self.network_.dag.copy()
-
-    def fit_predict(
-        self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
-    ) -> nx.DiGraph:
-        """Find the best network and return it.
-
-        Raises what `fit` raises.
-
-        Parameters
-        ----------
-        X : array-like, data frame, LocalScores or ParentSetScores
-            As in `fit`.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            As in `fit`.
-        **params
-            Further arguments of `fit`, such as the groups of `GaussianBNLearnerCV`.
-
-        Returns
-        -------
-        dag : networkx.DiGraph
-            A copy of `dag_`.
-        """
-        return self.fit(X, y, sample_weight=sample_weight, **params).predict()
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-likelihood of each row under the fitted network.
@@ -223,57 +124,6 @@ class NetworkLearner(
         check_is_fitted(self)
         sample = self._sample(X, sample_weight)
         return sample.mean(self.network_.logpdf(sample.rows))
-
-    # For derived classes
-
-    def _shown_graph(self) -> nx.DiGraph | None:
-        return vars(self).get("dag_")
-
-    def _sample(self, X: Any, sample_weight: Any = None) -> Sample:
-        """Return the rows of a table or of LocalScores, with their weights."""
-        if isinstance(X, ParentSetScores):
-            raise TypeError("ParentSetScores have no rows. Pass the table.")
-        if isinstance(X, LocalScores):
-            self._check_columns_of(X)
-            sample = X.sample
-        else:
-            sample = read_sample(self, X, reset=False)
-        return sample.with_weight(sample_weight)
-
-    def _read_scores(
-        self, X: Any, sample_weight: Any, penalty: float
-    ) -> LocalScores | ParentSetScores:
-        """Return X if it is scores, else the local scores of the table X."""
-        if not isinstance(X, LocalScores | ParentSetScores):
-            sample = read_sample(self, X, reset=True, min_samples=2)
-            return make_scores(self, sample.with_weight(sample_weight), penalty)
-        m, kind = len(X.columns), type(X).__name__
-        if m < 2:
-            name = type(self).__name__
-            raise ValueError(f"{name} needs at least 2 columns; the {kind} have {m}.")
-        learn_columns(self, getattr(X, "feature_names_in_", None), m)
-        if isinstance(X, LocalScores):
-            return X.with_sample_weight(sample_weight)
-        if sample_weight is not None:
-            raise TypeError("sample_weight needs rows; ParentSetScores have none.")
-        return X
-
-    def _check_columns_of(self, scores: LocalScores | ParentSetScores) -> None:
-        names = getattr(scores, "feature_names_in_", None)
-        check_columns(self, names, len(scores.columns))
-
-    def _constraints(self, scores: LocalScores | ParentSetScores) -> Constraints:
-        return read_constraints(
-            scores.columns,
-            max_parents=most_parents(self, scores),
-            required_edges=self.required_edges,
-            forbidden_edges=self.forbidden_edges,
-            tiers=self.tiers,
-        )
-
-    def _memory(self) -> MemoryLimit:
-        allowed = None if self.max_memory is None else int(self.max_memory)
-        return MemoryLimit(available_memory(), allowed)
 
 
 class GaussianBNLearner(NetworkLearner):
@@ -466,6 +316,3 @@ None, default=None
         if isinstance(scores, LocalScores) and solution.model is not None:
             warn_about_data(solution.model, scores.sample)
         return self
-
-    def _announce(self, plan: str) -> None:
-        say(f"[{type(self).__name__}] {plan}")

@@ -124,10 +124,16 @@ class BlockwiseFamilies(ABC):
             scratch.put(allocate(math.prod(shape)).reshape(shape))
         return scratch
 
-    def _fill_with_scratch(self, *arguments: Any) -> None:
+    def _fill_with_scratch(
+        self,
+        slab: npt.NDArray[Any],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+        blocks: npt.NDArray[np.int64],
+    ) -> None:
         assert self._scratch is not None
         scratch = self._scratch.get()
-        self._fill_blocks(*arguments, scratch)
+        self._fill_blocks(slab, starts, fixed, blocks, scratch)
         self._scratch.put(scratch)
 
 

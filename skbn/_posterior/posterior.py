@@ -43,11 +43,13 @@ _TOLERANCE = 1 << 16
 class Sums(Protocol):
     """Sums over the networks of a group of columns."""
 
-    total: int
-    """The weight of all networks, a wide number; for probabilities it is 1."""
+    @property
+    def total(self) -> int:
+        """The weight of all networks, a wide number; for probabilities it is 1."""
 
-    log_total: float
-    """The logarithm of the weight of all networks, without the weights' `log_scale`."""
+    @property
+    def log_total(self) -> float:
+        """The logarithm of the weight of all networks, without the weights' `log_scale`."""
 
     def gamma(self, child: int) -> Integers:
         """Return gamma of a child as `FamilyWeights.edge_sums` takes it."""

@@ -1,0 +1,175 @@
+"""NetworkEstimator: what estimators of networks share: parameters, reading tables, predict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from skbn._core.estimator import CallbackSupportMixin, Interval
+from skbn._core.graphs import GraphStateMixin
+from skbn._core.notebook import DocLinkMixin, PlotMixin
+from skbn._core.resources import available_memory, say
+from skbn._data.sample import Sample
+from skbn._estimators.validation import (
+    PARAMETER_CONSTRAINTS,
+    check_columns,
+    learn_columns,
+    make_scores,
+    most_parents,
+    read_sample,
+)
+from skbn._scores.criteria import Criterion
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._solver.constraints import Constraints, read_constraints
+from skbn._solver.engines import MemoryLimit
+
+__all__ = ["NetworkEstimator"]
+
+
+class NetworkEstimator(
+    GraphStateMixin, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
+):
+    """An estimator of networks. Derived classes have the parameters annotated below."""
+
+    _allowed_values: ClassVar[dict[str, Any]] = {
+        "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
+        "max_parents": PARAMETER_CONSTRAINTS["max_parents"],
+        "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
+        "max_memory": [Interval(Real, 0, None, closed="neither"), None],
+        "verbose": ["verbose"],
+    }
+    criterion: str | Criterion | None
+    max_parents: int | None
+    required_edges: Any
+    forbidden_edges: Any
+    tiers: Any
+    n_jobs: int | None
+    max_memory: float | None
+    verbose: bool | int
+    n_features_in_: int
+    feature_names_in_: npt.NDArray[np.object_]
+    fit: Callable[..., Self]
+    dag_: nx.DiGraph
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "dag_" in vars(self)
+
+    def predict(self, X: Any = None) -> nx.DiGraph:
+        """Return the graph of the fitted network.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores, optional
+            Must have the columns of `fit`; not used otherwise.
+
+        Returns
+        -------
+        dag : networkx.DiGraph
+            A new copy of the graph that `fit` found.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> list(learner.predict().edges)
+        [(0, 1)]
+        """
+        check_is_fitted(self)
+        if isinstance(X, LocalScores | ParentSetScores):
+            self._check_columns_of(X)
+        elif X is not None:
+            self._sample(X)
+        return self.dag_.copy()
+
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
+    ) -> nx.DiGraph:
+        """Find the best network and return it.
+
+        Raises what `fit` raises.
+
+        Parameters
+        ----------
+        X : array-like, data frame, LocalScores or ParentSetScores
+            As in `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+        **params
+            Further arguments of `fit`, such as the groups of `GaussianBNLearnerCV`.
+
+        Returns
+        -------
+        dag : networkx.DiGraph
+            A copy of `dag_`.
+        """
+        return self.fit(X, y, sample_weight=sample_weight, **params).predict()
+
+    # For derived classes
+
+    def _shown_graph(self) -> nx.DiGraph | None:
+        return vars(self).get("dag_")
+
+    def _sample(self, X: Any, sample_weight: Any = None) -> Sample:
+        """Return the rows of a table or of LocalScores, with their weights."""
+        if isinstance(X, ParentSetScores):
+            raise TypeError("ParentSetScores have no rows. Pass the table.")
+        if isinstance(X, LocalScores):
+            self._check_columns_of(X)
+            sample = X.sample
+        else:
+            sample = read_sample(self, X, reset=False)
+        return sample.with_weight(sample_weight)
+
+    def _read_scores(
+        self, X: Any, sample_weight: Any, penalty: float
+    ) -> LocalScores | ParentSetScores:
+        """Return X if it is scores, else the local scores of the table X."""
+        if not isinstance(X, LocalScores | ParentSetScores):
+            sample = read_sample(self, X, reset=True, min_samples=2)
+            return make_scores(self, sample.with_weight(sample_weight), penalty)
+        m, kind = len(X.columns), type(X).__name__
+        if m < 2:
+            name = type(self).__name__
+            raise ValueError(f"{name} needs at least 2 columns; the {kind} have {m}.")
+        learn_columns(self, getattr(X, "feature_names_in_", None), m)
+        if isinstance(X, LocalScores):
+            return X.with_sample_weight(sample_weight)
+        if sample_weight is not None:
+            raise TypeError("sample_weight needs rows; ParentSetScores have none.")
+        return X
+
+    def _check_columns_of(self, scores: LocalScores | ParentSetScores) -> None:
+        names = getattr(scores, "feature_names_in_", None)
+        check_columns(self, names, len(scores.columns))
+
+    def _constraints(self, scores: LocalScores | ParentSetScores) -> Constraints:
+        return read_constraints(
+            scores.columns,
+            max_parents=most_parents(self, scores),
+            required_edges=self.required_edges,
+            forbidden_edges=self.forbidden_edges,
+            tiers=self.tiers,
+        )
+
+    def _memory(self) -> MemoryLimit:
+        allowed = None if self.max_memory is None else int(self.max_memory)
+        return MemoryLimit(available_memory(), allowed)
+
+    def _announce(self, plan: str) -> None:
+        say(f"[{type(self).__name__}] {plan}")
