@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
@@ -66,6 +67,9 @@ class NetworkLearner(NetworkEstimator):
             network_score_=solution.score,
             criterion_=solution.criterion,
         )
+
+    def _new_graph(self) -> nx.DiGraph:
+        return self.network_.dag.copy()
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-likelihood of each row under the fitted network.

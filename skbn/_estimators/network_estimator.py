@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -94,7 +95,7 @@ class NetworkEstimator(
             self._check_columns_of(X)
         elif X is not None:
             self._sample(X)
-        return self.dag_.copy()
+        return self._new_graph()
 
     def fit_predict(
         self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
@@ -121,6 +122,10 @@ class NetworkEstimator(
         return self.fit(X, y, sample_weight=sample_weight, **params).predict()
 
     # For derived classes
+
+    @abstractmethod
+    def _new_graph(self) -> nx.DiGraph:
+        """Return a new copy of the graph that `fit` found."""
 
     def _shown_graph(self) -> nx.DiGraph | None:
         return vars(self).get("dag_")
