@@ -3,8 +3,7 @@
 A method decorated by `fit_method` checks the parameters and runs inside `fit_task`, which calls
 scikit-learn's callbacks (from version 1.9 on; with older versions there are none). Under
 `all_or_nothing` a fit that fails leaves no fitted attributes and no tables in memory. The mixins
-give estimators `set_callbacks`, links to their documentation, and `plot` with a picture below
-their HTML. Mixins come before BaseEstimator.
+give estimators `set_callbacks` and links to their documentation. Mixins come before BaseEstimator.
 """
 
 from __future__ import annotations
@@ -13,25 +12,18 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
-import networkx as nx
 import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.utils import estimator_html_repr
 
 from skbn._core.parameters import check_parameters
 from skbn._core.progress import Listener, printing_listener
-
-if TYPE_CHECKING:
-    from skbn._drawing.network_display import NetworkDisplay
 
 __all__ = [
     "N_WRAPPERS",
     "CallbackSupportMixin",
     "DocLinkMixin",
-    "PlotMixin",
     "all_or_nothing",
     "fit_method",
     "fit_task",
@@ -214,9 +206,6 @@ def _callback_listener(estimator: BaseEstimator, context: Any) -> Listener:
     return listen
 
 
-# What a notebook shows
-
-
 class DocLinkMixin:
     """Links from an estimator's HTML to its page, and from its parameters to their lines.
 
@@ -235,81 +224,3 @@ class DocLinkMixin:
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
         return {"name": type(self).__name__}
-
-
-class PlotMixin:
-    """`plot`, and a picture of the network below scikit-learn's own HTML."""
-
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        highlight: Any = None,
-        markov_blanket: Any = None,
-        edge_labels: Any = False,
-    ) -> NetworkDisplay:
-        """Draw the network.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default in a new figure.
-        highlight : node or list of nodes, optional
-            Nodes to be marked.
-        markov_blanket : node, optional
-            Mark this node and its Markov blanket, and leave all else faint.
-        edge_labels : bool, "weight" or dict of (parent, child) to str, default=False
-            As in `NetworkDisplay.plot`.
-
-        Returns
-        -------
-        display : NetworkDisplay
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before a learner is fitted.
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If there is no such node or edge, or weights are asked for and there are none.
-
-        See Also
-        --------
-        NetworkDisplay : What is drawn how.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_wine
-        >>> from skbn import GaussianBNLearner
-        >>> learner = GaussianBNLearner().fit(load_wine(as_frame=True).data)
-        >>> display = learner.plot(markov_blanket="hue")
-        """
-        from skbn._drawing.network_display import NetworkDisplay
-
-        return NetworkDisplay.from_estimator(
-            self,
-            ax=ax,
-            highlight=highlight,
-            markov_blanket=markov_blanket,
-            edge_labels=edge_labels,
-        )
-
-    def _shown_graph(self) -> nx.DiGraph | None:
-        """Return the graph to show, or None if there is none without a search."""
-        raise NotImplementedError
-
-    def _repr_html_(self) -> str | None:
-        if get_config()["display"] != "diagram":
-            return None  # a notebook shows the text
-        html: str = estimator_html_repr(self)
-        graph = self._shown_graph()
-        if graph is None:
-            return html
-        from skbn._drawing.network_display import notebook_picture
-
-        return html + notebook_picture(graph)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        html = self._repr_html_()
-        return {"text/plain": repr(self)} | ({} if html is None else {"text/html": html})

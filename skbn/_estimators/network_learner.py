@@ -12,11 +12,12 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.estimator import CallbackSupportMixin, DocLinkMixin, PlotMixin
+from skbn._core.estimator import CallbackSupportMixin, DocLinkMixin
 from skbn._core.graphs import GraphStateMixin, dag_of
 from skbn._core.memory import available_memory
 from skbn._core.parameters import Interval
 from skbn._data.sample import Sample
+from skbn._drawing.plot_mixin import PlotMixin
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
     check_columns,

@@ -22,7 +22,6 @@ from sklearn.utils import check_scalar
 from skbn._core.estimator import (
     CallbackSupportMixin,
     DocLinkMixin,
-    PlotMixin,
     fit_method,
     fit_task,
 )
@@ -35,25 +34,23 @@ from skbn._core.graphs import (
     graph_contents,
     parent_masks,
 )
-from skbn._core.labels import row_labels
+from skbn._core.labels import named_nodes, named_values, row_labels
+from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
-from skbn._data.table import Table
+from skbn._data.table import Table, read_columns
+from skbn._drawing.plot_mixin import PlotMixin
 from skbn._networks import equivalence, interchange
 from skbn._networks.arguments import (
     like_pandas,
-    named_nodes,
-    named_values,
     random_generator,
-    read_columns,
     read_given_columns,
 )
 from skbn._networks.gaussian import (
     GaussianDistribution,
     LinearGaussianModel,
     estimate_parameters,
-    is_parametrised,
 )
 from skbn._scores.local_scores import LocalScores
 
