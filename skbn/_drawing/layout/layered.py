@@ -9,8 +9,7 @@ from typing import NamedTuple
 import networkx as nx
 
 from skbn._drawing.layout.coordinates import Point, Size, place_items
-from skbn._drawing.layout.order import order_layers
-from skbn._drawing.layout.ranks import shortest_layers, split_wide_layers
+from skbn._drawing.layout.order import order_layers, shortest_layers
 
 __all__ = ["Layout", "Point", "layered_layout"]
 
@@ -92,7 +91,6 @@ def _lay_out_part(
     side = (_ASPECT * sum(widths) * _LAYER_ROOM) ** 0.5
     height = (max(layers) + 1) * _LAYER_ROOM
     widest = max(_WIDEST, 1.2 * side, _ASPECT * height, *widths)
-    layers = split_wide_layers(layers, pairs, widths, widest)
     layers, orders = order_layers(layers, pairs, widths, widest)
     centres, curves = place_items(layers, orders, pairs, boxes)
     positions = dict(zip(nodes, centres, strict=True))

@@ -1,4 +1,4 @@
-"""The order of nodes and passing edges within the layers, with few crossings.
+"""The layers of nodes, and the order of nodes and passing edges in them, with few crossings.
 
 All nodes are inserted one by one, each where it costs least. Then a few nodes at a time are
 removed and inserted again. A result that is a little worse is kept at first, to escape from local
@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise
+from math import ceil
 from random import Random
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import linprog
 
-__all__ = ["Edge", "Order", "order_layers"]
+__all__ = ["Edge", "Order", "order_layers", "shortest_layers"]
 
 Edge = tuple[int, int]
 Order = tuple[int, ...]
@@ -35,23 +38,55 @@ _NEIGHBOURS, _LARGEST_BATCH = 0.4, 4  # share of neighbours, and nodes, moved at
 _FIRST_TOLERANCE = 4000  # by how much a result may be worse at the beginning
 
 
+def shortest_layers(n_nodes: int, edges: Sequence[Edge]) -> list[int]:
+    """Choose layers, numbered from the top, that make the edges as short as possible in total.
+
+    This is a linear program whose vertices are integer, because each constraint compares two
+    nodes. Of all optima it takes the one with the nodes as high as possible, which is unique.
+    """
+    incidence = np.zeros((len(edges), n_nodes))
+    for row, (parent, child) in zip(incidence, edges, strict=True):
+        row[parent], row[child] = -1, 1
+    # The layers add up to less than n_nodes**2, so they only decide between equal lengths.
+    cost = n_nodes**2 * incidence.sum(axis=0) + 1
+    found = linprog(cost, A_ub=-incidence, b_ub=-np.ones(len(edges)))
+    return [round(layer) for layer in found.x.tolist()]
+
+
 def order_layers(
     layers: Sequence[int], edges: Sequence[Edge], widths: Sequence[float], widest: float
 ) -> tuple[list[int], list[Order]]:
-    """Order layers so that few edges cross; nodes may also move to other layers.
+    """Order the layers of a connected graph so that few edges cross.
 
-    Return the layer of each node, and the items of each layer from left to right: node v is item
-    v, and edge number e is item n + e in every layer that it passes through. The nodes of a layer
-    should not be wider together than `widest`.
+    Nodes may move to other layers, and do where the nodes of a layer are wider together than
+    `widest`. Return the layer of each node, and the items of each layer from left to right: node v
+    is item v, and edge number e is item n + e in every layer that it passes through.
     """
     random = Random(0)  # random() gives the same numbers in all versions of Python
-    layering = _Layering(layers, edges, widths, widest)
-    for node in _breadth_first(layering):
+    layering = _Layering(_spread(layers, widths, widest), edges, widths, widest)
+    graph = nx.Graph(edges)
+    root = max(range(layering.n), key=graph.degree)
+    for node in [root, *(node for _, node in nx.bfs_edges(graph, root))]:
         layering.insert(node)
     _improve(layering, random)
-    orders = [order for order in layering.orders if order]  # nodes may have left a layer
+    orders = [order for order in layering.orders if order]
     number = {item: i for i, order in enumerate(orders) for item in order if item < layering.n}
     return [number[v] for v in range(layering.n)], _in_natural_order(layering, orders)
+
+
+def _spread(layers: Sequence[int], widths: Sequence[float], widest: float) -> list[int]:
+    """Divide each layer into as many as the widest of them needs.
+
+    Nodes of narrow layers may come together again: an edge through fewer layers costs less.
+    """
+    totals = np.bincount(layers, widths)
+    n_rows = ceil(totals.max() / widest)
+    before = [0.0] * len(totals)
+    spread = []
+    for layer, width in zip(layers, widths, strict=True):
+        spread.append(n_rows * layer + int(n_rows * before[layer] / totals[layer]))
+        before[layer] += width
+    return spread
 
 
 class _Layering:
@@ -186,18 +221,6 @@ def _slopes(above: int, below: int) -> Costs:
     """Cost of slopes between two centred layers, by half-places: gaps are even, items odd."""
     steps = np.arange(2 * above + 1)[:, np.newaxis] - above - (np.arange(2 * below + 1) - below)
     return _SIDEWAYS * np.abs(steps)
-
-
-def _breadth_first(layering: _Layering) -> list[int]:
-    """Order nodes breadth first, from the one with most edges."""
-    found: list[int] = []
-    for root in sorted(range(layering.n), key=lambda v: -len(layering.incident[v])):
-        agenda = [root]
-        for node in agenda:
-            if node not in found:
-                found.append(node)
-                agenda += [sum(layering.edges[e]) - node for e in layering.incident[node]]
-    return found
 
 
 def _improve(layering: _Layering, random: Random) -> None:
