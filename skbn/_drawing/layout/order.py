@@ -11,7 +11,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import ceil
-from random import Random
 
 import networkx as nx
 import numpy as np
@@ -31,10 +30,10 @@ _SIDEWAYS = 8  # an edge goes sideways by half a place
 _OVERFULL = 3000  # a node is in a layer that is too wide
 
 # How long to search: chosen by the crossings in tests/benchmarks/crossings.py.
-_INSERTIONS = 20  # per node
-_MOST_INSERTIONS = 500
-_MANY_EDGES = 80  # with more edges an insertion takes longer, so there are fewer of them
-_NEIGHBOURS, _LARGEST_BATCH = 0.4, 4  # share of neighbours, and nodes, moved at a time
+_STEPS = 10  # per node
+_MOST_STEPS = 250
+_MANY_EDGES = 80  # with more edges a step takes longer, so there are fewer of them
+_NEIGHBOURS, _LARGEST_BATCH = 0.3, 4  # share of neighbours, and nodes, moved at a time
 _FIRST_TOLERANCE = 4000  # by how much a result may be worse at the beginning
 
 
@@ -44,9 +43,8 @@ def shortest_layers(n_nodes: int, edges: Sequence[Edge]) -> list[int]:
     This is a linear program whose vertices are integer, because each constraint compares two
     nodes. Of all optima it takes the one with the nodes as high as possible, which is unique.
     """
-    incidence = np.zeros((len(edges), n_nodes))
-    for row, (parent, child) in zip(incidence, edges, strict=True):
-        row[parent], row[child] = -1, 1
+    graph = nx.DiGraph(edges)
+    incidence = nx.incidence_matrix(graph, range(n_nodes), edges, oriented=True).T
     # The layers add up to less than n_nodes**2, so they only decide between equal lengths.
     cost = n_nodes**2 * incidence.sum(axis=0) + 1
     found = linprog(cost, A_ub=-incidence, b_ub=-np.ones(len(edges)))
@@ -62,7 +60,7 @@ def order_layers(
     `widest`. Return the layer of each node, and the items of each layer from left to right: node v
     is item v, and edge number e is item n + e in every layer that it passes through.
     """
-    random = Random(0)  # random() gives the same numbers in all versions of Python
+    random = np.random.RandomState(0)  # the same numbers in all versions of NumPy
     layering = _Layering(_spread(layers, widths, widest), edges, widths, widest)
     graph = nx.Graph(edges)
     root = max(range(layering.n), key=graph.degree)
@@ -223,42 +221,31 @@ def _slopes(above: int, below: int) -> Costs:
     return _SIDEWAYS * np.abs(steps)
 
 
-def _improve(layering: _Layering, random: Random) -> None:
-    """Remove nodes and insert them again."""
-    insertions = min(_INSERTIONS * layering.n, _MOST_INSERTIONS)
-    insertions = insertions * _MANY_EDGES**2 // max(len(layering.edges), _MANY_EDGES) ** 2
+def _improve(layering: _Layering, random: np.random.RandomState) -> None:
+    """Remove each node in turn with some of its neighbours, and insert them again."""
+    n_steps = min(_STEPS * layering.n, _MOST_STEPS)
+    n_steps = n_steps * _MANY_EDGES**2 // max(len(layering.edges), _MANY_EDGES) ** 2
     cost = best = layering.cost()
     state = best_state = layering.layers.copy(), layering.orders.copy()
-    left = insertions
-    for batch in _batches(layering, random):
-        if left <= 0:
-            break
-        left -= len(batch)
-        for node in batch:
-            layering.remove(node)
-        for node in batch:
-            layering.insert(node)
+    nodes: list[int] = []
+    for left in range(n_steps, 0, -1):
+        nodes = nodes or random.permutation(layering.n).tolist()
+        node = nodes.pop()
+        around = [sum(layering.edges[e]) - node for e in layering.incident[node]]
+        chosen = [v for v in around if random.random_sample() < _NEIGHBOURS]
+        batch = random.permutation([node, *chosen[: _LARGEST_BATCH - 1]]).tolist()
+        for v in batch:
+            layering.remove(v)
+        for v in batch:
+            layering.insert(v)
         changed = layering.cost()
-        if changed <= cost + _FIRST_TOLERANCE * left // insertions:
+        if changed <= cost + _FIRST_TOLERANCE * left // n_steps:
             cost, state = changed, (layering.layers.copy(), layering.orders.copy())
             if cost < best:
                 best, best_state = cost, state
         else:
             layering.layers, layering.orders = state[0].copy(), state[1].copy()
     layering.layers, layering.orders = best_state
-
-
-def _batches(layering: _Layering, random: Random) -> Iterator[list[int]]:
-    """Yield each node with some of its neighbours, again and again."""
-    while True:
-        for node in _shuffled(range(layering.n), random):
-            around = (sum(layering.edges[e]) - node for e in layering.incident[node])
-            chosen = [v for v in around if random.random() < _NEIGHBOURS]
-            yield _shuffled([node, *chosen[: _LARGEST_BATCH - 1]], random)
-
-
-def _shuffled(items: Sequence[int], random: Random) -> list[int]:
-    return [item for _, item in sorted((random.random(), item) for item in items)]
 
 
 def _in_natural_order(layering: _Layering, orders: Sequence[Order]) -> list[Order]:
@@ -269,8 +256,8 @@ def _in_natural_order(layering: _Layering, orders: Sequence[Order]) -> list[Orde
     n, edges = layering.n, layering.edges
     alike: dict[Hashable, list[int]] = {}
     for v in range(n):
-        ends = frozenset((a == v, a + b - v) for a, b in (edges[e] for e in layering.incident[v]))
-        alike.setdefault((layering.layers[v], ends), []).append(v)
+        neighbours = frozenset(sum(edges[e]) - v for e in layering.incident[v])
+        alike.setdefault((layering.layers[v], neighbours), []).append(v)
     first = {v: nodes[0] for nodes in alike.values() for v in nodes}
     pairs = [p for order in orders for p in combinations([v for v in order if v < n], 2)]
     if sum(np.sign(first[a] - first[b]) for a, b in pairs) > 0:
