@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -23,6 +23,8 @@ __all__ = [
     "finite_number",
     "is_labelled",
     "is_series",
+    "named_nodes",
+    "named_values",
     "numbers_by_column",
     "parents_in",
 ]
@@ -223,3 +225,74 @@ def as_integer(value: int, name: str) -> int:
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an integer; got {readable_value(value)}.") from None
+
+
+def named_nodes(
+    value: Any, nodes: Sequence[Hashable], parameter: str
+) -> tuple[list[Hashable], bool]:
+    """Return the nodes that a node or a list of nodes names, and whether it was a single node.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not a node, or is named twice; if the list is empty.
+
+    Examples
+    --------
+    >>> named_nodes("b", ["a", "b"], "target"), named_nodes(["b"], ["a", "b"], "target")
+    ((['b'], True), (['b'], False))
+    """
+    if _is_node(value, nodes):
+        return [value], True
+    is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+    chosen = list(value) if is_list else [value]
+    _reject_unknown(chosen, nodes, parameter)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise ValueError(f"{parameter} must name nodes, each once; got {chosen}.")
+    return chosen, False
+
+
+def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict[int, float]:
+    """Return the values of some nodes, by the nodes' numbers and in the nodes' order.
+
+    Raises
+    ------
+    TypeError
+        If they are not a dict or a series.
+    ValueError
+        If a label is not a node, or comes twice; if a value is not a finite number.
+
+    Examples
+    --------
+    >>> named_values({"b": 2, "a": 1}, ["a", "b"], "evidence")
+    {0: 1.0, 1: 2.0}
+    """
+    if not is_labelled(values):
+        kind = type(values).__name__
+        row = f" Give one of its rows: {parameter}.iloc[0]." if hasattr(values, "iloc") else ""
+        raise TypeError(
+            f"{parameter} must be a dict or a pandas.Series of nodes and values; got {kind}.{row}"
+        )
+    values = by_label(values, parameter, "node")
+    _reject_unknown(values, nodes, parameter)
+    return {
+        v: finite_number(values[node], f"The value of node {node!r} in {parameter}")
+        for v, node in enumerate(nodes)
+        if node in values
+    }
+
+
+def _reject_unknown(chosen: Iterable[Any], nodes: Sequence[Hashable], parameter: str) -> None:
+    for node in chosen:
+        if not _is_node(node, nodes):
+            raise ValueError(
+                f"{parameter} must name nodes; {readable_value(node)} is not one of "
+                f"{readable_value(list(nodes))}."
+            )
+
+
+def _is_node(value: Any, nodes: Sequence[Hashable]) -> bool:
+    try:
+        return value in frozenset(nodes)
+    except TypeError:  # nodes have hashes
+        return False

@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.estimator import CallbackSupportMixin, Interval
 from skbn._core.graphs import GraphStateMixin
-from skbn._core.notebook import DocLinkMixin, PlotMixin
+from skbn._core.notebook import DocLinkMixin
 from skbn._core.resources import available_memory, say
 from skbn._data.sample import Sample
+from skbn._drawing.plot_mixin import PlotMixin
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
     check_columns,

@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_scalar
 
+from skbn._core.columns import named_nodes, named_values
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
 from skbn._core.graphs import (
     GraphStateMixin,
@@ -29,25 +30,23 @@ from skbn._core.graphs import (
     graph_contents,
     parent_masks,
 )
-from skbn._core.notebook import DocLinkMixin, PlotMixin
+from skbn._core.linear_model import is_parametrised
+from skbn._core.notebook import DocLinkMixin
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
-from skbn._data.table import Table, row_labels
+from skbn._data.table import Table, read_columns, row_labels
+from skbn._drawing.plot_mixin import PlotMixin
 from skbn._networks import equivalence, interchange
 from skbn._networks.arguments import (
     like_pandas,
-    named_nodes,
-    named_values,
     random_generator,
-    read_columns,
     read_given_columns,
 )
 from skbn._networks.gaussian import (
     GaussianDistribution,
     LinearGaussianModel,
     estimate_model,
-    is_parametrised,
 )
 from skbn._scores.local_scores import LocalScores
 

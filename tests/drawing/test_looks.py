@@ -467,5 +467,5 @@ def test_pictures_do_not_depend_on_how_text_and_figures_are_set(wine):
 
 
 def test_pictures_need_matplotlib(wine, monkeypatch):
-    monkeypatch.setattr("skbn._drawing.network_display.find_spec", lambda _: None)
+    monkeypatch.setattr("skbn._drawing.plot_mixin.find_spec", lambda _: None)
     assert picture(GaussianBNLearner().fit(wine)._repr_html_()) is None
