@@ -117,7 +117,7 @@ class GroupPosterior:
         exponent, mantissa = self.weights.wide.split(self.sums.total)
         weights = self.weights.parent_set_weights(child, gamma, exponent)
         weights /= mantissa
-        return weights
+        return weights[: 1 << (len(self.columns) - 1)]  # without a column that was only padding
 
 
 @dataclass(frozen=True)
