@@ -27,7 +27,7 @@ from numba.extending import intrinsic
 
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
-from skbn._core.vectors import FOUR, INTEGERS, VECTOR, load, store, times
+from skbn._core.vectors import FOUR, INTEGERS, VECTOR, load, plus, store, times
 from skbn._core.wide import wide_as_double
 
 __all__ = ["add_pushed", "backward_networks", "forward_networks", "non_descendants", "quotients"]
@@ -35,6 +35,8 @@ __all__ = ["add_pushed", "backward_networks", "forward_networks", "non_descendan
 # Terms with exponents beyond this are beyond float64, or nothing, whatever their other factors are:
 # the product of all but one of a term's factors is below 2**1000.
 _BEYOND = 2200
+# Terms below 2**(123 - 1023) are nothing. Less than 2**-1022 would slow processors down.
+_NEGLIGIBLE = 123
 
 
 def _spread(builder: Any, value: Any) -> Any:
@@ -47,7 +49,7 @@ def _spread(builder: Any, value: Any) -> Any:
 
 @intrinsic
 def _power_product(typing_context, a, b, least, bits):
-    """Return float64 of the wide numbers ``a + b - least``, 0 where this is not positive.
+    """Return float64 of the wide numbers ``a + b - least``, 0 where this is negligible.
 
     a and b are four int64 each; mantissas, if any, are those of one of them. The bias of the result
     is that of float64. ``a + b`` must not overflow, ``a + b - least`` may where it is negative.
@@ -59,7 +61,8 @@ def _power_product(typing_context, a, b, least, bits):
         total = builder.add(a, b)
         surplus = builder.sub(ir.Constant(INTEGERS, [52] * 4), bits)
         shifted = builder.shl(builder.sub(total, least), surplus)
-        is_something = builder.icmp_signed(">", total, least)
+        negligible = builder.shl(ir.Constant(INTEGERS, [_NEGLIGIBLE] * 4), bits)
+        is_something = builder.icmp_signed(">", total, builder.add(least, negligible))
         result = builder.select(is_something, shifted, ir.Constant(INTEGERS, [0] * 4))
         return builder.bitcast(result, VECTOR)
 
@@ -147,10 +150,9 @@ def _copy_rows(array, m, n_inner, fixed, rows, row_length):
 @inner_kernel
 def _multiply_outer(alpha, starts, m, n_inner, U, bits, bias, mantissas, exponents):
     """Multiply -alpha_x[U] over each set of outer columns that are not in U."""
-    mantissas[:] = 0.0
-    exponents[:] = -(bias << bits)
-    mantissas[0] = 1.0
-    exponents[0] = 0
+    mantissas[:4] = 0.0
+    exponents[:4] = -(bias << bits)
+    mantissas[0], exponents[0] = 1.0, 0
     size = 1
     for x in range(n_inner, m):
         if not U >> x & 1:
@@ -191,6 +193,14 @@ def _fold(values, size):
 
     There are `size` entries, a power of two.
     """
+    while size > 4:
+        size >>= 1
+        total = _four_times(0.0)
+        for k in range(0, size, 4):
+            with_bit = load(values, size + k)
+            total = plus(total, with_bit)
+            store(values, k, plus(load(values, k), with_bit))
+        values[size] = _sum_of_entries(total)
     while size > 1:
         size >>= 1
         total = 0.0
@@ -233,9 +243,11 @@ def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, least_exponen
     """
     m = shares.shape[0]
     n_inner_sets = 1 << n_inner
-    factors = np.empty(n_inner_sets)
+    factors = np.empty(max(4, n_inner_sets))
     exponents = np.empty(n_inner_sets, np.int64)
-    dots = np.empty(n_inner_sets)
+    row_starts = np.empty(factors.size, np.int64)
+    leasts = np.empty(factors.size, np.int64)
+    dots = np.empty(factors.size)
     columns = np.empty(n_inner, np.int64)
     for fixed in tasks:
         n_free = m - n_inner - popcount(fixed)
@@ -268,21 +280,14 @@ def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, least_exponen
             sums[:] = 0.0
             W = i
             for S in range(1 << n):
-                dots[S] = 0.0
-                least = scale - exponents[S] - 1023
-                if least < bias + _BEYOND:
-                    total = _add_row(
-                        rows,
-                        W * row_length,
-                        outer,
-                        outer_exponents,
-                        least << bits,
-                        factors[S],
-                        sums,
-                        bits,
-                    )
-                    dots[S] = factors[S] * total
+                row_starts[S] = W * row_length
+                leasts[S] = min(scale - exponents[S] - 1023, bias + _BEYOND) << bits
                 W = (W + 1) | i
+            for S in range(1 << n, 4):
+                factors[S] = 0.0
+                row_starts[S], leasts[S] = row_starts[0], leasts[0]
+            for S in range(0, 1 << n, 4):
+                _add_rows(rows, row_starts, leasts, factors, S, outer, outer_exponents, sums, dots, bits)
             for k in range(length):
                 sums[k] *= outer[k]
             _fold(dots, 1 << n)
@@ -300,15 +305,35 @@ def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, least_exponen
 
 
 @inner_kernel
-def _add_row(rows, start, outer, exponents, least, factor, sums, bits):
-    """Add a row times a factor to `sums`; return the sum of its products with `outer`."""
-    factors = _four_times(factor)
-    total = times(factors, _four_times(0.0))
-    for k in range(0, sums.size, 4):
-        term = _power_product(load(rows, start + k), load(exponents, k), least, bits)
-        store(sums, k, _multiply_add(factors, term, load(sums, k)))
-        total = _multiply_add(term, load(outer, k), total)
-    return _sum_of_entries(total)
+def _add_rows(rows, starts, leasts, factors, S, outer, exponents, sums, dots, bits):
+    """Add four rows times their factors to `sums`, and set `dots` to their sums times `outer`."""
+    start_0, start_1, start_2, start_3 = starts[S], starts[S + 1], starts[S + 2], starts[S + 3]
+    least_0, least_1, least_2, least_3 = leasts[S], leasts[S + 1], leasts[S + 2], leasts[S + 3]
+    factor_0, factor_1 = _four_times(factors[S]), _four_times(factors[S + 1])
+    factor_2, factor_3 = _four_times(factors[S + 2]), _four_times(factors[S + 3])
+    zero = _four_times(0.0)
+    dot_0, dot_1, dot_2, dot_3 = zero, zero, zero, zero
+    for k in range(0, outer.size, 4):
+        by = load(outer, k)
+        exponent = load(exponents, k)
+        total = load(sums, k)
+        term = _power_product(load(rows, start_0 + k), exponent, least_0, bits)
+        total = _multiply_add(factor_0, term, total)
+        dot_0 = _multiply_add(term, by, dot_0)
+        term = _power_product(load(rows, start_1 + k), exponent, least_1, bits)
+        total = _multiply_add(factor_1, term, total)
+        dot_1 = _multiply_add(term, by, dot_1)
+        term = _power_product(load(rows, start_2 + k), exponent, least_2, bits)
+        total = _multiply_add(factor_2, term, total)
+        dot_2 = _multiply_add(term, by, dot_2)
+        term = _power_product(load(rows, start_3 + k), exponent, least_3, bits)
+        total = _multiply_add(factor_3, term, total)
+        dot_3 = _multiply_add(term, by, dot_3)
+        store(sums, k, total)
+    dots[S] = factors[S] * _sum_of_entries(dot_0)
+    dots[S + 1] = factors[S + 1] * _sum_of_entries(dot_1)
+    dots[S + 2] = factors[S + 2] * _sum_of_entries(dot_2)
+    dots[S + 3] = factors[S + 3] * _sum_of_entries(dot_3)
 
 
 @inner_kernel
@@ -351,8 +376,10 @@ def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, least_exponent
     """
     m = starts.size - 1
     n_inner_sets = 1 << n_inner
-    factors = np.empty(n_inner_sets)
+    factors = np.empty(max(4, n_inner_sets))
     exponents = np.empty(n_inner_sets, np.int64)
+    row_starts = np.empty(factors.size, np.int64)
+    leasts = np.empty(factors.size, np.int64)
     columns = np.empty(n_inner, np.int64)
     for task in range(tasks.size):
         fixed = tasks[task]
@@ -386,29 +413,49 @@ def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, least_exponent
             )
             W = i
             for S in range(1 << n):
-                least = -exponents[S] - 1023
-                if least < bias + _BEYOND:
-                    _push_row(
-                        rows,
-                        W * row_length,
-                        outer,
-                        outer_exponents,
-                        scales,
-                        least << bits,
-                        factors[S],
-                        bits,
-                    )
+                row_starts[S] = W * row_length
+                leasts[S] = min(-exponents[S] - 1023, bias + _BEYOND) << bits
                 W = (W + 1) | i
+            if n < 2:
+                for S in range(1 << n):
+                    _push_row(rows, row_starts, leasts, factors, S, outer, outer_exponents, scales, bits)
+            for S in range(0, (1 << n) - 3, 4):
+                _push_rows(rows, row_starts, leasts, factors, S, outer, outer_exponents, scales, bits)
 
 
 @inner_kernel
-def _push_row(rows, start, outer, exponents, scales, least, factor, bits):
+def _push_row(rows, starts, leasts, factors, S, outer, exponents, scales, bits):
     """Add `outer` times a factor to a row."""
-    factors = _four_times(factor)
+    start, least = starts[S], leasts[S]
+    factor = _four_times(factors[S])
     for k in range(0, outer.size, 4):
         scale = _power_product(load(scales, start + k), load(exponents, k), least, bits)
-        term = times(factors, load(outer, k))
+        term = times(factor, load(outer, k))
         store(rows, start + k, _multiply_add(term, scale, load(rows, start + k)))
+
+
+@inner_kernel
+def _push_rows(rows, starts, leasts, factors, S, outer, exponents, scales, bits):
+    """Add `outer` times a factor to each of four rows."""
+    start_0, start_1, start_2, start_3 = starts[S], starts[S + 1], starts[S + 2], starts[S + 3]
+    least_0, least_1, least_2, least_3 = leasts[S], leasts[S + 1], leasts[S + 2], leasts[S + 3]
+    factor_0, factor_1 = _four_times(factors[S]), _four_times(factors[S + 1])
+    factor_2, factor_3 = _four_times(factors[S + 2]), _four_times(factors[S + 3])
+    for k in range(0, outer.size, 4):
+        by = load(outer, k)
+        exponent = load(exponents, k)
+        scale = _power_product(load(scales, start_0 + k), exponent, least_0, bits)
+        row = load(rows, start_0 + k)
+        store(rows, start_0 + k, _multiply_add(times(factor_0, by), scale, row))
+        scale = _power_product(load(scales, start_1 + k), exponent, least_1, bits)
+        row = load(rows, start_1 + k)
+        store(rows, start_1 + k, _multiply_add(times(factor_1, by), scale, row))
+        scale = _power_product(load(scales, start_2 + k), exponent, least_2, bits)
+        row = load(rows, start_2 + k)
+        store(rows, start_2 + k, _multiply_add(times(factor_2, by), scale, row))
+        scale = _power_product(load(scales, start_3 + k), exponent, least_3, bits)
+        row = load(rows, start_3 + k)
+        store(rows, start_3 + k, _multiply_add(times(factor_3, by), scale, row))
 
 
 @kernel(float64[:, ::1], float64[::1], int64, int64[::1])
