@@ -16,7 +16,7 @@ from numba.extending import register_jitable
 
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
-from skbn._core.vectors import load, plus, raised_by_bit_0, raised_by_bit_1, store, times
+from skbn._core.vectors import larger, load, plus, raised_by_bit_0, raised_by_bit_1, store, times
 from skbn._core.wide import wide_as_double, wide_product
 from skbn._core.zeta import zeta_transform
 
@@ -26,8 +26,11 @@ __all__ = ["draw_first_layers", "draw_layers", "draw_orders", "draw_parents"]
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
-# Wide numbers that stand for nothing become float64 below this, unless they become 0.
-_LEAST_SHARE = 2.0**-900
+# Shares of a sum below this are nothing. Wide numbers become less than 2**-1000 then, not always 0.
+_NOTHING = 2.0**-400
+# All terms of a layer's weight are at least this: 2**32 of them are nothing, and arithmetic with
+# the numbers below 2**-1022 takes ten times as long.
+_LEAST_TERM = 2.0**-500
 
 
 @inner_kernel
@@ -235,13 +238,15 @@ def _signed_products(products, others, terms, size, exponent, bits, bias):
     if size < 4:
         for i in range(size):
             value = wide_as_double(wide_product(products[i], others[i], bits, bias), bits, exponent)
-            terms[i] = signs[size - 1 - i] * value
+            terms[i] = signs[size - 1 - i] * max(value, _LEAST_TERM)
         return
+    least_terms = np.full(4, _LEAST_TERM)
     for i in range(0, size, 4):
         product = wide_product(load(products, i), load(others, i), bits, bias)
         is_odd = popcount((size - 1 - i) >> 2) & 1
         sign = load(signs, 4 * is_odd)  # of four sets, reads the same from behind
-        store(terms, i, times(sign, wide_as_double(product, bits, exponent)))
+        term = larger(wide_as_double(product, bits, exponent), load(least_terms, 0))
+        store(terms, i, times(sign, term))
 
 
 @inner_kernel
@@ -263,7 +268,7 @@ def _draw_layer(cumulative, columns, n_columns, random):
     """Return the mask of a layer; 0 if all layers weigh nothing."""
     first, last = 0, (1 << n_columns) - 1
     target = random * cumulative[last]
-    if cumulative[last] < _LEAST_SHARE:
+    if cumulative[last] < _NOTHING:
         return 0
     while first < last:  # the first k with cumulative[k] > target
         middle = (first + last) >> 1
@@ -486,12 +491,12 @@ def _draw_share(shares, n, random):
     """Return an index with a probability as its share; -1 if all shares are nothing."""
     total = 0.0
     for k in range(n):
-        if shares[k] >= _LEAST_SHARE:
+        if shares[k] >= _NOTHING:
             total += shares[k]
     left = random * total
     drawn = -1
     for k in range(n):
-        if shares[k] >= _LEAST_SHARE:
+        if shares[k] >= _NOTHING:
             drawn = k
             left -= shares[k]
             if left < 0.0:
