@@ -97,9 +97,8 @@ def sample_networks_of_group(
     ValueError
         If the tables do not fit in memory.
     """
-    require_memory(
-        sampling_memory(prior, weights, plan), f"Drawing networks of {plan.described_columns}"
-    )
+    n_bytes = sampling_memory(prior, weights, plan, threads.n_threads)
+    require_memory(n_bytes, f"Drawing networks of {plan.described_columns}")
     networks = np.empty((n_samples, plan.n_columns), np.int64)
     left = np.arange(n_samples)
     for _ in range(_MOST_ATTEMPTS):
@@ -121,10 +120,11 @@ def sample_networks_of_group(
     raise internal_error(f"{_MOST_ATTEMPTS} times drawing {len(left)} networks led to dead ends")
 
 
-def sampling_memory(prior: str, weights: FamilyWeights, plan: SearchPlan) -> int:
-    """Return the bytes that samples need at most, beside their own and those of the sums."""
+def sampling_memory(prior: str, weights: FamilyWeights, plan: SearchPlan, n_threads: int) -> int:
+    """Return the bytes that `sample_networks_of_group` needs at most, beside what it is given."""
     size = 1 << plan.n_columns
-    of_layers = 3 * size if prior == "uniform" else 0
+    # Three tables for the first layer; then four for each thread, of which a layer takes half.
+    of_layers = max(3, 2 * n_threads) * size if prior == "uniform" else 0
     of_candidates = plan.slab_size + of_layers if plan.n_columns > 1 else 0
     return _BYTES * max(of_candidates, 2 * weights.n_parent_sets)
 

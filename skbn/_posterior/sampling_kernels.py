@@ -109,34 +109,61 @@ def draw_orders(
     for i in samples:
         while columns[i]:
             W = columns[i]
-            exponent = F[W] >> bits
             if targets[i] < 0.0:
-                targets[i] = _uniform(states, i) * wide_as_double(F[W], bits, exponent)
-            x = next_sinks[i]
-            rest = W
-            while x < n:
-                rest = W & ~(1 << x)
-                if rest != W:
-                    if rest >> n_inner != fixed:
-                        break
-                    inner = rest & ((1 << n_inner) - 1)
-                    weight = alpha[starts[x] + (remove_bit(inner, x) if x < n_inner else inner)]
-                    if weight >= least and F[rest] >= least:
-                        product = wide_product(F[rest], weight, bits, bias)
-                        targets[i] -= wide_as_double(product, bits, exponent)
-                        if targets[i] < 0.0:
-                            break
-                x += 1
-            next_sinks[i] = x
-            if x == n:  # the sum over the sinks is less than F[W], by rounding
-                candidates[:, i] = -1
-                columns[i] = 0
-            elif targets[i] < 0.0:
-                candidates[x, i] = rest
-                columns[i] = rest
+                whole = wide_as_double(F[W], bits, F[W] >> bits)
+                targets[i] = _uniform(states, i) * whole
+            sink, targets[i] = _try_sinks(
+                W,
+                next_sinks[i],
+                targets[i],
+                F,
+                alpha,
+                starts,
+                n_inner,
+                fixed,
+                bits,
+                bias,
+                least,
+            )
+            if targets[i] < 0.0:
+                columns[i] = W ^ 1 << sink
+                candidates[sink, i] = columns[i]
                 next_sinks[i] = 0
+            elif sink == n:  # the sinks' weights add up to less than F[W], by rounding
+                columns[i] = 0
+                candidates[:, i] = -1
             else:
+                next_sinks[i] = sink
                 break
+
+
+@inner_kernel
+def _try_sinks(W, sink, target, F, alpha, starts, n_inner, fixed, bits, bias, least):
+    """Subtract the weights of sinks of W from the target, until it is negative.
+
+    Returns
+    -------
+    sink : int
+        The one whose weight made the target negative, or the first one that needs another slab; the
+        number of columns if there is neither.
+    target : float
+    """
+    exponent = F[W] >> bits
+    while sink < starts.size - 1:
+        if W >> sink & 1:
+            rest = W ^ 1 << sink
+            if rest >> n_inner != fixed:
+                break
+            inner = rest & ((1 << n_inner) - 1)
+            index = remove_bit(inner, sink) if sink < n_inner else inner
+            weight = alpha[starts[sink] + index]
+            if weight >= least and F[rest] >= least:
+                product = wide_product(F[rest], weight, bits, bias)
+                target -= wide_as_double(product, bits, exponent)
+                if target < 0.0:
+                    break
+        sink += 1
+    return sink, target
 
 
 # Layers
