@@ -31,6 +31,9 @@ Integers = npt.NDArray[np.int64]
 
 WEIGHT_KERNELS = (score_range, fill_sums, edge_sums, parent_set_weights, family_weights)
 
+# Ctrl-C is handled between tasks of this many families, about a tenth of a second.
+_TASK = 1 << 25
+
 
 class FamilyWeights(BlockwiseFamilies):
     """The weight ``beta_x(P)`` of each family: exp(local score), times its prior odds.
@@ -213,7 +216,8 @@ class FamilyWeights(BlockwiseFamilies):
             family_weights(*self._families, child, bases, scratch, *format_, weights)
 
         bases = np.arange(0, len(self._log_det), 1 << self._plan.block_bits)
-        list(threads.map(run, [(part,) for part in threads.split(bases)]))
+        parts = threads.split(bases, len(self._log_det) // _TASK)
+        list(threads.map(run, [(part,) for part in parts]))
 
     def _run(self, kernel: Any, child: int, gamma: Integers, exponent: int, result: Floats) -> None:
         kernel(

@@ -54,6 +54,8 @@ _BYTES = 8  # of a number
 _MOST_ATTEMPTS = 100
 # From this many samples on, threads share them.
 _FEWEST_SAMPLES_TO_SHARE = 64
+# Ctrl-C is handled between tasks of about this many steps, a few tenths of a second.
+_TASK = 1 << 27
 
 
 def sample_networks_of_group(
@@ -148,7 +150,7 @@ def _draw_layers(
     # The order in which samples are drawn makes no difference: each has its own random numbers.
     order = np.argsort(first_layers, kind="stable")
     rest = states, first_layers, candidates, needed, *format_
-    parts = _shared(order, threads)
+    parts = _shared(order, len(M), threads)
     list(threads.map(draw_layers, [(*tables, part, *rest) for part in parts]))
 
 
@@ -167,11 +169,11 @@ def _draw_orders(
     next_sinks = np.zeros(n_samples, np.int64)
     targets = np.full(n_samples, -1.0)
     rest = states, columns, next_sinks, targets, candidates, *_format(weights)
+    parts = _shared(np.arange(n_samples), plan.n_columns**2, threads)
     for fixed in reversed(range(1 << plan.n_outer)):
         slab.fill(fixed)
         slab.transform(fixed)
         tables = F, slab.tables, slab.starts, plan.n_inner, fixed
-        parts = _shared(np.arange(n_samples), threads)
         list(threads.map(draw_orders, [(*tables, part, *rest) for part in parts]))
 
 
@@ -189,12 +191,12 @@ def _draw_parents(
     low_bits = len(table).bit_length() // 2
     others = (2 * len(table) - 1) >> n_columns << n_columns
     bits, _, least = _format(weights)
+    parts = _shared(np.arange(n_samples), 1 << low_bits, threads)
     for child in range(n_columns):
         weights.weights_of(child, threads, table)
         _sum_low_bits(table, low_bits, bits, threads, low_sums)
         tables = table, low_sums, low_bits, child, others
         rest = states, candidates[child], needed[child], parents[child], bits, least
-        parts = _shared(np.arange(n_samples), threads)
         list(threads.map(draw_parents, [(*tables, part, *rest) for part in parts]))
     return parents
 
@@ -209,7 +211,7 @@ def _sum_low_bits(
         sums[piece] = table[piece]
         sum_zeta(sums[piece], 0, low_bits, bits)
 
-    parts = threads.split(np.arange(len(table) >> low_bits))
+    parts = threads.split(np.arange(len(table) >> low_bits), len(table) * low_bits // _TASK)
     list(threads.map(run, [(part,) for part in parts]))
 
 
@@ -219,5 +221,8 @@ def _format(weights: FamilyWeights) -> tuple[int, int, int]:
     return wide.bits, wide.bias, wide.least_exponent << wide.bits
 
 
-def _shared(samples: Integers, threads: Threads) -> list[Integers]:
-    return [samples] if len(samples) < _FEWEST_SAMPLES_TO_SHARE else threads.split(samples)
+def _shared(samples: Integers, work: int, threads: Threads) -> list[Integers]:
+    """Cut samples, each of which takes about `work` steps, into tasks."""
+    if len(samples) < _FEWEST_SAMPLES_TO_SHARE and len(samples) * work < _TASK:
+        return [samples]
+    return threads.split(samples, len(samples) * work // _TASK)

@@ -199,11 +199,6 @@ def _layer_weights(
     cumulative : ndarray, float64
         Of at least as many entries as there are sets of columns that are left.
     bits, bias, least : int
-
-    Returns
-    -------
-    n_columns : int
-        How many columns are left.
     """
     n = 0
     for x in range(starts.size - 1):
@@ -213,7 +208,7 @@ def _layer_weights(
     end = (1 << n) - 1
     if M[used] < least:
         cumulative[: end + 1] = 0.0
-        return n
+        return
     # Tables are reversed, so that sums over supersets are sums over subsets: the set k is at
     # `end - k`.
     _products(used, alpha, starts, columns[:n], products, bits, bias)
@@ -235,7 +230,6 @@ def _layer_weights(
     for k in range(1, end + 1):
         total += max(cumulative[k] * terms[end - k], 0.0)
         cumulative[k] = total
-    return n
 
 
 @inner_kernel
@@ -315,11 +309,12 @@ def draw_first_layers(M, alpha, starts, states, layers, bits, bias, least):
     columns = np.empty(starts.size - 1, np.int64)
     cumulative = np.empty(M.size)
     products, terms = np.empty(M.size, np.int64), np.empty(M.size)
-    n = _layer_weights(
-        0, 0, M, alpha, starts, columns, products, terms, cumulative, bits, bias, least
+    none = np.int64(0)  # for a literal 0 numba would compile it all again
+    _layer_weights(
+        none, none, M, alpha, starts, columns, products, terms, cumulative, bits, bias, least
     )
     for i in range(layers.size):
-        layers[i] = _draw_layer(cumulative, columns, n, _uniform(states, i))
+        layers[i] = _draw_layer(cumulative, columns, columns.size, _uniform(states, i))
 
 
 @kernel(
@@ -358,52 +353,38 @@ def draw_layers(
     """
     n = starts.size - 1
     all_columns = (1 << n) - 1
-    second_columns, columns = np.empty(n, np.int64), np.empty(n, np.int64)
+    columns, second_columns = np.empty(n, np.int64), np.empty(n, np.int64)
     # Pages that are not used do not take memory.
-    second_weights, weights = np.empty(M.size), np.empty(M.size)
+    weights, second_weights = np.empty(M.size), np.empty(M.size)
     products, terms = np.empty(M.size, np.int64), np.empty(M.size)
-    shared = np.int64(0)  # not a first layer
-    n_second = np.int64(0)
+    of_second = np.int64(0)  # the first layer after which the second ones are weighed
     for i in samples:
         used = last = first_layers[i]
         candidates[:, i] = needed[:, i] = 0 if used else -1
         if used == 0:
             continue
         while used != all_columns:
-            if used == first_layers[i]:
-                if used != shared:
-                    n_second = _layer_weights(
-                        used,
-                        last,
-                        M,
-                        alpha,
-                        starts,
-                        second_columns,
-                        products,
-                        terms,
-                        second_weights,
-                        bits,
-                        bias,
-                        least,
-                    )
-                    shared = used
-                layer = _draw_layer(second_weights, second_columns, n_second, _uniform(states, i))
-            else:
-                n_left = _layer_weights(
+            is_second = used == first_layers[i]
+            left = second_columns if is_second else columns
+            cumulative = second_weights if is_second else weights
+            if not is_second or used != of_second:
+                _layer_weights(
                     used,
                     last,
                     M,
                     alpha,
                     starts,
-                    columns,
+                    left,
                     products,
                     terms,
-                    weights,
+                    cumulative,
                     bits,
                     bias,
                     least,
                 )
-                layer = _draw_layer(weights, columns, n_left, _uniform(states, i))
+                if is_second:
+                    of_second = used
+            layer = _draw_layer(cumulative, left, n - popcount(used), _uniform(states, i))
             if layer == 0:
                 candidates[:, i] = -1
                 break

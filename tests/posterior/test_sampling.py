@@ -255,9 +255,12 @@ def test_rounding_does_not_lead_to_impossible_networks():
     required, allowed = [0, 0, 0b0010, 0], [0b0000, 0b1101, 0b1011, 0b0000]
     group = Group(scores_of(4), required=required, allowed=allowed)
     M = group.completions()
-    noise = np.random.default_rng(0).integers(1 << group.weights.wide.bits - 8, size=len(M))
-    samples = group.sample("uniform", 20_000, sums=np.where(M > 0, M + noise, M))
+    noise = np.random.default_rng(0).integers(1 << group.weights.wide.bits, size=len(M))
+    rng, unused = np.random.default_rng(0), np.random.default_rng(0)
+    samples = group.sample("uniform", 20_000, rng, sums=np.where(M > 0, M + noise, M))
     assert set(map(tuple, samples.tolist())) <= set(group.probabilities("uniform"))
+    unused.integers(2**64, size=20_000, dtype=np.uint64)
+    assert rng.random() != unused.random()  # some samples have been drawn again
 
 
 @pytest.mark.parametrize("prior", PRIORS)
