@@ -1,4 +1,4 @@
-"""Warnings about what a fit found in the data, one class for each kind.
+"""Warnings about the data and about what was computed from them, one class for each kind.
 
 Python's filters switch off a single kind by its class, or all of them by `DataWarning`:
 
@@ -9,7 +9,14 @@ Python's filters switch off a single kind by its class, or all of them by `DataW
 
 from __future__ import annotations
 
-__all__ = ["DataWarning", "DiscreteChildWarning", "DummyEdgeWarning", "SkewedResidualsWarning"]
+__all__ = [
+    "ApproximateEvidenceWarning",
+    "DataWarning",
+    "DiscreteChildWarning",
+    "DummyEdgeWarning",
+    "OrderPriorWarning",
+    "SkewedResidualsWarning",
+]
 
 
 class DataWarning(UserWarning):
@@ -73,4 +80,30 @@ class DummyEdgeWarning(DataWarning):
     >>> import warnings
     >>> import skbn
     >>> warnings.filterwarnings("ignore", category=skbn.exceptions.DummyEdgeWarning)
+    """
+
+
+class OrderPriorWarning(UserWarning):
+    """`GaussianBNPosterior` took the prior by orders, since the uniform one would take too long.
+
+    Set `structure_prior` to "order" if that is what you want.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.OrderPriorWarning)
+    """
+
+
+class ApproximateEvidenceWarning(UserWarning):
+    """The criterion only approximates the probability of the table, given a network.
+
+    The posterior probabilities are exact sums of these approximations. With `BGe` they are exact.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.ApproximateEvidenceWarning)
     """

@@ -1,1 +1,1 @@
-"""What all subpackages build on: kernels, sets, threads, memory, text, graphs and labels."""
+"""What all subpackages build on: kernels, sets, graphs, columns, resources, text, estimators."""

@@ -1,19 +1,30 @@
-"""Columns as users name them."""
+"""Columns as users name them, values that are labelled by them, and numbers."""
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from skbn._core.graphs import check_dag
-from skbn._core.labels import by_label, finite_number
 from skbn._core.text import readable_value
 
 __all__ = [
+    "as_integer",
+    "by_label",
     "column_number",
     "column_numbers",
     "family_numbers",
+    "finite_number",
+    "is_labelled",
+    "is_series",
+    "named_nodes",
+    "named_values",
     "numbers_by_column",
     "parents_in",
 ]
@@ -148,3 +159,140 @@ def parents_in(dag: Any, columns: list[str | int]) -> list[list[int]]:
         raise ValueError(f"dag has no node for the columns {missing}; add one for each.")
     numbers = {node: number for number, node in nodes.items()}
     return [[numbers[p] for p in dag.predecessors(nodes[x])] for x in range(len(columns))]
+
+
+# Labelled values
+
+
+def is_series(values: Any) -> bool:
+    """Whether this is a pandas Series, or behaves like one."""
+    return hasattr(values, "iloc") and getattr(values, "ndim", None) == 1
+
+
+def is_labelled(values: Any) -> bool:
+    """Whether values have labels, as those of a dict or a Series do."""
+    return isinstance(values, Mapping) or is_series(values)
+
+
+def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
+    """Return the values of a dict or a Series by their labels.
+
+    Parameters
+    ----------
+    values : Mapping or Series
+    parameter, kind : str
+        What errors call it, and what the labels name.
+
+    Raises
+    ------
+    ValueError
+        If a label comes twice.
+    """
+    if isinstance(values, Mapping):
+        return dict(values)
+    labels = values.index.tolist()
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(f"{parameter} must name each {kind} once; got {twice!r} twice.")
+    return dict(zip(labels, values.tolist(), strict=True))
+
+
+# Numbers
+
+
+def finite_number(value: Any, name: str) -> float:
+    """Return a number, or an array of no dimensions that holds one, as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is not a finite number.
+    """
+    if type(value) is np.ndarray and value.ndim == 0:
+        value = value[()]
+    try:
+        number = float(value) if isinstance(value, Real | Decimal) else math.nan
+    except (OverflowError, ValueError):  # a huge integer, or a decimal's signalling NaN
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be a finite number; got {readable_value(value)}.")
+    return number
+
+
+def as_integer(value: int, name: str) -> int:
+    """Return an integer of any type as an int; raise a TypeError that names it otherwise."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer; got {readable_value(value)}.") from None
+
+
+def named_nodes(
+    value: Any, nodes: Sequence[Hashable], parameter: str
+) -> tuple[list[Hashable], bool]:
+    """Return the nodes that a node or a list of nodes names, and whether it was a single node.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not a node, or is named twice; if the list is empty.
+
+    Examples
+    --------
+    >>> named_nodes("b", ["a", "b"], "target"), named_nodes(["b"], ["a", "b"], "target")
+    ((['b'], True), (['b'], False))
+    """
+    if _is_node(value, nodes):
+        return [value], True
+    is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
+    chosen = list(value) if is_list else [value]
+    _reject_unknown(chosen, nodes, parameter)
+    if not chosen or len(set(chosen)) < len(chosen):
+        raise ValueError(f"{parameter} must name nodes, each once; got {chosen}.")
+    return chosen, False
+
+
+def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict[int, float]:
+    """Return the values of some nodes, by the nodes' numbers and in the nodes' order.
+
+    Raises
+    ------
+    TypeError
+        If they are not a dict or a series.
+    ValueError
+        If a label is not a node, or comes twice; if a value is not a finite number.
+
+    Examples
+    --------
+    >>> named_values({"b": 2, "a": 1}, ["a", "b"], "evidence")
+    {0: 1.0, 1: 2.0}
+    """
+    if not is_labelled(values):
+        kind = type(values).__name__
+        row = f" Give one of its rows: {parameter}.iloc[0]." if hasattr(values, "iloc") else ""
+        raise TypeError(
+            f"{parameter} must be a dict or a pandas.Series of nodes and values; got {kind}.{row}"
+        )
+    values = by_label(values, parameter, "node")
+    _reject_unknown(values, nodes, parameter)
+    return {
+        v: finite_number(values[node], f"The value of node {node!r} in {parameter}")
+        for v, node in enumerate(nodes)
+        if node in values
+    }
+
+
+def _reject_unknown(chosen: Iterable[Any], nodes: Sequence[Hashable], parameter: str) -> None:
+    for node in chosen:
+        if not _is_node(node, nodes):
+            raise ValueError(
+                f"{parameter} must name nodes; {readable_value(node)} is not one of "
+                f"{readable_value(list(nodes))}."
+            )
+
+
+def _is_node(value: Any, nodes: Sequence[Hashable]) -> bool:
+    try:
+        return value in frozenset(nodes)
+    except TypeError:  # nodes have hashes
+        return False

@@ -12,7 +12,7 @@ from typing import Any
 import numba
 from numba.core import event
 
-from skbn._core.progress import say
+from skbn._core.resources import say
 
 __all__ = ["compile_kernels", "inner_kernel", "kernel"]
 

@@ -1,38 +1,37 @@
 """What every estimator here does for scikit-learn, whatever it estimates.
 
-A method decorated by `fit_method` checks the parameters and runs inside `fit_task`, which calls
-scikit-learn's callbacks (from version 1.9 on; with older versions there are none). Under
-`all_or_nothing` a fit that fails leaves no fitted attributes and no tables in memory. The mixins
-give estimators `set_callbacks`, links to their documentation, and `plot` with a picture below
-their HTML. Mixins come before BaseEstimator.
+A class lists in ``_allowed_values`` what each of its parameters may be, and `check_parameters`
+compares; the errors are worded like scikit-learn's own. A method decorated by `fit_method` checks
+the parameters and runs inside `fit_task`, which calls scikit-learn's callbacks (from version 1.9
+on; with older versions there are none). Under `all_or_nothing` a fit that fails leaves no fitted
+attributes and no tables in memory.
 """
 
 from __future__ import annotations
 
+import math
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from numbers import Integral
+from typing import Any, Literal, Self, TypeVar, cast
 
-import networkx as nx
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.utils import estimator_html_repr
 
-from skbn._core.parameters import check_parameters
-from skbn._core.progress import Listener, printing_listener
-
-if TYPE_CHECKING:
-    from skbn._drawing.network_display import NetworkDisplay
+from skbn._core.resources import Listener, printing_listener
 
 __all__ = [
     "N_WRAPPERS",
     "CallbackSupportMixin",
-    "DocLinkMixin",
-    "PlotMixin",
+    "Interval",
+    "InvalidParameterError",
+    "StrOptions",
     "all_or_nothing",
+    "check_parameters",
     "fit_method",
     "fit_task",
     "listeners_of",
@@ -90,6 +89,151 @@ else:
             clone: Self = super().__sklearn_clone__()
             clone._has_callbacks = self._has_callbacks
             return clone
+
+
+# Parameters
+
+
+class InvalidParameterError(ValueError, TypeError):
+    """A parameter has a value or a type that its class does not allow."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The numbers of one kind between two bounds; a bound of None is infinite.
+
+    Parameters
+    ----------
+    kind : {numbers.Integral, numbers.Real}
+    left, right : float, int or None
+    closed : {"left", "right", "both", "neither"}
+        Which of the bounds belong to the interval.
+
+    Examples
+    --------
+    >>> several = Interval(Integral, 2, None, closed="left")
+    >>> print(several)
+    an int in the range [2, inf)
+    >>> several.allows(2), several.allows(1), several.allows("2")
+    (True, False, False)
+    """
+
+    kind: type
+    left: Any
+    right: Any
+    _: KW_ONLY
+    closed: Literal["left", "right", "both", "neither"]
+
+    def allows(self, value: Any) -> bool:
+        """Whether a value is such a number."""
+        is_number: bool = isinstance(value, self.kind)
+        if not is_number:
+            return False
+        left = -math.inf if self.left is None else self.left
+        right = math.inf if self.right is None else self.right
+        is_bound = (self.closed in ("left", "both") and value == left) or (
+            self.closed in ("right", "both") and value == right
+        )
+        return bool(left < value < right or is_bound)
+
+    def __str__(self) -> str:
+        number, name = (int, "an int") if self.kind is Integral else (float, "a float")
+        left = "-inf" if self.left is None else number(self.left)
+        right = "inf" if self.right is None else number(self.right)
+        opening = "[" if self.closed in ("left", "both") else "("
+        closing = "]" if self.closed in ("right", "both") else ")"
+        return f"{name} in the range {opening}{left}, {right}{closing}"
+
+
+@dataclass(frozen=True)
+class StrOptions:
+    """One of several strings."""
+
+    options: Collection[str]
+
+    def allows(self, value: Any) -> bool:
+        """Whether a value is one of the strings."""
+        return isinstance(value, str) and value in self.options
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Values that a test accepts, and what errors call them."""
+
+    name: str
+    allows: Callable[[Any], bool]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_NOT_NEGATIVE = Interval(Integral, 0, None, closed="left")
+_TWO_OR_MORE = Interval(Integral, 2, None, closed="left")
+_BOOLEAN = "an instance of 'bool' or an instance of 'numpy.bool'"
+_KINDS = {
+    "array-like": _Kind(
+        "an array-like",
+        lambda value: (
+            (hasattr(value, "__len__") or hasattr(value, "__array__")) and not np.isscalar(value)
+        ),
+    ),
+    "boolean": _Kind(_BOOLEAN, lambda value: isinstance(value, bool | np.bool_)),
+    "verbose": _Kind(
+        f"{_NOT_NEGATIVE}, {_BOOLEAN}",
+        lambda value: isinstance(value, bool | np.bool_) or _NOT_NEGATIVE.allows(value),
+    ),
+    "cv_object": _Kind(
+        f"{_TWO_OR_MORE}, an object implementing 'split' and 'get_n_splits', an iterable or None",
+        lambda value: (
+            value is None
+            or _TWO_OR_MORE.allows(value)
+            or (hasattr(value, "split") and hasattr(value, "get_n_splits"))
+            or (isinstance(value, Iterable) and not isinstance(value, str))
+        ),
+    ),
+}
+
+
+def check_parameters(estimator: BaseEstimator) -> None:
+    """Raise if a parameter has a value that its class does not allow.
+
+    For each parameter, ``_allowed_values`` has a list. It may hold `Interval`, `StrOptions`, types,
+    None, and the names "array-like", "boolean", "verbose" and "cv_object". A parameter without a
+    list is not checked. With ``sklearn.set_config(skip_parameter_validation=True)`` nothing is.
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the parameter and its value.
+    """
+    if get_config()["skip_parameter_validation"]:
+        return
+    allowed = getattr(estimator, "_allowed_values", {})
+    for name, value in estimator.get_params(deep=False).items():
+        kinds = [_as_kind(each) for each in allowed.get(name, [])]
+        if kinds and not any(kind.allows(value) for kind in kinds):
+            *first, last = map(str, kinds)
+            texts = f"{', '.join(first)} or {last}" if first else last
+            raise InvalidParameterError(
+                f"The {name!r} parameter of {type(estimator).__name__} must be {texts}. "
+                f"Got {value!r} instead."
+            )
+
+
+def _as_kind(allowed: Any) -> Interval | StrOptions | _Kind:
+    if allowed is None:
+        return _Kind("None", lambda value: value is None)
+    if isinstance(allowed, str):
+        return _KINDS[allowed]
+    if isinstance(allowed, type):
+        builtin = allowed.__module__ == "builtins"
+        name = allowed.__qualname__ if builtin else f"{allowed.__module__}.{allowed.__qualname__}"
+        return _Kind(f"an instance of {name!r}", lambda value: isinstance(value, allowed))
+    kind: Interval | StrOptions = allowed
+    return kind
 
 
 # Fits
@@ -212,104 +356,3 @@ def _callback_listener(estimator: BaseEstimator, context: Any) -> Listener:
         told = percent
 
     return listen
-
-
-# What a notebook shows
-
-
-class DocLinkMixin:
-    """Links from an estimator's HTML to its page, and from its parameters to their lines.
-
-    A class derived in another package has no page here, and gets no links.
-
-    Examples
-    --------
-    >>> from skbn import BIC
-    >>> "https://skbn.readthedocs.io/en/latest/api/skbn.BIC.html" in BIC()._repr_html_()
-    True
-    """
-
-    # The names are those of scikit-learn's guide for developers.
-    _doc_link_module = "skbn"
-    _doc_link_template = "https://skbn.readthedocs.io/en/latest/api/skbn.{name}.html"
-
-    def _doc_link_url_param_generator(self) -> dict[str, str]:
-        return {"name": type(self).__name__}
-
-
-class PlotMixin:
-    """`plot`, and a picture of the network below scikit-learn's own HTML."""
-
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        highlight: Any = None,
-        markov_blanket: Any = None,
-        edge_labels: Any = False,
-    ) -> NetworkDisplay:
-        """Draw the network.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; by default in a new figure.
-        highlight : node or list of nodes, optional
-            Nodes to be marked.
-        markov_blanket : node, optional
-            Mark this node and its Markov blanket, and leave all else faint.
-        edge_labels : bool, "weight" or dict of (parent, child) to str, default=False
-            As in `NetworkDisplay.plot`.
-
-        Returns
-        -------
-        display : NetworkDisplay
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before a learner is fitted.
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If there is no such node or edge, or weights are asked for and there are none.
-
-        See Also
-        --------
-        NetworkDisplay : What is drawn how.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_wine
-        >>> from skbn import GaussianBNLearner
-        >>> learner = GaussianBNLearner().fit(load_wine(as_frame=True).data)
-        >>> display = learner.plot(markov_blanket="hue")
-        """
-        from skbn._drawing.network_display import NetworkDisplay
-
-        return NetworkDisplay.from_estimator(
-            self,
-            ax=ax,
-            highlight=highlight,
-            markov_blanket=markov_blanket,
-            edge_labels=edge_labels,
-        )
-
-    def _shown_graph(self) -> nx.DiGraph | None:
-        """Return the graph to show, or None if there is none without a search."""
-        raise NotImplementedError
-
-    def _repr_html_(self) -> str | None:
-        if get_config()["display"] != "diagram":
-            return None  # a notebook shows the text
-        html: str = estimator_html_repr(self)
-        graph = self._shown_graph()
-        if graph is None:
-            return html
-        from skbn._drawing.network_display import notebook_picture
-
-        return html + notebook_picture(graph)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        html = self._repr_html_()
-        return {"text/plain": repr(self)} | ({} if html is None else {"text/html": html})

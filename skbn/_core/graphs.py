@@ -20,6 +20,7 @@ __all__ = [
     "fixed_parent_masks",
     "graph_contents",
     "parent_masks",
+    "reject_undirected",
 ]
 
 

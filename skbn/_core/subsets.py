@@ -117,15 +117,9 @@ def bit_length(mask):
     return length
 
 
-@inner_kernel
-def popcount(mask):
-    """Return the number of members of a mask."""
-    return _count_ones(mask)
-
-
 @intrinsic
-def _count_ones(typing_context, mask):
-    """Count by the processor's own instruction, if it has one."""
+def popcount(typing_context, mask):
+    """Return the number of members of a mask, by the processor's own instruction if it has one."""
 
     def codegen(context, builder, signature, arguments):
         return builder.ctpop(arguments[0])

@@ -1,6 +1,7 @@
 """From a table to what every regression needs.
 
-``table`` reads what users pass, ``sample`` holds the rows and their weights, ``row_summary``
-summarises rows so that parts can be merged, and ``statistics`` checks that the columns are
-independent and has the triangular factor of them all.
+``table`` reads what users pass, and ``row_values`` the weights and other values that they give
+for its rows. ``sample`` holds the rows and their weights, or a summary of rows that can be merged
+with others. ``statistics`` checks that the columns are independent and has the triangular factor
+of them all.
 """

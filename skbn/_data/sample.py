@@ -1,27 +1,35 @@
-"""Sample: the rows that scores are computed from, with their weights, or a summary of them."""
+"""The rows that scores are computed from: with their weights, or only a summary of them.
+
+A summary is all that regressions need to know, and two of them can be merged. The scatter of two
+sets of rows about their common mean is that of each set about its own mean, plus one more row, the
+weighted difference of the means. A QR decomposition of the two triangular factors and this row is
+therefore that of all rows. No row needs to be kept, and squares, which would lose half the digits,
+are never formed.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.labels import in_order_of_rows, is_mask
-from skbn._core.memory import read_only
-from skbn._core.threads import one_blas_thread
-from skbn._data.row_summary import RowSummary, summarise
+from skbn._core.resources import one_blas_thread, read_only
+from skbn._data.row_values import in_order_of_rows, is_mask, read_sample_weight
+from skbn._regressions.triangular import triangular_factor
 
-__all__ = ["Sample", "TableMixin", "read_sample_weight"]
+__all__ = ["RowSummary", "Sample", "TableMixin", "centred_blocks", "summarise"]
+
+# Blocks of 4096 rows of 8 columns fill 256 KiB of the second-level cache.
+_ROWS_A_BLOCK = 4096
+# 2**1000 and 2**-1000 are both normal numbers.
+_LARGEST_EXPONENT = 1000
 
 Floats = npt.NDArray[np.float64]
-
-# Beyond these, the sum of the weights and what is computed from it may leave float64's range.
-_SMALLEST_SUM, _LARGEST_SUM = 1e-300, 1e300
 
 
 class Sample:
@@ -214,68 +222,167 @@ def _chooses_all(chosen: Any) -> bool:
     return chosen is Ellipsis or (isinstance(chosen, slice) and chosen == slice(None))
 
 
-# Weights
+# Summaries
 
 
-def read_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
-    """Return a user's weights as a read-only array of their own.
+@dataclass(frozen=True)
+class RowSummary:
+    """The number, the means and the scatter of some rows of m columns.
 
     Parameters
     ----------
-    sample_weight : array-like of shape (n_rows,)
     n_rows : int
-
-    Returns
-    -------
-    weight : ndarray of shape (n_rows,), float64
-
-    Raises
-    ------
-    ValueError, TypeError
-        If they are not `n_rows` finite numbers, none of them negative, naming the row; if
-        their sum is out of range.
+        Number of rows of a positive weight.
+    n_samples : int or float
+        Sum of their weights.
+    minimum, maximum : ndarray of shape (m,)
+        Infinite if there are no rows.
+    exponent : ndarray of shape (m,), int
+        The mean and the factor are in units of ``2**exponent``, so that no square is out of
+        range.
+    mean, mean_rest : ndarray of shape (m,)
+        The sum of the two is the mean, to more digits than one number holds.
+    factor : ndarray of shape (min(k, m), m)
+        R of the QR decomposition of k rows, which are centred and multiplied by the roots of
+        their weights. Empty if there are no rows.
     """
-    given = _as_array(sample_weight)
-    if given.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must have a weight for each of the {n_rows} rows; got an array of "
-            f"shape {given.shape}."
+
+    n_rows: int
+    n_samples: float
+    minimum: Floats
+    maximum: Floats
+    exponent: npt.NDArray[np.int32]
+    mean: Floats
+    mean_rest: Floats
+    factor: Floats
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.mean)
+
+    @property
+    def largest(self) -> Floats:
+        """The largest magnitude in each column, shape (m,)."""
+        return np.maximum(-self.minimum, self.maximum)
+
+    @property
+    def column_means(self) -> Floats:
+        """The columns' means in their own units, shape (m,)."""
+        return np.ldexp(self.mean + self.mean_rest, self.exponent)
+
+    def in_units(self, exponent: npt.NDArray[np.int32]) -> Self:
+        """Return the summary in other units, none smaller than its own."""
+        shift = self.exponent - exponent
+        return replace(
+            self,
+            exponent=exponent,
+            mean=np.ldexp(self.mean, shift),
+            mean_rest=np.ldexp(self.mean_rest, shift),
+            factor=np.ldexp(self.factor, shift),
         )
-    if given.dtype.kind not in "biuf":
-        for row, value in enumerate(given.tolist()):
-            if not isinstance(value, Real):
-                raise TypeError(
-                    f"sample_weight must hold numbers; got {str(value)!r} for row {row}."
-                )
-    weight = np.empty(n_rows)
-    try:
-        with np.errstate(over="ignore"):
-            weight[:] = given
-    except OverflowError:
-        raise ValueError("sample_weight has a number that is out of float64's range.") from None
-    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-    if len(wrong):
-        raise ValueError(
-            f"sample_weight must be finite and not negative, as a weight says how often its row "
-            f"counts; got {weight[wrong[0]]:g} for row {wrong[0]}."
+
+    def merge(self, other: Self) -> Self:
+        """Return the summary of both sets of rows, which have the same columns."""
+        if self.n_rows == 0:
+            return other
+        if other.n_rows == 0:
+            return self
+        exponent = np.maximum(self.exponent, other.exponent)
+        a, b = self.in_units(exponent), other.in_units(exponent)
+        n_samples = a.n_samples + b.n_samples
+        difference = (b.mean - a.mean) + (b.mean_rest - a.mean_rest)
+        between = np.sqrt(a.n_samples / n_samples * b.n_samples) * difference
+        shift = difference * (b.n_samples / n_samples)
+        mean = a.mean + shift
+        return type(self)(
+            a.n_rows + b.n_rows,
+            n_samples,
+            np.minimum(a.minimum, b.minimum),
+            np.maximum(a.maximum, b.maximum),
+            exponent,
+            mean,
+            a.mean_rest + (shift - (mean - a.mean)),
+            triangular_factor(np.vstack([a.factor, b.factor, between])),
         )
-    with np.errstate(over="ignore"):
-        total = weight.sum()
-    if weight.any() and not _SMALLEST_SUM <= total <= _LARGEST_SUM:
-        raise ValueError(
-            f"The sum of sample_weight is {total:g}; it must be from {_SMALLEST_SUM:g} to "
-            f"{_LARGEST_SUM:g}. Multiply or divide all weights."
-        )
-    weight.setflags(write=False)
-    return weight
 
 
-def _as_array(sample_weight: Any) -> npt.NDArray[Any]:
-    if isinstance(sample_weight, np.ma.MaskedArray):
-        raise TypeError("sample_weight is a masked array, whose mask would be lost. Fill it.")
-    if isinstance(sample_weight, Mapping):
-        raise TypeError("sample_weight is a dict. Pass pandas.Series(sample_weight).")
-    try:
-        return np.asarray(sample_weight)
-    except ValueError:  # lists of different lengths
-        return np.empty((0, 0))
+def summarise(rows: Floats, weight: Floats | None = None) -> RowSummary:
+    """Return the summary of a table's rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, m), float64
+        Finite. Not modified, nor copied as a whole.
+    weight : ndarray of shape (n,), float64, optional
+        How often each row counts; finite and not negative. Rows of weight 0 are left out.
+    """
+    summary = _summary_of_no_rows(rows.shape[1])
+    for block, share in _blocks(rows, weight):
+        summary = summary.merge(_summarise_block(block, share))
+    return summary
+
+
+def centred_blocks(rows: Floats, weight: Floats | None, summary: RowSummary) -> Iterator[Floats]:
+    """Yield the rows in pieces, centred and multiplied by the roots of their weights.
+
+    Parameters
+    ----------
+    rows, weight
+        As in `summarise`.
+    summary : RowSummary
+        The summary of these rows, in whose units they are returned.
+    """
+    unit = np.ldexp(1.0, -summary.exponent)
+    for block, share in _blocks(rows, weight):
+        centred = block * unit
+        centred -= summary.mean
+        centred -= summary.mean_rest
+        if share is not None:
+            centred *= np.sqrt(share)[:, np.newaxis]
+        yield centred
+
+
+def _blocks(rows: Floats, weight: Floats | None) -> Iterator[tuple[Floats, Floats | None]]:
+    """Yield blocks of rows of positive weight, and their weights."""
+    for start in range(0, len(rows), _ROWS_A_BLOCK):
+        part = slice(start, start + _ROWS_A_BLOCK)
+        block, share = rows[part], None if weight is None else weight[part]
+        if share is not None and not share.all():
+            block, share = block[share > 0], share[share > 0]
+        if len(block):
+            yield block, share
+
+
+def _summary_of_no_rows(m: int) -> RowSummary:
+    infinite, zeros = np.full(m, np.inf), np.zeros(m)
+    exponent = np.full(m, -_LARGEST_EXPONENT, dtype=np.int32)
+    return RowSummary(0, 0, infinite, -infinite, exponent, zeros, zeros, np.empty((0, m)))
+
+
+def _summarise_block(rows: Floats, weight: Floats | None) -> RowSummary:
+    minimum, maximum = rows.min(axis=0), rows.max(axis=0)
+    # Powers of two change no digit, and keep sums and squares from overflowing.
+    _, exponent = np.frexp(np.maximum(-minimum, maximum))
+    exponent = exponent.clip(-_LARGEST_EXPONENT, _LARGEST_EXPONENT)
+    exponent[(minimum == 0) & (maximum == 0)] = -_LARGEST_EXPONENT
+    centred = rows * np.ldexp(1.0, -exponent)
+    n_samples = len(rows) if weight is None else _int_if_whole(float(weight.sum()))
+    mean = _sum(centred, weight) / n_samples
+    centred -= mean
+    # The rounding error of a large mean is itself the mean of what remains.
+    rest = _sum(centred, weight) / n_samples
+    centred -= rest
+    if weight is not None:
+        centred *= np.sqrt(weight)[:, np.newaxis]
+    factor = triangular_factor(centred)
+    return RowSummary(len(rows), n_samples, minimum, maximum, exponent, mean, rest, factor)
+
+
+def _sum(rows: Floats, weight: Floats | None) -> Floats:
+    return np.asarray(rows.sum(axis=0) if weight is None else weight @ rows)
+
+
+def _int_if_whole(total: float) -> float:
+    """Return a sum of weights as an int if it is a whole number of rows."""
+    return int(total) if total.is_integer() and total < 2**53 else total

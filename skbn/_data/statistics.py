@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._data.row_summary import RowSummary
+from skbn._data.sample import RowSummary
 from skbn._regressions.local_score import SCORE_ACCURACY
 from skbn._regressions.triangular import (
     families_first,

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
+from sklearn.utils.validation import check_array
 
-from skbn._core.labels import is_labelled
+from skbn._core.columns import is_labelled
 from skbn._core.text import first_few, shortened
 from skbn._data.sample import TableMixin
 
-__all__ = ["Table"]
+__all__ = ["Table", "read_columns", "row_labels"]
 
 # A value that is quoted in an error may be a list, or a whole table.
 _LONGEST_VALUE = 60
@@ -155,7 +156,65 @@ class Table:
         return _floats(self._values[:, number], name)
 
 
+def read_columns(
+    table: Table,
+    wanted: Sequence[Hashable],
+    columns: Sequence[Hashable],
+    remedy: str = "Give these columns, or a data frame whose columns have the nodes' names.",
+) -> npt.NDArray[np.float64]:
+    """Return some columns of a table, by name if the names are strings, else by position.
+
+    Parameters
+    ----------
+    table : Table
+        Columns that are not wanted may hold anything.
+    wanted : sequence of k nodes
+        The columns to return, in this order.
+    columns : sequence of nodes
+        The nodes that the columns stand for if they have no names.
+    remedy : str, optional
+        What an error advises if the table has more or fewer columns than that.
+
+    Returns
+    -------
+    rows : ndarray of shape (n, k), float64
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the columns: if some are missing, or hold values that are not finite numbers; if
+        the labels are not strings, positions or nodes.
+    """
+    names: list[Any] | None = table.names
+    if names is None:
+        table.check_positions(columns)
+        names = list(columns)
+        if len(table.labels) != len(names):
+            hint = " Names of columns must be strings to be matched to the nodes."
+            raise ValueError(
+                f"X must be of shape (n, {len(names)}), its columns standing for {names}; got "
+                f"{table.container} with {len(table.labels)} columns. {remedy}"
+                f"{hint if table.is_frame else ''}"
+            )
+    missing = [node for node in wanted if node not in names]
+    if missing:
+        raise ValueError(
+            f"X has no columns {missing}; its columns are {names}. Rename them to the nodes, or "
+            "give an array with the columns in the nodes' order."
+        )
+    rows = table.rows([names.index(node) for node in wanted], wanted)
+    return np.asarray(check_array(rows, ensure_all_finite=False, input_name="X"))
+
+
 # Containers
+
+
+def row_labels(X: Any) -> Any:
+    """Return the index of a pandas data frame, or None if the rows of the table have no labels."""
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        return None
+    # The index of a dask frame must be computed first.
+    return X.index.compute() if hasattr(type(X), "compute") else X.index
 
 
 def _frame_labels(X: Any) -> list[Any] | None:

@@ -8,11 +8,11 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.graphs import check_dag
+from skbn._core.linear_model import is_parametrised
 from skbn._drawing.appearance import Style, check_axes, require_matplotlib, style_for
 from skbn._drawing.fitted import fitted_graph
 from skbn._drawing.labels import broken_into_lines, printable, text_width
 from skbn._drawing.weights import readable_weight, strengths_of
-from skbn._networks.gaussian import is_parametrised
 
 __all__ = ["EdgeWeightsDisplay"]
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Self
 import networkx as nx
 import numpy as np
 
+from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
 from skbn._drawing.appearance import Edge
 from skbn._drawing.weights import Strengths, readable_weight
-from skbn._networks.gaussian import is_parametrised
 
 __all__ = ["LINE_HEIGHT", "NodeNames", "broken_into_lines", "edge_texts", "printable", "text_width"]
 

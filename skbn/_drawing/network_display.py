@@ -1,11 +1,8 @@
-"""NetworkDisplay: a network as a picture, also in a notebook's HTML."""
+"""NetworkDisplay: a network as a picture."""
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Hashable, Mapping
-from importlib.util import find_spec
-from io import BytesIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -13,9 +10,9 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.graphs import check_dag
+from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
 from skbn._drawing.appearance import (
-    LIGHT,
     Edge,
     EdgeLook,
     NodeLook,
@@ -28,21 +25,17 @@ from skbn._drawing.fitted import fitted_graph
 from skbn._drawing.labels import NodeNames, edge_texts
 from skbn._drawing.layout.layered import layered_layout
 from skbn._drawing.weights import Strengths, strengths_of
-from skbn._networks.gaussian import is_parametrised
 
 if TYPE_CHECKING:
     from skbn._drawing.picture import Artists
 
-__all__ = ["NetworkDisplay", "notebook_picture"]
+__all__ = ["NetworkDisplay", "draw_network"]
 
 _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
 # Widths of lines, in points
 _WIDTHS = 0.8, 4.0  # edges of standardised weight 0, and of 1 or more
 _WIDTH_UNKNOWN = 1.5
 _BORDER, _BORDER_HELD = 0.8, 2.4
-# Notebooks draw no larger networks, which can take seconds each time they are shown.
-_MOST_NODES, _MOST_EDGES = 40, 80
-_IMAGE_STYLE = "max-width:100%;height:auto;margin:0.5em 0"
 
 
 class _Emphasis(NamedTuple):
@@ -219,15 +212,13 @@ class NetworkDisplay:
         emphasis = _emphasis_on(self.dag, highlight, markov_blanket)
         strengths = strengths_of(self.dag)
         texts = edge_texts(self.dag, edge_labels, strengths)
-        self.ax_, artists = _draw_network(
-            self.dag, strengths, ax=ax, emphasis=emphasis, texts=texts
-        )
+        self.ax_, artists = draw_network(self.dag, strengths, ax=ax, emphasis=emphasis, texts=texts)
         self.figure_ = self.ax_.figure
         self.nodes_, self.edges_, self.heads_ = artists.nodes, artists.edges, artists.heads
         return self
 
 
-def _draw_network(
+def draw_network(
     dag: nx.DiGraph,
     strengths: Strengths,
     *,
@@ -329,36 +320,3 @@ def _nodes(dag: nx.DiGraph, highlight: Any) -> list[Hashable]:
 
 def _no_such_node(dag: nx.DiGraph, node: Any) -> str:
     return f"there is no node {readable_value(node)}; the nodes are {readable_value(list(dag))}."
-
-
-def notebook_picture(graph: nx.DiGraph) -> str:
-    """Return an HTML image of a graph, or nothing if it is too large or cannot be drawn.
-
-    The same graph gives the same text. The background is transparent, and the colours can be
-    read on light and on dark ones.
-    """
-    if find_spec("matplotlib") is None:
-        return ""
-    if len(graph) > _MOST_NODES or graph.number_of_edges() > _MOST_EDGES:
-        return ""
-    try:
-        svg = b64encode(_svg(graph)).decode()
-    except Exception:  # such as a graph that the user has broken: still show the estimator
-        return ""
-    alt = f"A network; nodes: {len(graph)}, edges: {graph.number_of_edges()}"
-    return f'<img alt="{alt}" style="{_IMAGE_STYLE}" src="data:image/svg+xml;base64,{svg}" />'
-
-
-def _svg(graph: nx.DiGraph) -> bytes:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(1, 1))
-    figure.set_layout_engine("none")
-    ax = figure.add_axes((0, 0, 1, 1))
-    dag = NetworkDisplay(graph).dag
-    _draw_network(dag, strengths_of(dag), ax=ax, style=LIGHT)
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    figure.set_size_inches((right - left) / 72, (top - bottom) / 72)
-    svg = BytesIO()
-    figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
-    return svg.getvalue()

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta, norm, skew
 
-from skbn._data.table import Table
+from skbn._core.columns import named_nodes
+from skbn._data.table import Table, read_columns
 from skbn._drawing.appearance import Style, check_axes, require_matplotlib, style_for
 from skbn._drawing.fitted import fitted_network_and_table
 from skbn._drawing.labels import broken_into_lines
-from skbn._networks.arguments import named_nodes, read_columns
 
 __all__ = ["ResidualsDisplay"]
 

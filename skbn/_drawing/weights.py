@@ -8,8 +8,8 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 
+from skbn._core.linear_model import LinearModel, is_parametrised
 from skbn._drawing.appearance import Edge
-from skbn._networks.gaussian import LinearGaussianModel, is_parametrised
 
 __all__ = ["Strengths", "readable_weight", "strengths_of"]
 
@@ -52,7 +52,7 @@ def strengths_of(dag: nx.DiGraph) -> Strengths:
     """
     if not is_parametrised(dag):
         return Strengths({}, set())
-    model = LinearGaussianModel.from_dag(dag)
+    model = LinearModel.from_dag(dag)
     deviation = model.standard_deviations()
     with np.errstate(over="ignore"):
         weights = (

@@ -1,20 +1,133 @@
-"""GaussianBNLearner: the best network of a table or of its local scores."""
+"""GaussianBNLearner, and what it shares with other learners: their parameters and methods."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from skbn._core.estimator import all_or_nothing, fit_method, fit_task, listeners_of
-from skbn._core.progress import say
-from skbn._estimators.network_learner import NetworkLearner
-from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from skbn._core.estimator import (
+    all_or_nothing,
+    fit_method,
+    fit_task,
+    listeners_of,
+)
+from skbn._core.graphs import dag_of
+from skbn._estimators.network_estimator import NetworkEstimator
+from skbn._estimators.validation import (
+    PARAMETER_CONSTRAINTS,
+    check_settings,
+)
 from skbn._networks.diagnostics import warn_about_data
+from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.solve import solve
+from skbn._solver.solve import Solution, solve
 
-__all__ = ["GaussianBNLearner"]
+__all__ = ["GaussianBNLearner", "NetworkLearner", "network_of"]
+
+
+def network_of(solution: Solution) -> GaussianBayesianNetwork:
+    """Return the network of a solution, without parameters if it has none."""
+    if solution.model is not None:
+        return GaussianBayesianNetwork._from_model(solution.model)
+    return GaussianBayesianNetwork(dag_of(solution.columns, solution.parents, solution.fixed))
+
+
+class NetworkLearner(NetworkEstimator):
+    """A learner of one network. Derived classes have the parameters of `NetworkEstimator`."""
+
+    network_: GaussianBayesianNetwork
+    network_score_: float
+    criterion_: Criterion | None
+
+    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "partial_fit":
+                raise AttributeError(
+                    f"{type(self).__name__} has no partial_fit. Give the chunks to "
+                    "LocalScoreTransformer().partial_fit, and then its local_scores_ to fit: "
+                    "GaussianBNLearner().fit(transformer.local_scores_)."
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _keep(self, solution: Solution, **learned: Any) -> None:
+        """Keep what was found as attributes."""
+        network = network_of(solution)
+        # In one step, for threads that read the estimator meanwhile.
+        self.__dict__.update(
+            learned,
+            network_=network,
+            dag_=network.dag.copy(),
+            network_score_=solution.score,
+            criterion_=solution.criterion,
+        )
+
+    def _new_graph(self) -> nx.DiGraph:
+        return self.network_.dag.copy()
+
+    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log-likelihood of each row under the fitted network.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
+            The columns of `fit`.
+
+        Returns
+        -------
+        log_likelihood : ndarray of shape (n_samples,), float64, nats
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns.
+        """
+        check_is_fitted(self)
+        return self.network_.logpdf(self._sample(X).rows)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log-likelihood of a row under the fitted network, in nats.
+
+        Larger is better, so that a grid search picks what predicts held-out rows best. Scores
+        can only be compared if the columns have the same units, since a density is per unit.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
+            The columns of `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, as in `fit`. LocalScores may already have weights.
+
+        Returns
+        -------
+        score : float
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns, or the weights do not match its rows.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> round(learner.score([[1, 2], [2, 4]]), 6)
+        -1.661306
+        """
+        check_is_fitted(self)
+        sample = self._sample(X, sample_weight)
+        return sample.mean(self.network_.logpdf(sample.rows))
 
 
 class GaussianBNLearner(NetworkLearner):
@@ -204,9 +317,6 @@ None, default=None
             announce=self._announce if self.verbose else None,
         )
         self._keep(solution)
-        if isinstance(scores, LocalScores):
-            warn_about_data(self.network_._model(), scores.sample)
+        if isinstance(scores, LocalScores) and solution.model is not None:
+            warn_about_data(solution.model, scores.sample)
         return self
-
-    def _announce(self, plan: str) -> None:
-        say(f"[{type(self).__name__}] {plan}")

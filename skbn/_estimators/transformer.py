@@ -12,15 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.estimator import (
     CallbackSupportMixin,
-    DocLinkMixin,
     all_or_nothing,
+    check_parameters,
     fit_method,
     fit_task,
 )
-from skbn._core.parameters import check_parameters
-from skbn._core.threads import one_blas_thread
-from skbn._data.row_summary import RowSummary, summarise
-from skbn._data.sample import Sample
+from skbn._core.notebook import DocLinkMixin
+from skbn._core.resources import one_blas_thread
+from skbn._data.sample import RowSummary, Sample, summarise
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
@@ -224,7 +223,7 @@ class LocalScoreTransformer(
         check_is_fitted(self)
         check_parameters(self)
         sample = read_sample(self, X, reset=False)
-        return self._scores_of(sample.with_weight(sample_weight))
+        return make_scores(self, sample.with_weight(sample_weight), self.penalty)
 
     @fit_method
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalScores:
@@ -244,7 +243,7 @@ class LocalScoreTransformer(
         -------
         scores : LocalScores
         """
-        return self._scores_of(self._fit(X, y, sample_weight))
+        return make_scores(self, self._fit(X, y, sample_weight), self.penalty)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
         with all_or_nothing(self), fit_task(self, X, y, sample_weight):
@@ -255,11 +254,8 @@ class LocalScoreTransformer(
         self._keep(sample.summary)
         return sample
 
-    def _scores_of(self, sample: Sample) -> LocalScores:
-        return make_scores(self, sample, self.criterion, self.penalty)
-
     def _keep(self, summary: RowSummary) -> None:
-        self.local_scores_ = self._scores_of(Sample.of_summary(summary))
+        self.local_scores_ = make_scores(self, Sample.of_summary(summary), self.penalty)
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(super().__getstate__())  # copied, in case another thread is fitting

@@ -11,11 +11,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array
 
-from skbn._core.labels import row_labels
-from skbn._core.parameters import Interval, StrOptions
+from skbn._core.estimator import Interval, StrOptions
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
-from skbn._data.table import Table
+from skbn._data.table import Table, row_labels
 from skbn._scores.criteria import CRITERIA, Criterion, as_criterion, criterion_for
 from skbn._scores.criterion_checks import LARGEST_PENALTY, same_criterion
 from skbn._scores.local_scores import LocalScores
@@ -46,13 +45,11 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
 """Constraints on the parameters that the estimators share."""
 
 
-def make_scores(
-    estimator: BaseEstimator, sample: Sample, criterion: str | Criterion, penalty: float
-) -> LocalScores:
-    """Return the local scores of a sample, with the settings of an estimator."""
+def make_scores(estimator: BaseEstimator, sample: Sample, penalty: float) -> LocalScores:
+    """Return the local scores of a sample, with an estimator's settings; by default the BIC."""
     return LocalScores(
         sample,
-        as_criterion(criterion),
+        as_criterion("bic" if estimator.criterion is None else estimator.criterion),
         getattr(estimator, "feature_names_in_", None),
         penalty=float(penalty),
         max_parents=estimator.max_parents,

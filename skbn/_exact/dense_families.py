@@ -13,9 +13,8 @@ import numpy.typing as npt
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
-from skbn._core.memory import allocate
+from skbn._core.resources import Threads, allocate
 from skbn._core.subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
-from skbn._core.threads import Threads
 from skbn._core.zeta import join_larger
 from skbn._exact.plan import SearchPlan
 from skbn._exact.slab_kernels import (
@@ -125,10 +124,16 @@ class BlockwiseFamilies(ABC):
             scratch.put(allocate(math.prod(shape)).reshape(shape))
         return scratch
 
-    def _fill_with_scratch(self, *arguments: Any) -> None:
+    def _fill_with_scratch(
+        self,
+        slab: npt.NDArray[Any],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+        blocks: npt.NDArray[np.int64],
+    ) -> None:
         assert self._scratch is not None
         scratch = self._scratch.get()
-        self._fill_blocks(*arguments, scratch)
+        self._fill_blocks(slab, starts, fixed, blocks, scratch)
         self._scratch.put(scratch)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from skbn._core.memory import largest_that_fits
+from skbn._core.resources import largest_that_fits
 from skbn._core.subsets import SmallSubsets
 from skbn._core.text import readable_size, readable_sizes
 

@@ -37,10 +37,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.memory import allocate
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import members_of, submasks_by_size
-from skbn._core.threads import Threads
 from skbn._core.zeta import max_zeta
 from skbn._exact.plan import SearchPlan
 from skbn._exact.slab_kernels import extend_blocks
@@ -51,6 +49,7 @@ __all__ = [
     "FamilySource",
     "SearchResult",
     "Slab",
+    "TableSource",
     "best_scores",
     "exact_search",
     "fill_array",
@@ -84,15 +83,20 @@ class SearchResult(NamedTuple):
     uncertainty: float
 
 
-class FamilySource(Protocol):
-    """What the search needs to know of score(x, P).
+class TableSource(Protocol):
+    """What a slab needs to know of families.
 
     The columns of the search are numbered from 0. Parents may also be columns that are not in the
     search. Sets of candidates are masks of the columns of the search.
     """
 
     def fill(
-        self, slab: Floats, starts: Integers, fixed: int, threads: Threads, n_tasks: int
+        self,
+        slab: npt.NDArray[Any],
+        starts: Integers,
+        fixed: int,
+        threads: Threads,
+        n_tasks: int,
     ) -> Iterator[float]:
         """Fill the tables for the outer columns `fixed`; yield the share done by each task.
 
@@ -113,6 +117,10 @@ class FamilySource(Protocol):
         n_tasks : int
             Cut the work into at least this many tasks, so that Ctrl-C is handled soon.
         """
+
+
+class FamilySource(TableSource, Protocol):
+    """What the search needs to know of score(x, P)."""
 
     def check(self, best_network_score: Floats, slab: Floats, starts: Integers, fixed: int) -> None:
         """Raise if some of the slab's B, or of F on its sets, are found to be wrong."""
@@ -213,8 +221,7 @@ class Slab:
 
     Parameters
     ----------
-    families : FamilySource
-        Only its method `fill` is called.
+    families : TableSource
     plan : SearchPlan
     threads : Threads
     progress : Progress
@@ -234,7 +241,7 @@ class Slab:
 
     def __init__(
         self,
-        families: FamilySource,
+        families: TableSource,
         plan: SearchPlan,
         threads: Threads,
         progress: Progress,

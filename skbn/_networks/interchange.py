@@ -19,9 +19,9 @@ from unicodedata import category
 
 import networkx as nx
 
+from skbn._core.columns import finite_number
 from skbn._core.files import replaced_file
 from skbn._core.graphs import check_dag
-from skbn._core.labels import finite_number
 from skbn._core.text import readable_value
 from skbn._networks.gaussian import LinearGaussianModel
 

@@ -19,13 +19,8 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_scalar
 
-from skbn._core.estimator import (
-    CallbackSupportMixin,
-    DocLinkMixin,
-    PlotMixin,
-    fit_method,
-    fit_task,
-)
+from skbn._core.columns import named_nodes, named_values
+from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
 from skbn._core.graphs import (
     GraphStateMixin,
     check_dag,
@@ -35,25 +30,23 @@ from skbn._core.graphs import (
     graph_contents,
     parent_masks,
 )
-from skbn._core.labels import row_labels
+from skbn._core.linear_model import is_parametrised
+from skbn._core.notebook import DocLinkMixin
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
-from skbn._data.table import Table
+from skbn._data.table import Table, read_columns, row_labels
+from skbn._drawing.plot_mixin import PlotMixin
 from skbn._networks import equivalence, interchange
 from skbn._networks.arguments import (
     like_pandas,
-    named_nodes,
-    named_values,
     random_generator,
-    read_columns,
     read_given_columns,
 )
 from skbn._networks.gaussian import (
     GaussianDistribution,
     LinearGaussianModel,
-    estimate_parameters,
-    is_parametrised,
+    estimate_model,
 )
 from skbn._scores.local_scores import LocalScores
 
@@ -261,10 +254,8 @@ class GaussianBayesianNetwork(
                     "is unbounded. Give more rows, or the node fewer parents."
                 )
             statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
-            parameters = estimate_parameters(statistics, parents, nodes)
             fixed = fixed_parent_masks(self.dag)
-            model = LinearGaussianModel.from_estimates(nodes, parents, parameters, fixed)
-            self._keep_estimates(model)
+            self._keep_estimates(estimate_model(statistics, parents, nodes, fixed=fixed))
         return self
 
     # Density

@@ -21,8 +21,9 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.notebook import html_table
 from skbn._core.subsets import members_of
-from skbn._core.text import html_table, readable_name, readable_value, text_table
+from skbn._core.text import readable_name, readable_value, text_table
 from skbn._data.statistics import SampleStatistics
 from skbn._posterior.mixtures import StudentMixture
 from skbn._posterior.parameters import residual_freedom

@@ -1,14 +1,213 @@
-"""placeholder"""
+"""Sums over all networks, each counted once (Tian and He 2009).
 
-NETWORK_KERNELS = ()
+With alpha_x[C], the weight of a column x with any parents among the candidates C, and V all
+columns (see `order_sums`),
+
+- ``M[U] = sum over {} ≠ S ⊆ V - U of (-1)**(|S| + 1) * product over x in S of alpha_x[U] * M[U + S]``
+  with ``M[V] = 1`` is the weight of all ways to add the columns outside U to a network on U. Those
+  that have parents in U only are a set that contains S: inclusion and exclusion count each way
+  once.
+- ``Z[W] = sum over {} ≠ S ⊆ W of (-1)**(|S| + 1) * product over x in S of alpha_x[W - S] * Z[W - S]``
+  with ``Z[{}] = 1`` is the weight of all networks on W, whose sinks are a set that contains S.
+
+``Z[V] = M[{}]`` is the weight of all networks. If `M_x[C]` are the terms of M[C] in which x is in
+S, exactly the columns C are no descendants of x (x aside) with the probability
+``h_x[C] = Z[C] M_x[C] / Z[V]``. These give the probabilities of directed paths; and with
+``q_x = h_x / alpha_x`` and ``gamma_x[P] = sum over C ⊇ P of q_x[C]``, the parents of x are P with
+probability ``beta_x(P) gamma_x[P]``.
+
+Both recurrences have 3**m terms. They are stable in spite of their signs: the sum of a set's terms
+without their signs is its expected 2**n for n sinks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.resources import Progress, Threads, allocate
+from skbn._core.subsets import submasks_by_size
+from skbn._core.wide import WideFormat
+from skbn._exact.recurrences import fill_array
+from skbn._posterior.network_sum_kernels import (
+    add_pushed,
+    backward_networks,
+    forward_networks,
+    non_descendants,
+    pushed_size,
+    quotients,
+)
+from skbn._posterior.sum_kernels import sum_zeta
+
+__all__ = ["NETWORK_KERNELS", "NetworkSums", "network_sums", "network_work"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+NETWORK_KERNELS = (
+    backward_networks,
+    forward_networks,
+    add_pushed,
+    non_descendants,
+    pushed_size,
+    quotients,
+    sum_zeta,
+)
+
+# Ctrl-C is handled between tasks. This many terms take 0.1 s.
+_TASK = 1 << 28
+# How many numbers a task hands over at most, if it has several sets of outer columns: 32 MB.
+_NUMBERS_TO_PUSH = 1 << 22
 
 
-class NetworkSums: ...
+@dataclass(frozen=True)
+class NetworkSums:
+    """Sums over all networks of m columns.
+
+    Parameters
+    ----------
+    M : ndarray of shape (2**m,), int64
+        Wide numbers: for each set of columns, the weight of all ways to add the others.
+    total : int
+        The weight of all networks that `gamma` refers to, a wide number: 1.
+    log_total, log_total_forward : float
+        The logarithm of the weight of all networks, from M and from Z; equal up to rounding.
+    paths : ndarray of shape (m, m), float64
+        At [i, j], the probability of a directed path from i to j.
+    gammas : ndarray of shape (m, 2**(m - 1)), int64
+    """
+
+    M: Integers
+    total: int
+    log_total: float
+    log_total_forward: float
+    paths: Floats
+    gammas: Integers
+
+    def gamma(self, child: int) -> Integers:
+        """Return gamma of a child, at ``[~P]``, as `FamilyWeights.edge_sums` takes it."""
+        return self.gammas[child]
 
 
-def network_sums(*a):
-    raise NotImplementedError
+def network_work(m: int) -> int:
+    """Return about how long the sums take, in units of a local score of the search."""
+    return 3**m
 
 
-def network_work(n):
-    return 3**n
+def network_sums(
+    alpha: Integers,
+    starts: Integers,
+    F: Integers,
+    R: Integers,
+    m: int,
+    wide: WideFormat,
+    threads: Threads,
+    progress: Progress,
+) -> NetworkSums:
+    """Sum the weights of all networks of m columns, at least two.
+
+    Parameters
+    ----------
+    alpha, starts : ndarray of int64
+        The table of column x begins at ``starts[x]``; it has an entry for each set of the others.
+    F, R : ndarray of shape (2**m,), int64
+        The sums over orders. The weight of all networks must be in the range of `wide`.
+    m : int
+    wide : WideFormat
+        The format of these wide numbers.
+    threads : Threads
+    progress : Progress
+        Advanced by ``network_work(m)`` in all.
+    """
+    n_inner = _inner_columns(m)
+    shares = allocate(m << (m - 1)).reshape(m, -1)
+    M = _backward(alpha, starts, R, shares, n_inner, wide, threads, progress)
+    Z = _forward(alpha, starts, F, n_inner, wide, threads, progress)
+    total = int(M[0])
+    paths = np.zeros((m, m))
+    gammas = shares.view(np.int64)
+
+    def finish(child: int) -> None:
+        sums = np.empty(m)
+        non_descendants(shares[child], Z, F, R, child, total, *wide, sums)
+        paths[child] = np.insert(sums[:-1], child, 0.0)
+        table = alpha[starts[child] : starts[child + 1]]
+        quotients(shares[child], table, gammas[child], *wide)
+        sum_zeta(gammas[child], 0, m - 1, wide.bits)
+
+    for _ in threads.map(finish, [(x,) for x in range(m)]):
+        pass
+    of_orders, _ = wide.split(int(F[-1]))
+    forward = wide.log(of_orders << wide.bits) + float(np.log(Z[-1]))
+    return NetworkSums(M, wide.one, wide.log(total), forward, paths, gammas)
+
+
+def _inner_columns(m: int) -> int:
+    """Return how many columns differ within a task."""
+    return max(1, (2 * m) // 5)
+
+
+def _backward(
+    alpha: Integers,
+    starts: Integers,
+    R: Integers,
+    shares: Floats,
+    n_inner: int,
+    wide: WideFormat,
+    threads: Threads,
+    progress: Progress,
+) -> Integers:
+    """Return M, and set `shares`."""
+    m = len(shares)
+    M = allocate(1 << m).view(np.int64)
+
+    def run(tasks: Integers) -> None:
+        backward_networks(alpha, starts, R, M, shares, n_inner, tasks, wide.least_exponent, *wide)
+
+    for level, work in reversed(list(_levels(m, n_inner))):
+        parts = threads.split(level, work // _TASK)
+        for _ in threads.map(run, [(part,) for part in parts]):
+            progress.advance(work / 2 / len(parts))
+    return M
+
+
+def _forward(
+    alpha: Integers,
+    starts: Integers,
+    F: Integers,
+    n_inner: int,
+    wide: WideFormat,
+    threads: Threads,
+    progress: Progress,
+) -> Floats:
+    """Return Z, in units of the powers of two in F.
+
+    Tasks do not write to the same sets: this thread adds what they push, in the same order with
+    any number of threads.
+    """
+    m = len(starts) - 1
+    Z = allocate(1 << m)
+    fill_array(Z, 0.0, threads)
+
+    def run(tasks: Integers) -> tuple[Integers, Floats]:
+        pushed = np.empty((len(tasks), pushed_size(m, n_inner, int(tasks[0]))))
+        forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, wide.least_exponent, *wide)
+        return tasks, pushed
+
+    for level, work in _levels(m, n_inner):
+        n_numbers = len(level) * pushed_size(m, n_inner, int(level[0]))
+        parts = threads.split(level, max(work // _TASK, n_numbers // _NUMBERS_TO_PUSH))
+        for tasks, pushed in threads.map(run, [(part,) for part in parts]):
+            add_pushed(pushed, Z, n_inner, tasks)
+            progress.advance(work / 2 / len(parts))
+    return Z
+
+
+def _levels(m: int, n_inner: int) -> Iterator[tuple[Integers, int]]:
+    """Yield the sets of outer columns by their size, and how many terms each size has."""
+    n_outer = m - n_inner
+    for size, level in enumerate(submasks_by_size(n_outer)):
+        yield level, len(level) * 3**n_inner << (n_outer - size)

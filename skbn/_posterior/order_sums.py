@@ -19,26 +19,32 @@ R, whose slabs come in the opposite order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.memory import allocate
-from skbn._core.progress import Progress
-from skbn._core.threads import Threads
+from skbn._core.resources import Progress, Threads, allocate
+from skbn._core.subsets import mask_of, members_of
 from skbn._core.wide import WideFormat
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, fill_array
 from skbn._posterior.family_weights import FamilyWeights
-from skbn._posterior.sum_kernels import extend_sums, order_products, retreat_sums, sum_zeta
+from skbn._posterior.sum_kernels import (
+    count_orders,
+    extend_sums,
+    order_products,
+    retreat_sums,
+    sum_zeta,
+)
 
-__all__ = ["ORDER_KERNELS", "OrderSums", "order_sums", "weight_slab"]
+__all__ = ["ORDER_KERNELS", "OrderSums", "log_number_of_orders", "order_sums", "weight_slab"]
 
 Integers = npt.NDArray[np.int64]
 
-ORDER_KERNELS = (sum_zeta, extend_sums, retreat_sums, order_products)
+ORDER_KERNELS = (sum_zeta, extend_sums, retreat_sums, order_products, count_orders)
 
 
 @dataclass(frozen=True)
@@ -110,3 +116,20 @@ def _sums_with_one_at(
 
 def _with_format(kernel: Callable[..., None], weights: FamilyWeights) -> Callable[..., None]:
     return lambda *arguments: kernel(*arguments, *weights.wide)
+
+
+def log_number_of_orders(parents: Sequence[int], columns: Sequence[int]) -> float:
+    """Return the logarithm of the number of orders of some columns that a network allows.
+
+    Parameters
+    ----------
+    parents : sequence of m int
+        The masks of each column's parents; those that are not in `columns` come before them.
+    columns : sequence of int
+    """
+    position = {column: i for i, column in enumerate(columns)}
+    inside = mask_of(columns)
+    masks = [mask_of(position[p] for p in members_of(parents[x] & inside)) for x in columns]
+    n_orders = allocate(1 << len(columns))
+    count_orders(np.array(masks, dtype=np.int64), n_orders)
+    return math.log(n_orders[-1])

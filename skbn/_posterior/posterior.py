@@ -16,10 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
-from skbn._core.memory import allocate
-from skbn._core.progress import Listener, Progress
+from skbn._core.resources import Listener, Progress, Threads, allocate, count_threads
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.threads import Threads, count_threads
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
 from skbn._posterior.network_sums import NETWORK_KERNELS, NetworkSums, network_sums, network_work
@@ -45,11 +43,13 @@ _TOLERANCE = 1 << 16
 class Sums(Protocol):
     """Sums over the networks of a group of columns."""
 
-    total: int
-    """The weight of all networks, a wide number; for probabilities it is 1."""
+    @property
+    def total(self) -> int:
+        """The weight of all networks, a wide number; for probabilities it is 1."""
 
-    log_total: float
-    """The logarithm of the weight of all networks, without the weights' `log_scale`."""
+    @property
+    def log_total(self) -> float:
+        """The logarithm of the weight of all networks, without the weights' `log_scale`."""
 
     def gamma(self, child: int) -> Integers:
         """Return gamma of a child as `FamilyWeights.edge_sums` takes it."""
@@ -117,7 +117,7 @@ class GroupPosterior:
         exponent, mantissa = self.weights.wide.split(self.sums.total)
         weights = self.weights.parent_set_weights(child, gamma, exponent)
         weights /= mantissa
-        return weights
+        return weights[: 1 << (len(self.columns) - 1)]  # without a column that was only padding
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,7 @@ def network_posterior(
     n_jobs: int | None = None,
     listeners: tuple[Listener, ...] = (),
     announce: Callable[[str], None] | None = None,
+    sum_only: bool = False,
 ) -> NetworkPosterior:
     """Return the posterior of all networks within constraints.
 
@@ -180,6 +181,8 @@ def network_posterior(
     listeners : tuple of callable
     announce : callable, optional
         Called with the plan in words before the sums begin.
+    sum_only : bool
+        Whether only `log_sum` is asked for: the probabilities of edges and paths are NaN then.
 
     Raises
     ------
@@ -208,10 +211,10 @@ def network_posterior(
             log_det = scores.scorer.log_determinants_of(columns, n_jobs, progress)
             tables = scores.scorer.tables[:, : len(columns)].copy()
             tables[0, constraints.max_parents + 1 :] = -np.inf
-            arguments = (each, constraints, log_odds, threads, progress)
-            group = _group_posterior(scores, log_det, tables, *arguments)
-            groups.append(group)
-            of_prior += _log_prior_sum(each, constraints, log_odds, tables[0], threads)
+            arguments = (each, constraints, log_odds, threads, progress, sum_only)
+            groups.append(_group_posterior(scores, log_det, tables, *arguments))
+            if not sum_only:
+                of_prior += _log_prior_sum(each, constraints, log_odds, tables[0], threads)
     edges = np.zeros((m, m))
     paths = np.full((m, m), np.nan) if is_uniform else None
     for group in groups:
@@ -239,6 +242,7 @@ def _group_posterior(
     log_odds: Floats | None,
     threads: Threads,
     progress: Progress,
+    sum_only: bool,
 ) -> GroupPosterior:
     columns = plan.group.columns + plan.group.others
     n = len(plan.group.columns)
@@ -255,8 +259,10 @@ def _group_posterior(
     def edges_to(child: int) -> Floats:
         return weights.edge_sums(child, sums.gamma(child), exponent) / mantissa
 
-    of_children = np.stack(list(threads.map(edges_to, [(x,) for x in range(n)])), axis=1)
-    _certify_sum(of_children[-1], weights)
+    of_children = np.full((len(columns) + 1, n), np.nan)
+    if not sum_only:
+        of_children = np.stack(list(threads.map(edges_to, [(x,) for x in range(n)])), axis=1)
+        _certify_sum(of_children[-1], weights)
     log_sum = sums.log_total + weights.log_scale
     log_sum += float(scores.scorer.score_offsets[plan.group.columns].sum())
     paths = sums.paths if isinstance(sums, NetworkSums) else None
@@ -378,3 +384,10 @@ def _certify_equal(forward: float, backward: float, weights: FamilyWeights) -> N
     error = abs(forward - backward)
     if not error <= _TOLERANCE * 2.0**-weights.wide.bits * max(1.0, abs(forward)):
         raise internal_error(f"forward and backward sums differ by {error:.1g} nats")
+
+
+def sample_parents(
+    posterior: NetworkPosterior, n_samples: int, rng: np.random.Generator, n_jobs: int | None
+) -> Integers:
+    """Return the masks of each column's parents in sampled networks, shape (n_samples, m)."""
+    raise NotImplementedError

@@ -43,6 +43,7 @@ from skbn._exact.slab_kernels import (
 )
 
 __all__ = [
+    "count_orders",
     "edge_sums",
     "extend_sums",
     "family_weights",
@@ -531,3 +532,18 @@ def parent_set_weights(
                 bias,
                 weights[first : first + values.size],
             )
+
+
+@kernel(int64[::1], float64[::1])
+def count_orders(parents, n_orders):
+    """Set ``n_orders[W]`` to the number of orders of the columns W in which parents come first.
+
+    `parents` has the masks of each column's parents. A set that lacks a parent has no orders.
+    """
+    n_orders[0] = 1.0
+    for W in range(1, n_orders.size):
+        total = 0.0
+        for x in range(parents.size):
+            if W >> x & 1 and parents[x] & ~W == 0:
+                total += n_orders[W ^ 1 << x]
+        n_orders[W] = total

@@ -24,9 +24,7 @@ from joblib import Parallel, delayed
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
-from skbn._core.memory import allocate
-from skbn._core.progress import Progress
-from skbn._core.threads import count_threads
+from skbn._core.resources import Progress, allocate, count_threads
 from skbn._core.vectors import load, logarithm, plus, store
 from skbn._regressions.givens import (
     copy_block,
@@ -36,7 +34,7 @@ from skbn._regressions.givens import (
 from skbn._regressions.swaps import prefixes_of, seed_path
 from skbn._regressions.triangular import triangular_factor
 
-__all__ = ["log_determinants", "log_determinants_work"]
+__all__ = ["log_determinants", "log_determinants_work", "walk_seeds"]
 
 # 64 lanes keep the SIMD units busy; 8 inner columns make the seeds' start cheap
 # beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.

@@ -8,16 +8,14 @@ from 1 in the paper.
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.memory import require_memory
+from skbn._core.columns import as_integer
+from skbn._core.resources import require_memory
 from skbn._core.subsets import mask_of
-from skbn._core.text import readable_value
 
-__all__ = ["as_integer", "greedy_swaps", "prefixes_of", "seed_path"]
+__all__ = ["greedy_swaps", "prefixes_of", "seed_path"]
 
 
 def greedy_swaps(m: int) -> npt.NDArray[np.intp]:
@@ -150,11 +148,3 @@ def prefixes_of(order: npt.NDArray[np.intp], swaps: npt.NDArray[np.intp]) -> npt
         columns[i], columns[i + 1] = columns[i + 1], columns[i]
         prefixes.append(mask_of(columns[: i + 1]))
     return np.array(prefixes, dtype=np.int64)
-
-
-def as_integer(value: int, name: str) -> int:
-    """Return an integer of any type as an int; raise a TypeError that names it otherwise."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer; got {readable_value(value)}.") from None

@@ -10,9 +10,8 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.columns import column_number, column_numbers, parents_in
+from skbn._core.columns import as_integer, column_number, column_numbers, parents_in
 from skbn._core.text import readable_value
-from skbn._regressions.swaps import as_integer
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import write_jkl
 from skbn._scores.reprs import ScoredParents, ScoresSummary, TopParents

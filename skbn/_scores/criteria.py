@@ -21,10 +21,9 @@ import numpy.typing as npt
 from scipy.special import betaln, gammaln
 from sklearn.base import BaseEstimator, clone
 
-from skbn._core.columns import numbers_by_column
-from skbn._core.estimator import DocLinkMixin
-from skbn._core.labels import is_labelled
-from skbn._core.parameters import Interval, StrOptions, check_parameters
+from skbn._core.columns import is_labelled, numbers_by_column
+from skbn._core.estimator import Interval, StrOptions, check_parameters
+from skbn._core.notebook import DocLinkMixin
 from skbn._core.text import readable_value
 from skbn._data.statistics import Prior
 from skbn._scores.criterion_checks import (
@@ -59,6 +58,13 @@ class Criterion(DocLinkMixin, BaseEstimator, ABC):
     A derived class defines `tables`. One that is a log-likelihood less a cost for
     each parameter derives from `InformationCriterion` instead and defines its cost.
 
+    Attributes
+    ----------
+    marginal_likelihood : {"exact", "approximate", "none"}
+        Whether the exponential of a network's score is the probability density of the table, given
+        the network, up to a factor that is the same for all networks. `GaussianBNPosterior` needs
+        it. A derived class has "none" unless it says otherwise.
+
     See Also
     --------
     InformationCriterion : The log-likelihood less a cost for each parameter.
@@ -78,6 +84,8 @@ class Criterion(DocLinkMixin, BaseEstimator, ABC):
     >>> GaussianBNLearner(ThreeNatsAnEdge()).fit(rows).dag_.number_of_edges()
     0
     """
+
+    marginal_likelihood: ClassVar[str] = "none"
 
     @abstractmethod
     def tables(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
@@ -315,6 +323,8 @@ class BIC(InformationCriterion):
     [83.76, 81.46, 79.15]
     """
 
+    marginal_likelihood: ClassVar[str] = "approximate"
+
     def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         return np.arange(2.0, m + 2) * (math.log(n_samples) / 2)
 
@@ -423,6 +433,8 @@ class BGe(Criterion):
     >>> list(GaussianBNLearner(BGe(alpha_mu=0.1)).fit(rows).dag_.edges)
     [(0, 1), (2, 5), (4, 5)]
     """
+
+    marginal_likelihood: ClassVar[str] = "exact"
 
     _allowed_values: ClassVar[dict[str, list[Any]]] = {
         "alpha_mu": [Interval(Real, np.float64(1e-100), np.float64(1e100), closed="both")],

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from skbn._core.labels import by_label, is_labelled, reject_labels
-from skbn._core.text import readable_value
+from skbn._core.columns import by_label, is_labelled
+from skbn._core.text import first_few, readable_value
 from skbn._data.statistics import Prior
 from skbn._regressions.local_score import SCORE_ACCURACY
 
@@ -65,7 +65,7 @@ def read_penalty(penalty: Any) -> float:
 
 def check_numbers(values: Any, shape: tuple[int, ...], what: str) -> npt.NDArray[np.float64]:
     """Return a copy of an array of real numbers of this shape."""
-    reject_labels(values, what)
+    _reject_labels(values, what)
     try:
         array = np.array(values)
     except ValueError:  # rows of different lengths
@@ -168,6 +168,18 @@ def _check_differences(tables: npt.NDArray[np.float64], what: str) -> None:
             f"float64 cannot tell scores apart to {SCORE_ACCURACY} nats. Leave out a constant that "
             "families of all sizes share, or lower the penalty; -inf rules out a number of parents."
         )
+
+
+def _reject_labels(values: Any, what: str) -> None:
+    """Raise if values whose order alone counts have labels other than 0, 1, ..."""
+    for axis in getattr(values, "axes", []):
+        labels = list(axis)
+        if labels != list(range(len(labels))):
+            raise ValueError(
+                f"{what} must come without labels, because its values are taken in their order; "
+                f"got the labels [{first_few(labels)}]. Bring them into that order and return an "
+                "array, for example by to_numpy()."
+            )
 
 
 # What tables imply

@@ -6,14 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from skbn._core.text import (
-    html_table,
-    readable_count,
-    readable_name,
-    readable_size,
-    shortened,
-    text_table,
-)
+from skbn._core.notebook import html_table
+from skbn._core.text import readable_count, readable_name, readable_size, shortened, text_table
 
 __all__ = ["ScoredParents", "ScoresSummary", "TopParents"]
 
@@ -154,6 +148,62 @@ class TopParents(list[ScoredParents]):
         ]
         n_left = len(self) - len(rows)
         return [*rows, ("...", "", "", f"and {n_left:,} more")] if n_left else rows
+
+
+class ProbableParents(NamedTuple):
+    """A set of parents, and how probable it is that these are a child's parents.
+
+    Parameters
+    ----------
+    parents : list of str or int
+        Columns, by name if they have names.
+    probability : float
+    """
+
+    parents: list[str | int]
+    probability: float
+
+
+class ProbableParentSets(list[ProbableParents]):
+    """A list of sets of parents, the most probable one first.
+
+    Parameters
+    ----------
+    child : str or int
+        The column whose parents these are.
+    parent_sets : iterable of ProbableParents
+
+    Examples
+    --------
+    >>> ProbableParentSets("c", [ProbableParents(["a", "b"], 0.9), ProbableParents([], 0.0625)])
+    Parents of 'c', most probable first
+    probability  parents
+          0.900  a, b
+          0.062  (none)
+    """
+
+    def __init__(self, child: str | int, parent_sets: Iterable[ProbableParents]) -> None:
+        super().__init__(parent_sets)
+        self.child = child
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            [self._caption(), text_table(self._rows(), "rl", ProbableParents._fields[::-1])]
+        )
+
+    def _repr_html_(self) -> str | None:
+        return html_table(
+            self._caption(), self._rows(), ["right", "left"], ProbableParents._fields[::-1]
+        )
+
+    def _caption(self) -> str:
+        return f"Parents of {self.child!r}, most probable first"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """Return the first sets as texts, and in a last row the number of the others."""
+        rows = [(f"{each.probability:.3f}", _joined(each.parents)) for each in self[:_MOST_ROWS]]
+        n_left = len(self) - len(rows)
+        return [*rows, ("...", f"and {n_left:,} more")] if n_left else rows
 
 
 def _joined(parents: list[str | int]) -> str:

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 
-from skbn._core.columns import column_number
+from skbn._core.columns import column_number, is_series
 from skbn._core.graphs import reject_undirected
-from skbn._core.labels import is_series
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
 

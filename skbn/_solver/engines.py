@@ -14,9 +14,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
-from skbn._core.threads import Threads
 from skbn._exact.dense_families import DENSE_KERNELS, DenseFamilies
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan, numbers_of_small_families, plan_all_families, plan_search

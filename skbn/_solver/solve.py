@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from skbn._core.compile import compile_kernels
-from skbn._core.memory import MARGIN
-from skbn._core.progress import Listener, Progress
+from skbn._core.resources import MARGIN, Listener, Progress, one_blas_thread
 from skbn._core.text import rounded_up
-from skbn._core.threads import one_blas_thread
 from skbn._exact.plan import TooLargeError, what_would_fit
 from skbn._networks.equivalence import canonical_member
-from skbn._networks.gaussian import NetworkParameters, estimate_parameters
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._scores.criteria import Criterion
 from skbn._scores.criterion_checks import is_score_equivalent
 from skbn._scores.families import SmallFamilies
@@ -64,8 +62,8 @@ class Solution:
         In nats.
     criterion : Criterion or None
         The criterion that it maximises; None for ParentSetScores.
-    parameters : NetworkParameters or None
-        None for ParentSetScores, which have no rows.
+    model : LinearGaussianModel or None
+        The network with its parameters. None for ParentSetScores, which have no rows.
     """
 
     columns: list[str | int]
@@ -73,7 +71,7 @@ class Solution:
     fixed: list[int]
     score: float
     criterion: Criterion | None
-    parameters: NetworkParameters | None
+    model: LinearGaussianModel | None
 
 
 @dataclass(frozen=True)
@@ -280,7 +278,7 @@ def _certified(scores: Scores, optimum: Optimum, constraints: Constraints) -> So
         if constraints.is_free and is_score_equivalent(scorer.tables):
             parents = canonical_member(parents)
         score = certify_score(scores, parents, optimum.score)
-        parameters = estimate_parameters(scorer.statistics, parents, columns, scorer.noise_divisors)
-        certify_network(scores, constraints, parents, parameters.coef)
-    fixed = constraints.fixed(parents)
-    return Solution(columns, parents, fixed, score, scores.criterion, parameters)
+        fixed, divisors = constraints.fixed(parents), scorer.noise_divisors
+        model = estimate_model(scorer.statistics, parents, columns, fixed=fixed, divisors=divisors)
+        certify_network(scores, constraints, parents, model.coef)
+    return Solution(columns, parents, fixed, score, scores.criterion, model)

@@ -30,7 +30,7 @@ import reference
 from hard_tables import hard_tables
 
 from skbn import givens_column_swap, greedy_swaps
-from skbn._data.row_summary import summarise
+from skbn._data.sample import summarise
 from skbn._regressions.log_determinants import log_determinants
 
 

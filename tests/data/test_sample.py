@@ -1,370 +1,152 @@
-"""Sample: weights as repeats, zeros and means, and what is refused."""
+"""Summaries of rows: exact scatter, weights as repeats, chunks as a whole."""
 
-import pickle
 from fractions import Fraction
 
-import networkx as nx
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
-from skbn import (
-    BIC,
-    EBIC,
-    BGe,
-    GaussianBayesianNetwork,
-    GaussianBNLearner,
-    GaussianBNLearnerCV,
-    LocalScoreTransformer,
-    ParentSetScores,
-)
-from skbn.datasets import make_gaussian_network
-
-CRITERIA = ["bic", "aic", "loglik", EBIC(1.0), BIC(unbiased_variance=True), BGe(alpha_mu=0.3)]
+from skbn._data.sample import _ROWS_A_BLOCK, summarise
 
 
-def weighted_table(seed, m=4, n=30):
-    rng = np.random.default_rng(seed)
-    rows = make_gaussian_network(m, n_samples=n, random_state=rng)[0]
-    return rows, rng.integers(0, 4, n)
-
-
-def assert_same_network(a, b):
-    assert set(a.dag_.edges) == set(b.dag_.edges)
-    assert a.network_score_ == pytest.approx(b.network_score_, rel=1e-9)
-    for name in ("coef_", "intercept_", "noise_variance_", "mean_"):
-        np.testing.assert_allclose(
-            getattr(a.network_, name), getattr(b.network_, name), rtol=1e-7, atol=1e-9
-        )
-
-
-@settings(max_examples=30)
-@given(st.integers(0, 10_000), st.sampled_from(CRITERIA), st.sampled_from([None, 1, 2]))
-def test_weights_are_repeats(seed, criterion, max_parents):
-    rows, weight = weighted_table(seed)
-    learner = GaussianBNLearner(criterion, max_parents=max_parents)
-    weighted = learner.fit(rows, sample_weight=weight)
-    repeated = GaussianBNLearner(criterion, max_parents=max_parents).fit(rows.repeat(weight, 0))
-    assert_same_network(weighted, repeated)
-    test, test_weight = weighted_table(seed + 1)
-    held_out = weighted.score(test, sample_weight=test_weight)
-    assert held_out == pytest.approx(repeated.score(test.repeat(test_weight, 0)), rel=1e-9)
-
-
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_scores_of_all_families_are_those_of_repeats(criterion):
-    rows, weight = weighted_table(1)
-    weighted = LocalScoreTransformer(criterion).fit_transform(rows, sample_weight=weight)
-    repeated = LocalScoreTransformer(criterion).fit_transform(rows.repeat(weight, 0))
-    np.testing.assert_allclose(weighted.to_array(), repeated.to_array(), rtol=1e-10)
-
-
-def test_weights_of_any_size_are_least_squares_weights():
-    rows, _ = weighted_table(2)
-    weight = np.random.default_rng(3).exponential(3.0, len(rows))
-    scores = LocalScoreTransformer().fit_transform(rows, sample_weight=weight)
-    design = np.c_[np.ones(len(rows)), rows[:, [0, 2]]] * np.sqrt(weight)[:, np.newaxis]
-    coef, rss, _, _ = np.linalg.lstsq(design, rows[:, 1] * np.sqrt(weight))
-    regression = scores.regression(1, [0, 2])
-    assert regression.intercept == pytest.approx(coef[0])
-    np.testing.assert_allclose(regression.coefficients, coef[1:])
-    assert regression.residual_sum_of_squares == pytest.approx(rss[0])
-    n = weight.sum()
-    expected = -n / 2 * (np.log(2 * np.pi * rss[0] / n) + 1) - 4 * np.log(n) / 2
-    assert scores.local_score(1, [0, 2]) == pytest.approx(expected)
-
-
-def test_rows_of_weight_zero_might_as_well_not_be_there():
-    rows, weight = weighted_table(4)
-    rows[weight == 0] = 1e6
-    with_them = GaussianBNLearner().fit(rows, sample_weight=weight)
-    without = GaussianBNLearner().fit(rows[weight > 0], sample_weight=weight[weight > 0])
-    assert list(with_them.dag_.edges(data=True)) == list(without.dag_.edges(data=True))
-    assert with_them.network_score_ == without.network_score_
-    assert with_them.score(rows, sample_weight=weight) == without.score(
-        rows[weight > 0], sample_weight=weight[weight > 0]
-    )
-
-
-def test_a_row_out_of_all_proportion_does_not_count_at_weight_zero():
-    learner = GaussianBNLearner().fit(weighted_table(4)[0])
-    rows = np.vstack([learner.network_.mean_, np.full(4, 1e300)])
-    assert learner.score(rows) == -np.inf
-    assert np.isfinite(learner.score(rows, sample_weight=[1, 0]))
-
-
-def test_equal_weights_change_the_number_of_rows_only():
-    rows, _ = weighted_table(5)
-    ones = GaussianBNLearner("loglik").fit(rows, sample_weight=np.ones(len(rows)))
-    none = GaussianBNLearner("loglik").fit(rows)
-    twos = GaussianBNLearner("loglik").fit(rows, sample_weight=np.full(len(rows), 2.0))
-    assert ones.network_score_ == pytest.approx(none.network_score_, rel=1e-13)
-    assert twos.network_score_ == pytest.approx(2 * none.network_score_)
-
-
-def test_network_is_fitted_and_scored_by_weights():
-    rows, weight = weighted_table(6)
-    dag = nx.DiGraph([(0, 1), (1, 2), (0, 3)])
-    weighted = GaussianBayesianNetwork(dag).fit(rows, sample_weight=weight)
-    repeated = GaussianBayesianNetwork(dag).fit(rows.repeat(weight, 0))
-    np.testing.assert_allclose(weighted.covariance_, repeated.covariance_, rtol=1e-10)
-    np.testing.assert_allclose(weighted.mean_, repeated.mean_, rtol=1e-10)
-    assert weighted.score(rows, sample_weight=weight) == pytest.approx(
-        repeated.score(rows.repeat(weight, 0))
-    )
-    few = np.zeros(len(rows))
-    few[:2] = 1
-    with pytest.raises(ValueError, match="n_samples = 2 rows"):
-        GaussianBayesianNetwork(dag).fit(rows, sample_weight=few)
-
-
-def test_cross_validation_learns_and_holds_out_by_weights():
-    rows, weight = weighted_table(7, n=60)
-    folds = [(np.arange(0, 40), np.arange(40, 60)), (np.arange(20, 60), np.arange(20))]
-    learner = GaussianBNLearnerCV([1, 3], cv=folds).fit(rows, sample_weight=weight)
-    for i, (train, test) in enumerate(folds):
-        for j, penalty in enumerate([1, 3]):
-            alone = GaussianBNLearner(penalty=penalty).fit(rows[train], sample_weight=weight[train])
-            assert learner.cv_results_[f"split{i}_test_score"][j] == pytest.approx(
-                alone.score(rows[test], sample_weight=weight[test]), rel=1e-12
-            )
-
-
-def test_a_transformer_that_is_fitted_by_weights():
-    rows, weight = weighted_table(8)
-    fitted = LocalScoreTransformer().fit(rows, sample_weight=weight)
-    of_both = LocalScoreTransformer()
-    scores = of_both.fit_transform(rows, sample_weight=weight)
-    for each in (fitted.local_scores_, of_both.local_scores_):
-        np.testing.assert_array_equal(each.to_array(), scores.to_array())
-
-
-def test_local_scores_carry_their_weights():
-    rows, weight = weighted_table(8)
-    scores = LocalScoreTransformer().fit_transform(rows, sample_weight=weight)
-    by_scores = GaussianBNLearner().fit(scores)
-    by_rows = GaussianBNLearner().fit(rows, sample_weight=weight)
-    assert by_scores.network_score_ == by_rows.network_score_
-    assert by_scores.score(scores) == by_rows.score(rows, sample_weight=weight)
-    part = slice(5, 25)
-    assert GaussianBNLearner().fit(scores[part]).network_score_ == pytest.approx(
-        GaussianBNLearner().fit(rows[part], sample_weight=weight[part]).network_score_
-    )
-    again = GaussianBNLearner().fit(scores, sample_weight=weight)  # the same ones
-    assert again.network_score_ == by_rows.network_score_
-    with pytest.raises(ValueError, match="another sample_weight"):
-        GaussianBNLearner().fit(scores, sample_weight=weight + 1)
-    with pytest.raises(ValueError, match="another sample_weight"):
-        by_scores.score(scores, sample_weight=weight + 1)
-
-
-@pytest.mark.parametrize(
-    "weight",
-    [
-        [3] * 30,
-        pd.Series([3] * 30, index=range(7, 37)),
-        np.full(30, 3, dtype=np.float32),
-        np.array([Fraction(3)] * 30),
-    ],
-)
-def test_kinds_of_weights(weight):
-    rows, _ = weighted_table(9)
-    expected = GaussianBNLearner().fit(rows, sample_weight=np.full(30, 3.0))
-    assert GaussianBNLearner().fit(rows, sample_weight=weight).network_score_ == (
-        expected.network_score_
-    )
-
-
-LABELS = [f"row {i}" for i in range(30)]
-
-
-def uses_of_weights(table, weight):
-    """What each public taker of weights makes of them, as numbers."""
-    learner = GaussianBNLearner().fit(table)
-    chain = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c"), ("c", "d")])).fit(table)
-    transformer = LocalScoreTransformer().fit(table)
-    scores = transformer.transform(table)
-    cv = GaussianBNLearnerCV([1, 2], cv=3).fit(table, sample_weight=weight)
-    return [
-        GaussianBNLearner().fit(table, sample_weight=weight).network_score_,
-        LocalScoreTransformer()
-        .partial_fit(table, sample_weight=weight)
-        .local_scores_.local_score("a", ["b"]),
-        *cv.cv_results_["mean_test_score"],
-        cv.network_score_,
-        learner.score(table, sample_weight=weight),
-        transformer.transform(table, sample_weight=weight).local_score("a", ["b"]),
-        transformer.fit_transform(table, sample_weight=weight).local_score("a", ["b"]),
-        transformer.fit(table, sample_weight=weight).local_scores_.local_score("a", ["b"]),
-        scores.with_sample_weight(weight).local_score("a", ["b"]),
-        GaussianBNLearner().fit(scores, sample_weight=weight).network_score_,
-        clone(chain).fit(table, sample_weight=weight).score(table),
-        clone(chain).fit(scores, sample_weight=weight).score(table),
-        chain.score(table, sample_weight=weight),
+def exact_scatter(rows, weight):
+    """Sums of products of deviations from the weighted mean, in rational arithmetic."""
+    rows = [[Fraction(float(value)) for value in row] for row in rows]
+    weight = [Fraction(float(value)) for value in weight]
+    m = len(rows[0])
+    mean = [
+        sum(w * row[j] for w, row in zip(weight, rows, strict=True)) / sum(weight) for j in range(m)
     ]
+    return [
+        [
+            sum(
+                w * (row[i] - mean[i]) * (row[j] - mean[j])
+                for w, row in zip(weight, rows, strict=True)
+            )
+            for j in range(m)
+        ]
+        for i in range(m)
+    ], mean
 
 
-@pytest.mark.parametrize(
-    "index", [LABELS, range(30), range(100, 130), pd.date_range("2026-01-01", periods=30)]
+def assert_is_summary_of(summary, rows, weight, accuracy=1e-12):
+    scatter, mean = exact_scatter(rows, weight)
+    spread = np.sqrt([float(scatter[j][j]) for j in range(rows.shape[1])])
+    spread[spread == 0] = 1
+    factor = np.ldexp(summary.factor, summary.exponent) / spread
+    expected = np.array(
+        [[float(v) / spread[i] / spread[j] for j, v in enumerate(r)] for i, r in enumerate(scatter)]
+    )
+    np.testing.assert_allclose(factor.T @ factor, expected, rtol=0, atol=accuracy)
+    largest = np.abs(rows).max(axis=0)
+    error = [
+        float(abs(Fraction(float(a)) - b)) for a, b in zip(summary.column_means, mean, strict=True)
+    ]
+    assert (np.array(error) <= 4e-16 * largest).all()
+    assert summary.n_samples == pytest.approx(np.sum(weight), rel=1e-15)
+    np.testing.assert_array_equal(summary.minimum, rows.min(axis=0))
+    np.testing.assert_array_equal(summary.maximum, rows.max(axis=0))
+
+
+def table(seed, n, m=4):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
+    return rows * 10.0 ** rng.integers(-3, 4, size=m) + 10.0 ** rng.integers(-3, 6, size=m)
+
+
+@settings(max_examples=50)
+@given(
+    st.integers(0, 1000),
+    st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    st.sampled_from([None, "repeats", "reals"]),
 )
-def test_weights_go_by_the_labels_of_the_rows(index):
-    rows, weight = weighted_table(9)
-    table = pd.DataFrame(rows, columns=list("abcd"), index=index)
-    series = pd.Series(weight, index=table.index)
-    expected = uses_of_weights(table, weight)
-    assert uses_of_weights(table, series) == expected
-    assert uses_of_weights(table, series.sort_values()) == expected
-    scores = pickle.loads(pickle.dumps(LocalScoreTransformer().fit_transform(table)))
-    same = GaussianBNLearner().fit(scores, sample_weight=series.sort_values()).network_score_
-    assert same == GaussianBNLearner().fit(table, sample_weight=weight).network_score_
+def test_chunks_make_the_whole(seed, sizes, kind):
+    n = sum(sizes)
+    rows, rng = table(seed, n), np.random.default_rng(seed)
+    weight = {None: None, "repeats": rng.integers(1, 5, n), "reals": rng.exponential(size=n)}[kind]
+    weight = None if weight is None else weight.astype(float)
+    merged = None
+    for chunk in np.split(np.arange(n), np.cumsum(sizes)[:-1]):
+        each = summarise(rows[chunk], None if weight is None else weight[chunk])
+        merged = each if merged is None else merged.merge(each)
+    ones = np.ones(n) if weight is None else weight
+    # Deviations from a mean that is a million times larger have ten digits left.
+    assert_is_summary_of(merged, rows, ones, accuracy=1e-8)
+    assert_is_summary_of(summarise(rows, weight), rows, ones, accuracy=1e-8)
+    assert merged.n_rows == n
 
 
-def test_rows_that_share_a_label_have_weights_in_their_order():
-    rows, weight = weighted_table(9)
-    table = pd.DataFrame(rows, index=[*LABELS[:-1], LABELS[0]])
-    expected = GaussianBNLearner().fit(table, sample_weight=weight).network_score_
-    series = pd.Series(weight, index=table.index)
-    assert GaussianBNLearner().fit(table, sample_weight=series).network_score_ == expected
-    with pytest.raises(ValueError, match=r"label 'row 0' comes more than once.*to_numpy\(\)"):
-        GaussianBNLearner().fit(table, sample_weight=series.sort_index(ascending=False))
+def test_many_blocks_make_the_whole():
+    rows = table(0, 3 * _ROWS_A_BLOCK + 17)
+    summary = summarise(rows)
+    centred = rows - rows.mean(axis=0)
+    factor = np.ldexp(summary.factor, summary.exponent)
+    scatter = centred.T @ centred
+    scale = np.sqrt(np.outer(np.diag(scatter), np.diag(scatter)))
+    np.testing.assert_allclose(factor.T @ factor / scale, scatter / scale, atol=1e-9)
+    np.testing.assert_allclose(summary.column_means, rows.mean(axis=0), rtol=1e-14)
 
 
-def test_parts_of_labelled_scores_keep_their_labels():
-    rows, weight = weighted_table(9)
-    table = pd.DataFrame(rows, index=LABELS)
-    series = pd.Series(weight, index=LABELS)
-    scores = LocalScoreTransformer().fit_transform(table)
-    for chosen in (slice(5, 25), np.arange(29, 4, -1), weight > 1):
-        part = pickle.loads(pickle.dumps(scores[chosen]))
-        expected = GaussianBNLearner().fit(
-            table[chosen] if isinstance(chosen, slice) else table.iloc[np.arange(30)[chosen]],
-            sample_weight=weight[chosen],
-        )
-        learner = GaussianBNLearner().fit(
-            part, sample_weight=series.iloc[np.arange(30)[chosen]].sort_index()
-        )
-        assert learner.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
-    mask = pd.Series(weight > 1, index=LABELS).sort_index()
-    assert scores[mask].shape == (int((weight > 1).sum()), 4)
-    np.testing.assert_array_equal(np.asarray(scores[mask]), rows[weight > 1])
+def test_weights_of_many_blocks_stay_with_their_rows():
+    n = 2 * _ROWS_A_BLOCK + 17
+    rows, weight = table(1, n), np.random.default_rng(1).integers(0, 4, n)
+    weight[_ROWS_A_BLOCK : 2 * _ROWS_A_BLOCK] = 0  # a block that does not count
+    weighted = summarise(rows, weight.astype(float))
+    repeated = summarise(rows.repeat(weight, axis=0))
+    np.testing.assert_allclose(weighted.column_means, repeated.column_means, rtol=1e-14)
+    np.testing.assert_allclose(
+        weighted.column_means, np.average(rows, axis=0, weights=weight), rtol=1e-12
+    )
+    np.testing.assert_array_equal(weighted.exponent, repeated.exponent)
+    scatter, expected = (s.factor.T @ s.factor for s in (weighted, repeated))
+    scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    np.testing.assert_allclose(scatter / scale, expected / scale, atol=1e-9)
+    assert (weighted.n_rows, weighted.n_samples) == ((weight > 0).sum(), weight.sum())
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda w: w.reset_index(drop=True),
-            r"sample_weight has no value for the row of X labelled 'row 0'.*to_numpy\(\)",
-        ),
-        (lambda w: w.iloc[1:], "no value for the row of X labelled 'row 0'"),
-        (
-            lambda w: pd.concat([w, pd.Series({"row 30": 1})]),
-            r"sample_weight has a value labelled 'row 30', but X has no .*\.loc\[X\.index\]",
-        ),
-    ],
-)
-def test_labels_that_are_not_those_of_the_rows_are_named(change, message):
-    rows, weight = weighted_table(9)
-    table = pd.DataFrame(rows, index=LABELS)
-    series = change(pd.Series(weight, index=LABELS))
-    learner = GaussianBNLearner().fit(table)
-    network = GaussianBayesianNetwork(learner.dag_)
-    scores = LocalScoreTransformer().fit_transform(table)
-    for use in (learner.score, GaussianBNLearner().fit, network.fit, network.score):
-        for X in (table, scores):
-            with pytest.raises(ValueError, match=message):
-                use(X, sample_weight=series)
-    learner.fit(table, sample_weight=series.to_numpy()[:30] if len(series) >= 30 else weight)
+def test_weights_count_repeats_and_zeros_drop_rows():
+    rows = table(3, 12)
+    weight = np.array([0, 1, 2, 3, 0, 1, 1, 4, 0, 1, 2, 0.0])
+    weighted = summarise(rows, weight)
+    repeated = summarise(rows.repeat(weight.astype(int), axis=0))
+    assert weighted.n_samples == repeated.n_samples == 15
+    assert isinstance(weighted.n_samples, int)
+    assert (weighted.n_rows, repeated.n_rows) == (8, 15)
+    assert_is_summary_of(weighted, rows[weight > 0], weight[weight > 0], accuracy=1e-9)
+    assert_is_summary_of(repeated, rows[weight > 0], weight[weight > 0], accuracy=1e-9)
 
 
-def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_otherwise():
-    """A pipeline hands on arrays, and the labels of the frame that it was given."""
-    rows, weight = weighted_table(9)
-    expected = GaussianBNLearner().fit(rows, sample_weight=weight).network_score_
-    for index in (LABELS, range(30), range(59, 29, -1)):
-        series = pd.Series(weight, index=index)
-        assert GaussianBNLearner().fit(rows, sample_weight=series).network_score_ == expected
-    series = pd.Series(weight).sort_values()
-    message = r"are the numbers of the rows in another order.*sort_index\(\).*to_numpy\(\)"
-    for X in (rows, rows.tolist(), LocalScoreTransformer().fit_transform(rows)):
-        with pytest.raises(ValueError, match=message):
-            GaussianBNLearner().fit(X, sample_weight=series)
-        learner = GaussianBNLearner().fit(X, sample_weight=series.sort_index())
-        assert learner.network_score_ == expected
+def test_large_means_leave_the_digits_of_small_spreads():
+    """Deviations are exact if the mean is near; merging must not lose them."""
+    rng = np.random.default_rng(0)
+    rows = 2.0**30 + rng.integers(-64, 64, size=(60, 3)) * 2.0**-20
+    chunks = [summarise(part) for part in np.split(rows, 6)]
+    merged = chunks[0]
+    for each in chunks[1:]:
+        merged = merged.merge(each)
+    scatter, _ = exact_scatter(rows, np.ones(60))
+    expected = np.array([[float(v) for v in row] for row in scatter])
+    for summary in (merged, summarise(rows)):
+        factor = np.ldexp(summary.factor, summary.exponent)
+        np.testing.assert_allclose(factor.T @ factor, expected, rtol=1e-12, atol=1e-21)
 
 
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [
-        (np.ones(29), r"a weight for each of the 30 rows; got an array of shape \(29,\)"),
-        (np.ones((30, 2)), r"got an array of shape \(30, 2\)"),
-        ([1.0] * 29 + [-0.5], "not negative.*-0.5 for row 29"),
-        ([1.0, np.nan] + [1.0] * 28, "finite.*nan for row 1"),
-        ([1.0] * 28 + [np.inf, 1], "finite.*inf for row 28"),
-        (np.zeros(30), "zero for all rows"),
-        (np.full(30, 1e308), "sum of sample_weight is inf; it must be from"),
-        (np.full(30, 1e-310), "sum of sample_weight is 3e-309; it must be from"),
-        ([10**400] * 30, "number that is out of float64's range"),
-        ([[1.0]] * 15 + [[1.0, 2.0]] * 15, r"an array of shape \(0, 0\)"),
-        (3.0, r"an array of shape \(\)"),
-        (np.full(30, 1e9), "lower its parameters or the sample weights"),
-        (
-            np.full(30, 1 / 30),
-            r"30 rows sum to 1, but must exceed the 4 columns.* scale them to sum to 30",
-        ),
-        ([1.0] * 4 + [0.0] * 26, "n_samples = 4 rows"),
-        ([10.0] * 4 + [0.0] * 26, "n_samples = 4 rows"),
-    ],
-)
-@pytest.mark.parametrize("estimator", [GaussianBNLearner(), GaussianBNLearnerCV(cv=3)])
-def test_what_is_refused(estimator, weight, message):
-    rows, _ = weighted_table(9)
-    with pytest.raises(ValueError, match=message):
-        estimator.fit(rows, sample_weight=weight)
+@pytest.mark.parametrize("scale", [1e-308, 1e-300, 1e-160, 1e150, 1e301])
+def test_extreme_units_and_a_column_that_begins_with_zeros(scale):
+    rows = table(5, 20) * scale
+    rows[:10, 2] = 0
+    merged = summarise(rows[:10]).merge(summarise(rows[10:]))
+    np.testing.assert_allclose(merged.column_means, rows.mean(axis=0), rtol=1e-12)
+    factor, whole = merged.factor, summarise(rows)
+    np.testing.assert_array_equal(merged.exponent, whole.exponent)
+    np.testing.assert_allclose(
+        factor.T @ factor, whole.factor.T @ whole.factor, rtol=1e-9, atol=1e-20
+    )
+    assert (np.abs(factor).max(axis=0) > 1e-12).all()
 
 
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [
-        (["heavy"] * 30, "must hold numbers; got 'heavy' for row 0"),
-        (["1"] * 30, "must hold numbers; got '1' for row 0"),
-        ([1.0] * 29 + [None], "must hold numbers; got 'None' for row 29"),
-        (["2020-01-01"] * 30, "must hold numbers"),
-        (np.full(30, 1, dtype="timedelta64[D]"), "must hold numbers"),
-        (np.full(30, 1 + 2j), r"must hold numbers; got '\(1\+2j\)' for row 0"),
-        (np.ma.masked_array(np.ones(30), [0, 1] * 15), "mask would be lost"),
-        (dict.fromkeys(range(30), 1.0), r"is a dict. Pass pandas\.Series\(sample_weight\)"),
-    ],
-)
-def test_what_is_no_number_is_no_weight(weight, message):
-    rows, _ = weighted_table(9)
-    with pytest.raises(TypeError, match=message):
-        GaussianBNLearner().fit(rows, sample_weight=weight)
-
-
-@pytest.mark.parametrize("factor", [1e-290, 1e290])
-def test_means_by_weights_of_any_size(factor):
-    rows, weight = weighted_table(9)
-    network = GaussianBNLearner().fit(rows).network_
-    expected = network.score(rows * 1e3, sample_weight=weight)
-    assert network.score(rows * 1e3, sample_weight=weight * factor) == pytest.approx(expected)
-
-
-def test_scores_without_rows_have_no_weights():
-    parents = np.empty((1, 0), dtype=np.int16)
-    scores = ParentSetScores(["a", "b"], [(parents, [-1.0]), (parents, [-2.0])])
-    with pytest.raises(TypeError, match="sample_weight needs rows"):
-        GaussianBNLearner().fit(scores, sample_weight=[1, 1])
-
-
-def test_a_part_without_weight_is_refused():
-    rows, weight = weighted_table(10)
-    weight[:10] = 0
-    scores = LocalScoreTransformer().fit_transform(rows, sample_weight=weight)
-    with pytest.raises(ValueError, match="sample_weight is zero for all rows"):
-        GaussianBNLearner().fit(scores[:10])
-    with pytest.raises(ValueError, match="sample_weight is zero for all rows"):
-        GaussianBNLearner().fit(scores).score(scores[:10])
+def test_fewer_rows_than_columns():
+    rows = table(1, 2)
+    summary = summarise(rows[:1]).merge(summarise(rows[1:]))
+    assert_is_summary_of(summary, rows, np.ones(2), accuracy=1e-8)

@@ -10,8 +10,7 @@ import pytest
 from hard_tables import LONGLEY
 
 from skbn import GaussianBNLearner, LocalScores, LocalScoreTransformer, LogLikelihood
-from skbn._data.row_summary import RowSummary, summarise
-from skbn._data.sample import Sample
+from skbn._data.sample import RowSummary, Sample, summarise
 from skbn._data.statistics import sample_statistics
 
 LONGLEY_INTERCEPT = -3482258.63459582

@@ -20,9 +20,9 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.utils.validation import check_is_fitted
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
-from skbn._data.row_summary import summarise
+from skbn._data.sample import summarise
 from skbn._data.statistics import sample_statistics
-from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters, estimate_parameters
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 
 
 def random_network(rng, m, density=0.5):
@@ -286,15 +286,13 @@ def test_divisors_depend_on_the_number_of_parents(wine):
     rows = wine.to_numpy()[:, :3]
     statistics = sample_statistics(summarise(rows), ["a", "b", "c"])
     parents = [0b000, 0b001, 0b011]
-    plain = estimate_parameters(statistics, parents, ["a", "b", "c"])
+    plain = estimate_model(statistics, parents, ["a", "b", "c"])
     unbiased = len(rows) - 1.0 - np.arange(3)
-    scaled = estimate_parameters(statistics, parents, ["a", "b", "c"], unbiased)
+    scaled = estimate_model(statistics, parents, ["a", "b", "c"], divisors=unbiased)
     np.testing.assert_array_equal(scaled.coef, plain.coef)
     expected = plain.noise_variance * len(rows) / unbiased
     np.testing.assert_allclose(scaled.noise_variance, expected, rtol=1e-12)
-    network = GaussianBayesianNetwork._from_model(
-        LinearGaussianModel.from_estimates(["a", "b", "c"], parents, scaled, [0, 0, 0])
-    )
+    network = GaussianBayesianNetwork._from_model(scaled)
     assert set(network.dag.edges) == {("a", "b"), ("a", "c"), ("b", "c")}
     np.testing.assert_array_equal(network.noise_variance_, scaled.noise_variance)
     np.testing.assert_array_equal(network.mean_, statistics.mean)
@@ -304,8 +302,8 @@ def test_divisors_depend_on_the_number_of_parents(wine):
 
 
 def test_an_edge_of_weight_0_remains_an_edge():
-    parameters = NetworkParameters(np.zeros((2, 2)), np.zeros(2), np.ones(2))
-    model = LinearGaussianModel.from_estimates(["a", "b"], [0, 1], parameters, [0, 0])
+    coef, zeros = np.zeros((2, 2)), np.zeros(2)
+    model = LinearGaussianModel(["a", "b"], [0, 1], coef, zeros, zeros, np.ones(2), [0, 0])
     network = GaussianBayesianNetwork._from_model(model)
     assert list(network.dag_.edges) == [("a", "b")]
     assert list(network.moral_graph().edges) == [("a", "b")]

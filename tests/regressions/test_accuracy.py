@@ -9,7 +9,7 @@ from hard_tables import hard_tables
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
 from skbn._core.subsets import SmallSubsets
-from skbn._data.row_summary import summarise
+from skbn._data.sample import summarise
 from skbn._regressions.log_determinants import log_determinants
 from skbn._regressions.small_walk import small_log_determinants
 

@@ -19,7 +19,7 @@ from skbn._exact.dense_families import DenseFamilies
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, exact_search
 from skbn._exact.spot_check import draw_states
-from skbn._networks.gaussian import estimate_parameters
+from skbn._networks.gaussian import estimate_model
 from skbn._regressions.triangular import families_first, neighbours, stacked_factors
 from skbn._solver import solve
 from skbn._solver.certificate import certify_network
@@ -100,7 +100,7 @@ def test_a_network_is_refused_if_and_only_if_one_near_it_scores_higher(criterion
         better = parents if satisfies(constraints, parents) else None
         while better:
             parents, better = better, None
-            estimated = estimate_parameters(scores.statistics, parents, scores.columns)
+            estimated = estimate_model(scores.statistics, parents, scores.columns)
             best = scores.network_score(dag_of(range(m), parents)) + 0.002
             for other in neighbouring_networks(parents):
                 if satisfies(constraints, other):
@@ -120,7 +120,7 @@ def rows():
 
 def certify(scores, parents, change=lambda coef: coef):
     m = scores.shape[1]
-    estimated = estimate_parameters(scores.statistics, parents, scores.columns)
+    estimated = estimate_model(scores.statistics, parents, scores.columns)
     free = read_constraints(list(range(m)), max_parents=m - 1)
     certify_network(scores, free, parents, change(estimated.coef))
 
@@ -210,7 +210,7 @@ def test_of_many_columns_some_are_tried():
     rows[:, 1:] += 0.9 * rows[:, :-1]
     chain = [0, *(1 << x for x in range(m - 1))]
     scores = LocalScoreTransformer(max_parents=2).fit_transform(rows)
-    estimated = estimate_parameters(scores.statistics, chain, scores.columns)
+    estimated = estimate_model(scores.statistics, chain, scores.columns)
     order = [(a, b) for b in range(m) for a in range(b + 1, m)]
     one_order = read_constraints(list(range(m)), max_parents=2, forbidden_edges=order)
     edges = [(x, x + 1) for x in range(m - 1)]

@@ -1,5 +1,5 @@
 """Where the nodes and edges of a graph stand in a picture, in points; needs no matplotlib.
 
-`ranks` chooses the layer of each node, `order` what stands beside what in a layer, so that few
-edges cross, and `coordinates` the exact places and curves. `layered` calls them in turn.
+`order` chooses the layer of each node and what stands beside what in a layer, so that few edges
+cross, and `coordinates` the exact places and curves. `layered` calls them in turn.
 """

@@ -136,14 +136,14 @@ class _Items:
                 others = sorted((pair[1], e) for e, pair in enumerate(pairs) if pair[0] == box)
                 if not others:
                     continue
+                numbers, reached = np.transpose(others)
                 reach = max(self.widths[box] / 2 - CORNER, 0.0)
                 gap = min(_PORT_GAP, 2 * reach / max(len(others) - 1, 1))
-                middle = gap * (len(others) - 1) / 2
-                evenly = gap * np.arange(len(others)) - middle
-                aims = np.array([_AIM * (self.x[other] - self.x[box]) for other, _ in others])
-                places = _separated(aims, np.full(len(others) - 1, gap), np.ones(len(others)))
-                room = reach - middle
-                ends[[e for _, e in others]] = evenly + np.clip(places - evenly, -room, room)
+                evenly = gap * (np.arange(len(others)) - (len(others) - 1) / 2)
+                aims = _AIM * (self.x[numbers] - self.x[box])
+                room = reach - evenly[-1]
+                shifts = isotonic_regression(aims - evenly).x
+                ends[reached] = evenly + np.clip(shifts, -room, room)
 
     def space_layers(self) -> None:
         """Move layers apart where edges between them would be flat."""

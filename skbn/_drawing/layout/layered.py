@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import accumulate
 from typing import NamedTuple
 
 import networkx as nx
+import numpy as np
 
 from skbn._drawing.layout.coordinates import Point, Size, place_items
-from skbn._drawing.layout.order import order_layers
-from skbn._drawing.layout.ranks import shortest_layers, split_wide_layers
+from skbn._drawing.layout.order import order_layers, shortest_layers
 
 __all__ = ["Layout", "Point", "layered_layout"]
 
 Edge = tuple[Hashable, Hashable]
+Extent = tuple[float, float, float, float]  # left, right, bottom, top
 
 _WIDEST = 520.0  # of a layer, in points, unless the network is large
 _ASPECT = 1.6  # width over height of the pictures aimed at
@@ -39,7 +39,7 @@ class Layout(NamedTuple):
 
     positions: dict[Hashable, Point]
     routes: dict[Edge, list[Point]]
-    extent: tuple[float, float, float, float]
+    extent: Extent
 
 
 def layered_layout(dag: nx.DiGraph, sizes: Mapping[Hashable, Size]) -> Layout:
@@ -92,35 +92,26 @@ def _lay_out_part(
     side = (_ASPECT * sum(widths) * _LAYER_ROOM) ** 0.5
     height = (max(layers) + 1) * _LAYER_ROOM
     widest = max(_WIDEST, 1.2 * side, _ASPECT * height, *widths)
-    layers = split_wide_layers(layers, pairs, widths, widest)
     layers, orders = order_layers(layers, pairs, widths, widest)
     centres, curves = place_items(layers, orders, pairs, boxes)
     positions = dict(zip(nodes, centres, strict=True))
     return _with_extent(positions, dict(zip(edges, curves, strict=True)), sizes)
 
 
-def _pack(extents: Sequence[tuple[float, float, float, float]]) -> list[Point]:
-    """Pack parts in rows, the highest first, of the width that needs the smallest page.
-
-    Return how far to move each of them.
-    """
+def _pack(extents: Sequence[Extent]) -> list[Point]:
+    """Return how far to move each part, to pack them in rows with the highest first."""
     sizes = [(right - left, top - bottom) for left, right, bottom, top in extents]
-    order = sorted(range(len(sizes)), key=lambda i: -sizes[i][1])
-    best: tuple[float, dict[int, Point]] = (float("inf"), {})
-    for limit in accumulate(sizes[i][0] + _PART_GAP for i in order):
-        corners: dict[int, Point] = {}
-        x = y = width = height = 0.0
-        for i in order:
-            if x and x + sizes[i][0] > limit:
-                x, y = 0.0, y - height - _PART_GAP
-            height = height if x else sizes[i][1]
-            corners[i] = x, y
-            x += sizes[i][0] + _PART_GAP
-            width = max(width, x - _PART_GAP)
-        best = min(best, (max(width / _ASPECT, height - y), corners), key=lambda way: way[0])
-    return [
-        (best[1][i][0] - left, best[1][i][1] - top) for i, (left, _, _, top) in enumerate(extents)
-    ]
+    area = sum((width + _PART_GAP) * (height + _PART_GAP) for width, height in sizes)
+    widest = max((_ASPECT * area) ** 0.5, *(width for width, _ in sizes))
+    moves = [(0.0, 0.0)] * len(sizes)
+    x = y = height = 0.0
+    for i in sorted(range(len(sizes)), key=lambda i: -sizes[i][1]):
+        if x and x + sizes[i][0] > widest:
+            x, y = 0.0, y - height - _PART_GAP
+        height = height if x else sizes[i][1]
+        moves[i] = x - extents[i][0], y - extents[i][3]
+        x += sizes[i][0] + _PART_GAP
+    return moves
 
 
 def _moved(point: Point, x: float, y: float) -> Point:
@@ -133,13 +124,8 @@ def _with_extent(
     sizes: Mapping[Hashable, Size],
 ) -> Layout:
     """Return a layout, and how far it extends."""
-    corners = [
-        (x + side * sizes[v][0] / 2, y + side * sizes[v][1] / 2)
-        for v, (x, y) in positions.items()
-        for side in (-1, 1)
-    ]
-    points = [*corners, *(point for curve in routes.values() for point in curve)]
-    if not points:
-        return Layout({}, {}, (0.0, 0.0, 0.0, 0.0))
-    xs, ys = zip(*points, strict=True)
-    return Layout(positions, routes, (min(xs), max(xs), min(ys), max(ys)))
+    centres = np.array(list(positions.values()))
+    halves = np.array([sizes[v] for v in positions]) / 2
+    points = np.concatenate([centres - halves, centres + halves, *routes.values()])
+    (left, bottom), (right, top) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+    return Layout(positions, routes, (left, right, bottom, top))

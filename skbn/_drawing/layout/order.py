@@ -1,4 +1,4 @@
-"""The order of nodes and passing edges within the layers, with few crossings.
+"""The layers of nodes, and the order of nodes and passing edges in them, with few crossings.
 
 All nodes are inserted one by one, each where it costs least. Then a few nodes at a time are
 removed and inserted again. A result that is a little worse is kept at first, to escape from local
@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise
-from random import Random
+from math import ceil
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import linprog
 
-__all__ = ["Edge", "Order", "order_layers"]
+__all__ = ["Edge", "Order", "order_layers", "shortest_layers"]
 
 Edge = tuple[int, int]
 Order = tuple[int, ...]
@@ -28,30 +30,61 @@ _SIDEWAYS = 8  # an edge goes sideways by half a place
 _OVERFULL = 3000  # a node is in a layer that is too wide
 
 # How long to search: chosen by the crossings in tests/benchmarks/crossings.py.
-_INSERTIONS = 20  # per node
-_MOST_INSERTIONS = 500
-_MANY_EDGES = 80  # with more edges an insertion takes longer, so there are fewer of them
-_NEIGHBOURS, _LARGEST_BATCH = 0.4, 4  # share of neighbours, and nodes, moved at a time
+_STEPS = 10  # per node
+_MOST_STEPS = 250
+_MANY_EDGES = 80  # with more edges a step takes longer, so there are fewer of them
+_NEIGHBOURS, _LARGEST_BATCH = 0.3, 4  # share of neighbours, and nodes, moved at a time
 _FIRST_TOLERANCE = 4000  # by how much a result may be worse at the beginning
+
+
+def shortest_layers(n_nodes: int, edges: Sequence[Edge]) -> list[int]:
+    """Choose layers, numbered from the top, that make the edges as short as possible in total.
+
+    This is a linear program whose vertices are integer, because each constraint compares two
+    nodes. Of all optima it takes the one with the nodes as high as possible, which is unique.
+    """
+    graph = nx.DiGraph(edges)
+    incidence = nx.incidence_matrix(graph, range(n_nodes), edges, oriented=True).T
+    # The layers add up to less than n_nodes**2, so they only decide between equal lengths.
+    cost = n_nodes**2 * incidence.sum(axis=0) + 1
+    found = linprog(cost, A_ub=-incidence, b_ub=-np.ones(len(edges)))
+    return [round(layer) for layer in found.x.tolist()]
 
 
 def order_layers(
     layers: Sequence[int], edges: Sequence[Edge], widths: Sequence[float], widest: float
 ) -> tuple[list[int], list[Order]]:
-    """Order layers so that few edges cross; nodes may also move to other layers.
+    """Order the layers of a connected graph so that few edges cross.
 
-    Return the layer of each node, and the items of each layer from left to right: node v is item
-    v, and edge number e is item n + e in every layer that it passes through. The nodes of a layer
-    should not be wider together than `widest`.
+    Nodes may move to other layers, and do where the nodes of a layer are wider together than
+    `widest`. Return the layer of each node, and the items of each layer from left to right: node v
+    is item v, and edge number e is item n + e in every layer that it passes through.
     """
-    random = Random(0)  # random() gives the same numbers in all versions of Python
-    layering = _Layering(layers, edges, widths, widest)
-    for node in _breadth_first(layering):
+    random = np.random.RandomState(0)  # the same numbers in all versions of NumPy
+    layering = _Layering(_spread(layers, widths, widest), edges, widths, widest)
+    graph = nx.Graph(edges)
+    root = max(range(layering.n), key=graph.degree)
+    for node in [root, *(node for _, node in nx.bfs_edges(graph, root))]:
         layering.insert(node)
     _improve(layering, random)
-    orders = [order for order in layering.orders if order]  # nodes may have left a layer
+    orders = [order for order in layering.orders if order]
     number = {item: i for i, order in enumerate(orders) for item in order if item < layering.n}
     return [number[v] for v in range(layering.n)], _in_natural_order(layering, orders)
+
+
+def _spread(layers: Sequence[int], widths: Sequence[float], widest: float) -> list[int]:
+    """Divide each layer into as many as the widest of them needs.
+
+    Nodes of narrow layers may come together again: an edge through fewer layers costs less.
+    """
+    totals = np.bincount(layers, widths)
+    n_rows = ceil(totals.max() / widest)
+    before = [0.0] * len(totals)
+    spread = []
+    for layer, width in zip(layers, widths, strict=True):
+        spread.append(n_rows * layer + int(n_rows * before[layer] / totals[layer]))
+        before[layer] += width
+    return spread
 
 
 class _Layering:
@@ -188,54 +221,31 @@ def _slopes(above: int, below: int) -> Costs:
     return _SIDEWAYS * np.abs(steps)
 
 
-def _breadth_first(layering: _Layering) -> list[int]:
-    """Order nodes breadth first, from the one with most edges."""
-    found: list[int] = []
-    for root in sorted(range(layering.n), key=lambda v: -len(layering.incident[v])):
-        agenda = [root]
-        for node in agenda:
-            if node not in found:
-                found.append(node)
-                agenda += [sum(layering.edges[e]) - node for e in layering.incident[node]]
-    return found
-
-
-def _improve(layering: _Layering, random: Random) -> None:
-    """Remove nodes and insert them again."""
-    insertions = min(_INSERTIONS * layering.n, _MOST_INSERTIONS)
-    insertions = insertions * _MANY_EDGES**2 // max(len(layering.edges), _MANY_EDGES) ** 2
+def _improve(layering: _Layering, random: np.random.RandomState) -> None:
+    """Remove each node in turn with some of its neighbours, and insert them again."""
+    n_steps = min(_STEPS * layering.n, _MOST_STEPS)
+    n_steps = n_steps * _MANY_EDGES**2 // max(len(layering.edges), _MANY_EDGES) ** 2
     cost = best = layering.cost()
     state = best_state = layering.layers.copy(), layering.orders.copy()
-    left = insertions
-    for batch in _batches(layering, random):
-        if left <= 0:
-            break
-        left -= len(batch)
-        for node in batch:
-            layering.remove(node)
-        for node in batch:
-            layering.insert(node)
+    nodes: list[int] = []
+    for left in range(n_steps, 0, -1):
+        nodes = nodes or random.permutation(layering.n).tolist()
+        node = nodes.pop()
+        around = [sum(layering.edges[e]) - node for e in layering.incident[node]]
+        chosen = [v for v in around if random.random_sample() < _NEIGHBOURS]
+        batch = random.permutation([node, *chosen[: _LARGEST_BATCH - 1]]).tolist()
+        for v in batch:
+            layering.remove(v)
+        for v in batch:
+            layering.insert(v)
         changed = layering.cost()
-        if changed <= cost + _FIRST_TOLERANCE * left // insertions:
+        if changed <= cost + _FIRST_TOLERANCE * left // n_steps:
             cost, state = changed, (layering.layers.copy(), layering.orders.copy())
             if cost < best:
                 best, best_state = cost, state
         else:
             layering.layers, layering.orders = state[0].copy(), state[1].copy()
     layering.layers, layering.orders = best_state
-
-
-def _batches(layering: _Layering, random: Random) -> Iterator[list[int]]:
-    """Yield each node with some of its neighbours, again and again."""
-    while True:
-        for node in _shuffled(range(layering.n), random):
-            around = (sum(layering.edges[e]) - node for e in layering.incident[node])
-            chosen = [v for v in around if random.random() < _NEIGHBOURS]
-            yield _shuffled([node, *chosen[: _LARGEST_BATCH - 1]], random)
-
-
-def _shuffled(items: Sequence[int], random: Random) -> list[int]:
-    return [item for _, item in sorted((random.random(), item) for item in items)]
 
 
 def _in_natural_order(layering: _Layering, orders: Sequence[Order]) -> list[Order]:
@@ -246,8 +256,8 @@ def _in_natural_order(layering: _Layering, orders: Sequence[Order]) -> list[Orde
     n, edges = layering.n, layering.edges
     alike: dict[Hashable, list[int]] = {}
     for v in range(n):
-        ends = frozenset((a == v, a + b - v) for a, b in (edges[e] for e in layering.incident[v]))
-        alike.setdefault((layering.layers[v], ends), []).append(v)
+        neighbours = frozenset(sum(edges[e]) - v for e in layering.incident[v])
+        alike.setdefault((layering.layers[v], neighbours), []).append(v)
     first = {v: nodes[0] for nodes in alike.values() for v in nodes}
     pairs = [p for order in orders for p in combinations([v for v in order if v < n], 2)]
     if sum(np.sign(first[a] - first[b]) for a, b in pairs) > 0:

@@ -1,10 +1,11 @@
-"""NetworkLearner: the methods and parameters that all learners share."""
+"""NetworkEstimator: what estimators of networks share: parameters, reading tables, predict."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import networkx as nx
 import numpy as np
@@ -12,11 +13,12 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.estimator import CallbackSupportMixin, DocLinkMixin, PlotMixin
-from skbn._core.graphs import GraphStateMixin, dag_of
-from skbn._core.memory import available_memory
-from skbn._core.parameters import Interval
+from skbn._core.estimator import CallbackSupportMixin, Interval
+from skbn._core.graphs import GraphStateMixin
+from skbn._core.notebook import DocLinkMixin
+from skbn._core.resources import available_memory, say
 from skbn._data.sample import Sample
+from skbn._drawing.plot_mixin import PlotMixin
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
     check_columns,
@@ -25,31 +27,19 @@ from skbn._estimators.validation import (
     most_parents,
     read_sample,
 )
-from skbn._networks.gaussian import LinearGaussianModel
-from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints, read_constraints
 from skbn._solver.engines import MemoryLimit
-from skbn._solver.solve import Solution
 
-__all__ = ["NetworkLearner", "network_of"]
-
-
-def network_of(solution: Solution) -> GaussianBayesianNetwork:
-    """Return the network of a solution, without parameters if it has none."""
-    columns, parents, fixed = solution.columns, solution.parents, solution.fixed
-    if solution.parameters is None:
-        return GaussianBayesianNetwork(dag_of(columns, parents, fixed))
-    model = LinearGaussianModel.from_estimates([*columns], parents, solution.parameters, fixed)
-    return GaussianBayesianNetwork._from_model(model)
+__all__ = ["NetworkEstimator"]
 
 
-class NetworkLearner(
+class NetworkEstimator(
     GraphStateMixin, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
 ):
-    """A learner of networks. Derived classes have the parameters annotated below."""
+    """An estimator of networks. Derived classes have the parameters annotated below."""
 
     _allowed_values: ClassVar[dict[str, Any]] = {
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
@@ -69,38 +59,10 @@ class NetworkLearner(
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
     fit: Callable[..., Self]
-    network_: GaussianBayesianNetwork
     dag_: nx.DiGraph
-    network_score_: float
-    criterion_: Criterion | None
-
-    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "partial_fit":
-                raise AttributeError(
-                    f"{type(self).__name__} has no partial_fit. Give the chunks to "
-                    "LocalScoreTransformer().partial_fit, and then its local_scores_ to fit: "
-                    "GaussianBNLearner().fit(transformer.local_scores_)."
-                )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "network_" in vars(self)
-
-    def _keep(self, solution: Solution, **learned: Any) -> None:
-        """Keep what was found as attributes."""
-        network = network_of(solution)
-        # In one step, for threads that read the estimator meanwhile.
-        self.__dict__.update(
-            learned,
-            network_=network,
-            dag_=network.dag.copy(),
-            network_score_=solution.score,
-            criterion_=solution.criterion,
-        )
-
-    # Methods of a fitted learner
+        return "dag_" in vars(self)
 
     def predict(self, X: Any = None) -> nx.DiGraph:
         """Return the graph of the fitted network.
@@ -134,7 +96,7 @@ class NetworkLearner(
             self._check_columns_of(X)
         elif X is not None:
             self._sample(X)
-        return self.network_.dag.copy()
+        return self._new_graph()
 
     def fit_predict(
         self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
@@ -160,65 +122,11 @@ class NetworkLearner(
         """
         return self.fit(X, y, sample_weight=sample_weight, **params).predict()
 
-    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the log-likelihood of each row under the fitted network.
-
-        Parameters
-        ----------
-        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
-            The columns of `fit`.
-
-        Returns
-        -------
-        log_likelihood : ndarray of shape (n_samples,), float64, nats
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError, TypeError
-            If X is not a table of these columns.
-        """
-        check_is_fitted(self)
-        return self.network_.logpdf(self._sample(X).rows)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean log-likelihood of a row under the fitted network, in nats.
-
-        Larger is better, so that a grid search picks what predicts held-out rows best. Scores
-        can only be compared if the columns have the same units, since a density is per unit.
-
-        Parameters
-        ----------
-        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
-            The columns of `fit`.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts, as in `fit`. LocalScores may already have weights.
-
-        Returns
-        -------
-        score : float
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError, TypeError
-            If X is not a table of these columns, or the weights do not match its rows.
-
-        Examples
-        --------
-        >>> from skbn import GaussianBNLearner
-        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
-        >>> round(learner.score([[1, 2], [2, 4]]), 6)
-        -1.661306
-        """
-        check_is_fitted(self)
-        sample = self._sample(X, sample_weight)
-        return sample.mean(self.network_.logpdf(sample.rows))
-
     # For derived classes
+
+    @abstractmethod
+    def _new_graph(self) -> nx.DiGraph:
+        """Return a new copy of the graph that `fit` found."""
 
     def _shown_graph(self) -> nx.DiGraph | None:
         return vars(self).get("dag_")
@@ -240,7 +148,7 @@ class NetworkLearner(
         """Return X if it is scores, else the local scores of the table X."""
         if not isinstance(X, LocalScores | ParentSetScores):
             sample = read_sample(self, X, reset=True, min_samples=2)
-            return self._scores_of(sample.with_weight(sample_weight), penalty)
+            return make_scores(self, sample.with_weight(sample_weight), penalty)
         m, kind = len(X.columns), type(X).__name__
         if m < 2:
             name = type(self).__name__
@@ -256,10 +164,6 @@ class NetworkLearner(
         names = getattr(scores, "feature_names_in_", None)
         check_columns(self, names, len(scores.columns))
 
-    def _scores_of(self, sample: Sample, penalty: float) -> LocalScores:
-        criterion = "bic" if self.criterion is None else self.criterion
-        return make_scores(self, sample, criterion, penalty)
-
     def _constraints(self, scores: LocalScores | ParentSetScores) -> Constraints:
         return read_constraints(
             scores.columns,
@@ -272,3 +176,6 @@ class NetworkLearner(
     def _memory(self) -> MemoryLimit:
         allowed = None if self.max_memory is None else int(self.max_memory)
         return MemoryLimit(available_memory(), allowed)
+
+    def _announce(self, plan: str) -> None:
+        say(f"[{type(self).__name__}] {plan}")

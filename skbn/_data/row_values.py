@@ -1,73 +1,25 @@
-"""Arguments that have labels (dicts, pandas Series), whose values are matched by label."""
+"""Values that users give for the rows of a table: weights, masks, any Series with its labels."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Mapping
-from decimal import Decimal
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from skbn._core.text import first_few, readable_value
+from skbn._core.columns import is_series
 
-__all__ = [
-    "by_label",
-    "finite_number",
-    "in_order_of_rows",
-    "is_labelled",
-    "is_mask",
-    "is_series",
-    "reject_labels",
-    "row_labels",
-]
+__all__ = ["in_order_of_rows", "is_mask", "read_sample_weight"]
 
-
-def is_series(values: Any) -> bool:
-    """Whether this is a pandas Series, or behaves like one."""
-    return hasattr(values, "iloc") and getattr(values, "ndim", None) == 1
+# Beyond these, the sum of the weights and what is computed from it may leave float64's range.
+_SMALLEST_SUM, _LARGEST_SUM = 1e-300, 1e300
 
 
 def is_mask(values: Any) -> bool:
     """Whether this is an array or a Series of truth values."""
     return getattr(getattr(values, "dtype", None), "kind", None) == "b"
-
-
-def is_labelled(values: Any) -> bool:
-    """Whether values have labels, as those of a dict or a Series do."""
-    return isinstance(values, Mapping) or is_series(values)
-
-
-def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
-    """Return the values of a dict or a Series by their labels.
-
-    Parameters
-    ----------
-    values : Mapping or Series
-    parameter, kind : str
-        What errors call it, and what the labels name.
-
-    Raises
-    ------
-    ValueError
-        If a label comes twice.
-    """
-    if isinstance(values, Mapping):
-        return dict(values)
-    labels = values.index.tolist()
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise ValueError(f"{parameter} must name each {kind} once; got {twice!r} twice.")
-    return dict(zip(labels, values.tolist(), strict=True))
-
-
-def row_labels(X: Any) -> Any:
-    """Return the index of a pandas data frame, or None if the rows of the table have no labels."""
-    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
-        return None
-    # The index of a dask frame must be computed first.
-    return X.index.compute() if hasattr(type(X), "compute") else X.index
 
 
 def in_order_of_rows(values: Any, labels: Any, n_rows: int, parameter: str) -> Any:
@@ -139,32 +91,65 @@ def _matched(values: Any, labels: Any, parameter: str) -> Any:
     return values.iloc[positions]
 
 
-def reject_labels(values: Any, what: str) -> None:
-    """Raise if values whose order alone counts have labels other than 0, 1, ..."""
-    for axis in getattr(values, "axes", []):
-        labels = list(axis)
-        if labels != list(range(len(labels))):
-            raise ValueError(
-                f"{what} must come without labels, because its values are taken in their order; "
-                f"got the labels [{first_few(labels)}]. Bring them into that order and return an "
-                "array, for example by to_numpy()."
-            )
+def read_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
+    """Return a user's weights as a read-only array of their own.
 
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_rows,)
+    n_rows : int
 
-def finite_number(value: Any, name: str) -> float:
-    """Return a number, or an array of no dimensions that holds one, as a float.
+    Returns
+    -------
+    weight : ndarray of shape (n_rows,), float64
 
     Raises
     ------
-    ValueError
-        If it is not a finite number.
+    ValueError, TypeError
+        If they are not `n_rows` finite numbers, none of them negative, naming the row; if
+        their sum is out of range.
     """
-    if type(value) is np.ndarray and value.ndim == 0:
-        value = value[()]
+    given = _as_array(sample_weight)
+    if given.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have a weight for each of the {n_rows} rows; got an array of "
+            f"shape {given.shape}."
+        )
+    if given.dtype.kind not in "biuf":
+        for row, value in enumerate(given.tolist()):
+            if not isinstance(value, Real):
+                raise TypeError(
+                    f"sample_weight must hold numbers; got {str(value)!r} for row {row}."
+                )
+    weight = np.empty(n_rows)
     try:
-        number = float(value) if isinstance(value, Real | Decimal) else math.nan
-    except (OverflowError, ValueError):  # a huge integer, or a decimal's signalling NaN
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be a finite number; got {readable_value(value)}.")
-    return number
+        with np.errstate(over="ignore"):
+            weight[:] = given
+    except OverflowError:
+        raise ValueError("sample_weight has a number that is out of float64's range.") from None
+    wrong = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if len(wrong):
+        raise ValueError(
+            f"sample_weight must be finite and not negative, as a weight says how often its row "
+            f"counts; got {weight[wrong[0]]:g} for row {wrong[0]}."
+        )
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if weight.any() and not _SMALLEST_SUM <= total <= _LARGEST_SUM:
+        raise ValueError(
+            f"The sum of sample_weight is {total:g}; it must be from {_SMALLEST_SUM:g} to "
+            f"{_LARGEST_SUM:g}. Multiply or divide all weights."
+        )
+    weight.setflags(write=False)
+    return weight
+
+
+def _as_array(sample_weight: Any) -> npt.NDArray[Any]:
+    if isinstance(sample_weight, np.ma.MaskedArray):
+        raise TypeError("sample_weight is a masked array, whose mask would be lost. Fill it.")
+    if isinstance(sample_weight, Mapping):
+        raise TypeError("sample_weight is a dict. Pass pandas.Series(sample_weight).")
+    try:
+        return np.asarray(sample_weight)
+    except ValueError:  # lists of different lengths
+        return np.empty((0, 0))

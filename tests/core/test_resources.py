@@ -1,43 +1,51 @@
 import re
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
+import joblib
 import numpy as np
 import psutil
 import pytest
+from threadpoolctl import threadpool_info
 
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
-from skbn._core import memory as _memory
+from skbn._core import resources
+from skbn._core.resources import Progress, Threads, one_blas_thread
 from skbn.datasets import make_gaussian_network
+
+# Memory
 
 
 @pytest.fixture
 def control_group(tmp_path, monkeypatch):
-    monkeypatch.setattr(_memory, "_CONTROL_GROUP", tmp_path)
+    monkeypatch.setattr(resources, "_CONTROL_GROUP", tmp_path)
     return tmp_path
 
 
 def test_without_a_container_the_machine_sets_the_limit(control_group):
-    assert 0 < _memory.available_memory() < psutil.virtual_memory().total
+    assert 0 < resources.available_memory() < psutil.virtual_memory().total
 
 
 def test_a_container_sets_the_limit(control_group):
     (control_group / "memory.max").write_text("1000000\n", encoding="utf-8")
     (control_group / "memory.current").write_text("200000\n", encoding="utf-8")
-    assert _memory.available_memory() == 760_000  # less a twentieth
+    assert resources.available_memory() == 760_000  # less a twentieth
 
 
 def test_a_container_without_a_limit(control_group):
     (control_group / "memory.max").write_text("max\n", encoding="utf-8")
     (control_group / "memory.current").write_text("200000\n", encoding="utf-8")
-    assert _memory.available_memory() > 10_000_000
+    assert resources.available_memory() > 10_000_000
 
 
 def test_memory_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setattr(_memory, "available_memory", lambda: 2_000_000)
-    _memory.require_memory(2_000_000, "This")
+    monkeypatch.setattr(resources, "available_memory", lambda: 2_000_000)
+    resources.require_memory(2_000_000, "This")
     with pytest.raises(
         ValueError, match=r"This needs 3\.0 MB of memory, and 2\.0 MB are available; leave out"
     ):
-        _memory.require_memory(3_000_000, "This")
+        resources.require_memory(3_000_000, "This")
 
 
 # What a refusal says would fit does fit, followed literally
@@ -164,10 +172,128 @@ def test_few_parents_are_no_remedy_for_many_states():
 
 def test_allocated_memory_is_there():
     for size in (0, 1, 1000, 3_000_000):
-        array = _memory.allocate(size)
+        array = resources.allocate(size)
         assert array.shape == (size,)
         assert array.dtype == float
     del array
     before = psutil.Process().memory_info().rss
-    array = _memory.allocate(20_000_000)
+    array = resources.allocate(20_000_000)
     assert psutil.Process().memory_info().rss - before > 0.9 * array.nbytes
+
+
+# Threads
+
+
+def test_work_on_many_columns_is_shared():
+    both = threading.Barrier(2)
+    with Threads(n_jobs=2, n_columns=24) as threads:
+        list(threads.map(both.wait, [(60,), (60,)]))  # raises unless two wait at once
+        pieces = threads.split(np.arange(100))
+    assert len(pieces) > 2
+    np.testing.assert_array_equal(np.concatenate(pieces), np.arange(100))
+
+
+def test_work_on_few_columns_stays_in_the_thread():
+    idents = []
+    with Threads(n_jobs=2, n_columns=8) as threads:
+        list(threads.map(lambda i: idents.append((i, threading.get_ident())), [(1,), (2,), (3,)]))
+        assert len(threads.split(np.arange(100))) == 1
+    assert idents == [(i, threading.get_ident()) for i in (1, 2, 3)]
+    assert len(Threads(n_jobs=2, n_columns=8).split(np.arange(0))) == 1
+
+
+def test_number_of_threads_follows_joblib():
+    assert Threads(n_jobs=None, n_columns=24).n_threads == 1
+    assert Threads(n_jobs=3, n_columns=24).n_threads == 3
+    assert Threads(n_jobs=-1, n_columns=24).n_threads == joblib.cpu_count()
+    with joblib.parallel_config(n_jobs=2):
+        assert Threads(n_jobs=None, n_columns=24).n_threads == 2
+
+
+def test_an_error_drops_what_has_not_begun():
+    begun = []
+    failed = threading.Event()
+
+    def work(i):
+        begun.append(i)
+        if i == 0:
+            failed.set()
+            raise MemoryError
+        failed.wait(60)
+        time.sleep(0.001)  # leaves the calling thread seconds to notice, on a busy machine too
+
+    with pytest.raises(MemoryError), Threads(n_jobs=2, n_columns=24) as threads:
+        list(threads.map(work, [(i,) for i in range(10_000)]))
+    assert len(begun) < 10_000
+
+
+def blas_threads():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_linear_algebra_in_one_thread_until_the_last_leaves():
+    before = blas_threads()
+    if not before:
+        pytest.skip("threadpoolctl does not know this BLAS, Apple's for one")
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    assert set(blas_threads()) == {1}
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(blas_threads()) == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == before
+
+
+def test_two_fits_at_once():
+    tables = [make_gaussian_network(18, n_samples=200, random_state=i)[0] for i in range(4)]
+    expected = [GaussianBNLearner().fit(rows) for rows in tables]
+    with ThreadPoolExecutor(4) as pool:
+        fitted = list(pool.map(lambda rows: GaussianBNLearner(n_jobs=2).fit(rows), tables))
+    for one, other in zip(expected, fitted, strict=True):
+        assert one.network_score_ == other.network_score_
+        np.testing.assert_array_equal(one.network_.coef_, other.network_.coef_)
+
+
+# Progress
+
+
+def table(m, n=200):
+    return make_gaussian_network(m, n_samples=n, random_state=m)[0]
+
+
+def test_listeners_hear_of_each_percent_once():
+    heard = []
+    progress = Progress(50.0, (lambda *told: heard.append(told),))
+    for _ in range(200):
+        progress.advance(0.25)
+    percents, seconds_left = zip(*heard, strict=True)
+    assert percents == tuple(range(1, 101))
+    assert min(seconds_left) == seconds_left[-1] == 0
+
+
+def test_large_steps_skip_percents():
+    heard = []
+    progress = Progress(4, (lambda percent, _: heard.append(percent),))
+    for _ in range(4):
+        progress.advance(1)
+    assert heard == [25, 50, 75, 100]
+
+
+# What `verbose` prints
+
+
+def test_verbose_prints_the_plan(capsys):
+    GaussianBNLearner(verbose=True).fit(table(5))
+    lines = capsys.readouterr().out.splitlines()
+    without_kernels = [line for line in lines if not line.startswith("[skbn] Compiling")]
+    assert without_kernels == ["[GaussianBNLearner] 5 columns: 1.2 kB of memory"]
+    GaussianBNLearner().fit(table(5))
+    assert capsys.readouterr().out == ""
+
+
+def test_verbose_prints_the_time_left(capsys, monkeypatch):
+    monkeypatch.setattr("skbn._core.resources._SECONDS_BETWEEN_LINES", 0)
+    GaussianBNLearner(verbose=True).fit(table(5))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "[GaussianBNLearner] 100 % done, about 0.0 s left"

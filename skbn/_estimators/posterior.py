@@ -1,0 +1,742 @@
+"""GaussianBNPosterior: the exact posterior of the networks of a table."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skbn._core.columns import as_integer, column_number, parents_in
+from skbn._core.estimator import (
+    Interval,
+    StrOptions,
+    all_or_nothing,
+    fit_method,
+    fit_task,
+    listeners_of,
+)
+from skbn._core.graphs import dag_of
+from skbn._core.resources import one_blas_thread
+from skbn._core.subsets import mask_of, members_of
+from skbn._core.text import readable_value
+from skbn._data.sample import Sample
+from skbn._estimators.network_estimator import NetworkEstimator
+from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
+from skbn._networks.diagnostics import warn_about_data
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._posterior.edge_prior import read_edge_prior
+from skbn._posterior.effects import EffectPosterior, effect_posterior
+from skbn._posterior.order_sums import log_number_of_orders
+from skbn._posterior.parameters import draw_parameters
+from skbn._posterior.posterior import NetworkPosterior, network_posterior, sample_parents
+from skbn._scores.criteria import BGe, Criterion
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._scores.reprs import ProbableParents, ProbableParentSets
+from skbn._solver.constraints import Constraints
+from skbn.exceptions import ApproximateEvidenceWarning, OrderPriorWarning
+
+__all__ = ["EstimatedProbability", "GaussianBNPosterior"]
+
+Floats = npt.NDArray[np.float64]
+
+_AT_A_TIME = 1000  # samples; as many graphs are in memory
+
+
+class EstimatedProbability(NamedTuple):
+    """A mean over sampled networks.
+
+    Parameters
+    ----------
+    value : float
+    standard_error : float
+        Of the mean, by the spread of the samples; 0 if all of them agree.
+    n_samples : int
+    """
+
+    value: float
+    standard_error: float
+    n_samples: int
+
+
+class GaussianBNPosterior(NetworkEstimator):
+    """Find the exact posterior probability of every edge, path and parent set.
+
+    The learners find the best network of all; but others may be nearly as good, and the data
+    rarely decide on one. This estimator sums over all networks: the probability of an edge is the
+    share that networks with this edge have in the posterior. No Markov chain and no sampling is
+    involved, and the probabilities are exact up to rounding, about 1e-12.
+
+    Parameters
+    ----------
+    criterion : {"bge", "bic", "ebic"}, Criterion or None, default="bge"
+        Its exponential is the marginal likelihood of a network: exactly with `BGe`,
+        approximately with `BIC`, of which a warning reminds. Others are refused, unless they
+        say what they are (see `Criterion.marginal_likelihood`). None is for LocalScores,
+        which have their own.
+    structure_prior : {"auto", "uniform", "order"}, default="auto"
+        The prior over networks. "uniform" gives each network the same probability, "order" one
+        proportional to the number of its topological orders, which favours networks with few
+        edges or separate parts. "auto" takes the uniform prior up to 22 columns whose order is
+        free, for which it needs minutes, and the other one beyond, with a warning.
+    edge_prior : float, array-like of shape (m, m), pandas.DataFrame or None, default=None
+        Prior odds of edges, by which each network's prior is multiplied: one number for all
+        edges, or at [i, j] that of the edge i -> j. Below 1 they penalise edges; 0 forbids them.
+        The rows and columns of a data frame are the names of the table's columns, in any order.
+    max_parents : int or None, default=None
+        The largest number of parents; None stands for any number.
+    required_edges, forbidden_edges : collection of (parent, child), table or networkx.DiGraph, \
+default=None
+        Knowledge about edges, as for `GaussianBNLearner`: all else is conditional on it.
+    tiers : collection of collections of columns, default=None
+        Knowledge about the order of columns, as for `GaussianBNLearner`.
+    n_jobs : int or None, default=None
+        Number of threads, by joblib's rules. It does not change a bit of the result.
+    max_memory : float or None, default=None
+        How many bytes the sums may take; by default all that are available.
+    verbose : bool or int, default=False
+        Whether to print the plan, and how much is done.
+
+    Attributes
+    ----------
+    edge_probabilities_ : ndarray of shape (m, m), float64
+        At [i, j], the posterior probability of the edge i -> j.
+    path_probabilities_ : ndarray of shape (m, m), float64
+        At [i, j], the probability of a directed path from i to j. Only with the uniform prior.
+        With more than 20 columns, NaN if knowledge alone decides which of the two may come first
+        in an order.
+    log_evidence_ : float
+        The logarithm of the marginal likelihood of the table, in nats: the mean over all networks,
+        weighted by their prior.
+    structure_prior_ : {"uniform", "order"}
+    median_network_ : GaussianBayesianNetwork
+        The network of the edges whose probability is above 1/2, with fitted parameters. Edges that
+        would close a cycle, or exceed `max_parents`, are left out, the least probable first.
+    dag_ : networkx.DiGraph
+        Its graph, each edge with its `probability` and `weight`.
+    criterion_ : Criterion
+    local_scores_ : LocalScores
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (m,)
+        Only if the columns have names.
+
+    See Also
+    --------
+    GaussianBNLearner : The one best network.
+
+    Notes
+    -----
+    The order prior is summed as by Koivisto and Sood (2004), "Exact Bayesian structure discovery
+    in Bayesian networks", in ``O(m 2**m)`` steps; the uniform prior as by Tian and He (2009),
+    "Computing posterior probabilities of structural features in Bayesian networks", in
+    ``O(3**m)``. Under knowledge that cuts the columns into groups, such as tiers, the order prior
+    counts the orders within each group.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skbn import GaussianBNPosterior
+    >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+    >>> scaler = StandardScaler().set_output(transform="pandas")
+    >>> posterior = GaussianBNPosterior().fit(scaler.fit_transform(wine))
+    >>> posterior.edge_probabilities_.round(2)
+    """
+
+    _allowed_values: ClassVar[dict[str, Any]] = {
+        **NetworkEstimator._allowed_values,
+        "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
+        "structure_prior": [StrOptions({"auto", "uniform", "order"})],
+        "edge_prior": [
+            Interval(Real, 0, None, closed="neither"),
+            "array-like",
+            None,
+        ],
+    }
+
+    structure_prior_: str
+    edge_probabilities_: Floats
+    path_probabilities_: Floats
+    log_evidence_: float
+    median_network_: GaussianBayesianNetwork
+    local_scores_: LocalScores
+    posterior_: NetworkPosterior
+
+    def __init__(
+        self,
+        criterion: str | Criterion | None = "bge",
+        *,
+        structure_prior: str = "auto",
+        edge_prior: Any = None,
+        max_parents: int | None = None,
+        required_edges: Any = None,
+        forbidden_edges: Any = None,
+        tiers: Any = None,
+        n_jobs: int | None = None,
+        max_memory: float | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.criterion = criterion
+        self.structure_prior = structure_prior
+        self.edge_prior = edge_prior
+        self.max_parents = max_parents
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.tiers = tiers
+        self.n_jobs = n_jobs
+        self.max_memory = max_memory
+        self.verbose = verbose
+
+    @fit_method
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Sum over all networks.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), or LocalScores
+            As for `GaussianBNLearner.fit`. Standardise the columns for `BGe`, whose score depends
+            on their units.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, as for `GaussianBNLearner.fit`.
+
+        Returns
+        -------
+        self : GaussianBNPosterior
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `GaussianBNLearner.fit`; if the criterion's exponential is no marginal likelihood;
+            if the local scores differ by so much that wide numbers cannot hold their exponentials.
+        RuntimeError
+            If sums that must be equal are not, which means a defect of the library or of the
+            machine.
+
+        Warns
+        -----
+        skbn.exceptions.OrderPriorWarning
+            If `structure_prior="auto"` does not take the uniform prior.
+        skbn.exceptions.ApproximateEvidenceWarning
+            If the criterion only approximates the marginal likelihood.
+        skbn.exceptions.DataWarning
+            If the table may not suit the model.
+        """
+        with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
+            return self._fit(X, sample_weight, context)
+
+    def _fit(self, X: Any, sample_weight: Any, context: Any) -> Self:
+        if isinstance(X, ParentSetScores):
+            raise TypeError(
+                "ParentSetScores leave families out that a posterior needs. Pass the table, or its "
+                "LocalScores."
+            )
+        scores = self._read_scores(X, sample_weight, 1.0)
+        assert isinstance(scores, LocalScores)
+        if X is scores:
+            check_settings(X, criterion=self.criterion, penalty=None)
+        _check_evidence(scores)
+        posterior = self._posterior_of(scores, context)
+        if self.structure_prior == "auto" and posterior.prior == "order":
+            warnings.warn(
+                "structure_prior='auto' took the prior by orders, which favours networks with "
+                "few edges: for this many columns the uniform prior takes too long, or too much "
+                "memory. Set structure_prior to 'order' to accept this, or leave out columns or "
+                "give tiers for the uniform prior.",
+                OrderPriorWarning,
+                stacklevel=5,
+            )
+        network = _median_network(scores, posterior.edges, self._constraints(scores).max_parents)
+        learned: dict[str, Any] = {
+            "posterior_": posterior,
+            "local_scores_": scores,
+            "structure_prior_": posterior.prior,
+            "edge_probabilities_": posterior.edges.copy(),
+            "log_evidence_": posterior.log_sum - posterior.log_prior_sum,
+            "median_network_": network,
+            "dag_": _with_probabilities(network.dag, posterior.edges),
+            "criterion_": scores.criterion,
+        }
+        if posterior.paths is not None:
+            learned["path_probabilities_"] = posterior.paths.copy()
+        self.__dict__.update(learned)
+        if scores.sample.has_rows:
+            warn_about_data(network._model(), scores.sample)
+        return self
+
+    def _new_graph(self) -> nx.DiGraph:
+        return _with_probabilities(self.median_network_.dag, self.posterior_.edges)
+
+    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "path_probabilities_" and "dag_" in vars(self):
+                raise AttributeError(
+                    "Path probabilities are known for the uniform prior only, and this posterior "
+                    "has structure_prior_='order'. Set structure_prior='uniform', or estimate one "
+                    "by probability(lambda dag: networkx.has_path(dag, parent, child))."
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _posterior_of(
+        self, scores: LocalScores, context: Any = None, *, sum_only: bool = False
+    ) -> NetworkPosterior:
+        constraints, log_odds = self._knowledge(scores)
+        return network_posterior(
+            scores,
+            constraints,
+            self._memory(),
+            prior=self.structure_prior_ if sum_only else self.structure_prior,
+            log_odds=log_odds,
+            n_jobs=self.n_jobs,
+            listeners=() if sum_only else listeners_of(self, context),
+            announce=self._announce if self.verbose and not sum_only else None,
+            sum_only=sum_only,
+        )
+
+    def _knowledge(self, scores: LocalScores) -> tuple[Constraints, Floats | None]:
+        """Return the constraints, with the edges of odds 0 forbidden, and the log odds of edges."""
+        constraints = self._constraints(scores)
+        log_odds, forbidden = read_edge_prior(self.edge_prior, scores.columns)
+        allowed, possible = [*constraints.allowed], [*constraints.possible]
+        for parent, child in forbidden:
+            if constraints.required[child] >> parent & 1:
+                names = f"{scores.columns[parent]!r} -> {scores.columns[child]!r}"
+                raise ValueError(
+                    f"The edge {names} is in required_edges, but edge_prior has odds of 0 for it. "
+                    "Take it out of one of them."
+                )
+            allowed[child] &= ~(1 << parent)
+            possible[child] &= ~(1 << parent)
+        return constraints._replace(allowed=allowed, possible=possible), log_odds
+
+    # Families and networks
+
+    def parent_set_probabilities(self, child: str | int, k: int = 10) -> ProbableParentSets:
+        """Return the k most probable sets of parents of a column.
+
+        Parameters
+        ----------
+        child : str or int
+            A column, by name or number.
+        k : int, default=10
+            The number of sets; those of probability 0 are left out.
+
+        Returns
+        -------
+        parent_sets : list of ProbableParents
+            Named tuples of `parents` and `probability`, the most probable first. The list is shown
+            as a table, and ``pandas.DataFrame(parent_sets)`` makes a data frame of it.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If there is no such column, or k is not a positive integer.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skbn import GaussianBNPosterior
+        >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+        >>> rows[:, 2] += rows[:, 0]
+        >>> GaussianBNPosterior().fit(rows).parent_set_probabilities(2, k=3)
+        """
+        check_is_fitted(self)
+        k = as_integer(k, "k")
+        if k < 1:
+            raise ValueError(f"k must be at least 1; got {k}.")
+        columns = self.local_scores_.columns
+        x = column_number(columns, child)
+        group, number = self.posterior_.group_of(x)
+        probabilities = group.parent_sets(number)
+        k = min(k, len(probabilities))
+        top = np.argpartition(probabilities, -k)[-k:]
+        masks = group.masks(number, top)
+        ranked = sorted(
+            (-float(probability), int(mask).bit_count(), members_of(int(mask)))
+            for mask, probability in zip(masks, probabilities[top], strict=True)
+            if probability > 0
+        )
+        return ProbableParentSets(
+            columns[x],
+            [
+                ProbableParents([columns[p] for p in parents], -minus)
+                for minus, _, parents in ranked
+            ],
+        )
+
+    def log_probability(self, dag: nx.DiGraph) -> float:
+        """Return the logarithm of the posterior probability of a network.
+
+        Parameters
+        ----------
+        dag : networkx.DiGraph or GaussianBayesianNetwork
+            Acyclic; its nodes are the columns, by name or number.
+
+        Returns
+        -------
+        log_probability : float
+            In nats; -inf if `fit` was told to rule the network out.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If the graph has a cycle, or its nodes are not the columns.
+        TypeError
+            If it is not a directed graph.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNPosterior
+        >>> posterior = GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> round(posterior.log_probability(posterior.predict()), 3)
+        """
+        check_is_fitted(self)
+        scores = self.local_scores_
+        parents = parents_in(dag, scores.columns)
+        constraints, log_odds = self._knowledge(scores)
+        masks = [mask_of(each) for each in parents]
+        if any(
+            mask & ~allowed or required & ~mask or mask.bit_count() > constraints.max_parents
+            for mask, allowed, required in zip(
+                masks, constraints.allowed, constraints.required, strict=True
+            )
+        ):
+            return -math.inf
+        *terms, shared = scores.network_terms(parents)
+        weight = float(sum(terms).sum()) + float(shared.sum())
+        if log_odds is not None:
+            weight += sum(float(log_odds[each, x].sum()) for x, each in enumerate(parents))
+        if self.structure_prior_ == "order":
+            weight += sum(
+                log_number_of_orders(masks, group.columns[: group.n_columns])
+                for group in self.posterior_.groups
+            )
+        return weight - self.posterior_.log_sum
+
+    # Samples
+
+    def sample_dags(self, n_samples: int = 1, random_state: Any = None) -> list[nx.DiGraph]:
+        """Draw networks from the posterior: exactly, and independently of each other.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, numpy.random.RandomState or None, default=None
+
+        Returns
+        -------
+        dags : list of networkx.DiGraph
+            Without parameters; see `sample_networks`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If `n_samples` is not a positive integer.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNPosterior
+        >>> posterior = GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> dags = posterior.sample_dags(100, random_state=0)
+        >>> sum(dag.has_edge(0, 1) for dag in dags)
+        """
+        parents = self._sampled(n_samples, random_state)
+        return [dag_of(self.local_scores_.columns, masks) for masks in parents.tolist()]
+
+    def _sampled(self, n_samples: int, random_state: Any) -> npt.NDArray[np.int64]:
+        """Return the masks of each column's parents in sampled networks, (n_samples, m)."""
+        check_is_fitted(self)
+        n_samples = as_integer(n_samples, "n_samples")
+        if n_samples < 1:
+            raise ValueError(f"n_samples must be at least 1; got {n_samples}.")
+        rng = np.random.default_rng(check_random_state(random_state).randint(1 << 31, size=4))
+        return sample_parents(self.posterior_, n_samples, rng, self.n_jobs)
+
+    def sample_networks(
+        self, n_samples: int = 1, random_state: Any = None
+    ) -> list[GaussianBayesianNetwork]:
+        """Draw networks from the posterior, with parameters from theirs.
+
+        The parameters of a network are drawn from their normal-Wishart posterior with `BGe`, and
+        from the posterior under a flat prior with `BIC`.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, numpy.random.RandomState or None, default=None
+
+        Returns
+        -------
+        networks : list of GaussianBayesianNetwork
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If `n_samples` is not a positive integer; if the posterior of the parameters is not
+            known for the criterion, or has no degrees of freedom with this few rows.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNPosterior
+        >>> posterior = GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> networks = posterior.sample_networks(100, random_state=0)
+        >>> sum(network.dag.number_of_edges() for network in networks)
+        """
+        random_state = check_random_state(random_state)
+        parents = self._sampled(n_samples, random_state)
+        scorer = self.local_scores_.scorer
+        columns = self.local_scores_.columns
+        networks = []
+        for start in range(0, len(parents), _AT_A_TIME):
+            some = parents[start : start + _AT_A_TIME]
+            drawn = draw_parameters(scorer.statistics, scorer.criterion, some, random_state)
+            for masks, parameters in zip(some.tolist(), drawn, strict=True):
+                model = LinearGaussianModel.from_estimates(
+                    [*columns], masks, parameters, [0] * len(columns)
+                )
+                networks.append(GaussianBayesianNetwork._from_model(model))
+        return networks
+
+    def probability(
+        self,
+        feature: Callable[[nx.DiGraph], Any],
+        n_samples: int = 1000,
+        random_state: Any = None,
+    ) -> EstimatedProbability:
+        """Estimate the probability of a feature of networks, or the mean of a number, by samples.
+
+        Parameters
+        ----------
+        feature : callable
+            Called with the networkx.DiGraph of each sampled network; returns a bool or a number.
+        n_samples : int, default=1000
+            At least 2.
+        random_state : int, numpy.random.RandomState or None, default=None
+
+        Returns
+        -------
+        estimate : EstimatedProbability
+            A named tuple of `value`, `standard_error` and `n_samples`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If `n_samples` is not an integer of at least 2, or the feature is not a number.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNPosterior
+        >>> posterior = GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> posterior.probability(lambda dag: dag.number_of_edges() == 1, random_state=0)
+        """
+        check_is_fitted(self)
+        if as_integer(n_samples, "n_samples") < 2:
+            raise ValueError(f"n_samples must be at least 2 for a standard error; got {n_samples}.")
+        columns = self.local_scores_.columns
+        parents = self._sampled(n_samples, random_state)
+        values = np.empty(len(parents))
+        for i, masks in enumerate(parents.tolist()):
+            value = feature(dag_of(columns, masks))
+            if not isinstance(value, Real | np.bool_) or not math.isfinite(value):
+                raise TypeError(
+                    "feature must return a bool or a finite number for each network; got "
+                    f"{readable_value(value)}."
+                )
+            values[i] = value
+        error = float(values.std(ddof=1) / math.sqrt(len(values)))
+        return EstimatedProbability(float(values.mean()), error, len(values))
+
+    # Effects
+
+    def effect(self, cause: str | int, outcome: str | int) -> EffectPosterior:
+        """Return the posterior of the total effect of do(cause) on an outcome.
+
+        It averages over the sets of the cause's parents, exactly: given these, the effect is the
+        cause's coefficient in the regression of the outcome on the cause and its parents.
+
+        Parameters
+        ----------
+        cause, outcome : str or int
+            Two columns, by name or number.
+
+        Returns
+        -------
+        effect : EffectPosterior
+            Its mean, standard deviation, quantiles, and the probability that there is no effect.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If there is no such column or both are the same; with the order prior, under which the
+            probability of a path is not known; if knowledge decides which of the two may come
+            first and there are more than 20 columns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skbn import GaussianBNPosterior
+        >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+        >>> rows[:, 2] += rows[:, 0]
+        >>> GaussianBNPosterior().fit(rows).effect(0, 2)
+        """
+        check_is_fitted(self)
+        scores = self.local_scores_
+        x, y = (column_number(scores.columns, column) for column in (cause, outcome))
+        if x == y:
+            raise ValueError(
+                f"cause and outcome are both column {scores.columns[x]!r}. Give two columns."
+            )
+        paths = self.path_probabilities_  # raises for the order prior
+        group, number = self.posterior_.group_of(x)
+        if y not in group.columns[: group.n_columns]:
+            raise ValueError(
+                f"Knowledge alone decides the order of {scores.columns[x]!r} and "
+                f"{scores.columns[y]!r}, and paths between such columns are summed up to 20 "
+                "columns only. Leave out columns, or average effects over sample_networks."
+            )
+        weights = group.parent_sets_with_path(number, group.columns.index(y))
+        chosen = np.flatnonzero(weights)
+        assert paths is not None
+        return effect_posterior(
+            group.masks(number, chosen),
+            weights[chosen],
+            scores.scorer.statistics,
+            scores.scorer.criterion,
+            x,
+            y,
+        )
+
+    # Prediction
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log posterior predictive density of rows, in nats.
+
+        The density of new rows, given those of `fit`, averaged over all networks and parameters:
+        the evidence of all rows divided by that of the rows of `fit`. Larger is better, so that
+        a grid search chooses the prior that predicts held-out rows best. It takes as long
+        as a fit.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
+            The columns of `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        score : float
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns, or the weights do not match its rows; if the
+            criterion is not `BGe`: others are no densities of rows.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNPosterior
+        >>> posterior = GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> round(posterior.score([[1, 2], [2, 4]]), 3)
+        """
+        check_is_fitted(self)
+        scores = self.local_scores_
+        criterion = scores.scorer.criterion
+        if not isinstance(criterion, BGe):
+            raise ValueError(
+                f"The posterior predictive density is known for criterion='bge' only; "
+                f"{type(criterion).__name__} is no density of rows. Fit with BGe."
+            )
+        sample = self._sample(X, sample_weight)
+        # By default the prior mean is that of the rows; it must not change with the new ones.
+        nu = scores.sample.summary.column_means if criterion.nu is None else criterion.nu
+        fixed = BGe(criterion.alpha_mu, criterion.alpha_w, nu)
+        names = getattr(scores, "feature_names_in_", None)
+        both = Sample.of_summary(scores.sample.summary.merge(sample.summary))
+        log_sums = []
+        for rows in (scores.sample, both):
+            of_rows = LocalScores(
+                rows, fixed, names, max_parents=scores.max_parents, n_jobs=self.n_jobs
+            )
+            log_sums.append(self._posterior_of(of_rows, sum_only=True).log_sum)
+        return (log_sums[1] - log_sums[0]) / sample.summary.n_samples
+
+
+def _check_evidence(scores: LocalScores) -> None:
+    """Raise unless exponentials of the scores are marginal likelihoods; warn if approximately."""
+    criterion = scores.criterion
+    name = type(criterion).__name__
+    if criterion.marginal_likelihood == "none":
+        raise ValueError(
+            f"criterion={readable_value(criterion)} was asked for, but the exponential of {name} "
+            "is no marginal likelihood, so there are no posterior probabilities. Use "
+            "criterion='bge', or 'bic' for an approximation."
+        )
+    if scores.penalty != 1:
+        raise ValueError(
+            f"The LocalScores were made with penalty={scores.penalty}; only with penalty=1 does "
+            "BIC approximate a marginal likelihood. Make them with penalty=1."
+        )
+    if criterion.marginal_likelihood == "approximate":
+        warnings.warn(
+            f"The probabilities are exact sums over all networks, but {name} only approximates "
+            "each network's marginal likelihood. Use criterion='bge' for exact ones.",
+            ApproximateEvidenceWarning,
+            stacklevel=6,
+        )
+
+
+def _median_network(
+    scores: LocalScores, edges: Floats, max_parents: int
+) -> GaussianBayesianNetwork:
+    """Return the network of the edges of probability above 1/2, with fitted parameters.
+
+    The most probable come first; what would close a cycle, or exceed `max_parents`, is left out.
+    """
+    dag: nx.DiGraph = nx.DiGraph()
+    dag.add_nodes_from(range(len(edges)))
+    probable = np.argwhere(edges > 0.5)
+    for i, j in probable[np.argsort(-edges[tuple(probable.T)], kind="stable")].tolist():
+        if dag.in_degree(j) < max_parents and not nx.has_path(dag, j, i):
+            dag.add_edge(i, j)
+    parents = [mask_of(dag.predecessors(x)) for x in range(len(edges))]
+    scorer = scores.scorer
+    with one_blas_thread():
+        model = estimate_model(
+            scorer.statistics, parents, scores.columns, divisors=scorer.noise_divisors
+        )
+    return GaussianBayesianNetwork._from_model(model)
+
+
+def _with_probabilities(dag: nx.DiGraph, edges: Floats) -> nx.DiGraph:
+    """Return a copy of a graph, each edge with its `probability`; the nodes are in their order."""
+    graph = dag.copy()
+    number = {node: v for v, node in enumerate(graph)}
+    for parent, child, data in graph.edges(data=True):
+        data["probability"] = float(edges[number[parent], number[child]])
+    return graph

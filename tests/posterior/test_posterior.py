@@ -1,0 +1,263 @@
+"""The posterior of all networks against enumeration, other recurrences and closed forms."""
+
+import math
+
+import numpy as np
+import posterior_reference as slow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skbn import BIC, EBIC, BGe, Criterion, LocalScoreTransformer
+from skbn._exact.plan import SearchPlan
+from skbn._posterior import posterior as module
+from skbn._posterior.plan import GroupPlan, PosteriorPlan
+from skbn._posterior.posterior import network_posterior
+from skbn._solver.constraints import read_constraints
+from skbn._solver.engines import MemoryLimit
+from skbn.datasets import make_gaussian_network
+
+PRIORS = ["uniform", "order"]
+PLENTY = MemoryLimit(1 << 34, None)
+KNOWLEDGE = [
+    {},
+    {"max_parents": 1},
+    {"max_parents": 2},
+    {"required_edges": [(0, 1)]},
+    {"required_edges": [(0, 2), (1, 2)]},
+    {"forbidden_edges": [(2, 1), (0, 2)]},
+    {"tiers": [[0], [1, 2], ...]},
+    {"tiers": [[2], [0], [1], ...]},
+    {"tiers": [[0, 1], ...], "forbidden_edges": [(0, 2)], "max_parents": 2},
+]
+
+
+def rows_of(m, n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
+
+
+def posterior_of(scores, prior, *, log_odds=None, n_jobs=None, memory=PLENTY, **knowledge):
+    m = len(scores.columns)
+    constraints = read_constraints(scores.columns, **{"max_parents": m - 1, **knowledge})
+    return network_posterior(
+        scores, constraints, memory, prior=prior, log_odds=log_odds, n_jobs=n_jobs
+    )
+
+
+def weights_of(scores, log_odds=None, **knowledge):
+    m = len(scores.columns)
+    given = read_constraints(scores.columns, **{"max_parents": m - 1, **knowledge})
+    weights = slow.log_weights_of(scores, given.max_parents, given.required, given.allowed)
+    return weights if log_odds is None else slow.with_edge_odds(weights, np.exp(log_odds))
+
+
+def assert_agree(found, expected, tolerance=1e-12):
+    np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=tolerance)
+    assert found.log_sum == pytest.approx(expected.log_evidence, rel=1e-13, abs=1e-12)
+    if found.paths is not None:
+        known = ~np.isnan(found.paths)
+        np.testing.assert_allclose(
+            found.paths[known], expected.paths[known], rtol=0, atol=tolerance
+        )
+    for x, of_child in enumerate(expected.parent_sets):
+        group, number = found.group_of(x)
+        probabilities = group.parent_sets(number)
+        masks = group.masks(number, np.arange(len(probabilities)))
+        np.testing.assert_allclose(
+            probabilities, [of_child[int(mask)] for mask in masks], rtol=0, atol=tolerance
+        )
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("m", [2, 4, 5])
+@pytest.mark.parametrize("criterion", [BGe(), BGe(alpha_mu=0.1), BIC(), EBIC()])
+def test_all_networks_are_summed(prior, m, criterion):
+    scores = LocalScoreTransformer(criterion).fit_transform(rows_of(m, seed=m))
+    found = posterior_of(scores, prior)
+    expected = slow.posterior_by_enumeration(weights_of(scores), prior)
+    assert_agree(found, expected)
+    assert found.log_prior_sum == pytest.approx(expected.log_n, abs=1e-12)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("m", [4, 5])
+@pytest.mark.parametrize("knowledge", KNOWLEDGE)
+def test_knowledge_is_conditioned_on(prior, m, knowledge):
+    if prior == "order" and "tiers" in knowledge:
+        pytest.skip("orders are counted within each tier")
+    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(m, seed=m))
+    found = posterior_of(scores, prior, **knowledge)
+    weights = weights_of(scores, **knowledge)
+    assert_agree(found, slow.posterior_by_enumeration(weights, prior))
+    ones = slow.posterior_by_enumeration(slow.all_ones(weights), prior)
+    assert found.log_prior_sum == pytest.approx(ones.log_evidence, abs=1e-12)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_tiers_are_groups_whose_orders_are_counted_apart(prior):
+    m = 5
+    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(m))
+    tiers = [[3, 1], [0], [2, 4]]
+    found = posterior_of(scores, prior, tiers=tiers)
+    weights = weights_of(scores, tiers=tiers)
+    table = slow.dag_table(m)
+    expected = slow.posterior_by_enumeration(weights, "uniform")
+    probabilities = expected.probabilities.copy()
+    if prior == "order":  # a pair of columns has two orders without an edge, and one with
+        for a, b in ([3, 1], [2, 4]):
+            joined = (table.parents[:, a] >> b | table.parents[:, b] >> a) & 1
+            probabilities *= 2 - joined
+        probabilities /= probabilities.sum()
+    parents = table.parents[:, np.newaxis, :] >> np.arange(m)[np.newaxis, :, np.newaxis] & 1
+    np.testing.assert_allclose(
+        found.edges, np.tensordot(probabilities, parents, 1), rtol=0, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("m", [3, 5])
+@pytest.mark.parametrize("knowledge", [{}, {"max_parents": 2}, {"forbidden_edges": [(0, 1)]}])
+def test_prior_odds_of_edges_weigh_families(prior, m, knowledge):
+    rng = np.random.default_rng(m)
+    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(m, seed=m))
+    for log_odds in (np.full((m, m), math.log(0.1)), rng.normal(size=(m, m))):
+        found = posterior_of(scores, prior, log_odds=log_odds, **knowledge)
+        weights = weights_of(scores, log_odds, **knowledge)
+        assert_agree(found, slow.posterior_by_enumeration(weights, prior))
+        odds_alone = slow.with_edge_odds(
+            slow.all_ones(weights_of(scores, **knowledge)), np.exp(log_odds)
+        )
+        normaliser = slow.posterior_by_enumeration(odds_alone, prior).log_evidence
+        assert found.log_prior_sum == pytest.approx(normaliser, abs=1e-12)
+
+
+class TwoParentsOrNone(Criterion):
+    """BGe's likelihood for families of no or two parents; others are ruled out."""
+
+    marginal_likelihood = "exact"
+
+    def tables(self, n_samples, m):
+        tables = BIC().tables(n_samples, m)
+        tables[0, [size for size in range(m) if size not in (0, 2)]] = -np.inf
+        return tables
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_a_criterion_may_rule_families_out(prior):
+    scores = LocalScoreTransformer(TwoParentsOrNone()).fit_transform(rows_of(5))
+    found = posterior_of(scores, prior)
+    assert_agree(found, slow.posterior_by_enumeration(weights_of(scores), prior))
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize(("n", "tolerance"), [(2000, 1e-12), (100_000, 1e-10)])
+def test_many_rows(prior, n, tolerance):
+    rows = make_gaussian_network(5, n_samples=n, random_state=1)[0]
+    scores = LocalScoreTransformer(BGe()).fit_transform(rows)
+    found = posterior_of(scores, prior)
+    expected = slow.posterior_by_enumeration(weights_of(scores), prior)
+    # The scores' own rounding, about 1e-16 of 1e6 nats, enters both in different ways.
+    np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=max(tolerance, 1e-9))
+    np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=tolerance * 100)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_recurrences_of_eight_columns(prior):
+    rows = make_gaussian_network(8, n_samples=300, random_state=3)[0]
+    scores = LocalScoreTransformer(BGe()).fit_transform(rows)
+    found = posterior_of(scores, prior)
+    recurrence = slow.order_recurrence if prior == "order" else slow.uniform_recurrence
+    expected = recurrence(weights_of(scores))
+    np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=1e-11)
+    assert found.log_sum == pytest.approx(expected.log_evidence, rel=1e-14)
+    if prior == "uniform":
+        np.testing.assert_allclose(found.paths, expected.paths, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("m", "n_networks"), [(2, 3), (3, 25), (4, 543), (5, 29_281), (6, 3_781_503)]
+)
+def test_networks_and_orders_are_counted(m, n_networks):
+    class NoData(Criterion):
+        marginal_likelihood = "exact"
+
+        def tables(self, n_samples, m):
+            return np.zeros((3, m))
+
+    scores = LocalScoreTransformer(NoData()).fit_transform(rows_of(m))
+    for prior, expected in (
+        ("uniform", n_networks),
+        ("order", math.factorial(m) * 2 ** (m * (m - 1) // 2)),
+    ):
+        found = posterior_of(scores, prior)
+        assert math.exp(found.log_sum) == pytest.approx(expected, rel=1e-12)
+        assert math.exp(found.log_prior_sum) == pytest.approx(expected, rel=1e-12)
+        # Without data both directions of an edge are equally probable.
+        np.testing.assert_allclose(found.edges, found.edges.T, atol=1e-13)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_a_single_column_in_a_tier_has_any_parents(prior):
+    m = 4
+    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(m))
+    tiers = [[x] for x in range(m)]
+    found = posterior_of(scores, prior, tiers=tiers)
+    expected = slow.posterior_by_enumeration(weights_of(scores, tiers=tiers), "uniform")
+    assert_agree(found, expected)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_number_of_threads_changes_no_bit(prior):
+    rows = make_gaussian_network(18, n_samples=100, random_state=3)[0]
+    scores = LocalScoreTransformer(BGe()).fit_transform(rows)
+    one, two, three = (posterior_of(scores, prior, n_jobs=n) for n in (1, 2, 3))
+    for other in (two, three):
+        np.testing.assert_array_equal(one.edges, other.edges)
+        assert one.log_sum == other.log_sum
+        if prior == "uniform":
+            np.testing.assert_array_equal(one.paths, other.paths)
+
+
+@pytest.mark.parametrize("n_outer", [1, 2, 4])
+def test_slabs_change_rounding_only(n_outer, monkeypatch):
+    rows = make_gaussian_network(10, n_samples=100, random_state=3)[0]
+    scores = LocalScoreTransformer(BGe()).fit_transform(rows)
+    whole = posterior_of(scores, "order")
+
+    def in_slabs(constraints, prior, *args, **kwargs):
+        (group,) = constraints.groups
+        plan = GroupPlan(group, prior, SearchPlan(10, n_outer), 1)
+        return PosteriorPlan(prior, [plan])
+
+    monkeypatch.setattr(module, "plan_posterior", in_slabs)
+    parts = posterior_of(scores, "order")
+    np.testing.assert_allclose(parts.edges, whole.edges, rtol=0, atol=1e-13)
+    assert parts.log_sum == pytest.approx(whole.log_sum, rel=1e-15)
+
+
+@given(st.integers(0, 10_000), st.permutations(range(5)), st.sampled_from(PRIORS))
+def test_order_of_columns_does_not_matter(seed, order, prior):
+    rows = rows_of(5, n=20, seed=seed)
+    found, permuted = (
+        posterior_of(LocalScoreTransformer(BGe()).fit_transform(table), prior)
+        for table in (rows, rows[:, order])
+    )
+    np.testing.assert_allclose(
+        permuted.edges, found.edges[np.ix_(order, order)], rtol=0, atol=1e-12
+    )
+    assert permuted.log_sum == pytest.approx(found.log_sum, rel=1e-13)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_constraints_that_no_network_meets(prior):
+    scores = LocalScoreTransformer(TwoParentsOrNone()).fit_transform(rows_of(4))
+    with pytest.raises(ValueError, match=r"No acyclic network of .* has a finite score"):
+        posterior_of(scores, prior, required_edges=[(0, 1)], max_parents=1)
+
+
+def test_too_little_memory_says_what_would_fit():
+    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(16, n=100))
+    message = r"16 columns with the uniform prior needs .* 1\.0 MB are allowed by max_memory\. .*"
+    with pytest.raises(ValueError, match=message):
+        posterior_of(scores, "uniform", memory=MemoryLimit(1 << 34, 1 << 20))
