@@ -165,7 +165,9 @@ def _backward(
     M = allocate(1 << m).view(np.int64)
 
     def run(tasks: Integers) -> None:
-        backward_networks(alpha, starts, R, M, shares, n_inner, tasks, wide.least_exponent, *wide)
+        backward_networks(
+            alpha, starts, R, M, shares, n_inner, tasks, wide.least_exponent, *wide
+        )
 
     for level, work in reversed(list(_levels(m, n_inner))):
         parts = threads.split(level, work // _TASK)
@@ -194,7 +196,9 @@ def _forward(
 
     def run(tasks: Integers) -> tuple[Integers, Floats]:
         pushed = np.empty((len(tasks), pushed_size(m, n_inner, int(tasks[0]))))
-        forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, wide.least_exponent, *wide)
+        forward_networks(
+            alpha, starts, F, Z, n_inner, tasks, pushed, wide.least_exponent, *wide
+        )
         return tasks, pushed
 
     for level, work in _levels(m, n_inner):
