@@ -194,6 +194,11 @@ class FamilyWeights(BlockwiseFamilies):
         return weights
 
     @property
+    def plan(self) -> SearchPlan:
+        """The plan that the weights were made with."""
+        return self._plan
+
+    @property
     def n_parent_sets(self) -> int:
         """How many parent sets a child has: ``2**(m - 1)``."""
         return len(self._log_det) // 2

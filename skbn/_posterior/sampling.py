@@ -1,4 +1,4 @@
-"""Exact samples from the posterior of networks, independent of each other.
+"""sample_networks: exact samples from the posterior of networks, independent of each other.
 
 First each column's candidates are drawn, then its parents among them.
 
@@ -22,14 +22,19 @@ not in the group, and may only be parents, are candidates of all children.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads, allocate, require_memory
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab
-from skbn._posterior.family_weights import FamilyWeights
-from skbn._posterior.order_sums import weight_slab
+from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
+from skbn._posterior.network_sums import NetworkSums
+from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, weight_slab
+from skbn._posterior.posterior import GroupPosterior, NetworkPosterior
 from skbn._posterior.sampling_kernels import (
     draw_first_layers,
     draw_layers,
@@ -39,7 +44,7 @@ from skbn._posterior.sampling_kernels import (
 from skbn._posterior.sum_kernels import sum_zeta
 from skbn._regressions.local_score import internal_error
 
-__all__ = ["SAMPLING_KERNELS", "sample_networks_of_group", "sampling_memory"]
+__all__ = ["SAMPLING_KERNELS", "sample_networks", "sample_networks_of_group"]
 
 Integers = npt.NDArray[np.int64]
 States = npt.NDArray[np.uint64]
@@ -54,6 +59,58 @@ _MOST_ATTEMPTS = 100
 _FEWEST_SAMPLES_TO_SHARE = 64
 # Ctrl-C is handled between tasks of about this many steps, a few tenths of a second.
 _TASK = 1 << 27
+
+
+def sample_networks(
+    posterior: NetworkPosterior,
+    n_samples: int,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Integers:
+    """Draw networks with the probabilities of their posterior.
+
+    Parameters
+    ----------
+    posterior : NetworkPosterior
+    n_samples : int
+    rng : numpy Generator
+    n_jobs : int or None
+        Number of threads, by joblib's rules. It does not change the samples.
+    progress : Progress, optional
+
+    Returns
+    -------
+    networks : ndarray of shape (n_samples, m), int64
+        The mask of each column's parents.
+
+    Raises
+    ------
+    ValueError
+        If the tables do not fit in memory.
+    """
+    compile_kernels((*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS))
+    m = len(posterior.edges)
+    networks = np.zeros((n_samples, m), np.int64)
+    with Threads(n_jobs, m) as threads:
+        for group in posterior.groups:
+            parents = _sample_group(group, posterior.prior, threads, n_samples, rng, progress)
+            for i, column in enumerate(group.columns):
+                networks[:, group.columns[: group.n_columns]] |= (parents >> i & 1) << column
+    return networks
+
+
+def _sample_group(
+    group: GroupPosterior, prior: str, threads: Threads, n_samples: int, *rest: Any
+) -> Integers:
+    plan, sums = group.weights.plan, np.empty(0, np.int64)
+    if group.n_columns == 1:
+        plan = SearchPlan(1, 0, len(group.columns) - 1)
+    elif isinstance(group.sums, NetworkSums):
+        sums = group.sums.M
+    elif isinstance(group.sums, OrderSums):
+        sums = group.sums.F
+    return sample_networks_of_group(prior, sums, group.weights, plan, threads, n_samples, *rest)
 
 
 def sample_networks_of_group(
@@ -97,7 +154,7 @@ def sample_networks_of_group(
     ValueError
         If the tables do not fit in memory.
     """
-    n_bytes = sampling_memory(prior, weights, plan, threads.n_threads)
+    n_bytes = _n_bytes(prior, weights, plan, threads.n_threads)
     require_memory(n_bytes, f"Drawing networks of {plan.described_columns}")
     networks = np.empty((n_samples, plan.n_columns), np.int64)
     left = np.arange(n_samples)
@@ -120,7 +177,7 @@ def sample_networks_of_group(
     raise internal_error(f"{_MOST_ATTEMPTS} times drawing {len(left)} networks led to dead ends")
 
 
-def sampling_memory(prior: str, weights: FamilyWeights, plan: SearchPlan, n_threads: int) -> int:
+def _n_bytes(prior: str, weights: FamilyWeights, plan: SearchPlan, n_threads: int) -> int:
     """Return the bytes that `sample_networks_of_group` needs at most, beside what it is given."""
     size = 1 << plan.n_columns
     # Three tables for the first layer; then four for each thread, of which a layer takes half.

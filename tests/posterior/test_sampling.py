@@ -17,7 +17,14 @@ from skbn._core.resources import Progress, Threads
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
 from skbn._posterior.order_sums import ORDER_KERNELS, order_sums, weight_slab
-from skbn._posterior.sampling import SAMPLING_KERNELS, sample_networks_of_group
+from skbn._posterior.posterior import network_posterior
+from skbn._posterior.sampling import (
+    SAMPLING_KERNELS,
+    sample_networks,
+    sample_networks_of_group,
+)
+from skbn._solver.constraints import read_constraints
+from skbn._solver.engines import MemoryLimit
 
 PRIORS = ["uniform", "order"]
 LEAST_P_VALUE = 1e-7
@@ -230,24 +237,51 @@ def test_samples_come_in_random_order(prior):
         assert abs(correlation) < 6 / math.sqrt(len(samples))
 
 
+def posterior_of(scores, prior, **knowledge):
+    m = len(scores.columns)
+    constraints = read_constraints(scores.columns, **{"max_parents": m - 1, **knowledge})
+    return network_posterior(scores, constraints, MemoryLimit(1 << 34, None), prior=prior)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize(
-    ("prior", "m"),
-    [("order", 10), ("uniform", 7), pytest.param("uniform", 10, marks=pytest.mark.slow)],
+    ("m", "knowledge"),
+    [
+        (2, {}),
+        (10, {}),
+        (10, {"max_parents": 2, "required_edges": [(0, 3), (3, 5)], "forbidden_edges": [(1, 2)]}),
+        (10, {"tiers": [[2], [4, 6, 8], ...]}),
+        (9, {"tiers": [[5, 6], [1, 2, 3], [0], [4], ...], "max_parents": 3}),
+        (13, {}),
+    ],
 )
-def test_edges_and_paths_have_their_frequencies(prior, m):
-    group = Group(scores_of(m, n_rows=100))
+def test_edges_and_paths_have_their_frequencies(prior, m, knowledge):
+    posterior = posterior_of(scores_of(m, n_rows=100), prior, **knowledge)
     n_samples = 20_000
-    samples = group.sample(prior, n_samples)
+    samples = sample_networks(posterior, n_samples, np.random.default_rng(0))
     is_edge = np.stack([samples >> p & 1 for p in range(m)], axis=1).astype(bool)
-    if prior == "order":
-        expected = posterior_reference.order_recurrence(group.log_weights)
-    else:
-        expected = posterior_reference.uniform_recurrence(group.log_weights)
+    assert_shares(is_edge.mean(axis=0), posterior.edges, n_samples)
+    if prior == "uniform":
         is_path = is_edge.copy()
         for via in range(m):
             is_path |= is_path[:, :, [via]] & is_path[:, [via], :]
-        assert_shares(is_path.mean(axis=0), expected.paths, n_samples)
-    assert_shares(is_edge.mean(axis=0), expected.edges, n_samples)
+        assert_shares(is_path.mean(axis=0), posterior.paths, n_samples)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prior", PRIORS)
+def test_edges_of_twenty_columns_have_their_frequencies(prior):
+    posterior = posterior_of(scores_of(20, n_rows=1000), prior)
+    samples = sample_networks(posterior, 5000, np.random.default_rng(0), n_jobs=2)
+    is_edge = np.stack([samples >> p & 1 for p in range(20)], axis=1)
+    assert_shares(is_edge.mean(axis=0), posterior.edges, 5000)
+    assert np.array_equal(sample_networks(posterior, 5000, np.random.default_rng(0)), samples)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_no_samples(prior):
+    posterior = posterior_of(scores_of(4), prior)
+    assert sample_networks(posterior, 0, np.random.default_rng(0)).shape == (0, 4)
 
 
 def test_rounding_does_not_lead_to_impossible_networks():
@@ -271,6 +305,6 @@ def test_sums_without_weight_are_an_internal_error(prior):
 
 def test_too_little_memory(monkeypatch):
     group = Group(scores_of(4))
-    monkeypatch.setattr("skbn._posterior.sampling.sampling_memory", lambda *_: 1 << 60)
+    monkeypatch.setattr("skbn._posterior.sampling._n_bytes", lambda *_: 1 << 60)
     with pytest.raises(ValueError, match="Drawing networks of 4 columns needs"):
         group.sample("order", 5)
