@@ -103,6 +103,7 @@ def sample_networks(
 def _sample_group(
     group: GroupPosterior, prior: str, threads: Threads, n_samples: int, *rest: Any
 ) -> Integers:
+    """Draw networks of a group; `rest` are the last arguments of `sample_networks_of_group`."""
     plan, sums = group.weights.plan, np.empty(0, np.int64)
     if group.n_columns == 1:
         plan = SearchPlan(1, 0, len(group.columns) - 1)
@@ -154,8 +155,11 @@ def sample_networks_of_group(
     ValueError
         If the tables do not fit in memory.
     """
-    n_bytes = _n_bytes(prior, weights, plan, threads.n_threads)
-    require_memory(n_bytes, f"Drawing networks of {plan.described_columns}")
+    require_memory(
+        _n_bytes(prior, weights, plan, threads.n_threads, n_samples),
+        f"Drawing {n_samples} networks of {plan.described_columns}",
+        lambda _: "draw fewer at a time, or leave out columns",
+    )
     networks = np.empty((n_samples, plan.n_columns), np.int64)
     left = np.arange(n_samples)
     for _ in range(_MOST_ATTEMPTS):
@@ -177,13 +181,17 @@ def sample_networks_of_group(
     raise internal_error(f"{_MOST_ATTEMPTS} times drawing {len(left)} networks led to dead ends")
 
 
-def _n_bytes(prior: str, weights: FamilyWeights, plan: SearchPlan, n_threads: int) -> int:
-    """Return the bytes that `sample_networks_of_group` needs at most, beside what it is given."""
+def _n_bytes(
+    prior: str, weights: FamilyWeights, plan: SearchPlan, n_threads: int, n_samples: int
+) -> int:
+    """Return how much memory drawing takes at most, beside the weights and their sums."""
     size = 1 << plan.n_columns
     # Three tables for the first layer; then four for each thread, of which a layer takes half.
     of_layers = max(3, 2 * n_threads) * size if prior == "uniform" else 0
     of_candidates = plan.slab_size + of_layers if plan.n_columns > 1 else 0
-    return _BYTES * max(of_candidates, 2 * weights.n_parent_sets)
+    # The masks of the parents, twice, and of two sets of candidates.
+    of_samples = 4 * plan.n_columns * n_samples
+    return _BYTES * (max(of_candidates, 2 * weights.n_parent_sets) + of_samples)
 
 
 def _draw_layers(

@@ -26,10 +26,11 @@ __all__ = ["draw_first_layers", "draw_layers", "draw_orders", "draw_parents"]
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
-# Shares of a sum below this are nothing. Wide numbers become less than 2**-1000 then, not always 0.
+# Shares of a sum below this are nothing: a wide number that stands for zero does not always become
+# 0.0 beside larger ones, but may become a number below 2**-1000.
 _NOTHING = 2.0**-400
-# All terms of a layer's weight are at least this: 2**32 of them are nothing, and arithmetic with
-# the numbers below 2**-1022 takes ten times as long.
+# Smaller terms of a layer's weight are raised to this. 2**32 such terms are still nothing, and
+# arithmetic with numbers below 2**-1022 takes ten times as long.
 _LEAST_TERM = 2.0**-500
 
 
@@ -171,11 +172,13 @@ def _try_sinks(W, sink, target, F, alpha, starts, n_inner, fixed, bits, bias, le
 
 @register_jitable
 def _sum_of_doubles(a, b, bits):
+    """Return ``a + b``; see `zeta_transform`."""
     return plus(a, b)
 
 
 @register_jitable
 def _sums_within_vector(x, bits):
+    """Return the sums over subsets of two bits, of which the four entries are the subsets."""
     x = plus(x, raised_by_bit_0(x))
     return plus(x, raised_by_bit_1(x))
 
@@ -197,7 +200,8 @@ def _layer_weights(
     products, terms : ndarray of the size of `cumulative`, int64 and float64
         Scratch memory.
     cumulative : ndarray, float64
-        Of at least as many entries as there are sets of columns that are left.
+        Of at least as many entries as there are sets of columns that are left. The weights are in
+        units of M[used]'s power of two, which no term exceeds by more than rounding.
     bits, bias, least : int
     """
     n = 0
