@@ -274,9 +274,7 @@ def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, least_exponen
                 continue
             _multiply_outer(alpha, starts, m, n_inner, U, bits, bias, outer, outer_exponents)
             factors[0], exponents[0] = -1.0, 0
-            n = _multiply_inner(
-                alpha, starts, n_inner, U, bits, bias, factors, exponents, columns
-            )
+            n = _multiply_inner(alpha, starts, n_inner, U, bits, bias, factors, exponents, columns)
             sums[:] = 0.0
             W = i
             for S in range(1 << n):
@@ -287,7 +285,9 @@ def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, least_exponen
                 factors[S] = 0.0
                 row_starts[S], leasts[S] = row_starts[0], leasts[0]
             for S in range(0, 1 << n, 4):
-                _add_rows(rows, row_starts, leasts, factors, S, outer, outer_exponents, sums, dots, bits)
+                _add_rows(
+                    rows, row_starts, leasts, factors, S, outer, outer_exponents, sums, dots, bits
+                )
             for k in range(length):
                 sums[k] *= outer[k]
             _fold(dots, 1 << n)
@@ -408,9 +408,7 @@ def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, least_exponent
             Z[U] = rows[i * row_length]
             _multiply_outer(alpha, starts, m, n_inner, U, bits, bias, outer, outer_exponents)
             factors[0], exponents[0] = -Z[U], scale - bias
-            n = _multiply_inner(
-                alpha, starts, n_inner, U, bits, bias, factors, exponents, columns
-            )
+            n = _multiply_inner(alpha, starts, n_inner, U, bits, bias, factors, exponents, columns)
             W = i
             for S in range(1 << n):
                 row_starts[S] = W * row_length
@@ -418,9 +416,13 @@ def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, least_exponent
                 W = (W + 1) | i
             if n < 2:
                 for S in range(1 << n):
-                    _push_row(rows, row_starts, leasts, factors, S, outer, outer_exponents, scales, bits)
+                    _push_row(
+                        rows, row_starts, leasts, factors, S, outer, outer_exponents, scales, bits
+                    )
             for S in range(0, (1 << n) - 3, 4):
-                _push_rows(rows, row_starts, leasts, factors, S, outer, outer_exponents, scales, bits)
+                _push_rows(
+                    rows, row_starts, leasts, factors, S, outer, outer_exponents, scales, bits
+                )
 
 
 @inner_kernel
