@@ -124,7 +124,7 @@ def test_networks_without_weight(n_inner, spread, p_missing, required, monkeypat
     weights = slow.random_log_weights(rng, 6, spread)
     needed = [0] * 6 if required is None else required
     kept = [
-        {P: w for P, w in each.items() if P == needed[x] or rng.random() >= p_missing}
+        {P: w for P, w in each.items() if needed[x] == P or rng.random() >= p_missing}
         for x, each in enumerate(weights)
     ]
     found = assert_agree(Problem(slow.restricted(kept, required)))
