@@ -3,21 +3,22 @@
 With alpha_x[C], the weight of a column x with any parents among the candidates C, and V all
 columns (see `order_sums`),
 
-- ``M[U] = sum over {} ≠ S ⊆ V - U of (-1)**(|S| + 1) * product over x in S of alpha_x[U] * M[U + S]``
-  with ``M[V] = 1`` is the weight of all ways to add the columns outside U to a network on U. Those
-  that have parents in U only are a set that contains S: inclusion and exclusion count each way
-  once.
-- ``Z[W] = sum over {} ≠ S ⊆ W of (-1)**(|S| + 1) * product over x in S of alpha_x[W - S] * Z[W - S]``
-  with ``Z[{}] = 1`` is the weight of all networks on W, whose sinks are a set that contains S.
+- ``M[U] = sum over {} ≠ S ⊆ V - U of s(S) (product over x in S of alpha_x[U]) M[U + S]``, with
+  ``M[V] = 1`` and the sign ``s(S) = -(-1)**|S|``, is the weight of all ways to add the other
+  columns to a network on U. In the term of S, all columns of S have their parents in U. In each of
+  these ways some columns have, and by inclusion and exclusion, it counts once.
+- ``Z[W] = sum over {} ≠ S ⊆ W of s(S) (product over x in S of alpha_x[W - S]) Z[W - S]``, with
+  ``Z[{}] = 1``, is the weight of all networks on W. In the term of S, all columns of S are sinks.
 
-``Z[V] = M[{}]`` is the weight of all networks. If `M_x[C]` are the terms of M[C] in which x is in
-S, exactly the columns C are no descendants of x (x aside) with the probability
-``h_x[C] = Z[C] M_x[C] / Z[V]``. These give the probabilities of directed paths; and with
-``q_x = h_x / alpha_x`` and ``gamma_x[P] = sum over C ⊇ P of q_x[C]``, the parents of x are P with
-probability ``beta_x(P) gamma_x[P]``.
+``Z[V] = M[{}]`` is the weight of all networks. Let M_x[C] be the sum of the terms of M[C] in which
+x is in S. The probability that C are exactly the other columns that are no descendants of x is
+``h_x[C] = Z[C] M_x[C] / Z[V]``. Summed over the sets without j, this is the probability of a
+directed path from x to j. With ``q_x = h_x / alpha_x`` and ``gamma_x[P] = sum over C ⊇ P of
+q_x[C]``, the parents of x are P with probability ``beta_x(P) gamma_x[P]``.
 
-Both recurrences have 3**m terms. They are stable in spite of their signs: the sum of a set's terms
-without their signs is its expected 2**n for n sinks.
+Both recurrences have 3**m terms. Their signs cost few digits: the terms of M[U] without their
+signs, over M[U], sum to less than the mean of 2**n over the ways to add the other columns, if n of
+these have all their parents in U.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ NETWORK_KERNELS = (
     sum_zeta,
 )
 
-# Ctrl-C is handled between tasks. This many terms take 0.1 s.
+# With more of them, the rows of a task fit caches less, and the largest task takes longer.
+_MOST_INNER_COLUMNS = 9
+# Ctrl-C is handled between tasks. This many terms take 0.2 s.
 _TASK = 1 << 28
 # How many numbers a task hands over at most, if it has several sets of outer columns: 32 MB.
 _NUMBERS_TO_PUSH = 1 << 22
@@ -146,8 +149,12 @@ def network_sums(
 
 
 def _inner_columns(m: int) -> int:
-    """Return how many columns differ within a task."""
-    return max(1, (2 * m) // 5)
+    """Return how many columns differ within a task.
+
+    With few of them rows are long, and with many there are many rows for each set, over which the
+    preparation is shared.
+    """
+    return max(1, min(m // 2, _MOST_INNER_COLUMNS))
 
 
 def _backward(
@@ -165,9 +172,7 @@ def _backward(
     M = allocate(1 << m).view(np.int64)
 
     def run(tasks: Integers) -> None:
-        backward_networks(
-            alpha, starts, R, M, shares, n_inner, tasks, wide.least_exponent, *wide
-        )
+        backward_networks(alpha, starts, R, M, shares, n_inner, tasks, wide.least_exponent, *wide)
 
     for level, work in reversed(list(_levels(m, n_inner))):
         parts = threads.split(level, work // _TASK)
@@ -196,9 +201,7 @@ def _forward(
 
     def run(tasks: Integers) -> tuple[Integers, Floats]:
         pushed = np.empty((len(tasks), pushed_size(m, n_inner, int(tasks[0]))))
-        forward_networks(
-            alpha, starts, F, Z, n_inner, tasks, pushed, wide.least_exponent, *wide
-        )
+        forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, wide.least_exponent, *wide)
         return tasks, pushed
 
     for level, work in _levels(m, n_inner):

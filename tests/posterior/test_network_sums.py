@@ -1,0 +1,182 @@
+"""The sums over all networks against recurrences to 40 digits."""
+
+import math
+
+import mpmath
+import numpy as np
+import posterior_reference as slow
+import pytest
+
+from skbn._core.compile import compile_kernels
+from skbn._core.resources import Progress, Threads
+from skbn._core.wide import WideFormat
+from skbn._posterior import network_sums as module
+from skbn._posterior.network_sum_kernels import non_descendants
+from skbn._posterior.network_sums import NETWORK_KERNELS, network_sums, network_work
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled():
+    compile_kernels(NETWORK_KERNELS)
+
+
+class Problem:
+    """What the sums are given, in wide numbers, from sums to 40 digits."""
+
+    def __init__(self, log_weights):
+        self.m = m = len(log_weights)
+        # No child's largest weight is far from 1.
+        best = [max(families.values()) for families in log_weights]
+        self.log_weights = [
+            {P: w - best[x] for P, w in families.items()} for x, families in enumerate(log_weights)
+        ]
+        fewest = [min(families, key=lambda P: P.bit_count()) for families in log_weights]
+        of_fewest = sum(self.log_weights[x][fewest[x]] for x in range(m))
+        self.wide = WideFormat.for_range(-of_fewest)
+        over_orders = slow.order_recurrence(self.log_weights)
+        self.expected = slow.uniform_recurrence(self.log_weights)
+        self.starts = np.arange(m + 1) << (m - 1)
+        self.alpha = np.zeros(m << (m - 1), dtype=np.int64)
+        with mpmath.workdps(slow.DIGITS):
+            for x, families in enumerate(slow._weights(self.log_weights)):
+                sums = slow._sums_over_subsets(families, m)
+                for i, C in enumerate(slow.subsets_of(slow.others_of(x, m))):
+                    self.alpha[self.starts[x] + i] = self.to_wide(sums[C])
+            self.F = np.array([self.to_wide(each) for each in over_orders.F])
+            self.R = np.array([self.to_wide(each) for each in over_orders.R])
+
+    def to_wide(self, number):
+        if number == 0:
+            return 0
+        mantissa, exponent = mpmath.frexp(number)
+        fraction = int(mpmath.nint((2 * mantissa - 1) * 2**self.wide.bits))
+        return max((int(exponent) - 1 + self.wide.bias << self.wide.bits) + fraction, 0)
+
+    def from_wide(self, number):
+        exponent, mantissa = self.wide.split(int(number))
+        return mpmath.ldexp(mantissa, exponent - self.wide.bias) if number else mpmath.mpf(0)
+
+    def sums(self, n_jobs=1, progress=None):
+        arguments = self.alpha, self.starts, self.F, self.R, self.m, self.wide
+        with Threads(n_jobs) as threads:
+            return network_sums(*arguments, threads, progress or Progress())
+
+
+def assert_near(found, expected, tolerance):
+    """Compare numbers; those below 2**-800 count as zero."""
+    assert abs(found - expected) <= tolerance * expected + mpmath.mpf(2) ** -800
+
+
+def random_problem(m, spread=5.0, p_missing=0.0, required=None):
+    rng = np.random.default_rng([m, int(spread)])
+    log_weights = slow.random_log_weights(rng, m, spread, p_missing)
+    return Problem(slow.restricted(log_weights, required))
+
+
+def assert_agree(problem, tolerance=1e-12):
+    m, expected = problem.m, problem.expected
+    found = problem.sums()
+    assert found.log_total == pytest.approx(expected.log_evidence, abs=tolerance, rel=1e-15)
+    assert found.log_total_forward == pytest.approx(found.log_total, abs=tolerance, rel=1e-15)
+    np.testing.assert_allclose(found.paths, expected.paths, rtol=tolerance, atol=1e-13)
+    possible = problem.R >> problem.wide.bits > problem.wide.least_exponent
+    for U in np.flatnonzero(possible):
+        assert_near(problem.from_wide(found.M[U]) / expected.M[U], 1.0, tolerance)
+    for x in range(m):
+        gamma = [problem.from_wide(each) for each in found.gamma(x)[::-1]]
+        beta = slow._weights(problem.log_weights)[x]
+        for i, P in enumerate(slow.subsets_of(slow.others_of(x, m))):
+            assert_near(beta[P] * gamma[i], beta[P] * expected.gamma[x][P], tolerance)
+    return found
+
+
+@pytest.mark.parametrize("m", range(2, 9))
+@pytest.mark.parametrize("spread", [0.5, 5.0, 300.0])
+def test_sums_agree_with_forty_digits(m, spread):
+    assert_agree(random_problem(m, spread))
+
+
+@pytest.mark.parametrize("n_inner", range(1, 7))
+def test_columns_may_be_split_anywhere(n_inner, monkeypatch):
+    monkeypatch.setattr(module, "_inner_columns", lambda m: n_inner)
+    assert_agree(random_problem(7))
+
+
+def test_weights_far_beyond_float64():
+    problem = random_problem(6, spread=1e4)
+    assert problem.wide.bias > 20_000
+    assert_agree(problem, 1e-11)
+
+
+@pytest.mark.parametrize("n_inner", [1, 3, 5])
+@pytest.mark.parametrize(
+    ("spread", "p_missing", "required"),
+    [
+        (5.0, 0.6, None),
+        (5.0, 0.0, [0b100000, 0, 0b1, 0, 0, 0]),
+        (300.0, 0.3, [0, 0b1, 0b11, 0b111, 0b1111, 0b11111]),
+        (5.0, 0.0, [0b111110, 0b111100, 0b111000, 0b110000, 0b100000, 0]),
+    ],
+)
+def test_networks_without_weight(n_inner, spread, p_missing, required, monkeypatch):
+    monkeypatch.setattr(module, "_inner_columns", lambda m: n_inner)
+    rng = np.random.default_rng(3)
+    weights = slow.random_log_weights(rng, 6, spread)
+    needed = [0] * 6 if required is None else required
+    kept = [
+        {P: w for P, w in each.items() if needed[x] == P or rng.random() >= p_missing}
+        for x, each in enumerate(weights)
+    ]
+    found = assert_agree(Problem(slow.restricted(kept, required)))
+    assert np.isfinite(found.paths).all()
+
+
+def test_equal_weights_count_networks():
+    m = 8
+    found = Problem([dict.fromkeys(slow.subsets_of(slow.others_of(x, m)), 0.0) for x in range(m)])
+    assert found.sums().log_total == pytest.approx(math.log(slow.number_of_dags(m)), rel=1e-15)
+
+
+def test_probabilities_of_non_descendants():
+    problem = random_problem(7)
+    m, wide, expected = problem.m, problem.wide, problem.expected
+    shares = np.empty((m, 1 << (m - 1)))
+    with Threads(1) as threads:
+        of_both = (3, wide, threads, Progress())
+        M = module._backward(problem.alpha, problem.starts, problem.R, shares, *of_both)
+        Z = module._forward(problem.alpha, problem.starts, problem.F, *of_both)
+    for x in range(m):
+        sums = np.empty(m)
+        non_descendants(shares[x], Z, problem.F, problem.R, x, int(M[0]), *wide, sums)
+        assert sums[-1] == pytest.approx(1.0, abs=1e-13)
+        np.testing.assert_allclose(
+            shares[x], list(expected.non_descendants[x].values()), rtol=1e-12, atol=1e-13
+        )
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_change_no_bit(n_jobs, monkeypatch):
+    problem = random_problem(8)
+    monkeypatch.setattr(module, "_TASK", 1 << 7)
+    one, many = problem.sums(), problem.sums(n_jobs)
+    assert one.log_total_forward == many.log_total_forward
+    for name in ("M", "paths", "gammas"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(many, name))
+
+
+def test_size_of_tasks_changes_no_bit(monkeypatch):
+    problem = random_problem(7)
+    one = problem.sums()
+    monkeypatch.setattr(module, "_TASK", 1)
+    other = problem.sums()
+    np.testing.assert_array_equal(one.gammas, other.gammas)
+    assert one.log_total_forward == other.log_total_forward
+
+
+def test_progress_is_told_of_all_work():
+    percents = []
+    problem = random_problem(6)
+    work = network_work(6)
+    problem.sums(progress=Progress(work * 1.0001, (lambda percent, _: percents.append(percent),)))
+    assert percents == sorted(percents)
+    assert percents[-1] == 99
