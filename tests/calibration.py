@@ -47,13 +47,19 @@ def draw_network(parents, rng, alpha_mu=1.0, alpha_w=None):
 
 
 def data_sets(seed=0, n_sets=N_SETS):
-    """Yield the edges of each network, as a matrix of 0 and 1, and rows drawn from it."""
+    """Yield networks from the prior, and rows drawn from each."""
     rng = np.random.default_rng(seed)
     graphs = reference.all_dags(N_COLUMNS)
     for _ in range(n_sets):
         network = draw_network(graphs[rng.integers(len(graphs))], rng)
         rows = network.sample(rng.integers(N_ROWS[0], N_ROWS[1], endpoint=True), rng)
-        yield nx.to_numpy_array(network.dag, nodelist=range(N_COLUMNS), weight=None), rows
+        yield network, rows
+
+
+def edges_and_paths(network):
+    """Return which edges and which directed paths a network has, as matrices of 0 and 1."""
+    graphs = network.dag, nx.transitive_closure_dag(network.dag)
+    return [nx.to_numpy_array(dag, nodelist=range(N_COLUMNS), weight=None) for dag in graphs]
 
 
 def bins_of(is_there, probabilities):
