@@ -37,7 +37,8 @@ from skbn._posterior.edge_prior import read_edge_prior
 from skbn._posterior.effects import EffectPosterior, effect_posterior
 from skbn._posterior.order_sums import log_number_of_orders
 from skbn._posterior.parameters import draw_parameters
-from skbn._posterior.posterior import NetworkPosterior, network_posterior, sample_parents
+from skbn._posterior.posterior import NetworkPosterior, network_posterior
+from skbn._posterior.sampling import sample_networks
 from skbn._scores.criteria import BGe, Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
@@ -466,7 +467,7 @@ default=None
         if n_samples < 1:
             raise ValueError(f"n_samples must be at least 1; got {n_samples}.")
         rng = np.random.default_rng(check_random_state(random_state).randint(1 << 31, size=4))
-        return sample_parents(self.posterior_, n_samples, rng, self.n_jobs)
+        return sample_networks(self.posterior_, n_samples, rng, self.n_jobs)
 
     def sample_networks(
         self, n_samples: int = 1, random_state: Any = None

@@ -384,10 +384,3 @@ def _certify_equal(forward: float, backward: float, weights: FamilyWeights) -> N
     error = abs(forward - backward)
     if not error <= _TOLERANCE * 2.0**-weights.wide.bits * max(1.0, abs(forward)):
         raise internal_error(f"forward and backward sums differ by {error:.1g} nats")
-
-
-def sample_parents(
-    posterior: NetworkPosterior, n_samples: int, rng: np.random.Generator, n_jobs: int | None
-) -> Integers:
-    """Return the masks of each column's parents in sampled networks, shape (n_samples, m)."""
-    raise NotImplementedError

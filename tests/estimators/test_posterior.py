@@ -23,6 +23,7 @@ from skbn import (
     LocalScoreTransformer,
     ParentSetScores,
 )
+from skbn._estimators.posterior import _median_network
 from skbn.datasets import make_gaussian_network
 from skbn.exceptions import ApproximateEvidenceWarning, OrderPriorWarning
 
@@ -134,7 +135,6 @@ def test_median_network_has_the_probable_edges(fitted):
 def test_edges_that_close_a_cycle_are_left_out():
     # The order prior of three columns that a cycle would explain best.
     edges = np.array([[0, 0.9, 0], [0, 0, 0.8], [0.7, 0, 0]])
-    from skbn._estimators.posterior import _median_network
 
     scores = LocalScoreTransformer("bge").fit_transform(
         np.random.default_rng(0).normal(size=(9, 3))
@@ -192,7 +192,7 @@ def test_own_criteria_must_say_what_they_are(wine):
 def test_bic_says_that_it_approximates(wine):
     with pytest.warns(ApproximateEvidenceWarning, match="BIC only approximates"):
         posterior = GaussianBNPosterior("bic").fit(wine)
-    with pytest.raises(ValueError, match="BIC is no density of rows. Fit with BGe"):
+    with pytest.raises(ValueError, match=r"BIC is no density of rows\. Fit with BGe"):
         posterior.score(wine)
 
 
@@ -234,14 +234,6 @@ def test_score_is_the_mean_log_density_of_new_rows(wine):
     # A row of weight 2 is two rows.
     weighted = posterior.score(more[:2], sample_weight=[2, 1])
     assert weighted == pytest.approx(posterior.score(more[[0, 0, 1]]), rel=1e-12)
-
-
-def test_density_of_a_row_integrates_to_1():
-    rows = np.random.default_rng(0).normal(size=(6, 2))
-    posterior = GaussianBNPosterior().fit(rows)
-    x = np.linspace(-30, 30, 121)
-    density = [[np.exp(posterior.score([[a, b]])) for b in x] for a in x]
-    assert np.sum(density) * (x[1] - x[0]) ** 2 == pytest.approx(1, abs=0.01)
 
 
 def test_grid_search_chooses_a_prior(wine):
