@@ -207,7 +207,7 @@ def test_local_scores_take_the_place_of_the_table(wine, fitted):
     with pytest.raises(ValueError, match=r"penalty=2.* Make them with penalty=1"):
         GaussianBNPosterior(None).fit(penalised)
     with pytest.raises(TypeError, match=r"ParentSetScores leave families out"):
-        GaussianBNPosterior(None).fit(ParentSetScores({"a": {(): 0.0}, "b": {(): 0.0}}))
+        GaussianBNPosterior(None).fit(ParentSetScores(["a", "b"], [([[-1]], [0.0])] * 2))
 
 
 def test_scores_of_few_parents_condition_on_few_parents(wine):
