@@ -48,7 +48,7 @@ def draw_heat_map(
     axes_labels : (str, str)
         What rows and columns are.
     text_of : callable or None
-        Returns the text of a cell; None writes nothing.
+        Returns the text of a cell, which may be empty; None writes nothing.
 
     Raises
     ------
@@ -83,18 +83,12 @@ def draw_heat_map(
     ax.grid(which="minor", color=style.border, linewidth=0.3)
     ax.tick_params(which="both", length=0)
     ax.figure.colorbar(image, ax=ax, label=label, shrink=0.7)
-    if text_of is not None:
-        for row, column in np.argwhere(~np.isnan(values)):
-            value = values[row, column]
-            ax.text(
-                column,
-                row,
-                text_of(value),
-                ha="center",
-                va="center",
-                fontsize="x-small",
-                color=style.ground if abs(value) > 0.6 * limits[1] else style.text,
-            )
+    for row, column in np.argwhere(~np.isnan(values)):
+        value = values[row, column]
+        text = "" if text_of is None else text_of(value)
+        colour = style.ground if abs(value) > 0.6 * limits[1] else style.text
+        if text:
+            ax.text(column, row, text, ha="center", va="center", fontsize="x-small", color=colour)
     return image
 
 

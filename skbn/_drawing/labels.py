@@ -145,6 +145,7 @@ def _require_weights(dag: nx.DiGraph) -> None:
 
 
 def _texts_of_probabilities(dag: nx.DiGraph) -> dict[Edge, str]:
+    """Return the text of each edge's probability; raise a ValueError if edges have none."""
     probabilities = probabilities_of(dag)
     if dag.edges and not probabilities:
         raise ValueError(

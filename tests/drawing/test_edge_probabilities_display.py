@@ -40,7 +40,6 @@ def texts(display):
         (display.nodes[int(y)], display.nodes[int(x)]): text.get_text()
         for text in display.ax_.texts
         for x, y in [text.get_position()]
-        if text.get_text()
     }
 
 
