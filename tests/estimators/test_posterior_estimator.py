@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import posterior_reference as slow
 import pytest
+from recording_callbacks import Recorder, needs_callbacks
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
@@ -407,6 +408,17 @@ def test_clones_and_pickles(fitted, wine):
     assert again.effect("hue", "ash").mean == fitted.effect("hue", "ash").mean
     assert again.score(wine) == fitted.score(wine)
     assert list(again.predict().edges(data=True)) == list(fitted.predict().edges(data=True))
+
+
+@needs_callbacks
+@pytest.mark.parametrize("prior", ["uniform", "order"])
+@pytest.mark.parametrize("m", [2, 5, 13])
+def test_progress_ends_at_100_percent(prior, m):
+    recorder = Recorder()
+    rows = make_gaussian_network(m, n_samples=100, random_state=m)[0]
+    GaussianBNPosterior(structure_prior=prior).set_callbacks(recorder).fit(rows)
+    percents = [("GaussianBNPosterior", "percent of the search")] * 100
+    assert recorder.ended == [*percents, ("GaussianBNPosterior", "fit"), "teardown"]
 
 
 def test_verbose_prints_the_plan(wine, capsys):
