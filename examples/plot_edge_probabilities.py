@@ -101,9 +101,9 @@ print(pd.Series(counts / 1000, pd.Index(numbers, name="parents"), name="share").
 # How much of this is the prior over networks? "order" favours networks that leave the order of
 # the columns open. It is much cheaper to sum, and with more than 22 columns there is no other.
 
-by_order = GaussianBNPosterior(
-    structure_prior="order", tiers=[["age"], ..., ["progression"]]
-).fit(patients)
+by_order = GaussianBNPosterior(structure_prior="order", tiers=[["age"], ..., ["progression"]]).fit(
+    patients
+)
 figure, ax = plt.subplots(figsize=(5, 5), layout="constrained")
 ax.plot([0, 1], [0, 1], color="#8c8c8c", linewidth=1)
 ax.plot(known.edge_probabilities_.ravel(), by_order.edge_probabilities_.ravel(), "o")
