@@ -82,7 +82,7 @@ class GaussianBNPosterior(NetworkEstimator):
     criterion : {"bge", "bic", "ebic"}, Criterion or None, default="bge"
         Its exponential is the marginal likelihood of a network: exactly with `BGe`,
         approximately with `BIC`, of which a warning reminds. Others are refused, unless they
-        say what they are (see `Criterion.marginal_likelihood`). None is for LocalScores,
+        say what they are (see ``Criterion.marginal_likelihood``). None is for LocalScores,
         which have their own.
     structure_prior : {"auto", "uniform", "order"}, default="auto"
         The prior over networks. "uniform" gives each network the same probability, "order" one
