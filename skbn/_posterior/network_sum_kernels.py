@@ -226,8 +226,10 @@ def _wide(value, exponent, bits):
     if value <= 0.0:
         return np.int64(0)
     surplus = 52 - bits
-    half = (np.int64(1) << surplus) >> 1
-    rounded = (integer_of_float(value) + half) >> surplus
+    integer = integer_of_float(value)
+    # To the nearest, and if there are two, to the even one: errors must not add up.
+    below_half = (np.int64(1) << (surplus - 1)) - 1
+    rounded = (integer + below_half + (integer >> surplus & 1)) >> surplus
     return max(rounded + ((exponent - 1023) << bits), 0)
 
 
