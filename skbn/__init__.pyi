@@ -3,6 +3,9 @@ from . import datasets as datasets
 from . import exceptions as exceptions
 from ._core.show_versions import show_versions as show_versions
 from ._drawing.comparison_display import NetworkComparisonDisplay as NetworkComparisonDisplay
+from ._drawing.edge_probabilities_display import (
+    EdgeProbabilitiesDisplay as EdgeProbabilitiesDisplay,
+)
 from ._drawing.edge_weights_display import EdgeWeightsDisplay as EdgeWeightsDisplay
 from ._drawing.network_display import NetworkDisplay as NetworkDisplay
 from ._drawing.penalty_display import PenaltyDisplay as PenaltyDisplay

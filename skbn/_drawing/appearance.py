@@ -114,13 +114,18 @@ class NodeLook(NamedTuple):
 
 
 class EdgeLook(NamedTuple):
-    """How an edge is drawn: its width is in points, and `text` is the colour of its label."""
+    """How an edge is drawn.
+
+    Its width is in points, and `text` is the colour of its label. Without an opacity, the line and
+    the arrowhead are opaque.
+    """
 
     colour: str
     width: float
     text: str
     has_head: bool = True
     line_style: Any = "-"
+    opacity: float | None = None
 
 
 def require_matplotlib(caller: str) -> None:

@@ -9,17 +9,12 @@ import numpy as np
 
 from skbn._core.graphs import check_dag
 from skbn._core.linear_model import is_parametrised
-from skbn._drawing.appearance import Style, check_axes, require_matplotlib, style_for
+from skbn._drawing.appearance import require_matplotlib
 from skbn._drawing.fitted import fitted_graph
-from skbn._drawing.labels import broken_into_lines, printable, text_width
+from skbn._drawing.heat_map import LARGEST_WITH_NUMBERS, draw_heat_map
 from skbn._drawing.weights import readable_weight, strengths_of
 
 __all__ = ["EdgeWeightsDisplay"]
-
-_CELL = 2.6  # in sizes of the font
-_ROOM = 10.0, 5.0  # beside (colour bar) and below (name of the axis), in sizes of the font
-_LONGEST_NAME = 40  # characters in one line
-_LARGEST_WITH_NUMBERS = 20  # nodes
 
 
 class EdgeWeightsDisplay:
@@ -57,6 +52,10 @@ class EdgeWeightsDisplay:
         missing, not a finite number or a negative variance, or if a mean or a variance is out of
         float64's range.
 
+    See Also
+    --------
+    EdgeProbabilitiesDisplay : How sure the data are of each edge.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -85,9 +84,12 @@ class EdgeWeightsDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw the weights of a fitted learner's network, or of a network.
 
+        For a posterior, this is its median network.
+
         Parameters
         ----------
-        estimator : GaussianBNLearner, GaussianBNLearnerCV or GaussianBayesianNetwork
+        estimator : GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior or \
+GaussianBayesianNetwork
             Or a pipeline that ends with one, or a search such as GridSearchCV over one.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
@@ -148,59 +150,16 @@ class EdgeWeightsDisplay:
             If `ax` is something else.
         """
         require_matplotlib("EdgeWeightsDisplay.plot")
-        from matplotlib import pyplot, rcParams
-
-        check_axes(ax)
-        m = len(self.nodes)
-        names = [_name(node) for node in self.nodes]
-        if ax is None:
-            font_size = float(rcParams["font.size"])
-            lines = [line for name in names for line in name.split("\n")]
-            room = max(text_width(line, font_size) for line in lines)
-            side = m * _CELL * font_size + room
-            figsize = (side + _ROOM[0] * font_size) / 72, (side + _ROOM[1] * font_size) / 72
-            _, ax = pyplot.subplots(figsize=figsize, layout="constrained")
-        style = style_for(ax)
         largest = np.nanmax(np.abs(self.weights), initial=0.0) or 1.0
-        self.im_ = ax.imshow(
-            self.weights, cmap=_colour_map(style), vmin=-largest, vmax=largest, origin="upper"
+        self.im_ = draw_heat_map(
+            self.weights,
+            self.nodes,
+            ax=ax,
+            colours=("negative", "ground", "positive"),
+            limits=(-largest, largest),
+            label="standardised weight",
+            text_of=readable_weight if len(self.nodes) <= LARGEST_WITH_NUMBERS else None,
         )
-        ax.set_facecolor(style.ground)
-        ax.set_xticks(range(m), names, rotation=90, parse_math=False, usetex=False)
-        ax.set_yticks(range(m), names, parse_math=False, usetex=False)
-        ax.set(xlabel="child", ylabel="parent")
-        ax.set_xticks(np.arange(m - 1) + 0.5, minor=True)
-        ax.set_yticks(np.arange(m - 1) + 0.5, minor=True)
-        ax.grid(visible=False, which="major")
-        ax.grid(which="minor", color=style.border, linewidth=0.3)
-        ax.tick_params(which="both", length=0)
-        ax.figure.colorbar(self.im_, ax=ax, label="standardised weight", shrink=0.7)
-        if m <= _LARGEST_WITH_NUMBERS:
-            self._write_numbers(ax, style, largest)
-        self.ax_, self.figure_ = ax, ax.figure
+        self.ax_ = self.im_.axes
+        self.figure_ = self.ax_.figure
         return self
-
-    def _write_numbers(self, ax: Any, style: Style, largest: float) -> None:
-        for row, column in np.argwhere(~np.isnan(self.weights)):
-            weight = self.weights[row, column]
-            ax.text(
-                column,
-                row,
-                readable_weight(weight),
-                ha="center",
-                va="center",
-                fontsize="x-small",
-                color=style.ground if abs(weight) > 0.6 * largest else style.text,
-            )
-
-
-def _name(node: Any) -> str:
-    name = printable(str(node))
-    return name if len(name) <= _LONGEST_NAME else "\n".join(broken_into_lines(name))
-
-
-def _colour_map(style: Style) -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
-
-    ends = [style.negative, style.ground, style.positive]
-    return LinearSegmentedColormap.from_list("weights", ends)

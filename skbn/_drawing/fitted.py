@@ -11,7 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 __all__ = ["fitted_graph", "fitted_network_and_table", "fitted_step"]
 
-_EXPECTED = "a learner, a GaussianBayesianNetwork, or a pipeline or a search that ends with one"
+_EXPECTED = (
+    "a learner, a GaussianBNPosterior, a GaussianBayesianNetwork, or a pipeline or a search that "
+    "ends with one"
+)
 
 
 def fitted_graph(estimator: Any) -> nx.DiGraph:
@@ -52,7 +55,8 @@ def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
             estimator, X = estimator[-1], estimator[:-1].transform(X)
         else:
             estimator = estimator.best_estimator_
-    return getattr(step, "network_", step), X
+    # A learner has a network_, a posterior a median_network_, and a network neither.
+    return getattr(step, "network_", getattr(step, "median_network_", step)), X
 
 
 def fitted_step(estimator: Any, attribute: str, expected: str) -> Any:

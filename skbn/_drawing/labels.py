@@ -12,6 +12,7 @@ import numpy as np
 from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
 from skbn._drawing.appearance import Edge
+from skbn._drawing.probabilities import probabilities_of, readable_probability
 from skbn._drawing.weights import Strengths, readable_weight
 
 __all__ = ["LINE_HEIGHT", "NodeNames", "broken_into_lines", "edge_texts", "printable", "text_width"]
@@ -105,8 +106,8 @@ def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[
     Raises
     ------
     ValueError
-        If `edge_labels` is not a bool, "weight" or a dict, names an edge that does not exist, or
-        asks for weights of a graph without parameters.
+        If `edge_labels` is not a bool, "weight", "probability" or a dict, names an edge that does
+        not exist, or asks for weights or probabilities of a graph without them.
     """
     if isinstance(edge_labels, Mapping):
         for edge in edge_labels:
@@ -116,11 +117,21 @@ def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[
     if isinstance(edge_labels, bool | np.bool_):
         if not edge_labels:
             return {}
-    elif not (isinstance(edge_labels, str) and edge_labels == "weight"):
-        raise ValueError(
-            "edge_labels must be a bool, 'weight' or a dict of edge to text; got "
-            f"{readable_value(edge_labels)}."
-        )
+        _require_weights(dag)
+        return {edge: readable_weight(weight) for edge, weight in strengths.weights.items()}
+    if isinstance(edge_labels, str) and edge_labels == "weight":
+        _require_weights(dag)
+        return {(a, b): f"{weight:.3g}" for a, b, weight in dag.edges(data="weight")}
+    if isinstance(edge_labels, str) and edge_labels == "probability":
+        return _texts_of_probabilities(dag)
+    raise ValueError(
+        "edge_labels must be a bool, 'weight', 'probability' or a dict of edge to text; got "
+        f"{readable_value(edge_labels)}."
+    )
+
+
+def _require_weights(dag: nx.DiGraph) -> None:
+    """Raise a ValueError if the edges of a graph have no weights."""
     if any(is_undirected for _, _, is_undirected in dag.edges(data="undirected")):
         raise ValueError(
             "edge_labels asks for weights, and a CPDAG has none. Plot the network itself, or give "
@@ -131,6 +142,14 @@ def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[
             "edge_labels asks for weights, and the graph has no parameters. Fit a "
             "GaussianBayesianNetwork of it, or give a dict of texts."
         )
-    if isinstance(edge_labels, str):
-        return {(a, b): f"{weight:.3g}" for a, b, weight in dag.edges(data="weight")}
-    return {edge: readable_weight(weight) for edge, weight in strengths.weights.items()}
+
+
+def _texts_of_probabilities(dag: nx.DiGraph) -> dict[Edge, str]:
+    """Return the text of each edge's probability; raise a ValueError if edges have none."""
+    probabilities = probabilities_of(dag)
+    if dag.edges and not probabilities:
+        raise ValueError(
+            "edge_labels='probability' was asked for, but the edges have no attribute probability, "
+            "as those of GaussianBNPosterior.dag_ have. Set it, or give a dict of texts."
+        )
+    return {edge: readable_probability(value) for edge, value in probabilities.items()}

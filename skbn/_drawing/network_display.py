@@ -24,6 +24,7 @@ from skbn._drawing.appearance import (
 from skbn._drawing.fitted import fitted_graph
 from skbn._drawing.labels import NodeNames, edge_texts
 from skbn._drawing.layout.layered import layered_layout
+from skbn._drawing.probabilities import probabilities_of
 from skbn._drawing.weights import Strengths, strengths_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_est
 _WIDTHS = 0.8, 4.0  # edges of standardised weight 0, and of 1 or more
 _WIDTH_UNKNOWN = 1.5
 _BORDER, _BORDER_HELD = 0.8, 2.4
+_LEAST_OPACITY = 0.2  # of an edge of probability 0; the thinnest line can still be seen
 
 
 class _Emphasis(NamedTuple):
@@ -60,6 +62,10 @@ class NetworkDisplay:
     `GaussianBayesianNetwork.do` has a thick border. The edges out of it all have the same width,
     because it has no standard deviation to scale their weights by.
 
+    If the edges have the attribute `probability`, as those of `GaussianBNPosterior.dag_` have, an
+    edge's opacity grows with it: from 0.2 at probability 0 to 1 at probability 1. You can set this
+    attribute in any graph, for example to how often resampled tables gave the edge.
+
     Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install
     skbn[plot]``).
 
@@ -67,7 +73,8 @@ class NetworkDisplay:
     ----------
     dag : networkx.DiGraph
         An acyclic graph with the attributes of `GaussianBNLearner.dag_`, or one without
-        parameters, such as `GaussianBayesianNetwork.cpdag` returns.
+        parameters, such as `GaussianBayesianNetwork.cpdag` returns. All edges have the attribute
+        `probability`, or none.
 
     Attributes
     ----------
@@ -88,12 +95,14 @@ class NetworkDisplay:
         If `dag` is not a networkx.DiGraph.
     ValueError
         If it has a cycle or no nodes; if a parameter is missing, not a finite number or a
-        negative variance, or if a mean or a variance is out of float64's range.
+        negative variance, or if a mean or a variance is out of float64's range; if only some edges
+        have a probability, or one is not a number from 0 to 1.
 
     See Also
     --------
     NetworkComparisonDisplay : Two networks side by side.
     EdgeWeightsDisplay : The weights as a heat map.
+    EdgeProbabilitiesDisplay : The probabilities of all edges as a heat map.
 
     Examples
     --------
@@ -107,15 +116,17 @@ class NetworkDisplay:
     def __init__(self, dag: nx.DiGraph) -> None:
         check_dag(dag, expected=_EXPECTED, may_be_undirected=True)
         strengths_of(dag)  # raises if a parameter is wrong
+        probabilities_of(dag)  # raises if a probability is wrong
         self.dag = dag.copy()
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
-        """Draw the network of a fitted learner, or a network.
+        """Draw the network of a fitted learner, the median network of a posterior, or a network.
 
         Parameters
         ----------
-        estimator : GaussianBNLearner, GaussianBNLearnerCV or GaussianBayesianNetwork
+        estimator : GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior or \
+GaussianBayesianNetwork
             Or a pipeline that ends with one, or a search such as GridSearchCV over one.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
@@ -188,10 +199,11 @@ class NetworkDisplay:
         markov_blanket : node, optional
             Mark this node and its Markov blanket (parents, children and their other parents),
             and draw everything else faintly. In a CPDAG, mark what is in its blanket in every
-            network of the class.
-        edge_labels : bool, "weight" or dict of (parent, child) to str, default=False
+            network of the class. Faint edges are equally faint, whatever their probability.
+        edge_labels : bool, "weight", "probability" or dict of (parent, child) to str, default=False
             True writes standardised weights at the edges whose parent varies, "weight" writes
-            weights in the columns' units, and a dict has your own texts for some edges.
+            weights in the columns' units, "probability" writes the edges' probabilities to two
+            decimals, and a dict has your own texts for some edges.
 
         Returns
         -------
@@ -205,7 +217,17 @@ class NetworkDisplay:
         TypeError
             If `ax` is something else.
         ValueError
-            If there is no such node or edge, or if weights are asked for and there are none.
+            If there is no such node or edge, or if weights or probabilities are asked for and
+            there are none.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import NetworkDisplay
+        >>> dag = nx.DiGraph()
+        >>> dag.add_edge("a", "b", probability=0.93)
+        >>> dag.add_edge("b", "c", probability=0.58)
+        >>> display = NetworkDisplay(dag).plot(edge_labels="probability")
         """
         require_matplotlib("NetworkDisplay.plot")
         check_axes(ax)
@@ -240,7 +262,7 @@ def draw_network(
         (ax,) = new_axes(layout)
     style = style_for(ax) if style is None else style
     nodes = {node: _node_look(names, node, style, emphasis, node in strengths.held) for node in dag}
-    edges = _edge_looks(dag, strengths.weights, style, emphasis)
+    edges = _edge_looks(dag, strengths.weights, probabilities_of(dag), style, emphasis)
     return ax, draw_picture(ax, layout, nodes, edges, labels, style=style, font_size=font_size)
 
 
@@ -260,7 +282,11 @@ def _node_look(
 
 
 def _edge_looks(
-    dag: nx.DiGraph, weights: Mapping[Edge, float], style: Style, emphasis: _Emphasis
+    dag: nx.DiGraph,
+    weights: Mapping[Edge, float],
+    probabilities: Mapping[Edge, float],
+    style: Style,
+    emphasis: _Emphasis,
 ) -> dict[Edge, EdgeLook]:
     has_weights, looks = is_parametrised(dag), {}
     for parent, child, data in dag.edges(data=True):
@@ -271,10 +297,13 @@ def _edge_looks(
         if (parent, child) in weights:
             strength = min(abs(weights[parent, child]), 1)
             width = _WIDTHS[0] + (_WIDTHS[1] - _WIDTHS[0]) * strength
-        centre = emphasis.centre
+        opacity, centre = None, emphasis.centre
         if centre is not None and not _makes_blanket(dag, parent, child, centre):
             colour, text = style.faint(colour), style.faint(text)
-        looks[parent, child] = EdgeLook(colour, width, text, not data.get("undirected"))
+        elif (parent, child) in probabilities:
+            opacity = _LEAST_OPACITY + (1 - _LEAST_OPACITY) * probabilities[parent, child]
+        has_head = not data.get("undirected")
+        looks[parent, child] = EdgeLook(colour, width, text, has_head, opacity=opacity)
     return looks
 
 

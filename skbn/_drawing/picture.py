@@ -204,14 +204,24 @@ def _draw_edge(
             for side in (1, -1)
         ]
         artists.heads[edge] = ax.add_patch(
-            Polygon([tip, *corners], facecolor=look.colour, linewidth=0, zorder=2, clip_on=False)
+            Polygon(
+                [tip, *corners],
+                facecolor=look.colour,
+                alpha=look.opacity,
+                linewidth=0,
+                zorder=2,
+                clip_on=False,
+            )
         )
-        route = [*line[:-1], halfway(base, tip, 0.3)]  # leaves no gap between line and head
+        # An overlap leaves no gap between line and head, but it would show if both are translucent.
+        overlap = 0.3 if look.opacity is None else 0.0
+        route = [*line[:-1], halfway(base, tip, overlap)]
     codes = [Path.MOVETO] + [Path.CURVE4] * (len(route) - 1)
     patch = PathPatch(
         Path(route, codes),
         fill=False,
         edgecolor=look.colour,
+        alpha=look.opacity,
         linestyle=look.line_style,
         capstyle="butt",
         zorder=level,

@@ -43,7 +43,7 @@ class PlotMixin:
             Nodes to be marked.
         markov_blanket : node, optional
             Mark this node and its Markov blanket, and leave all else faint.
-        edge_labels : bool, "weight" or dict of (parent, child) to str, default=False
+        edge_labels : bool, "weight", "probability" or dict of (parent, child) to str, default=False
             As in `NetworkDisplay.plot`.
 
         Returns
@@ -57,7 +57,8 @@ class PlotMixin:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If there is no such node or edge, or weights are asked for and there are none.
+            If there is no such node or edge, or weights or probabilities are asked for and there
+            are none.
 
         See Also
         --------

@@ -110,9 +110,12 @@ class ResidualsDisplay:
     ) -> Self:
         """Draw the residuals of a fitted learner's network, or of a network.
 
+        For a posterior, this is its median network.
+
         Parameters
         ----------
-        estimator : GaussianBNLearner, GaussianBNLearnerCV or GaussianBayesianNetwork
+        estimator : GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior or \
+GaussianBayesianNetwork
             Or a pipeline that ends with one, or a search such as GridSearchCV over one.
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
             What the estimator takes, such as the table of `fit` or held-out rows. The steps of

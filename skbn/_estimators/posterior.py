@@ -37,7 +37,8 @@ from skbn._posterior.edge_prior import read_edge_prior
 from skbn._posterior.effects import EffectPosterior, effect_posterior
 from skbn._posterior.order_sums import log_number_of_orders
 from skbn._posterior.parameters import draw_parameters
-from skbn._posterior.posterior import NetworkPosterior, network_posterior, sample_parents
+from skbn._posterior.posterior import NetworkPosterior, network_posterior
+from skbn._posterior.sampling import sample_networks
 from skbn._scores.criteria import BGe, Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
@@ -150,6 +151,16 @@ default=None
     >>> scaler = StandardScaler().set_output(transform="pandas")
     >>> posterior = GaussianBNPosterior().fit(scaler.fit_transform(wine))
     >>> posterior.edge_probabilities_.round(2)
+    array([[0.  , 0.88, 0.09, 0.25],
+           [0.12, 0.  , 0.09, 0.35],
+           [0.12, 0.9 , 0.  , 0.05],
+           [0.21, 0.15, 0.03, 0.  ]])
+    >>> posterior.parent_set_probabilities("proline", k=3)
+    Parents of 'proline', most probable first
+    probability  parents
+          0.755  alcohol, hue
+          0.094  alcohol, hue, ash
+          0.049  (none)
     """
 
     _allowed_values: ClassVar[dict[str, Any]] = {
@@ -351,6 +362,11 @@ default=None
         >>> rows = np.random.default_rng(0).normal(size=(50, 3))
         >>> rows[:, 2] += rows[:, 0]
         >>> GaussianBNPosterior().fit(rows).parent_set_probabilities(2, k=3)
+        Parents of 2, most probable first
+        probability  parents
+              0.487  (none)
+              0.467  0
+              0.029  0, 1
         """
         check_is_fitted(self)
         k = as_integer(k, "k")
@@ -403,6 +419,7 @@ default=None
         >>> from skbn import GaussianBNPosterior
         >>> posterior = GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
         >>> round(posterior.log_probability(posterior.predict()), 3)
+        -4.529
         """
         check_is_fitted(self)
         scores = self.local_scores_
@@ -455,6 +472,7 @@ default=None
         >>> posterior = GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
         >>> dags = posterior.sample_dags(100, random_state=0)
         >>> sum(dag.has_edge(0, 1) for dag in dags)
+        45
         """
         parents = self._sampled(n_samples, random_state)
         return [dag_of(self.local_scores_.columns, masks) for masks in parents.tolist()]
@@ -466,7 +484,7 @@ default=None
         if n_samples < 1:
             raise ValueError(f"n_samples must be at least 1; got {n_samples}.")
         rng = np.random.default_rng(check_random_state(random_state).randint(1 << 31, size=4))
-        return sample_parents(self.posterior_, n_samples, rng, self.n_jobs)
+        return sample_networks(self.posterior_, n_samples, rng, self.n_jobs)
 
     def sample_networks(
         self, n_samples: int = 1, random_state: Any = None
@@ -499,6 +517,7 @@ default=None
         >>> posterior = GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
         >>> networks = posterior.sample_networks(100, random_state=0)
         >>> sum(network.dag.number_of_edges() for network in networks)
+        99
         """
         random_state = check_random_state(random_state)
         parents = self._sampled(n_samples, random_state)
@@ -547,7 +566,11 @@ default=None
         --------
         >>> from skbn import GaussianBNPosterior
         >>> posterior = GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
-        >>> posterior.probability(lambda dag: dag.number_of_edges() == 1, random_state=0)
+        >>> estimate = posterior.probability(lambda dag: len(dag.edges) == 1, random_state=0)
+        >>> estimate.value
+        0.995
+        >>> round(estimate.standard_error, 4)
+        0.0022
         """
         check_is_fitted(self)
         if as_integer(n_samples, "n_samples") < 2:
@@ -600,6 +623,11 @@ default=None
         >>> rows = np.random.default_rng(0).normal(size=(50, 3))
         >>> rows[:, 2] += rows[:, 0]
         >>> GaussianBNPosterior().fit(rows).effect(0, 2)
+        Effect of do(0) on 2
+        probability of no effect     0.504
+        mean                         0.561
+        standard deviation            0.57
+        95 % interval             0 to 1.3
         """
         check_is_fitted(self)
         scores = self.local_scores_
@@ -663,6 +691,7 @@ default=None
         >>> from skbn import GaussianBNPosterior
         >>> posterior = GaussianBNPosterior().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
         >>> round(posterior.score([[1, 2], [2, 4]]), 3)
+        -1.772
         """
         check_is_fitted(self)
         scores = self.local_scores_

@@ -14,7 +14,13 @@ from skbn._core.subsets import members_of
 from skbn._core.wide import WideFormat
 from skbn._exact.dense_families import BlockwiseFamilies
 from skbn._exact.plan import SearchPlan
-from skbn._posterior.sum_kernels import edge_sums, fill_sums, parent_set_weights, score_range
+from skbn._posterior.sum_kernels import (
+    edge_sums,
+    family_weights,
+    fill_sums,
+    parent_set_weights,
+    score_range,
+)
 from skbn._regressions.local_score import local_score_terms
 
 __all__ = ["WEIGHT_KERNELS", "FamilyWeights"]
@@ -22,7 +28,10 @@ __all__ = ["WEIGHT_KERNELS", "FamilyWeights"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-WEIGHT_KERNELS = (score_range, fill_sums, edge_sums, parent_set_weights)
+WEIGHT_KERNELS = (score_range, fill_sums, edge_sums, parent_set_weights, family_weights)
+
+# Ctrl-C is handled between tasks of this many families, about a tenth of a second.
+_TASK = 1 << 25
 
 
 class FamilyWeights(BlockwiseFamilies):
@@ -183,6 +192,36 @@ class FamilyWeights(BlockwiseFamilies):
         weights = allocate(1 << (self._tables.shape[1] - 1))
         self._run(parent_set_weights, child, gamma, exponent, weights)
         return weights
+
+    @property
+    def plan(self) -> SearchPlan:
+        """The plan that the weights were made with."""
+        return self._plan
+
+    @property
+    def n_parent_sets(self) -> int:
+        """How many parent sets a child has: ``2**(m - 1)``."""
+        return len(self._log_det) // 2
+
+    def weights_of(self, child: int, threads: Threads, weights: Integers) -> None:
+        """Set `weights` to the weight of each parent set of a child, a wide number.
+
+        Parameters
+        ----------
+        child : int
+        threads : Threads
+        weights : ndarray of shape (2**(m - 1),), int64
+            By the mask of the parents, with the child's bit removed.
+        """
+
+        def run(bases: Integers) -> None:
+            scratch = self._new_child_scratch()
+            format_ = self.wide.bits, self.biases
+            family_weights(*self._families, child, bases, scratch, *format_, weights)
+
+        bases = np.arange(0, len(self._log_det), 1 << self._plan.block_bits)
+        parts = threads.split(bases, len(self._log_det) // _TASK)
+        list(threads.map(run, [(part,) for part in parts]))
 
     def _run(self, kernel: Any, child: int, gamma: Integers, exponent: int, result: Floats) -> None:
         kernel(

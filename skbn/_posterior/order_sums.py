@@ -40,7 +40,14 @@ from skbn._posterior.sum_kernels import (
     sum_zeta,
 )
 
-__all__ = ["ORDER_KERNELS", "OrderSums", "log_number_of_orders", "order_sums", "weight_slab"]
+__all__ = [
+    "ORDER_KERNELS",
+    "OrderSums",
+    "log_number_of_orders",
+    "order_sums",
+    "order_work",
+    "weight_slab",
+]
 
 Integers = npt.NDArray[np.int64]
 
@@ -82,6 +89,12 @@ def weight_slab(
         sum_zeta(table, first_bit, last_bit, weights.wide.bits)
 
     return Slab(weights, plan, threads, progress, zeta, np.int64)
+
+
+def order_work(plan: SearchPlan) -> int:
+    """Return about how long the sums take, in units of one local score of a search."""
+    last = plan.slab_work((1 << plan.n_outer) - 1)
+    return 2 * plan.work - last.fill - last.transform
 
 
 def order_sums(slab: Slab, weights: FamilyWeights, plan: SearchPlan, threads: Threads) -> OrderSums:

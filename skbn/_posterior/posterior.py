@@ -21,7 +21,7 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
 from skbn._posterior.network_sums import NETWORK_KERNELS, NetworkSums, network_sums, network_work
-from skbn._posterior.order_sums import ORDER_KERNELS, order_sums, weight_slab
+from skbn._posterior.order_sums import ORDER_KERNELS, order_sums, order_work, weight_slab
 from skbn._posterior.plan import GroupPlan, plan_posterior
 from skbn._posterior.structure_prior import log_prior_sum
 from skbn._regressions.local_score import internal_error
@@ -202,19 +202,24 @@ def network_posterior(
     kernels = (walk_seeds, *WEIGHT_KERNELS, *ORDER_KERNELS)
     is_uniform = plan.prior == "uniform"
     compile_kernels((*kernels, *NETWORK_KERNELS) if is_uniform else kernels, announce is not None)
-    progress = Progress(sum(_work(each) for each in plan.groups), listeners)
+    tables = scores.scorer.tables.copy()
+    tables[0, constraints.max_parents + 1 :] = -np.inf
+    prior_sums = [_closed_prior_sum(each, constraints, log_odds, tables[0]) for each in plan.groups]
+    work = sum(
+        _work(each, sum_only, prior_sum is None)
+        for each, prior_sum in zip(plan.groups, prior_sums, strict=True)
+    )
+    progress = Progress(work, listeners)
     groups = []
-    of_prior = 0.0
     with Threads(n_jobs, m) as threads:
-        for each in plan.groups:
+        for i, each in enumerate(plan.groups):
             columns = each.group.columns + each.group.others
             log_det = scores.scorer.log_determinants_of(columns, n_jobs, progress)
-            tables = scores.scorer.tables[:, : len(columns)].copy()
-            tables[0, constraints.max_parents + 1 :] = -np.inf
-            arguments = (each, constraints, log_odds, threads, progress, sum_only)
-            groups.append(_group_posterior(scores, log_det, tables, *arguments))
-            if not sum_only:
-                of_prior += _log_prior_sum(each, constraints, log_odds, tables[0], threads)
+            terms = tables[:, : len(columns)]
+            arguments = each, constraints, log_odds, threads, progress
+            groups.append(_group_posterior(scores, log_det, terms, *arguments, sum_only))
+            if prior_sums[i] is None and not sum_only:
+                prior_sums[i] = _prior_sum(terms[0], *arguments)
     edges = np.zeros((m, m))
     paths = np.full((m, m), np.nan) if is_uniform else None
     for group in groups:
@@ -223,14 +228,28 @@ def network_posterior(
         if paths is not None and group.paths is not None:
             paths[np.ix_(children, children)] = group.paths
     log_sum = sum(group.log_sum for group in groups)
-    return NetworkPosterior(plan.prior, groups, edges, paths, log_sum, of_prior)
+    log_prior = math.nan if sum_only else sum(each for each in prior_sums if each is not None)
+    return NetworkPosterior(plan.prior, groups, edges, paths, log_sum, log_prior)
 
 
-def _work(plan: GroupPlan) -> int:
+def _work(plan: GroupPlan, sum_only: bool, sum_prior: bool) -> int:
     """Return about how long a group takes, in units of one local score of a search."""
-    n_sets = len(plan.group.columns) + len(plan.group.others)
-    of_networks = network_work(len(plan.group.columns)) if plan.prior == "uniform" else 0
-    return log_determinants_work(n_sets) + 2 * plan.search.work + of_networks
+    n = len(plan.group.columns)
+    n_sets = n + len(plan.group.others)
+    of_sums = 0
+    if n > 1:
+        of_sums = order_work(plan.search)
+        if plan.prior == "uniform":
+            of_sums += network_work(n)
+    work = log_determinants_work(n_sets) + of_sums
+    if not sum_only:
+        work += n * _edge_work(n_sets) + of_sums * sum_prior
+    return work
+
+
+def _edge_work(n_sets: int) -> int:
+    """Return about how long the edges to one column take."""
+    return 4 << n_sets
 
 
 def _group_posterior(
@@ -257,7 +276,9 @@ def _group_posterior(
     exponent, mantissa = weights.wide.split(sums.total)
 
     def edges_to(child: int) -> Floats:
-        return weights.edge_sums(child, sums.gamma(child), exponent) / mantissa
+        of_child = weights.edge_sums(child, sums.gamma(child), exponent) / mantissa
+        progress.advance(_edge_work(len(columns)))
+        return of_child
 
     of_children = np.full((len(columns) + 1, n), np.nan)
     if not sum_only:
@@ -341,27 +362,32 @@ class _SingleColumn:
         return self._gamma
 
 
-def _log_prior_sum(
+def _closed_prior_sum(
+    plan: GroupPlan, constraints: Constraints, log_odds: Floats | None, constant: Floats
+) -> float | None:
+    """Return the logarithm of the sum of a group's prior odds, if there is a closed form."""
+    odds = 1.0 if log_odds is None else _common_odds(log_odds)
+    if odds is None or not np.isfinite(constant[: constraints.max_parents + 1]).all():
+        return None
+    return log_prior_sum(plan.prior, plan.group, constraints, odds)
+
+
+def _prior_sum(
+    constant: Floats,
     plan: GroupPlan,
     constraints: Constraints,
     log_odds: Floats | None,
-    constant: Floats,
     threads: Threads,
+    progress: Progress,
 ) -> float:
-    """Return the logarithm of the sum of a group's prior odds over all networks."""
-    odds = 1.0 if log_odds is None else _common_odds(log_odds)
-    if odds is not None and np.isfinite(constant[: constraints.max_parents + 1]).all():
-        closed_form = log_prior_sum(plan.prior, plan.group, constraints, odds)
-        if closed_form is not None:
-            return closed_form
-    # The same sums of families that weigh nothing but their odds.
+    """Return the same by sums of families that weigh nothing but their odds."""
     n_sets = len(plan.group.columns) + len(plan.group.others)
     tables = np.zeros((3, n_sets))
     tables[0] = np.where(np.isfinite(constant), 0.0, -np.inf)
     log_det = allocate(1 << n_sets)
     log_det[:] = 0.0
     weights = _weights(plan, constraints, log_det, tables, log_odds, threads)
-    sums = _sums(plan, weights, threads, Progress())
+    sums = _sums(plan, weights, threads, progress)
     assert sums is not None
     return sums.log_total + weights.log_scale
 
@@ -384,10 +410,3 @@ def _certify_equal(forward: float, backward: float, weights: FamilyWeights) -> N
     error = abs(forward - backward)
     if not error <= _TOLERANCE * 2.0**-weights.wide.bits * max(1.0, abs(forward)):
         raise internal_error(f"forward and backward sums differ by {error:.1g} nats")
-
-
-def sample_parents(
-    posterior: NetworkPosterior, n_samples: int, rng: np.random.Generator, n_jobs: int | None
-) -> Integers:
-    """Return the masks of each column's parents in sampled networks, shape (n_samples, m)."""
-    raise NotImplementedError

@@ -46,6 +46,7 @@ __all__ = [
     "count_orders",
     "edge_sums",
     "extend_sums",
+    "family_weights",
     "fill_sums",
     "order_products",
     "parent_set_weights",
@@ -298,6 +299,54 @@ def score_range(
                 if -math.inf < value < least:
                     least = value
     return best, least
+
+
+@kernel(
+    *_families, float64[:, ::1], int64, int64[::1], float64[:, ::1], int64, int64[::1], int64[::1]
+)
+def family_weights(
+    log_det,
+    tables,
+    forbidden,
+    required,
+    low_odds,
+    single_odds,
+    child,
+    bases,
+    scratch,
+    bits,
+    biases,
+    weights,
+):
+    """Set `weights` to those of one child's families, in the blocks from each of `bases` on.
+
+    The other arguments are those of `edge_sums`; the parent sets are masks with the child's bit
+    removed.
+    """
+    block = scratch.shape[1]
+    size = block // 2 if 1 << child < block else block
+    for base in bases:
+        if base >> child & 1:
+            continue
+        first = remove_bit(base, child)
+        values = weights[first : first + size]
+        if not _weigh_block(
+            log_det,
+            tables,
+            forbidden,
+            required,
+            (low_odds, single_odds),
+            child,
+            base,
+            values,
+            scratch,
+            wide_sum,
+            wide_exp,
+            np.int64(0),
+            bits,
+            biases[child],
+        ):
+            values[:] = 0
 
 
 @inner_kernel

@@ -198,6 +198,57 @@ def test_edge_labels():
     assert labels({("a", "b"): "$x_"}) == ["$x_"]
 
 
+def opacities(display):
+    return {edge: line.get_edgecolor()[3] for edge, line in display.edges_.items()}
+
+
+def test_opacity_grows_with_the_probability(small_learner):
+    dag = small_learner.dag_.copy()
+    probabilities = dict(zip(dag.edges, np.linspace(0, 1, len(dag.edges)), strict=True))
+    nx.set_edge_attributes(dag, probabilities, "probability")
+    display = NetworkDisplay.from_graph(dag)
+    expected = {edge: 0.2 + 0.8 * value for edge, value in probabilities.items()}
+    assert opacities(display) == pytest.approx(expected)
+    heads = {edge: head.get_facecolor()[3] for edge, head in display.heads_.items()}
+    assert heads == pytest.approx(expected)
+    plain = small_learner.plot()
+    assert set(opacities(plain).values()) == {1}
+    assert edge_colours(display) == edge_colours(plain)
+    assert widths(display) == widths(plain)
+
+
+def test_labels_of_probabilities():
+    dag = nx.DiGraph()
+    values = {"b": 0.8749, "c": 0.994, "d": 0.996, "e": 1, "f": np.float32(0.25), "g": 1 + 1e-12}
+    dag.add_edges_from([("a", node, {"probability": value}) for node, value in values.items()])
+    display = NetworkDisplay.from_graph(dag, edge_labels="probability")
+    texts = [text.get_text() for text in display.ax_.texts][len(dag) :]
+    assert texts == ["0.87", "0.99", "1.00", "1.00", "0.25", "1.00"]
+
+
+def test_graphs_without_edges_have_no_probabilities_to_write():
+    display = NetworkDisplay.from_graph(nx.empty_graph(2, nx.DiGraph), edge_labels="probability")
+    assert len(display.ax_.texts) == 2
+
+
+def test_undirected_edges_may_have_probabilities():
+    cpdag = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).cpdag()
+    nx.set_edge_attributes(cpdag, 0.5, "probability")
+    display = NetworkDisplay.from_graph(cpdag, edge_labels="probability")
+    assert display.ax_.texts[2].get_text() == "0.50"
+    assert opacities(display) == {("a", "b"): pytest.approx(0.6)}
+
+
+def test_faint_edges_are_equally_faint_whatever_their_probability():
+    dag = nx.DiGraph()
+    edges = [("a", "b", 0.5), ("c", "d", 0.1), ("e", "f", 0.9)]
+    dag.add_weighted_edges_from(edges, weight="probability")
+    display = NetworkDisplay.from_graph(dag, markov_blanket="a")
+    assert [*opacities(display).values()] == pytest.approx([0.6, 1, 1])
+    _, one, other = edge_colours(display).values()
+    assert one == other
+
+
 @pytest.mark.parametrize("font_size", [10, 20])
 def test_labels_hide_neither_nodes_nor_each_other_and_are_not_cut(learner, font_size):
     import matplotlib
@@ -300,6 +351,7 @@ def test_ground_is_that_of_the_figure_or_the_subfigure():
         ({"edge_labels": {("b", "a"): "x"}}, r"edge_labels: there is no edge \('b', 'a'\)"),
         ({"edge_labels": True}, "asks for weights, and the graph has no parameters"),
         ({"edge_labels": "weight"}, "asks for weights, and the graph has no parameters"),
+        ({"edge_labels": "probability"}, "the edges have no attribute probability"),
         ({"edge_labels": "weights"}, "edge_labels must be .* got 'weights'"),
     ],
 )
@@ -399,6 +451,12 @@ def with_parameters(noise_variance=1.0, **edge):
     return dag
 
 
+def with_probability(probability, *others):
+    dag = nx.DiGraph(others)
+    dag.add_edge("a", "b", probability=probability)
+    return dag
+
+
 @pytest.mark.parametrize(
     ("dag", "error", "message"),
     [
@@ -409,6 +467,16 @@ def with_parameters(noise_variance=1.0, **edge):
         (with_parameters(), ValueError, "edge 'a' -> 'b' has no attribute weight"),
         (with_parameters(weight=np.nan), ValueError, "weight of edge 'a' -> 'b' .* got nan"),
         (with_parameters(weight=1, noise_variance=-1), ValueError, "'a' must not be negative"),
+        (with_probability(1.5), ValueError, r"edge 'a' -> 'b' must be from 0 to 1; got 1\.5"),
+        (with_probability(-0.1), ValueError, "edge 'a' -> 'b' must be from 0 to 1"),
+        (with_probability(np.nan), ValueError, "edge 'a' -> 'b' must be a finite number; got nan"),
+        (with_probability("0.5"), ValueError, "edge 'a' -> 'b' must be a finite number; got '0.5'"),
+        (with_probability(None), ValueError, "edge 'a' -> 'b' must be a finite number; got None"),
+        (
+            with_probability(0.5, ("b", "c")),
+            ValueError,
+            "The edge 'b' -> 'c' has no attribute probability, but 'a' -> 'b' has one",
+        ),
         (GaussianBayesianNetwork(with_parameters()), TypeError, "is NetworkDisplay.from_estimator"),
     ],
 )

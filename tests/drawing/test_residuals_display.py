@@ -168,7 +168,7 @@ def test_odd_names_and_few_rows_are_drawn():
 def test_bad_input_is_named(wine, learner):
     with pytest.raises(NotFittedError):
         ResidualsDisplay.from_estimator(GaussianBNLearner(), wine)
-    with pytest.raises(TypeError, match="must be a learner, a GaussianBayesianNetwork"):
+    with pytest.raises(TypeError, match="must be a learner, a GaussianBNPosterior, a GaussianBay"):
         ResidualsDisplay.from_estimator(StandardScaler().fit(wine), wine)
     with pytest.raises(ValueError, match="columns must name nodes; 'Hue' is not one of"):
         ResidualsDisplay.from_estimator(learner, wine, columns=["Hue"])

@@ -1,0 +1,291 @@
+"""sample_networks: exact samples from the posterior of networks, independent of each other.
+
+First each column's candidates are drawn, then its parents among them.
+
+- A network counted once (the uniform prior) is drawn layer by layer (Kuipers and Moffa 2015;
+  Talvitie, Vuoksenmaa and Koivisto 2019). The first layer has the columns without parents, and the
+  next one, after the columns U of all layers so far, those of the others that have all parents in
+  U: at least one is in the last layer R, or they would have come before it. With M[U], the weight
+  of all ways to give the columns outside U parents, the next layer is S with the weight
+
+  ``(product over x in S of (1 - alpha_x[U - R] / alpha_x[U]))
+  * sum over Q ⊇ S of (-1)**|Q - S| (product over x in Q of alpha_x[U]) M[U + Q]``
+
+  by inclusion and exclusion of the columns that have all parents in U.
+- A network counted once for each of its orders is drawn by its order, from the last column back:
+  the last of the columns W is x with the weight ``F[W - x] alpha_x[W - x]`` (see `order_sums`).
+
+A parent set is drawn in two steps, of about 2**(m / 2) numbers each, from a table of the weights of
+a child's parent sets and one of their sums over the lower half of the bits. The columns that are
+not in the group, and may only be parents, are candidates of all children.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.compile import compile_kernels
+from skbn._core.resources import Progress, Threads, allocate, require_memory
+from skbn._exact.plan import SearchPlan
+from skbn._exact.recurrences import Slab
+from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
+from skbn._posterior.network_sums import NetworkSums
+from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, weight_slab
+from skbn._posterior.posterior import GroupPosterior, NetworkPosterior
+from skbn._posterior.sampling_kernels import (
+    draw_first_layers,
+    draw_layers,
+    draw_orders,
+    draw_parents,
+)
+from skbn._posterior.sum_kernels import sum_zeta
+from skbn._regressions.local_score import internal_error
+
+__all__ = ["SAMPLING_KERNELS", "sample_networks", "sample_networks_of_group"]
+
+Integers = npt.NDArray[np.int64]
+States = npt.NDArray[np.uint64]
+
+SAMPLING_KERNELS = (draw_first_layers, draw_layers, draw_orders, draw_parents)
+
+_BYTES = 8  # of a number
+# Rounding leads a sample to a dead end with a probability of about 2**m times the rounding error of
+# a wide number: 1e-4 at worst. Samples that came to one are drawn again.
+_MOST_ATTEMPTS = 100
+# From this many samples on, threads share them.
+_FEWEST_SAMPLES_TO_SHARE = 64
+# Ctrl-C is handled between tasks of about this many steps, a few tenths of a second.
+_TASK = 1 << 27
+
+
+def sample_networks(
+    posterior: NetworkPosterior,
+    n_samples: int,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Integers:
+    """Draw networks with the probabilities of their posterior.
+
+    Parameters
+    ----------
+    posterior : NetworkPosterior
+    n_samples : int
+    rng : numpy Generator
+    n_jobs : int or None
+        Number of threads, by joblib's rules. It does not change the samples.
+    progress : Progress, optional
+
+    Returns
+    -------
+    networks : ndarray of shape (n_samples, m), int64
+        The mask of each column's parents.
+
+    Raises
+    ------
+    ValueError
+        If the tables do not fit in memory.
+    """
+    compile_kernels((*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS))
+    m = len(posterior.edges)
+    networks = np.zeros((n_samples, m), np.int64)
+    with Threads(n_jobs, m) as threads:
+        for group in posterior.groups:
+            parents = _sample_group(group, posterior.prior, threads, n_samples, rng, progress)
+            for i, column in enumerate(group.columns):
+                networks[:, group.columns[: group.n_columns]] |= (parents >> i & 1) << column
+    return networks
+
+
+def _sample_group(
+    group: GroupPosterior, prior: str, threads: Threads, n_samples: int, *rest: Any
+) -> Integers:
+    """Draw networks of a group; `rest` are the last arguments of `sample_networks_of_group`."""
+    plan, sums = group.weights.plan, np.empty(0, np.int64)
+    if group.n_columns == 1:
+        plan = SearchPlan(1, 0, len(group.columns) - 1)
+    elif isinstance(group.sums, NetworkSums):
+        sums = group.sums.M
+    elif isinstance(group.sums, OrderSums):
+        sums = group.sums.F
+    return sample_networks_of_group(prior, sums, group.weights, plan, threads, n_samples, *rest)
+
+
+def sample_networks_of_group(
+    prior: str,
+    sums: Integers,
+    weights: FamilyWeights,
+    plan: SearchPlan,
+    threads: Threads,
+    n_samples: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> Integers:
+    """Draw networks of a group of columns, with the probabilities of their posterior.
+
+    The kernels of `SAMPLING_KERNELS`, of the weights and of the sums must be compiled.
+
+    Parameters
+    ----------
+    prior : {"uniform", "order"}
+    sums : ndarray of shape (2**n_columns,), int64
+        M for the uniform prior, F for the order prior, wide numbers. At least one network must have
+        a weight. It is ignored if the group has one column.
+    weights : FamilyWeights
+    plan : SearchPlan
+        The plan of the group's sums. The uniform prior asks for one without outer columns.
+    threads : Threads
+        How many there are does not change the samples.
+    n_samples : int
+    rng : numpy Generator
+        One number is drawn for each sample, the seed of its own generator; and more if a sample has
+        to be drawn again.
+    progress : Progress, optional
+
+    Returns
+    -------
+    parents : ndarray of shape (n_samples, n_columns), int64
+        The mask of each column's parents, over the group's columns and the others after them.
+
+    Raises
+    ------
+    ValueError
+        If the tables do not fit in memory.
+    """
+    require_memory(
+        _n_bytes(prior, weights, plan, threads.n_threads, n_samples),
+        f"Drawing {n_samples} networks of {plan.described_columns}",
+        lambda _: "draw fewer at a time, or leave out columns",
+    )
+    networks = np.empty((n_samples, plan.n_columns), np.int64)
+    left = np.arange(n_samples)
+    for _ in range(_MOST_ATTEMPTS):
+        states = rng.integers(2**64, size=len(left), dtype=np.uint64)
+        shape = plan.n_columns, len(left)
+        candidates, needed = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        if plan.n_columns > 1:
+            slab = weight_slab(weights, plan, threads, progress or Progress())
+            if prior == "uniform":
+                _draw_layers(sums, slab, weights, threads, states, candidates, needed)
+            else:
+                _draw_orders(sums, slab, weights, plan, threads, states, candidates)
+            del slab  # the same memory is for the tables of parent sets
+        parents = _draw_parents(weights, threads, states, candidates, needed)
+        networks[left] = parents.T
+        left = left[(parents < 0).any(axis=0)]
+        if len(left) == 0:
+            return networks
+    raise internal_error(f"{_MOST_ATTEMPTS} times drawing {len(left)} networks led to dead ends")
+
+
+def _n_bytes(
+    prior: str, weights: FamilyWeights, plan: SearchPlan, n_threads: int, n_samples: int
+) -> int:
+    """Return how much memory drawing takes at most, beside the weights and their sums."""
+    size = 1 << plan.n_columns
+    # Three tables for the first layer; then four for each thread, of which a layer takes half.
+    of_layers = max(3, 2 * n_threads) * size if prior == "uniform" else 0
+    of_candidates = plan.slab_size + of_layers if plan.n_columns > 1 else 0
+    # The masks of the parents, twice, and of two sets of candidates.
+    of_samples = 4 * plan.n_columns * n_samples
+    return _BYTES * (max(of_candidates, 2 * weights.n_parent_sets) + of_samples)
+
+
+def _draw_layers(
+    M: Integers,
+    slab: Slab,
+    weights: FamilyWeights,
+    threads: Threads,
+    states: States,
+    candidates: Integers,
+    needed: Integers,
+) -> None:
+    """Set the candidates of each column, of which it needs at least one of some as a parent."""
+    slab.fill(0)
+    slab.transform(0)
+    tables = M, slab.tables, slab.starts
+    format_ = _format(weights)
+    first_layers = np.empty(len(states), np.int64)
+    draw_first_layers(*tables, states, first_layers, *format_)
+    # The order in which samples are drawn makes no difference: each has its own random numbers.
+    order = np.argsort(first_layers, kind="stable")
+    rest = states, first_layers, candidates, needed, *format_
+    parts = _shared(order, len(M), threads)
+    list(threads.map(draw_layers, [(*tables, part, *rest) for part in parts]))
+
+
+def _draw_orders(
+    F: Integers,
+    slab: Slab,
+    weights: FamilyWeights,
+    plan: SearchPlan,
+    threads: Threads,
+    states: States,
+    candidates: Integers,
+) -> None:
+    """Set the candidates of each column: those before it in an order."""
+    n_samples = len(states)
+    columns = np.full(n_samples, len(F) - 1)
+    next_sinks = np.zeros(n_samples, np.int64)
+    targets = np.full(n_samples, -1.0)
+    rest = states, columns, next_sinks, targets, candidates, *_format(weights)
+    parts = _shared(np.arange(n_samples), plan.n_columns**2, threads)
+    for fixed in reversed(range(1 << plan.n_outer)):
+        slab.fill(fixed)
+        slab.transform(fixed)
+        tables = F, slab.tables, slab.starts, plan.n_inner, fixed
+        list(threads.map(draw_orders, [(*tables, part, *rest) for part in parts]))
+
+
+def _draw_parents(
+    weights: FamilyWeights,
+    threads: Threads,
+    states: States,
+    candidates: Integers,
+    needed: Integers,
+) -> Integers:
+    """Draw the parents of all columns, shape (n_columns, n_samples); -1 at dead ends."""
+    n_columns, n_samples = candidates.shape
+    parents = np.empty_like(candidates)
+    table, low_sums = (allocate(weights.n_parent_sets).view(np.int64) for _ in range(2))
+    low_bits = len(table).bit_length() // 2
+    others = (2 * len(table) - 1) >> n_columns << n_columns
+    bits, _, least = _format(weights)
+    parts = _shared(np.arange(n_samples), 1 << low_bits, threads)
+    for child in range(n_columns):
+        weights.weights_of(child, threads, table)
+        _sum_low_bits(table, low_bits, bits, threads, low_sums)
+        tables = table, low_sums, low_bits, child, others
+        rest = states, candidates[child], needed[child], parents[child], bits, least
+        list(threads.map(draw_parents, [(*tables, part, *rest) for part in parts]))
+    return parents
+
+
+def _sum_low_bits(
+    table: Integers, low_bits: int, bits: int, threads: Threads, sums: Integers
+) -> None:
+    """Set `sums` to the sums of a table over subsets of the lowest bits."""
+
+    def run(pieces: Integers) -> None:
+        piece = slice(pieces[0] << low_bits, (pieces[-1] + 1) << low_bits)
+        sums[piece] = table[piece]
+        sum_zeta(sums[piece], 0, low_bits, bits)
+
+    parts = threads.split(np.arange(len(table) >> low_bits), len(table) * low_bits // _TASK)
+    list(threads.map(run, [(part,) for part in parts]))
+
+
+def _format(weights: FamilyWeights) -> tuple[int, int, int]:
+    """Return the bits and the bias of wide numbers, and the least that is not nothing."""
+    wide = weights.wide
+    return wide.bits, wide.bias, wide.least_exponent << wide.bits
+
+
+def _shared(samples: Integers, work: int, threads: Threads) -> list[Integers]:
+    """Cut samples, each of which takes about `work` steps, into tasks."""
+    if len(samples) < _FEWEST_SAMPLES_TO_SHARE and len(samples) * work < _TASK:
+        return [samples]
+    return threads.split(samples, len(samples) * work // _TASK)

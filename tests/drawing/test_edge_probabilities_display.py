@@ -1,0 +1,214 @@
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbn import (
+    BGe,
+    EdgeProbabilitiesDisplay,
+    EdgeWeightsDisplay,
+    GaussianBNLearner,
+    GaussianBNPosterior,
+    NetworkComparisonDisplay,
+    NetworkDisplay,
+    ResidualsDisplay,
+)
+
+CHAIN = np.array([[0, 0.1, 0], [0.8, 0, 0.3], [0, 0.6, 0]])  # c -> b -> a is the most probable
+
+
+@pytest.fixture(scope="module")
+def wine():
+    columns = ["alcohol", "proline", "hue", "ash"]
+    scaler = StandardScaler().set_output(transform="pandas")
+    return scaler.fit_transform(load_wine(as_frame=True).data[columns])
+
+
+@pytest.fixture(scope="module")
+def posterior(wine):
+    return GaussianBNPosterior(structure_prior="order").fit(wine)
+
+
+def texts(display):
+    """Return the numbers written in the cells, by (parent, child)."""
+    return {
+        (display.nodes[int(y)], display.nodes[int(x)]): text.get_text()
+        for text in display.ax_.texts
+        for x, y in [text.get_position()]
+    }
+
+
+def test_parents_stand_in_rows_and_children_in_columns():
+    display = EdgeProbabilitiesDisplay.from_probabilities(CHAIN, ["a", "b", "c"], order="given")
+    assert display.nodes == ["a", "b", "c"]
+    assert texts(display) == {
+        ("a", "b"): "0.10",
+        ("b", "a"): "0.80",
+        ("b", "c"): "0.30",
+        ("c", "b"): "0.60",
+    }
+    assert (display.ax_.get_ylabel(), display.ax_.get_xlabel()) == ("parent", "child")
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["a", "b", "c"]
+    off_diagonal = ~np.eye(3, dtype=bool)
+    assert (display.probabilities[off_diagonal] == CHAIN[off_diagonal]).all()
+    assert np.isnan(display.probabilities.diagonal()).all()
+    assert display.im_.get_clim() == (0, 1)
+    display.figure_.draw_without_rendering()
+
+
+def test_probable_parents_come_first():
+    display = EdgeProbabilitiesDisplay(CHAIN, "abc")
+    assert display.nodes == ["c", "b", "a"]
+    assert display.probabilities[0, 1] == 0.6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_parents_first_is_a_topological_order_of_a_graph(seed):
+    rng = np.random.default_rng(seed)
+    hidden = rng.permutation(8)
+    edges = np.triu(rng.random((8, 8)) * (rng.random((8, 8)) < 0.4), 1)[np.ix_(hidden, hidden)]
+    nodes = EdgeProbabilitiesDisplay(edges).nodes
+    place = np.argsort(nodes)
+    assert all(place[i] < place[j] for i, j in np.argwhere(edges))
+
+
+def test_a_list_orders_and_chooses_columns():
+    display = EdgeProbabilitiesDisplay(CHAIN, ["a", "b", "c"], order=["b", "a"])
+    assert display.nodes == ["b", "a"]
+    assert display.probabilities[0, 1] == 0.8
+    assert display.probabilities[1, 0] == 0.1
+
+
+def test_data_frames_name_rows_in_any_order():
+    frame = pd.DataFrame(CHAIN, index=[*"abc"], columns=[*"abc"])
+    expected = EdgeProbabilitiesDisplay(CHAIN, "abc", order="given")
+    for shuffled in (frame, frame.loc[[*"cab"]], frame.to_numpy(dtype=object)):
+        display = EdgeProbabilitiesDisplay(shuffled, "abc", order="given")
+        np.testing.assert_array_equal(display.probabilities, expected.probabilities)
+    assert EdgeProbabilitiesDisplay(frame, order="given").nodes == ["a", "b", "c"]
+    assert EdgeProbabilitiesDisplay(frame[[*"cba"]], order="given").nodes == ["c", "b", "a"]
+    assert EdgeProbabilitiesDisplay(CHAIN, order="given").nodes == [0, 1, 2]
+
+
+def test_either_way_sums_both_directions():
+    display = EdgeProbabilitiesDisplay(CHAIN, "abc").plot(either_way=True)
+    assert texts(display) == dict.fromkeys([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b")], "0.90")
+    assert (display.ax_.get_ylabel(), display.ax_.get_xlabel()) == ("", "")
+    both = EdgeProbabilitiesDisplay([[0, 0.75], [0.5, 0]], ["a", "b"]).plot()
+    with pytest.raises(ValueError, match=r"'a' -> 'b' and 'b' -> 'a' exceed 1 in sum: 0\.75 and"):
+        both.plot(either_way=True)
+
+
+def test_numbers_are_written_for_few_columns():
+    few, many = (np.full((m, m), 0.01) for m in (20, 21))
+    assert len(EdgeProbabilitiesDisplay(few).plot().ax_.texts) == 20 * 19
+    assert len(EdgeProbabilitiesDisplay(few).plot(numbers=False).ax_.texts) == 0
+    assert len(EdgeProbabilitiesDisplay(many).plot().ax_.texts) == 0
+    assert len(EdgeProbabilitiesDisplay(many).plot(numbers=True).ax_.texts) == 21 * 20
+
+
+def test_cells_that_would_read_zero_have_no_number():
+    display = EdgeProbabilitiesDisplay([[0, 0.004], [0.996, 0]], "ab").plot()
+    assert texts(display) == {("b", "a"): "1.00"}
+
+
+def test_given_axes_are_used():
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    display = EdgeProbabilitiesDisplay.from_probabilities(CHAIN, ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    with pytest.raises(TypeError, match=r"ax must be one matplotlib.axes.Axes"):
+        EdgeProbabilitiesDisplay.from_probabilities(CHAIN, ax=7)
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "options", "message"),
+    [
+        ([[0, 1.5], [0, 0]], {"names": "ab"}, r"edge 'a' -> 'b' must be from 0 to 1; got 1\.5"),
+        ([[0, 0], [-0.1, 0]], {}, r"edge 1 -> 0 must be from 0 to 1; got -0\.1"),
+        ([[0, np.nan], [0, 0]], {}, "edge 0 -> 1 must be a finite number; got nan"),
+        ([["", "x"], ["", ""]], {}, "probabilities must be numbers"),
+        (np.zeros((2, 3)), {}, r"must have shape \(m, m\), .* got shape \(2, 3\)"),
+        (np.zeros((0, 0)), {}, r"must have shape \(m, m\)"),
+        (0.5, {}, r"must have shape \(m, m\), .* got shape \(\)"),
+        (CHAIN, {"names": ["a", "b"]}, "a different name for each of the 3 columns; got"),
+        (CHAIN, {"names": ["a", "b", "a"]}, "a different name for each of the 3 columns; got"),
+        (pd.DataFrame(CHAIN, index=[*"abd"], columns=[*"abc"]), {}, "must have the same names"),
+        (pd.DataFrame(CHAIN, index=[*"aab"], columns=[*"aab"]), {}, "must have the same names"),
+        (CHAIN, {"order": "topological"}, "order must be 'parents-first', 'given' or a list"),
+        (CHAIN, {"order": [0, 3]}, "order must name nodes; 3 is not one"),
+        (CHAIN, {"order": [0, 0]}, "order must name nodes, each once"),
+    ],
+)
+def test_bad_input_is_named(probabilities, options, message):
+    with pytest.raises(ValueError, match=message):
+        EdgeProbabilitiesDisplay(probabilities, **options)
+
+
+def test_rounding_errors_are_no_errors():
+    display = EdgeProbabilitiesDisplay([[0, 1 + 1e-12], [-1e-12, 0]], order="given")
+    assert display.probabilities[0, 1] == 1
+    assert display.probabilities[1, 0] == 0
+
+
+# Posteriors
+
+
+def test_probabilities_of_a_posterior(posterior):
+    display = EdgeProbabilitiesDisplay.from_estimator(posterior, order="given", numbers=False)
+    assert display.nodes == ["alcohol", "proline", "hue", "ash"]
+    off_diagonal = ~np.eye(4, dtype=bool)
+    expected = posterior.edge_probabilities_[off_diagonal]
+    assert (display.probabilities[off_diagonal] == expected).all()
+    assert not display.ax_.texts
+
+
+def test_pictures_of_a_posterior_show_its_median_network(posterior, wine):
+    edges = posterior.median_network_.dag.edges
+    display = posterior.plot(edge_labels="probability")
+    assert display.edges_.keys() == set(edges)
+    written = [text.get_text() for text in display.ax_.texts[4:]]
+    assert written == [f"{posterior.dag_.edges[edge]['probability']:.2f}" for edge in edges]
+    weights = EdgeWeightsDisplay.from_estimator(posterior).weights
+    assert np.isfinite(weights).sum() == len(edges)
+    residuals = ResidualsDisplay.from_estimator(posterior, wine)
+    expected = posterior.median_network_.residuals(wine)["hue"]
+    assert np.corrcoef(residuals.residuals[:, 2], expected)[0, 1] == pytest.approx(1)
+    other = NetworkComparisonDisplay.from_networks(posterior, posterior.median_network_)
+    assert len(other.common) == len(edges)
+    assert "data:image/svg+xml" in posterior._repr_html_()
+
+
+def test_posteriors_at_the_end_of_pipelines_and_searches(wine):
+    def posterior():
+        return GaussianBNPosterior(structure_prior="order")
+
+    criteria = {"criterion": [BGe(), BGe(2.0)]}
+    for estimator in (
+        posterior(),
+        make_pipeline(StandardScaler(), posterior()),
+        GridSearchCV(posterior(), criteria, cv=2),
+        make_pipeline(StandardScaler(), GridSearchCV(posterior(), criteria, cv=2)),
+    ):
+        with pytest.raises(NotFittedError):
+            EdgeProbabilitiesDisplay.from_estimator(estimator)
+        estimator.fit(wine)
+        display = EdgeProbabilitiesDisplay.from_estimator(estimator)
+        assert display.probabilities.shape == (4, 4)
+        network = NetworkDisplay.from_estimator(estimator, edge_labels="probability")
+        assert nx.get_edge_attributes(network.dag, "probability").keys() == network.edges_.keys()
+        assert ResidualsDisplay.from_estimator(estimator, wine).residuals.shape == wine.shape
+
+
+def test_other_estimators_are_named(wine):
+    learner = GaussianBNLearner()
+    for estimator in (learner, make_pipeline(StandardScaler(), learner)):
+        with pytest.raises(TypeError, match=r"must be a GaussianBNPosterior.* got GaussianBNLear"):
+            EdgeProbabilitiesDisplay.from_estimator(estimator.fit(wine))

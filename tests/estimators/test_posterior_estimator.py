@@ -1,0 +1,467 @@
+"""GaussianBNPosterior, as users call it."""
+
+import pickle
+import warnings
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import posterior_reference as slow
+import pytest
+from recording_callbacks import Recorder, needs_callbacks
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbn import (
+    BGe,
+    Criterion,
+    GaussianBNLearner,
+    GaussianBNPosterior,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
+from skbn._estimators.posterior import _median_network
+from skbn.datasets import make_gaussian_network
+from skbn.exceptions import ApproximateEvidenceWarning, OrderPriorWarning
+
+NAMES = ["alcohol", "proline", "hue", "ash", "magnesium"]
+
+
+@pytest.fixture(scope="module")
+def wine():
+    table = load_wine(as_frame=True).data[NAMES]
+    return StandardScaler().set_output(transform="pandas").fit_transform(table)
+
+
+@pytest.fixture(scope="module")
+def fitted(wine):
+    return GaussianBNPosterior().fit(wine)
+
+
+@pytest.fixture(scope="module")
+def enumerated(wine):
+    scores = LocalScoreTransformer("bge").fit_transform(wine)
+    return slow.posterior_by_enumeration(slow.log_weights_of(scores), "uniform")
+
+
+def masks_of(dag):
+    return [sum(1 << NAMES.index(p) for p in dag.predecessors(name)) for name in NAMES]
+
+
+def test_attributes_are_those_of_enumeration(fitted, enumerated):
+    np.testing.assert_allclose(fitted.edge_probabilities_, enumerated.edges, atol=1e-12)
+    np.testing.assert_allclose(fitted.path_probabilities_, enumerated.paths, atol=1e-12)
+    evidence = enumerated.log_evidence - np.log(slow.number_of_dags(5))
+    assert fitted.log_evidence_ == pytest.approx(evidence, rel=1e-13)
+    assert fitted.structure_prior_ == "uniform"
+    assert isinstance(fitted.criterion_, BGe)
+
+
+def test_parent_sets_are_the_most_probable_ones(fitted, enumerated):
+    for x, name in enumerate(NAMES):
+        top = fitted.parent_set_probabilities(name, k=4)
+        expected = sorted(enumerated.parent_sets[x].values(), reverse=True)[:4]
+        assert [each.probability for each in top] == pytest.approx(expected, abs=1e-12)
+        for parents, probability in top:
+            mask = sum(1 << NAMES.index(p) for p in parents)
+            assert enumerated.parent_sets[x][mask] == pytest.approx(probability, abs=1e-12)
+    all_sets = fitted.parent_set_probabilities("hue", k=1000)
+    assert len(all_sets) == 16
+    assert sum(each.probability for each in all_sets) == pytest.approx(1)
+    assert list(pd.DataFrame(all_sets).columns) == ["parents", "probability"]
+    assert repr(all_sets).startswith("Parents of 'hue', most probable first\nprobability  parents")
+
+
+def test_probability_of_a_network(fitted, enumerated):
+    best = int(np.argmax(enumerated.probabilities))
+    dag = nx.DiGraph()
+    dag.add_nodes_from(NAMES)
+    for x, mask in enumerate(enumerated.networks[best].tolist()):
+        dag.add_edges_from((NAMES[p], NAMES[x]) for p in slow.members_of(mask))
+    expected = np.log(enumerated.probabilities[best])
+    assert fitted.log_probability(dag) == pytest.approx(expected, abs=1e-11)
+    learned = GaussianBNLearner("bge").fit(pd.DataFrame(fitted.local_scores_.sample.rows))
+    numbered = nx.relabel_nodes(learned.dag_, dict(enumerate(NAMES)))
+    assert fitted.log_probability(numbered) == pytest.approx(expected, abs=1e-11)
+
+
+def test_probabilities_of_all_networks_sum_to_1(wine):
+    for prior in ("uniform", "order"):
+        for settings in ({}, {"max_parents": 1}, {"edge_prior": 0.3}):
+            posterior = GaussianBNPosterior(structure_prior=prior, **settings)
+            posterior.fit(wine[NAMES[:3]])
+            total = 0.0
+            for parents in slow.dag_table(3).parents.tolist():
+                dag = nx.DiGraph()
+                dag.add_nodes_from(range(3))
+                for x, mask in enumerate(parents):
+                    dag.add_edges_from((p, x) for p in slow.members_of(mask))
+                total += np.exp(posterior.log_probability(dag))
+            assert total == pytest.approx(1, abs=1e-12)
+
+
+def test_ruled_out_networks_have_probability_0(wine):
+    chain = nx.DiGraph([("alcohol", "proline"), ("proline", "hue")])
+    for settings in (
+        {"forbidden_edges": [("alcohol", "proline")]},
+        {"required_edges": [("alcohol", "hue")]},
+        {"max_parents": 0},
+        {"tiers": [["hue"], ...]},
+        {"edge_prior": pd.DataFrame([[1, 0, 1], [1, 1, 1], [1, 1, 1]], NAMES[:3], NAMES[:3])},
+    ):
+        posterior = GaussianBNPosterior(**settings).fit(wine[NAMES[:3]])
+        assert posterior.log_probability(chain) == -np.inf
+
+
+def test_median_network_has_the_probable_edges(fitted):
+    dag = fitted.predict()
+    assert list(dag) == NAMES
+    probable = {
+        (NAMES[i], NAMES[j]) for i, j in np.argwhere(fitted.edge_probabilities_ > 0.5).tolist()
+    }
+    assert set(dag.edges) == probable
+    assert len(probable) > 1
+    for parent, child, data in dag.edges(data=True):
+        i, j = NAMES.index(parent), NAMES.index(child)
+        assert data["probability"] == fitted.edge_probabilities_[i, j]
+        assert data["weight"] == fitted.median_network_.coef_[i, j]
+    dag.clear()
+    assert fitted.predict().number_of_edges() == len(probable)
+
+
+def test_edges_that_close_a_cycle_are_left_out():
+    # The order prior of three columns that a cycle would explain best.
+    edges = np.array([[0, 0.9, 0], [0, 0, 0.8], [0.7, 0, 0]])
+
+    scores = LocalScoreTransformer("bge").fit_transform(
+        np.random.default_rng(0).normal(size=(9, 3))
+    )
+    assert set(_median_network(scores, edges, 2).dag.edges) == {(0, 1), (1, 2)}
+    edges = np.array([[0, 0, 0.9], [0, 0, 0.8], [0, 0, 0]])
+    assert set(_median_network(scores, edges, 1).dag.edges) == {(0, 2)}
+
+
+def test_order_prior_has_no_paths(wine):
+    posterior = GaussianBNPosterior(structure_prior="order").fit(wine)
+    assert posterior.structure_prior_ == "order"
+    with pytest.raises(AttributeError, match=r"uniform prior only.* structure_prior='uniform'"):
+        posterior.path_probabilities_  # noqa: B018
+    with pytest.raises(AttributeError, match="uniform prior only"):
+        posterior.effect("alcohol", "hue")
+
+
+def test_auto_takes_the_order_prior_where_uniform_takes_too_long(wine, monkeypatch):
+    monkeypatch.setattr("skbn._posterior.plan.UNIFORM_LIMIT", 3**4)
+    with pytest.warns(OrderPriorWarning, match="took the prior by orders"):
+        posterior = GaussianBNPosterior().fit(wine)
+    assert posterior.structure_prior_ == "order"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GaussianBNPosterior(structure_prior="order").fit(wine)
+        GaussianBNPosterior(structure_prior="uniform").fit(wine)
+        GaussianBNPosterior().fit(wine[NAMES[:4]])
+
+
+@pytest.mark.parametrize("criterion", ["aic", "loglik"])
+def test_criteria_that_are_no_marginal_likelihood_are_refused(wine, criterion):
+    with pytest.raises(ValueError, match=r"is no marginal likelihood.* Use criterion='bge'"):
+        GaussianBNPosterior(criterion).fit(wine)
+
+
+def test_own_criteria_must_say_what_they_are(wine):
+    class Own(Criterion):
+        def tables(self, n_samples, m):
+            return BGe().tables(n_samples, m)
+
+        def prior(self, n_samples, mean):
+            return BGe().prior(n_samples, mean)
+
+    with pytest.raises(ValueError, match="the exponential of Own is no marginal likelihood"):
+        GaussianBNPosterior(Own()).fit(wine)
+
+    class Declared(Own):
+        marginal_likelihood = "exact"
+
+    found = GaussianBNPosterior(Declared()).fit(wine).edge_probabilities_
+    np.testing.assert_array_equal(found, GaussianBNPosterior().fit(wine).edge_probabilities_)
+
+
+def test_bic_says_that_it_approximates(wine):
+    with pytest.warns(ApproximateEvidenceWarning, match="BIC only approximates"):
+        posterior = GaussianBNPosterior("bic").fit(wine)
+    with pytest.raises(ValueError, match=r"BIC is no density of rows\. Fit with BGe"):
+        posterior.score(wine)
+
+
+def test_local_scores_take_the_place_of_the_table(wine, fitted):
+    scores = LocalScoreTransformer("bge").fit_transform(wine)
+    for criterion in ("bge", None):
+        found = GaussianBNPosterior(criterion).fit(scores)
+        np.testing.assert_array_equal(found.edge_probabilities_, fitted.edge_probabilities_)
+    with pytest.raises(ValueError, match=r"criterion=.* was asked for"):
+        GaussianBNPosterior(BGe(alpha_mu=2)).fit(scores)
+    penalised = LocalScoreTransformer("bic", penalty=2).fit_transform(wine)
+    with pytest.raises(ValueError, match=r"penalty=2.* Make them with penalty=1"):
+        GaussianBNPosterior(None).fit(penalised)
+    with pytest.raises(TypeError, match=r"ParentSetScores leave families out"):
+        GaussianBNPosterior(None).fit(ParentSetScores(["a", "b"], [([[-1]], [0.0])] * 2))
+
+
+def test_scores_of_few_parents_condition_on_few_parents(wine):
+    few = LocalScoreTransformer("bge", max_parents=1).fit_transform(wine)
+    found = GaussianBNPosterior().fit(few)
+    expected = GaussianBNPosterior(max_parents=1).fit(wine)
+    np.testing.assert_allclose(
+        found.edge_probabilities_, expected.edge_probabilities_, rtol=0, atol=1e-12
+    )
+
+
+def test_score_is_the_mean_log_density_of_new_rows(wine):
+    rows = wine.to_numpy()
+    first, more = rows[:100], rows[100:]
+    posterior = GaussianBNPosterior().fit(first)
+    nu = first.mean(axis=0)
+    evidence = [GaussianBNPosterior(BGe(nu=nu)).fit(some).log_evidence_ for some in (first, rows)]
+    expected = (evidence[1] - evidence[0]) / len(more)
+    assert posterior.score(more) == pytest.approx(expected, rel=1e-10)
+    # Chunk by chunk the densities multiply.
+    half = GaussianBNPosterior(BGe(nu=nu)).fit(rows[:140])
+    parts = 40 * posterior.score(rows[100:140]) + 38 * half.score(rows[140:])
+    assert parts == pytest.approx(78 * posterior.score(more), rel=1e-10)
+    # A row of weight 2 is two rows.
+    weighted = posterior.score(more[:2], sample_weight=[2, 1])
+    assert weighted == pytest.approx(posterior.score(more[[0, 0, 1]]), rel=1e-12)
+
+
+def test_grid_search_chooses_a_prior(wine):
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), GaussianBNPosterior(BGe())),
+        {"gaussianbnposterior__criterion__alpha_mu": [1e-6, 0.1, 1.0]},
+        cv=3,
+    ).fit(wine.to_numpy())
+    assert search.best_params_["gaussianbnposterior__criterion__alpha_mu"] > 1e-6
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_sample_weight_counts_rows(wine):
+    rows = wine.to_numpy()[:30]
+    weight = np.random.default_rng(0).integers(0, 3, size=30)
+    found = GaussianBNPosterior().fit(rows, sample_weight=weight)
+    repeated = GaussianBNPosterior().fit(np.repeat(rows, weight, axis=0))
+    np.testing.assert_allclose(
+        found.edge_probabilities_, repeated.edge_probabilities_, rtol=0, atol=1e-11
+    )
+
+
+def test_fewer_rows_than_columns_are_enough_for_bge():
+    rows = np.random.default_rng(0).normal(size=(3, 6))
+    found = GaussianBNPosterior().fit(rows).edge_probabilities_
+    assert found.shape == (6, 6)
+    assert ((found >= 0) & (found <= 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("edge_prior", "message"),
+    [
+        (0, "edge_prior"),
+        (-1.0, "edge_prior"),
+        (np.ones((2, 2)), r"shape \(2, 2\), and the table 5 columns"),
+        (-np.ones((5, 5)), r"'alcohol' -> 'proline' is -1\.0"),
+        (np.full((5, 5), np.inf), r"'alcohol' -> 'proline' is inf"),
+        (np.full((5, 5), "a"), "edge_prior must be numbers"),
+        (pd.DataFrame(np.ones((5, 5)), NAMES, ["x", *NAMES[1:]]), r"edge_prior\.columns: .*'x'"),
+        (pd.DataFrame(np.ones((5, 5)), NAMES, [*NAMES[:4], "hue"]), "name each column once"),
+    ],
+)
+def test_bad_edge_priors_are_refused(wine, edge_prior, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianBNPosterior(edge_prior=edge_prior).fit(wine)
+
+
+def test_edge_priors_go_by_label(wine):
+    odds = np.random.default_rng(0).uniform(0.1, 2, size=(5, 5))
+    plain = GaussianBNPosterior(edge_prior=odds).fit(wine)
+    order = [3, 1, 4, 0, 2]
+    frame = pd.DataFrame(odds, NAMES, NAMES).iloc[order, order[::-1]]
+    labelled = GaussianBNPosterior(edge_prior=frame).fit(wine)
+    np.testing.assert_array_equal(plain.edge_probabilities_, labelled.edge_probabilities_)
+
+
+def test_odds_of_0_forbid_and_must_not_contradict(wine):
+    odds = pd.DataFrame(np.ones((5, 5)), NAMES, NAMES)
+    odds.loc["hue", "ash"] = 0
+    found = GaussianBNPosterior(edge_prior=odds).fit(wine)
+    expected = GaussianBNPosterior(forbidden_edges=[("hue", "ash")]).fit(wine)
+    np.testing.assert_allclose(
+        found.edge_probabilities_, expected.edge_probabilities_, rtol=0, atol=1e-13
+    )
+    assert found.log_evidence_ == pytest.approx(expected.log_evidence_, rel=1e-13)
+    with pytest.raises(ValueError, match="'hue' -> 'ash' is in required_edges, but edge_prior"):
+        GaussianBNPosterior(edge_prior=odds, required_edges=[("hue", "ash")]).fit(wine)
+
+
+def test_small_odds_make_networks_sparse(wine):
+    n_edges = [
+        GaussianBNPosterior(edge_prior=odds).fit(wine).edge_probabilities_.sum()
+        for odds in (1e-6, 0.1, None, 10.0)
+    ]
+    assert n_edges == sorted(n_edges)
+    assert n_edges[0] < 0.5 * n_edges[2]
+
+
+def test_effect_without_a_possible_path_is_0(wine):
+    posterior = GaussianBNPosterior(tiers=[["hue"], ...]).fit(wine)
+    effect = posterior.effect("ash", "hue")
+    assert effect.probability_zero == pytest.approx(1)
+    assert effect.mean == pytest.approx(0, abs=1e-12)
+
+
+def test_effects_average_over_parent_sets(fitted, enumerated, wine):
+    rows = wine.to_numpy()
+    for cause, outcome in [("alcohol", "proline"), ("hue", "ash")]:
+        x, y = NAMES.index(cause), NAMES.index(outcome)
+        effect = fitted.effect(cause, outcome)
+        is_path = slow.dag_table(5).is_path[:, x, y]
+        probability = enumerated.probabilities[is_path].sum()
+        assert effect.probability_zero == pytest.approx(1 - probability, abs=1e-11)
+        mean = 0.0
+        centred = rows - rows.mean(axis=0)
+        t = 0.5 * np.eye(5)  # BGe's T = alpha_mu (alpha_w - m - 1) / (alpha_mu + 1) I
+        scatter = centred.T @ centred + t
+        for mask in range(32):
+            if mask >> x & 1 or mask >> y & 1:
+                continue
+            chosen = is_path & (enumerated.networks[:, x] == mask)
+            given = [x, *slow.members_of(mask)]
+            slope = np.linalg.solve(scatter[np.ix_(given, given)], scatter[given, y])[0]
+            mean += enumerated.probabilities[chosen].sum() * slope
+        assert effect.mean == pytest.approx(mean, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "error", "message"),
+    [
+        ("parent_set_probabilities", ["colour"], ValueError, "colour"),
+        ("parent_set_probabilities", ["hue", 0], ValueError, "k must be at least 1; got 0"),
+        ("parent_set_probabilities", ["hue", 1.5], TypeError, "k must be an int"),
+        ("effect", ["hue", "hue"], ValueError, "cause and outcome are both column 'hue'"),
+        ("effect", ["hue", "colour"], ValueError, "colour"),
+        ("log_probability", [nx.DiGraph([("hue", "ash"), ("ash", "hue")])], ValueError, "cycle"),
+        ("log_probability", [nx.DiGraph([("hue", "ash")])], ValueError, "column"),
+        ("log_probability", [[("hue", "ash")]], TypeError, "DiGraph"),
+        ("sample_dags", [0], ValueError, "n_samples must be at least 1; got 0"),
+        ("probability", [nx.is_directed_acyclic_graph, 1], ValueError, "at least 2"),
+        ("probability", [lambda dag: "yes"], TypeError, "feature must return"),
+    ],
+)
+def test_bad_arguments(fitted, method, arguments, error, message):
+    with pytest.raises(error, match=message):
+        getattr(fitted, method)(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("predict", []),
+        ("score", [[[0, 1]]]),
+        ("effect", [0, 1]),
+        ("sample_dags", []),
+        ("sample_networks", []),
+        ("log_probability", [nx.DiGraph([(0, 1)])]),
+        ("parent_set_probabilities", [0]),
+        ("probability", [len]),
+    ],
+)
+def test_methods_need_a_fit(method, arguments):
+    with pytest.raises(NotFittedError):
+        getattr(GaussianBNPosterior(), method)(*arguments)
+
+
+def test_scores_that_differ_by_too_much_are_refused():
+    class Huge(Criterion):
+        marginal_likelihood = "exact"
+
+        def tables(self, n_samples, m):
+            half_n = np.full(m, 1e8)
+            return np.array([np.zeros(m), half_n, -half_n])
+
+    rows = make_gaussian_network(4, n_samples=100, random_state=0)[0]
+    with pytest.raises(ValueError, match=r"differ by up to .* nats in all, too much"):
+        GaussianBNPosterior(Huge()).fit(rows)
+
+
+def test_a_failed_fit_leaves_nothing(wine):
+    posterior = GaussianBNPosterior().fit(wine)
+    with pytest.raises(ValueError, match="max_memory"):
+        posterior.set_params(max_memory=1000).fit(wine)
+    assert not [name for name in vars(posterior) if name.endswith("_")]
+
+
+def test_clones_and_pickles(fitted, wine):
+    assert clone(fitted).get_params().keys() == fitted.get_params().keys()
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.edge_probabilities_, fitted.edge_probabilities_)
+    assert again.effect("hue", "ash").mean == fitted.effect("hue", "ash").mean
+    assert again.score(wine) == fitted.score(wine)
+    assert list(again.predict().edges(data=True)) == list(fitted.predict().edges(data=True))
+
+
+@needs_callbacks
+@pytest.mark.parametrize("prior", ["uniform", "order"])
+@pytest.mark.parametrize("m", [2, 5, 13])
+def test_progress_ends_at_100_percent(prior, m):
+    recorder = Recorder()
+    rows = make_gaussian_network(m, n_samples=100, random_state=m)[0]
+    GaussianBNPosterior(structure_prior=prior).set_callbacks(recorder).fit(rows)
+    percents = [("GaussianBNPosterior", "percent of the search")] * 100
+    assert recorder.ended == [*percents, ("GaussianBNPosterior", "fit"), "teardown"]
+
+
+def test_verbose_prints_the_plan(wine, capsys):
+    GaussianBNPosterior(verbose=True).fit(wine)
+    line = capsys.readouterr().out.splitlines()[0]
+    assert line.startswith("[GaussianBNPosterior] uniform prior, 5 columns: ")
+
+
+# Samples
+
+
+def test_samples_have_the_probabilities_of_edges(fitted):
+    n = 4000
+    dags = fitted.sample_dags(n, random_state=0)
+    share = sum(nx.to_numpy_array(dag, NAMES, weight=None) for dag in dags) / n
+    p = fitted.edge_probabilities_
+    error = np.sqrt(p * (1 - p) / n) + 1e-9
+    assert np.abs((share - p) / error).max() < 5
+    assert [list(dag) for dag in dags[:2]] == [NAMES, NAMES]
+
+
+def test_random_state_repeats_samples(fitted):
+    first, again = (fitted.sample_dags(5, random_state=3) for _ in range(2))
+    assert [set(dag.edges) for dag in first] == [set(dag.edges) for dag in again]
+    networks, same = (fitted.sample_networks(3, random_state=3) for _ in range(2))
+    for one, other in zip(networks, same, strict=True):
+        np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+def test_sampled_networks_have_parameters(fitted, wine):
+    networks = fitted.sample_networks(300, random_state=0)
+    assert all(network.dag.number_of_nodes() == 5 for network in networks)
+    means = np.mean([network.mean_ for network in networks], axis=0)
+    np.testing.assert_allclose(means, wine.mean(), atol=0.05)
+    assert len({network.logpdf(wine.to_numpy()).sum() for network in networks}) == 300
+
+
+def test_probability_of_a_feature(fitted):
+    estimate = fitted.probability(
+        lambda dag: nx.has_path(dag, "alcohol", "hue"), n_samples=2000, random_state=0
+    )
+    exact = fitted.path_probabilities_[NAMES.index("alcohol"), NAMES.index("hue")]
+    assert abs(estimate.value - exact) < 5 * estimate.standard_error
+    assert estimate.n_samples == 2000
+    certain = fitted.probability(nx.is_directed_acyclic_graph, n_samples=10)
+    assert certain == (1.0, 0.0, 10)
