@@ -22,13 +22,25 @@ from numba.extending import intrinsic
 from skbn._core.compile import inner_kernel
 from skbn._core.vectors import FOUR, INTEGERS, VECTOR, load, plus, store, times
 
-__all__ = ["add_rows", "copy_rows", "fold", "place_rows", "push_rows", "row_length"]
+__all__ = [
+    "ROW_BITS",
+    "add_rows",
+    "columns_of_rows",
+    "copy_rows",
+    "fold",
+    "integer_of_float",
+    "place_rows",
+    "push_rows",
+    "row_length",
+]
 
 # If all but one of a term's factors have an exponent below minus this, the term is nothing,
 # whatever the other is: the terms' other factors are below 2**1000.
 _BEYOND = 2200
 # Terms below 2**(123 - 1023) are nothing. Less than 2**-1022 would slow processors down.
 _NEGLIGIBLE = 123
+# A row has the sets of at most this many columns, so that many rows fit a cache.
+ROW_BITS = 8
 
 
 def _spread(builder: Any, value: Any) -> Any:
@@ -101,32 +113,56 @@ def _sum_of_entries(typing_context, a):
     return types.float64(FOUR), codegen
 
 
+@intrinsic
+def integer_of_float(typing_context, value):
+    """Return the int64 with the same bits as a float64."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), codegen
+
+
 @inner_kernel
 def row_length(n_free):
-    """Return the distance between rows of ``2**n_free`` numbers.
+    """Return the distance between rows, if this many outer columns may be in S.
 
     Rows are whole vectors. The distance of long ones is no power of two, since caches hold few
     numbers at such distances.
     """
-    length = 1 << n_free
+    length = 1 << min(n_free, ROW_BITS)
     return length + 8 if length >= 64 else max(4, length)
 
 
 @inner_kernel
-def copy_rows(array, m, n_inner, fixed, rows, length):
-    """Copy the entries of sets that contain the outer columns `fixed` to rows."""
+def columns_of_rows(free):
+    """Return the columns whose sets a row has, the lowest of those that may be in S."""
+    columns, rest = np.int64(0), free
+    for _ in range(ROW_BITS):
+        columns |= rest & -rest
+        rest &= rest - 1
+    return columns
+
+
+@inner_kernel
+def copy_rows(array, n_inner, base, columns, rows, length):
+    """Copy to rows the entries of the sets that have the columns `base`, and others of `columns`.
+
+    Both are outer columns; there are rows for all sets of inner columns.
+    """
     inner = 1 << n_inner
-    last = (1 << m) - inner
-    superset = fixed << n_inner
     starts = np.empty(8, np.int64)
+    subset = np.int64(0)
     k = 0
     while True:
         n = 0
-        while n < 8 and superset <= last:
-            starts[n] = superset
-            superset = (superset + inner) | fixed << n_inner
+        while n < 8:
+            starts[n] = base | subset
             n += 1
-        if n == 8:
+            subset = (subset - columns) & columns
+            if subset == 0:
+                break
+        if n == 8:  # whole lines of a cache are written at once
             for i in range(inner):
                 for j in range(8):
                     rows[i * length + k + j] = array[starts[j] + i]
@@ -135,12 +171,12 @@ def copy_rows(array, m, n_inner, fixed, rows, length):
                 for j in range(n):
                     rows[i * length + k + j] = array[starts[j] + i]
         k += n
-        if superset > last:
+        if subset == 0:
             return
 
 
 @inner_kernel
-def place_rows(i, n_rows, length, scale, bias, bits, factors, exponents, starts, leasts):
+def place_rows(i, n_rows, length, scale, bits, bias, factors, exponents, starts, leasts):
     """Say where the rows of the supersets of the inner columns i start, and what is too little.
 
     The exponents of the rows' factors are not shifted; `scale` is the exponent that terms are
@@ -157,16 +193,21 @@ def place_rows(i, n_rows, length, scale, bias, bits, factors, exponents, starts,
 
 
 @inner_kernel
-def add_rows(rows, starts, leasts, factors, S, outer, exponents, sums, dots, bits):
-    """Add four rows times their factors to `sums`, and set `dots` to their sums times `outer`."""
+def add_rows(rows, inner, S, outer, bits):
+    """Add four rows times their factors to sums by outer part of S, and set those by inner part.
+
+    `inner` and `outer` are factors, exponents and sums; see `_inner_memory` and `_outer_memory`.
+    """
+    factors, _, starts, leasts, dots = inner
+    mantissas, exponents, sums = outer
     start_0, start_1, start_2, start_3 = starts[S], starts[S + 1], starts[S + 2], starts[S + 3]
     least_0, least_1, least_2, least_3 = leasts[S], leasts[S + 1], leasts[S + 2], leasts[S + 3]
     factor_0, factor_1 = _four_times(factors[S]), _four_times(factors[S + 1])
     factor_2, factor_3 = _four_times(factors[S + 2]), _four_times(factors[S + 3])
     zero = _four_times(0.0)
     dot_0, dot_1, dot_2, dot_3 = zero, zero, zero, zero
-    for k in range(0, outer.size, 4):
-        by = load(outer, k)
+    for k in range(0, mantissas.size, 4):
+        by = load(mantissas, k)
         exponent = load(exponents, k)
         total = load(sums, k)
         term = _power_product(load(rows, start_0 + k), exponent, least_0, bits)
@@ -189,14 +230,16 @@ def add_rows(rows, starts, leasts, factors, S, outer, exponents, sums, dots, bit
 
 
 @inner_kernel
-def push_rows(rows, starts, leasts, factors, S, outer, exponents, scales, bits):
-    """Add `outer` times a factor to each of four rows."""
+def push_rows(rows, inner, S, outer, scales, bits):
+    """Add the products over the outer parts of S, times a factor, to each of four rows."""
+    factors, _, starts, leasts, _ = inner
+    mantissas, exponents, _ = outer
     start_0, start_1, start_2, start_3 = starts[S], starts[S + 1], starts[S + 2], starts[S + 3]
     least_0, least_1, least_2, least_3 = leasts[S], leasts[S + 1], leasts[S + 2], leasts[S + 3]
     factor_0, factor_1 = _four_times(factors[S]), _four_times(factors[S + 1])
     factor_2, factor_3 = _four_times(factors[S + 2]), _four_times(factors[S + 3])
-    for k in range(0, outer.size, 4):
-        by = load(outer, k)
+    for k in range(0, mantissas.size, 4):
+        by = load(mantissas, k)
         exponent = load(exponents, k)
         scale = _power_product(load(scales, start_0 + k), exponent, least_0, bits)
         row = load(rows, start_0 + k)

@@ -2,15 +2,15 @@
 
 All recurrences go over pairs of a set U of columns and a set S of others, 3**m pairs. The columns
 are *inner*, the first `n_inner`, or *outer*. A task has the sets U with the same outer columns,
-`fixed`: the outer parts of S are the same for all of them, and are numbered k. Numbers that belong
-to ``U | S`` lie in a *row* for each inner part of ``U | S``, by k: a task copies the array that it
-reads into rows, or adds the rows that it wrote to an array. The product of weights over S is one
-over the outer part of S, by k, times one over the inner part, a row's factor.
+`fixed`: the outer parts of S are the same for all of them. A task goes from one set of *higher*
+columns to the next, those of the outer part of S that are not among its lowest few; the sets of
+these few are numbered k. Numbers that belong to ``U | S`` lie in a *row* for each inner part of
+``U | S``, by k: a task copies the array that it reads into rows, or adds the rows that it wrote to
+an array. The product of weights over S is one over the outer part of S, by k, times one over the
+inner part, a row's factor.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numba import float64, int64
@@ -19,9 +19,12 @@ from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
 from skbn._core.wide import wide_as_double
 from skbn._posterior.network_rows import (
+    ROW_BITS,
     add_rows,
+    columns_of_rows,
     copy_rows,
     fold,
+    integer_of_float,
     place_rows,
     push_rows,
     row_length,
@@ -38,26 +41,35 @@ __all__ = [
 
 
 @inner_kernel
-def _multiply_outer(alpha, starts, m, n_inner, U, bits, bias, mantissas, exponents):
-    """Multiply -alpha_x[U] over each set of outer columns that are not in U."""
+def _multiply_outer(alpha, starts, U, higher, columns, bits, bias, mantissas, exponents):
+    """Multiply -alpha_x[U] over `higher` and each set of the columns of a row."""
+    # Less than this would be nothing too, and might overflow.
+    least = -(bias << bits)
     mantissas[:4] = 0.0
-    exponents[:4] = -(bias << bits)
+    exponents[:4] = least
     mantissas[0], exponents[0] = 1.0, 0
     size = 1
-    for x in range(n_inner, m):
-        if not U >> x & 1:
-            weight = alpha[starts[x] + remove_bit(U, x)]
-            mantissa = -wide_as_double(weight, bits, weight >> bits)
-            exponent = ((weight >> bits) - bias) << bits
+    while higher | columns:
+        rest = higher if higher else columns
+        bit = rest & -rest
+        x = popcount(bit - 1)
+        weight = alpha[starts[x] + remove_bit(U, x)]
+        mantissa = -wide_as_double(weight, bits, weight >> bits)
+        exponent = ((weight >> bits) - bias) << bits
+        if higher:
+            mantissas[0] *= mantissa
+            exponents[0] = max(exponent + exponents[0], least)
+            higher ^= bit
+        else:
             for k in range(size):
                 mantissas[size + k] = mantissa * mantissas[k]
-                # Less than this would be nothing too, and might overflow.
-                exponents[size + k] = max(exponent + exponents[k], -(bias << bits))
+                exponents[size + k] = max(exponent + exponents[k], least)
+            columns ^= bit
             size <<= 1
 
 
 @inner_kernel
-def _multiply_inner(alpha, starts, n_inner, U, bits, bias, factors, exponents):
+def _multiply_inner(alpha, starts, U, n_inner, bits, bias, factors, exponents):
     """Multiply -alpha_x[U] over each set of inner columns that are not in U; return how many sets.
 
     The factor and the exponent of the empty set are given. These exponents are not shifted.
@@ -73,6 +85,38 @@ def _multiply_inner(alpha, starts, n_inner, U, bits, bias, factors, exponents):
                 exponents[size + k] = exponent + exponents[k]
             size <<= 1
     return size
+
+
+@inner_kernel
+def _multiply(alpha, starts, U, layout, scale, bits, bias, inner, outer):
+    """Set `inner` and `outer` to the products over inner and outer parts of S.
+
+    The product over the empty set of inner columns is given. The number of rows is returned; terms
+    are relative to the exponent `scale`.
+    """
+    n_inner, higher, columns, length = layout
+    factors, exponents, row_starts, leasts, _ = inner
+    _multiply_outer(alpha, starts, U, higher, columns, bits, bias, outer[0], outer[1])
+    n_rows = _multiply_inner(alpha, starts, U, n_inner, bits, bias, factors, exponents)
+    i = U & ((1 << n_inner) - 1)
+    place_rows(i, n_rows, length, scale, bits, bias, factors, exponents, row_starts, leasts)
+    return n_rows
+
+
+@inner_kernel
+def _inner_memory(n_sets):
+    """Return arrays by inner part of S: factors, exponents, starts of rows, limits, and sums."""
+    size = max(4, n_sets)
+    exponents, row_starts = np.empty(size, np.int64), np.empty(size, np.int64)
+    leasts = np.empty(size, np.int64)
+    return np.empty(size), exponents, row_starts, leasts, np.empty(size)
+
+
+@inner_kernel
+def _outer_memory(columns):
+    """Return arrays by outer part of S, less higher columns: mantissas, exponents, and sums."""
+    size = max(4, 1 << popcount(columns))
+    return np.empty(size), np.empty(size, np.int64), np.empty(size)
 
 
 @kernel(
@@ -106,84 +150,74 @@ def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, least_exponen
         Sets whose R has a lower exponent are impossible.
     bits, bias : int
     """
-    m = shares.shape[0]
     n_inner_sets = 1 << n_inner
-    factors = np.empty(max(4, n_inner_sets))
-    inner_exponents = np.empty(n_inner_sets, np.int64)
-    row_starts = np.empty(factors.size, np.int64)
-    leasts = np.empty(factors.size, np.int64)
-    dots = np.empty(factors.size)
+    inner = _inner_memory(n_inner_sets)
+    values = np.empty(n_inner_sets)
     for fixed in tasks:
-        n_free = m - n_inner - popcount(fixed)
-        n_outer_sets = max(4, 1 << n_free)
-        length = row_length(n_free)
-        # Vectors have entries beyond short rows, and this task's own sets are to be finished.
-        rows = np.zeros(n_inner_sets * length, np.int64)
-        copy_rows(M, m, n_inner, fixed, rows, length)
-        rows[::length] = 0
-        outer = np.empty(n_outer_sets)
-        outer_exponents = np.empty(n_outer_sets, np.int64)
-        sums = np.empty(n_outer_sets)
-        for i in range(n_inner_sets - 1, -1, -1):
-            U = fixed << n_inner | i
-            scale = R[U] >> bits
-            sums[:] = 0.0
-            if R.size == U + 1:
-                dots[0] = 1.0
-            elif scale < least_exponent:
-                dots[:] = 0.0
-            else:
-                _multiply_outer(alpha, starts, m, n_inner, U, bits, bias, outer, outer_exponents)
-                factors[0], inner_exponents[0] = -1.0, 0
-                n_rows = _multiply_inner(
-                    alpha, starts, n_inner, U, bits, bias, factors, inner_exponents
-                )
-                place_rows(
-                    i,
-                    n_rows,
-                    length,
-                    scale,
-                    bias,
-                    bits,
-                    factors,
-                    inner_exponents,
-                    row_starts,
-                    leasts,
-                )
-                for S in range(0, n_rows, 4):
-                    add_rows(
-                        rows,
-                        row_starts,
-                        leasts,
-                        factors,
-                        S,
-                        outer,
-                        outer_exponents,
-                        sums,
-                        dots,
-                        bits,
-                    )
-                for k in range(n_outer_sets):
-                    sums[k] *= outer[k]
-                fold(dots, n_rows)
-                fold(sums, n_outer_sets)
-            M[U] = rows[i * length] = _wide(dots[0], scale, bits)
-            _set_shares(shares, U, n_inner, dots, sums)
+        base = fixed << n_inner
+        free = R.size - n_inner_sets - base
+        columns = columns_of_rows(free)
+        length = row_length(popcount(free))
+        rows = np.zeros(n_inner_sets * length, np.int64)  # vectors have entries beyond short rows
+        outer = _outer_memory(columns)
+        values[:] = 0.0
+        _clear_shares(shares, base, n_inner_sets)
+        higher = free ^ columns
+        while True:
+            copy_rows(M, n_inner, base | higher, columns, rows, length)
+            if higher == 0:
+                rows[::length] = 0  # the task's own sets, which are to be finished now
+            layout = n_inner, higher, columns, length
+            for i in range(n_inner_sets - 1, -1, -1):
+                U = base | i
+                scale = R[U] >> bits
+                if scale >= least_exponent:
+                    inner[0][0], inner[1][0] = -1.0, 0
+                    n_rows = _multiply(alpha, starts, U, layout, scale, bits, bias, inner, outer)
+                    values[i] += _add_terms(rows, n_rows, inner, outer, shares, U, layout, bits)
+                if higher == 0:
+                    value = 1.0 if R.size == U + 1 else values[i]
+                    M[U] = rows[i * length] = _wide(value, scale, bits)
+            if higher == 0:
+                break
+            higher = (higher - 1) & (free ^ columns)
 
 
 @inner_kernel
-def _set_shares(shares, U, n_inner, of_inner, of_outer):
-    """Set the shares of the columns outside U to those that `fold` left."""
-    inner, outer = 1, 1
+def _clear_shares(shares, base, n_inner_sets):
+    """Set the shares of a task's sets to zero."""
+    for x in range(shares.shape[0]):
+        if not base >> x & 1:
+            first = remove_bit(base, x)
+            size = n_inner_sets // 2 if 1 << x < n_inner_sets else n_inner_sets
+            shares[x, first : first + size] = 0.0
+
+
+@inner_kernel
+def _add_terms(rows, n_rows, inner, outer, shares, U, layout, bits):
+    """Return the sum of the terms of these rows, and add to the shares of the columns outside U."""
+    n_inner, higher, columns, _ = layout
+    of_inner, of_outer = inner[4], outer[2]
+    of_outer[:] = 0.0
+    for S in range(0, n_rows, 4):
+        add_rows(rows, inner, S, outer, bits)
+    for k in range(of_outer.size):
+        of_outer[k] *= outer[0][k]
+    fold(of_inner, n_rows)
+    fold(of_outer, of_outer.size)
+    next_inner, next_outer = 1, 1
     for x in range(shares.shape[0]):
         if U >> x & 1:
             continue
         if x < n_inner:
-            shares[x, remove_bit(U, x)] = of_inner[inner]
-            inner <<= 1
-        else:
-            shares[x, remove_bit(U, x)] = of_outer[outer]
-            outer <<= 1
+            shares[x, remove_bit(U, x)] += of_inner[next_inner]
+            next_inner <<= 1
+        elif columns >> x & 1:
+            shares[x, remove_bit(U, x)] += of_outer[next_outer]
+            next_outer <<= 1
+        elif higher >> x & 1:
+            shares[x, remove_bit(U, x)] += of_outer[0]
+    return of_inner[0]
 
 
 @inner_kernel
@@ -191,9 +225,12 @@ def _wide(value, exponent, bits):
     """Return ``value * 2**exponent`` as a wide number, the exponent being biased; 0 if negative."""
     if value <= 0.0:
         return np.int64(0)
-    mantissa, own = math.frexp(value)
-    fraction = np.int64(np.rint((2.0 * mantissa - 1.0) * (np.int64(1) << bits)))
-    return max(((exponent + own - 1) << bits) + fraction, 0)
+    surplus = 52 - bits
+    integer = integer_of_float(value)
+    # To the nearest, and if there are two, to the even one: errors must not add up.
+    below_half = (np.int64(1) << (surplus - 1)) - 1
+    rounded = (integer + below_half + (integer >> surplus & 1)) >> surplus
+    return max(rounded + ((exponent - 1023) << bits), 0)
 
 
 @kernel(
@@ -224,65 +261,79 @@ def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, least_exponent
     least_exponent : int
         Sets whose F has a lower exponent are impossible.
     """
-    m = starts.size - 1
     n_inner_sets = 1 << n_inner
-    factors = np.empty(max(4, n_inner_sets))
-    inner_exponents = np.empty(n_inner_sets, np.int64)
-    row_starts = np.empty(factors.size, np.int64)
-    leasts = np.empty(factors.size, np.int64)
+    inner = _inner_memory(n_inner_sets)
     for task in range(tasks.size):
-        fixed = tasks[task]
-        n_free = m - n_inner - popcount(fixed)
-        n_outer_sets = max(4, 1 << n_free)
-        length = row_length(n_free)
+        base = tasks[task] << n_inner
+        free = F.size - n_inner_sets - base
+        columns = columns_of_rows(free)
+        length = row_length(popcount(free))
         scales = np.zeros(n_inner_sets * length, np.int64)
-        copy_rows(F, m, n_inner, fixed, scales, length)
-        for i in range(scales.size):
-            exponent = scales[i] >> bits
-            scales[i] = (bias - exponent if exponent >= least_exponent else -bias) << bits
-        outer = np.empty(n_outer_sets)
-        outer_exponents = np.empty(n_outer_sets, np.int64)
-        rows = pushed[task]
-        rows[:] = 0.0
-        rows[::length] = Z[fixed << n_inner : (fixed + 1) << n_inner]
-        if fixed == 0:
-            rows[0] = 1.0
-        for i in range(n_inner_sets):
-            U = fixed << n_inner | i
-            scale = F[U] >> bits
-            Z[U] = rows[i * length]
-            if scale < least_exponent:
-                Z[U] = 0.0
-                continue
-            _multiply_outer(alpha, starts, m, n_inner, U, bits, bias, outer, outer_exponents)
-            factors[0], inner_exponents[0] = -Z[U], scale - bias
-            n_rows = _multiply_inner(
-                alpha, starts, n_inner, U, bits, bias, factors, inner_exponents
-            )
-            place_rows(
-                i, n_rows, length, 0, bias, bits, factors, inner_exponents, row_starts, leasts
-            )
-            for S in range(0, n_rows, 4):
-                push_rows(
-                    rows, row_starts, leasts, factors, S, outer, outer_exponents, scales, bits
-                )
+        outer = _outer_memory(columns)
+        pushed[task] = 0.0
+        start = 0
+        higher = np.int64(0)
+        while True:
+            copy_rows(F, n_inner, base | higher, columns, scales, length)
+            _invert(scales, least_exponent, bits, bias)
+            rows = pushed[task, start : start + scales.size]
+            if higher == 0:
+                rows[::length] = Z[base : base + n_inner_sets]
+                if base == 0:
+                    rows[0] = 1.0
+            layout = n_inner, higher, columns, length
+            for i in range(n_inner_sets):
+                U = base | i
+                scale = F[U] >> bits
+                if higher == 0:
+                    Z[U] = rows[i * length] if scale >= least_exponent else 0.0
+                if scale >= least_exponent:
+                    inner[0][0], inner[1][0] = -Z[U], scale - bias
+                    n_rows = _multiply(alpha, starts, U, layout, 0, bits, bias, inner, outer)
+                    for S in range(0, n_rows, 4):
+                        push_rows(rows, inner, S, outer, scales, bits)
+            start += scales.size
+            higher = (higher - (free ^ columns)) & (free ^ columns)
+            if higher == 0:
+                break
+
+
+@inner_kernel
+def _invert(wides, least_exponent, bits, bias):
+    """Set exponents to minus themselves, without their bias, and so low if they are too low."""
+    for i in range(wides.size):
+        exponent = wides[i] >> bits
+        wides[i] = (bias - exponent if exponent >= least_exponent else -bias) << bits
 
 
 @kernel(float64[:, ::1], float64[::1], int64, int64[::1])
 def add_pushed(pushed, Z, n_inner, tasks):
     """Add to Z what `forward_networks` pushed to sets with more outer columns."""
-    m = bit_length(Z.size - 1)
     inner = 1 << n_inner
     for task in range(tasks.size):
-        fixed = tasks[task] << n_inner
-        n_free = m - n_inner - popcount(fixed)
-        length = row_length(n_free)
-        rows = pushed[task]
-        superset = fixed
-        for k in range(1, 1 << n_free):
-            superset = (superset + inner) | fixed
-            for i in range(inner):
-                Z[superset + i] += rows[i * length + k]
+        base = tasks[task] << n_inner
+        free = Z.size - inner - base
+        columns = columns_of_rows(free)
+        length = row_length(popcount(free))
+        start = 0
+        superset = np.int64(0)  # without the base
+        while True:
+            for k in range(1 << popcount(columns)):
+                if superset:
+                    for i in range(inner):
+                        Z[(base | superset) + i] += pushed[task, start + i * length + k]
+                superset = (superset - free) & free
+            start += inner * length
+            if superset == 0:
+                break
+
+
+@kernel(int64, int64, int64)
+def pushed_size(m, n_inner, fixed):
+    """Return how many numbers a task of `forward_networks` pushes."""
+    n_free = m - n_inner - popcount(fixed)
+    length = row_length(n_free)
+    return (length << n_free >> min(n_free, ROW_BITS)) << n_inner
 
 
 @kernel(
@@ -312,8 +363,8 @@ def non_descendants(shares, Z, F, R, child, total, bits, bias, sums):
     for base in range(0, shares.size, block):
         for i in range(block):
             C = insert_zero_bit(base + i, child)
-            power = (F[C] >> bits) + (R[C] >> bits) - bias - exponent
-            scale = math.ldexp(inverse, power) if power > -1000 else 0.0
+            power = max((F[C] >> bits) + (R[C] >> bits) - bias, 0)
+            scale = inverse * wide_as_double(power << bits, bits, exponent)
             probability = max(shares[base + i] * Z[C] * scale, 0.0)
             shares[base + i] = probability
             # In reverse, bits stand for columns that are descendants.
@@ -342,9 +393,3 @@ def quotients(probabilities, alpha, q, bits, bias):
 def _quotient(probability, weight, bits, bias):
     exponent = weight >> bits
     return _wide(probability / wide_as_double(weight, bits, exponent), 2 * bias - exponent, bits)
-
-
-@kernel(int64, int64, int64)
-def pushed_size(m, n_inner, fixed):
-    """Return how many numbers a task of `forward_networks` pushes."""
-    return row_length(m - n_inner - popcount(fixed)) << n_inner

@@ -92,8 +92,9 @@ def test_exponentials_agree_with_mpmath(form):
     np.testing.assert_array_equal(alone, result)
     with mpmath.workdps(60):
         for value, number in zip(x, result, strict=True):
-            ratio = mpmath.mpf(exact(number, form).numerator) / exact(number, form).denominator
-            error = abs(ratio / mpmath.exp(mpmath.mpf(float(value))) - 1)
+            exponent, mantissa = divmod(int(number), 1 << form.bits)
+            found = mpmath.ldexp(1 + mpmath.ldexp(mantissa, -form.bits), exponent - form.bias)
+            error = abs(found / mpmath.exp(mpmath.mpf(float(value))) - 1)
             assert error <= 2.0 ** -(form.bits + 1) + 2.0**-51
 
 
@@ -143,7 +144,7 @@ def test_python_numbers_there_and_back(form, number):
 
 
 @pytest.mark.parametrize(
-    ("log_range", "bits"), [(0.0, 50), (700.0, 50), (1e4, 47), (1e5, 44), (2e7, 36)]
+    ("log_range", "bits"), [(0.0, 50), (700.0, 50), (1e4, 47), (1e5, 44), (4e7, 36)]
 )
 def test_a_larger_range_leaves_fewer_digits(log_range, bits):
     form = WideFormat.for_range(log_range)

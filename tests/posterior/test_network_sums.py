@@ -1,5 +1,6 @@
 """The sums over all networks against recurrences to 40 digits."""
 
+import functools
 import math
 
 import mpmath
@@ -11,6 +12,7 @@ from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads
 from skbn._core.wide import WideFormat
 from skbn._posterior import network_sums as module
+from skbn._posterior.network_rows import ROW_BITS
 from skbn._posterior.network_sum_kernels import non_descendants
 from skbn._posterior.network_sums import NETWORK_KERNELS, network_sums, network_work
 
@@ -34,7 +36,6 @@ class Problem:
         of_fewest = sum(self.log_weights[x][fewest[x]] for x in range(m))
         self.wide = WideFormat.for_range(-of_fewest)
         over_orders = slow.order_recurrence(self.log_weights)
-        self.expected = slow.uniform_recurrence(self.log_weights)
         self.starts = np.arange(m + 1) << (m - 1)
         self.alpha = np.zeros(m << (m - 1), dtype=np.int64)
         with mpmath.workdps(slow.DIGITS):
@@ -44,6 +45,10 @@ class Problem:
                     self.alpha[self.starts[x] + i] = self.to_wide(sums[C])
             self.F = np.array([self.to_wide(each) for each in over_orders.F])
             self.R = np.array([self.to_wide(each) for each in over_orders.R])
+
+    @functools.cached_property
+    def expected(self):
+        return slow.uniform_recurrence(self.log_weights)
 
     def to_wide(self, number):
         if number == 0:
@@ -100,6 +105,19 @@ def test_sums_agree_with_forty_digits(m, spread):
 def test_columns_may_be_split_anywhere(n_inner, monkeypatch):
     monkeypatch.setattr(module, "_inner_columns", lambda m: n_inner)
     assert_agree(random_problem(7))
+
+
+def test_rows_may_be_cut(monkeypatch):
+    problem = random_problem(11, spread=30.0)
+    whole = problem.sums()
+    monkeypatch.setattr(module, "_inner_columns", lambda m: 1)
+    assert 11 - 1 >= ROW_BITS + 2 > 11 // 2
+    cut = problem.sums()
+    assert cut.log_total == pytest.approx(whole.log_total, abs=1e-13)
+    assert cut.log_total_forward == pytest.approx(whole.log_total, abs=1e-13)
+    np.testing.assert_allclose(cut.paths, whole.paths, rtol=0, atol=1e-13)
+    logs = [[problem.wide.log(each) for each in sums.gammas.ravel()] for sums in (cut, whole)]
+    np.testing.assert_allclose(*logs, rtol=0, atol=1e-11)
 
 
 def test_weights_far_beyond_float64():
