@@ -38,8 +38,8 @@ SEARCHES = {
     "calibration": "theory/posterior",
     "cite": "guide/cite",
     "confidence": "guide/coming-from",
+    "edge probability": "guide/how-sure",
     "missing values": "guide/limits",
-    "probability of an edge": "guide/how-sure",
     "whitelist": "guide/coming-from",
     "windows": "guide/install",
 }
