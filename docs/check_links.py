@@ -35,9 +35,11 @@ SEARCHES = {
     "arc strength": "guide/coming-from",
     "blacklist": "guide/coming-from",
     "boot.strength": "guide/coming-from",
+    "calibration": "theory/posterior",
     "cite": "guide/cite",
     "confidence": "guide/coming-from",
     "missing values": "guide/limits",
+    "probability of an edge": "guide/how-sure",
     "whitelist": "guide/coming-from",
     "windows": "guide/install",
 }

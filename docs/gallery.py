@@ -9,6 +9,7 @@ ORDER = (
     "penalty",
     "scores",
     "how_sure",
+    "edge_probabilities",
     "intervention",
     "greedy",
     "all_regressions",

@@ -1,6 +1,6 @@
 """
-How sure is each edge?
-======================
+How stable is each edge?
+========================
 
 The best network of a table is provably best for this table, but another sample of wines
 would hardly have the same one. Refits to resampled rows show which edges recur, and samples
@@ -106,10 +106,11 @@ plt.show()
 
 # %%
 # These shares say how often the search finds an edge in tables like this one. They are not
-# probabilities that the edge is there; a sampler of the posterior, such as BiDAG (R),
-# estimates those. Resampled tables have repeated rows, and their networks have more edges.
-# skbn gives no standard errors of weights either, because those of a regression ignore that
-# the same rows were used to choose the parents.
+# probabilities that the edge is there; `GaussianBNPosterior` computes those, as in
+# :ref:`another example <sphx_glr_auto_examples_plot_edge_probabilities.py>`. Resampled tables
+# have repeated rows, and their networks have more edges. skbn gives no standard errors of
+# weights either, because those of a regression ignore that the same rows were used to choose the
+# parents.
 #
 # To take home: an edge is surer than its direction. With as many rows as the wine table has,
 # three of ten directed edges were wrong, although the true network was Gaussian and no column

@@ -1,6 +1,7 @@
 """The Python blocks of the README and of the pages, run in turn as a reader would."""
 
 import doctest
+import math
 import re
 import warnings
 from contextlib import redirect_stdout
@@ -70,6 +71,8 @@ def test_readme():
     assert list(names["search"].predict(names["wine"])) == list(names["wine"].columns)
     assert names["search"].best_params_ == {"localscoretransformer__penalty": 2}
     assert names["scores"].n_families == 53248
+    edge = names["posterior"].predict().edges["flavanoids", "hue"]
+    assert edge["probability"] == pytest.approx(0.684, abs=5e-4)
 
 
 def check_index(names):
@@ -116,6 +119,7 @@ def check_coming_from(names):
     ours = re.sub(r"\(\S+\.md\S*\)", "", " ".join(row.split("|")[3] for row in rows))
     owners = {"a": names["fitted"], "network": names["fitted"], "dag": names["learner"].dag_}
     owners |= {"learner": names["learner"], "scores": names["scores"], "networkx": networkx}
+    owners["posterior"] = skbn.GaussianBNPosterior
     attributes = set(re.findall(r"\b([a-z]\w*)\.([a-z]\w*)", ours))
     assert len(attributes) > 20
     assert not [f"{a}.{b}" for a, b in attributes if not hasattr(owners[a], b)]
@@ -148,6 +152,19 @@ def check_pictures(names):
     assert "flowchart" in names["network"].to_mermaid()
 
 
+def check_how_sure(names):
+    edges, posterior = names["edges"], names["posterior"]
+    assert edges.loc["proline", "alcohol"] == pytest.approx(0.91, abs=0.005)
+    assert edges.loc["alcohol", "proline"] == pytest.approx(0.09, abs=0.005)
+    colour = edges.loc["hue", "color_intensity"], edges.loc["color_intensity", "hue"]
+    assert (colour[0], sum(colour)) == pytest.approx((0.75, 1.0), abs=0.005)
+    best = names["GaussianBNLearner"]("bge").fit(names["wine"]).network_
+    assert posterior.log_probability(best) == pytest.approx(math.log(3.3e-6), abs=0.01)
+    with pytest.warns(skbn.exceptions.ApproximateEvidenceWarning):
+        by_bic = skbn.GaussianBNPosterior("bic").fit(names["wine"]).edge_probabilities_
+    assert abs(by_bic - posterior.edge_probabilities_).max() == pytest.approx(0.22, abs=0.005)
+
+
 CHECKS = {
     "index": check_index,
     "guide/scores": check_scores,
@@ -157,6 +174,7 @@ CHECKS = {
     "guide/networks": check_networks,
     "guide/quick-start": check_quick_start,
     "guide/limits": check_limits,
+    "guide/how-sure": check_how_sure,
     "guide/pictures": check_pictures,
 }
 

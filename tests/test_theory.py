@@ -24,7 +24,9 @@ def table_rows(page, heading):
     return [[cell.strip().strip("*") for cell in row.strip("|").split("|")] for row in rows]
 
 
-@pytest.mark.parametrize("page", ["index", "regressions", "families", "search", "accuracy"])
+@pytest.mark.parametrize(
+    "page", ["index", "regressions", "families", "search", "posterior", "accuracy"]
+)
 def test_pages(page):
     names = run_blocks(THEORY / f"{page}.md")
     if page == "index":

@@ -82,7 +82,7 @@ class GaussianBNPosterior(NetworkEstimator):
     criterion : {"bge", "bic", "ebic"}, Criterion or None, default="bge"
         Its exponential is the marginal likelihood of a network: exactly with `BGe`,
         approximately with `BIC`, of which a warning reminds. Others are refused, unless they
-        say what they are (see `Criterion.marginal_likelihood`). None is for LocalScores,
+        say what they are (see ``Criterion.marginal_likelihood``). None is for LocalScores,
         which have their own.
     structure_prior : {"auto", "uniform", "order"}, default="auto"
         The prior over networks. "uniform" gives each network the same probability, "order" one
@@ -95,9 +95,10 @@ class GaussianBNPosterior(NetworkEstimator):
         The rows and columns of a data frame are the names of the table's columns, in any order.
     max_parents : int or None, default=None
         The largest number of parents; None stands for any number.
-    required_edges, forbidden_edges : collection of (parent, child), table or networkx.DiGraph, \
-default=None
-        Knowledge about edges, as for `GaussianBNLearner`: all else is conditional on it.
+    required_edges : collection of (parent, child), table or networkx.DiGraph, default=None
+        Edges that every network has, as for `GaussianBNLearner`: all else is conditional on them.
+    forbidden_edges : collection of (parent, child), table or networkx.DiGraph, default=None
+        Edges that no network has, in the same forms.
     tiers : collection of collections of columns, default=None
         Knowledge about the order of columns, as for `GaussianBNLearner`.
     n_jobs : int or None, default=None
