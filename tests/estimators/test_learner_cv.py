@@ -26,6 +26,7 @@ from skbn._estimators import held_out as _held_out
 from skbn._estimators.learner_cv import _chosen
 from skbn._exact.plan import plan_search
 from skbn._scores import families as _families
+from skbn._scores import scorer as _scorer
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver import engines
 from skbn._solver.constraints import read_constraints
@@ -96,7 +97,7 @@ def test_a_fold_computes_its_log_determinants_once(wine, max_parents, tiers, mon
     for module, name in (
         (_families, "log_determinants"),
         (_families, "small_log_determinants"),
-        (engines, "log_determinants"),
+        (_scorer, "log_determinants"),
     ):
         monkeypatch.setattr(module, name, counted(getattr(module, name), calls))
     GaussianBNLearnerCV(PENALTIES, cv=FOLDS, max_parents=max_parents, tiers=tiers).fit(wine)
@@ -375,7 +376,7 @@ def test_tables_that_the_scores_have_are_no_room_for_folds(n_jobs, monkeypatch):
     scores = LocalScoreTransformer().fit_transform(rows)
     room = least_memory(12)
     assert scores.log_determinants.nbytes > room / 10
-    module = "skbn._estimators.learner.available_memory"
+    module = "skbn._estimators.network_estimator.available_memory"
     monkeypatch.setattr(module, lambda: 2 * room - scores.scorer.n_bytes)
     GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=n_jobs).fit(scores)
 
