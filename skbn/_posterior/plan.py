@@ -11,8 +11,8 @@ from skbn._solver.constraints import Constraints, Group
 __all__ = ["UNIFORM_LIMIT", "GroupPlan", "PosteriorPlan", "plan_posterior"]
 
 _BYTES = 8  # of a wide number
-# The structure prior "auto" is uniform up to this many steps, 3**n for a group of n columns. That
-# of 22 columns took 100 s on one core of 2024.
+# The structure prior "auto" is uniform up to this many steps, 3**n for a group of n columns. Those
+# of 22 columns take a minute on one core.
 UNIFORM_LIMIT = 3**22
 # Up to this many columns the uniform prior takes seconds with all columns in one group, and paths
 # between any two columns are known then.

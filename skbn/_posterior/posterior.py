@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Listener, Progress, Threads, allocate, count_threads
-from skbn._core.subsets import mask_of, members_of
+from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
 from skbn._posterior.network_sums import NETWORK_KERNELS, NetworkSums, network_sums, network_work
@@ -227,9 +227,22 @@ def network_posterior(
         edges[np.ix_(group.columns, children)] = group.edges
         if paths is not None and group.paths is not None:
             paths[np.ix_(children, children)] = group.paths
+    # Wide numbers have no exact 0: what knowledge rules out would be about 1e-300.
+    is_allowed = bits_of(constraints.allowed, m).T
+    edges[~is_allowed] = 0.0
+    if paths is not None:
+        paths[~_reachable(is_allowed)] = 0.0
     log_sum = sum(group.log_sum for group in groups)
     log_prior = math.nan if sum_only else sum(each for each in prior_sums if each is not None)
     return NetworkPosterior(plan.prior, groups, edges, paths, log_sum, log_prior)
+
+
+def _reachable(is_edge: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return at [i, j] whether a directed path leads from i to j."""
+    reachable = is_edge.copy()
+    for k in range(len(is_edge)):
+        reachable |= reachable[:, k, np.newaxis] & reachable[k]
+    return reachable
 
 
 def _work(plan: GroupPlan, sum_only: bool, sum_prior: bool) -> int:

@@ -95,6 +95,20 @@ def test_knowledge_is_conditioned_on(prior, m, knowledge):
 
 
 @pytest.mark.parametrize("prior", PRIORS)
+def test_what_knowledge_rules_out_has_probability_0(prior):
+    scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(6))
+    found = posterior_of(scores, prior, tiers=[[0, 1], [2, 3], ...], forbidden_edges=[(0, 1)])
+    tier = np.array([0, 0, 1, 1, 2, 2])
+    ruled_out = (tier[:, np.newaxis] > tier) | np.eye(6, dtype=bool)
+    ruled_out[0, 1] = True
+    assert (found.edges[ruled_out] == 0).all()
+    assert (found.edges[~ruled_out] > 0).all()
+    if prior == "uniform":
+        assert (found.paths[ruled_out] == 0).all()
+        assert (found.paths[~ruled_out] > 0).all()
+
+
+@pytest.mark.parametrize("prior", PRIORS)
 def test_tiers_are_groups_whose_orders_are_counted_apart(prior):
     m = 5
     scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(m))
