@@ -1,1 +1,18 @@
-"""The posterior of networks: sums over all of them, where the search has maxima."""
+"""The posterior of networks: sums over all of them, where the search has maxima.
+
+To follow it, read `order_sums` and `network_sums`: they state the recurrences of the two priors
+over networks. Nothing here knows of tables or estimators, except `parameters` and `effects`, which
+know the statistics of a table.
+
+- `family_weights` has what is summed: the weight of each family, as a wide number
+  (`skbn._core.wide`);
+- `sum_kernels` has the kernels of the sums over orders, which share those of the search, and of
+  the sums by a column's parents; `network_sum_kernels` and `network_rows` those of the sums over
+  networks;
+- `group_posterior` and `posterior` put the sums together, by group of columns and for all;
+- `plan` lays out the memory and says which prior is affordable; `structure_prior` and `edge_prior`
+  have the prior of networks and of edges;
+- `sampling` draws networks, with the kernels of `sampling_kernels`;
+- `parameters` draws a network's parameters, and `effects` has the posterior of an intervention's
+  effect, a mixture of t distributions (`mixtures`).
+"""

@@ -1,123 +1,38 @@
-"""network_posterior: the sums over all networks of each group of columns, put together.
-
-The constraints cut the columns into groups, whose networks are independent (see
-`Constraints.groups`). For each, `order_sums` sums the weights of its families over all orders; for
-the uniform prior, `network_sums` takes these as its scale and counts each network once.
-"""
+"""network_posterior: the posterior of all networks, put together from those of groups."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
-from skbn._core.resources import Listener, Progress, Threads, allocate, count_threads
-from skbn._core.subsets import bits_of, mask_of, members_of
-from skbn._exact.plan import SearchPlan
-from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
-from skbn._posterior.network_sums import NETWORK_KERNELS, NetworkSums, network_sums, network_work
-from skbn._posterior.order_sums import ORDER_KERNELS, order_sums, order_work, weight_slab
+from skbn._core.resources import Listener, Progress, Threads, count_threads
+from skbn._core.subsets import bits_of
+from skbn._posterior.family_weights import WEIGHT_KERNELS
+from skbn._posterior.group_posterior import (
+    GroupPosterior,
+    Summation,
+    group_posterior,
+    group_work,
+    prior_sum,
+)
+from skbn._posterior.network_sums import NETWORK_KERNELS
+from skbn._posterior.order_sums import ORDER_KERNELS
 from skbn._posterior.plan import GroupPlan, plan_posterior
 from skbn._posterior.structure_prior import log_prior_sum
 from skbn._regressions.local_score import internal_error
-from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
+from skbn._regressions.log_determinants import walk_seeds
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import MemoryLimit
 
-__all__ = ["GroupPosterior", "NetworkPosterior", "network_posterior"]
+__all__ = ["NetworkPosterior", "network_posterior"]
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
-# Sums of probabilities may differ from 1 by this many units of the last bit of a wide number. In
-# tables of up to 22 columns they differed by 100.
-_TOLERANCE = 1 << 16
-
-
-class Sums(Protocol):
-    """Sums over the networks of a group of columns."""
-
-    @property
-    def total(self) -> int:
-        """The weight of all networks, a wide number; for probabilities it is 1."""
-
-    @property
-    def log_total(self) -> float:
-        """The logarithm of the weight of all networks, without the weights' `log_scale`."""
-
-    def gamma(self, child: int) -> Integers:
-        """Return gamma of a child as `FamilyWeights.edge_sums` takes it."""
-
-
-@dataclass(frozen=True)
-class GroupPosterior:
-    """The posterior of the networks of one group of columns.
-
-    Parameters
-    ----------
-    columns : list of m int
-        The group's columns, then the others that may be their parents.
-    n_columns : int
-        How many are the group's.
-    weights : FamilyWeights
-    sums : Sums
-    log_sum : float
-        The logarithm of the weight of all networks, in nats.
-    edges : ndarray of shape (m, n_columns), float64
-        The probability of the edge to each of the group's columns from each column.
-    paths : ndarray of shape (n_columns, n_columns), float64, or None
-        At [i, j], the probability of a directed path from i to j; None for the order prior.
-    """
-
-    columns: list[int]
-    n_columns: int
-    weights: FamilyWeights
-    sums: Sums
-    log_sum: float
-    edges: Floats
-    paths: Floats | None
-
-    def parent_sets(self, child: int) -> Floats:
-        """Return the probability of each parent set of a child, shape (2**(m - 1),).
-
-        The child is a number within the group, and its bit is removed from the parents' masks.
-        """
-        return self._weighted(child, self.sums.gamma(child))
-
-    def parent_sets_with_path(self, child: int, to: int) -> Floats:
-        """Return the probability of each parent set, together with a path to another column.
-
-        The difference of gamma[P] and gamma[P + to] is the weight of the sets of non-descendants
-        that contain P but not this column.
-        """
-        gamma = self.sums.gamma(child)
-        by_bit = gamma.reshape(-1, 2, 1 << (to - (to > child)))
-        without = np.zeros_like(by_bit)
-        without[:, 1] = by_bit[:, 0]  # indices are complements: a set without the bit has it
-        probabilities = self._weighted(child, gamma) - self._weighted(child, without.ravel())
-        outside = probabilities.reshape(-1, 2, 1 << (to - (to > child)))
-        outside[:, 1] = 0.0  # a parent of the child is not its descendant
-        return np.maximum(probabilities, 0.0)
-
-    def masks(self, child: int, indices: Integers) -> Integers:
-        """Return the masks over all columns of parent sets with the child's bit removed."""
-        masks = np.zeros(len(indices), dtype=np.int64)
-        parents = [column for i, column in enumerate(self.columns) if i != child]
-        for bit, column in enumerate(parents):
-            masks |= (indices >> bit & 1) << column
-        return masks
-
-    def _weighted(self, child: int, gamma: Integers) -> Floats:
-        exponent, mantissa = self.weights.wide.split(self.sums.total)
-        weights = self.weights.parent_set_weights(child, gamma, exponent)
-        weights /= mantissa
-        return weights[: 1 << (len(self.columns) - 1)]  # without a column that was only padding
 
 
 @dataclass(frozen=True)
@@ -206,20 +121,29 @@ def network_posterior(
     tables[0, constraints.max_parents + 1 :] = -np.inf
     prior_sums = [_closed_prior_sum(each, constraints, log_odds, tables[0]) for each in plan.groups]
     work = sum(
-        _work(each, sum_only, prior_sum is None)
-        for each, prior_sum in zip(plan.groups, prior_sums, strict=True)
+        group_work(each, sum_only, of_prior is None)
+        for each, of_prior in zip(plan.groups, prior_sums, strict=True)
     )
     progress = Progress(work, listeners)
     groups = []
     with Threads(n_jobs, m) as threads:
+        summation = Summation(constraints, log_odds, threads, progress)
         for i, each in enumerate(plan.groups):
-            columns = each.group.columns + each.group.others
+            children = each.group.columns
+            columns = children + each.group.others
             log_det = scores.scorer.log_determinants_of(columns, n_jobs, progress)
+            offsets = scores.scorer.score_offsets[children]
             terms = tables[:, : len(columns)]
-            arguments = each, constraints, log_odds, threads, progress
-            groups.append(_group_posterior(scores, log_det, terms, *arguments, sum_only))
+            group = group_posterior(each, summation, log_det, terms, offsets, sum_only)
+            if group is None:
+                names = [scores.columns[x] for x in children]
+                raise ValueError(
+                    f"No acyclic network of the columns {names} has a finite score: the "
+                    "constraints or the criterion rule all out. Relax these."
+                )
+            groups.append(group)
             if prior_sums[i] is None and not sum_only:
-                prior_sums[i] = _prior_sum(terms[0], *arguments)
+                prior_sums[i] = prior_sum(each, summation, terms[0])
     edges = np.zeros((m, m))
     paths = np.full((m, m), np.nan) if is_uniform else None
     for group in groups:
@@ -245,136 +169,6 @@ def _reachable(is_edge: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     return reachable
 
 
-def _work(plan: GroupPlan, sum_only: bool, sum_prior: bool) -> int:
-    """Return about how long a group takes, in units of one local score of a search."""
-    n = len(plan.group.columns)
-    n_sets = n + len(plan.group.others)
-    of_sums = 0
-    if n > 1:
-        of_sums = order_work(plan.search)
-        if plan.prior == "uniform":
-            of_sums += network_work(n)
-    work = log_determinants_work(n_sets) + of_sums
-    if not sum_only:
-        work += n * _edge_work(n_sets) + of_sums * sum_prior
-    return work
-
-
-def _edge_work(n_sets: int) -> int:
-    """Return about how long the edges to one column take."""
-    return 4 << n_sets
-
-
-def _group_posterior(
-    scores: LocalScores,
-    log_det: Floats,
-    tables: Floats,
-    plan: GroupPlan,
-    constraints: Constraints,
-    log_odds: Floats | None,
-    threads: Threads,
-    progress: Progress,
-    sum_only: bool,
-) -> GroupPosterior:
-    columns = plan.group.columns + plan.group.others
-    n = len(plan.group.columns)
-    weights = _weights(plan, constraints, log_det, tables, log_odds, threads)
-    sums = _sums(plan, weights, threads, progress)
-    if sums is None:
-        names = [scores.columns[x] for x in plan.group.columns]
-        raise ValueError(
-            f"No acyclic network of the columns {names} has a finite score: the constraints or the "
-            "criterion rule all out. Relax these."
-        )
-    exponent, mantissa = weights.wide.split(sums.total)
-
-    def edges_to(child: int) -> Floats:
-        of_child = weights.edge_sums(child, sums.gamma(child), exponent) / mantissa
-        progress.advance(_edge_work(len(columns)))
-        return of_child
-
-    of_children = np.full((len(columns) + 1, n), np.nan)
-    if not sum_only:
-        of_children = np.stack(list(threads.map(edges_to, [(x,) for x in range(n)])), axis=1)
-        _certify_sum(of_children[-1], weights)
-    log_sum = sums.log_total + weights.log_scale
-    log_sum += float(scores.scorer.score_offsets[plan.group.columns].sum())
-    paths = sums.paths if isinstance(sums, NetworkSums) else None
-    if n == 1 and plan.prior == "uniform":
-        paths = np.zeros((1, 1))
-    edges = np.minimum(of_children[: len(columns)], 1.0)
-    return GroupPosterior(columns, n, weights, sums, log_sum, edges, paths)
-
-
-def _weights(
-    plan: GroupPlan,
-    constraints: Constraints,
-    log_det: Floats,
-    tables: Floats,
-    log_odds: Floats | None,
-    threads: Threads,
-) -> FamilyWeights:
-    columns = plan.group.columns + plan.group.others
-    position = {column: i for i, column in enumerate(columns)}
-    layout = plan.search
-    if layout.n_columns == 1:  # nothing is ordered: others are told from the column by `allowed`
-        layout = SearchPlan(max(2, len(columns)), 0)
-    if len(columns) == 1:  # vectors need four sets: a second column, which may not be a parent
-        log_det, tables = np.tile(log_det, 2), np.tile(tables, 2)
-
-    def positions(masks: list[int]) -> list[int]:
-        return [mask_of(position[p] for p in members_of(masks[x])) for x in plan.group.columns]
-
-    odds = None
-    if log_odds is not None:
-        odds = np.zeros((len(plan.group.columns), layout.n_columns))
-        odds[:, : len(columns)] = log_odds[np.ix_(columns, plan.group.columns)].T
-    return FamilyWeights(
-        log_det,
-        tables,
-        layout,
-        threads,
-        positions(constraints.allowed),
-        positions(constraints.required),
-        odds,
-    )
-
-
-def _sums(
-    plan: GroupPlan, weights: FamilyWeights, threads: Threads, progress: Progress
-) -> Sums | None:
-    """Return the sums of a group; None if no network has a weight."""
-    n = plan.search.n_columns
-    if n == 1:
-        sums: Sums = _SingleColumn(weights, max(1, plan.search.n_others))
-        return None if sums.total >> weights.wide.bits < weights.wide.least_exponent else sums
-    slab = weight_slab(weights, plan.search, threads, progress)
-    over_orders = order_sums(slab, weights, plan.search, threads)
-    if over_orders.total >> weights.wide.bits < weights.wide.least_exponent:
-        return None
-    _certify_equal(over_orders.log_total, weights.wide.log(over_orders.R[0]), weights)
-    if plan.prior == "order":
-        return over_orders
-    sums_over_networks = network_sums(
-        slab.tables, slab.starts, over_orders.F, over_orders.R, n, weights.wide, threads, progress
-    )
-    _certify_equal(sums_over_networks.log_total, sums_over_networks.log_total_forward, weights)
-    return sums_over_networks
-
-
-class _SingleColumn:
-    """The sums of a group of one column: it has any parents among the others."""
-
-    def __init__(self, weights: FamilyWeights, n_others: int) -> None:
-        self._gamma = np.full(1 << n_others, weights.wide.one)
-        total = weights.edge_sums(0, self._gamma, weights.wide.bias)[-1]
-        self.log_total = math.log(total) if total > 0 else -math.inf
-        self.total = weights.wide.from_float(total)
-
-    def gamma(self, child: int) -> Integers:
-        return self._gamma
-
-
 def _closed_prior_sum(
     plan: GroupPlan, constraints: Constraints, log_odds: Floats | None, constant: Floats
 ) -> float | None:
@@ -385,41 +179,7 @@ def _closed_prior_sum(
     return log_prior_sum(plan.prior, plan.group, constraints, odds)
 
 
-def _prior_sum(
-    constant: Floats,
-    plan: GroupPlan,
-    constraints: Constraints,
-    log_odds: Floats | None,
-    threads: Threads,
-    progress: Progress,
-) -> float:
-    """Return the same by sums of families that weigh nothing but their odds."""
-    n_sets = len(plan.group.columns) + len(plan.group.others)
-    tables = np.zeros((3, n_sets))
-    tables[0] = np.where(np.isfinite(constant), 0.0, -np.inf)
-    log_det = allocate(1 << n_sets)
-    log_det[:] = 0.0
-    weights = _weights(plan, constraints, log_det, tables, log_odds, threads)
-    sums = _sums(plan, weights, threads, progress)
-    assert sums is not None
-    return sums.log_total + weights.log_scale
-
-
 def _common_odds(log_odds: Floats) -> float | None:
     off_diagonal = log_odds[~np.eye(len(log_odds), dtype=bool)]
     same = len(off_diagonal) == 0 or bool((off_diagonal == off_diagonal[0]).all())
     return math.exp(off_diagonal[0]) if same and len(off_diagonal) else None
-
-
-def _certify_sum(totals: Floats, weights: FamilyWeights) -> None:
-    """Raise if the probabilities of a child's parent sets do not sum to 1."""
-    error = np.abs(totals - 1.0).max()
-    if not error <= _TOLERANCE * 2.0**-weights.wide.bits:
-        raise internal_error(f"the probabilities of a column's parent sets sum to 1 +- {error:.1g}")
-
-
-def _certify_equal(forward: float, backward: float, weights: FamilyWeights) -> None:
-    """Raise if the sums from the first and from the last column differ."""
-    error = abs(forward - backward)
-    if not error <= _TOLERANCE * 2.0**-weights.wide.bits * max(1.0, abs(forward)):
-        raise internal_error(f"forward and backward sums differ by {error:.1g} nats")

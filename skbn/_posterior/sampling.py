@@ -32,9 +32,10 @@ from skbn._core.resources import Progress, Threads, allocate, require_memory
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
+from skbn._posterior.group_posterior import GroupPosterior
 from skbn._posterior.network_sums import NetworkSums
 from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, weight_slab
-from skbn._posterior.posterior import GroupPosterior, NetworkPosterior
+from skbn._posterior.posterior import NetworkPosterior
 from skbn._posterior.sampling_kernels import (
     draw_first_layers,
     draw_layers,
