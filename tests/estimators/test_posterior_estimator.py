@@ -397,7 +397,7 @@ def test_scores_that_differ_by_too_much_are_refused():
 def test_a_failed_fit_leaves_nothing(wine):
     posterior = GaussianBNPosterior().fit(wine)
     with pytest.raises(ValueError, match="max_memory"):
-        posterior.set_params(max_memory=1000).fit(wine)
+        posterior.set_params(max_memory=100).fit(wine)
     assert not [name for name in vars(posterior) if name.endswith("_")]
 
 
