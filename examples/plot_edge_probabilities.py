@@ -107,7 +107,7 @@ by_order = GaussianBNPosterior(structure_prior="order", tiers=[["age"], ..., ["p
 figure, ax = plt.subplots(figsize=(5, 5), layout="constrained")
 ax.plot([0, 1], [0, 1], color="#8c8c8c", linewidth=1)
 ax.plot(known.edge_probabilities_.ravel(), by_order.edge_probabilities_.ravel(), "o")
-ax.set(xlabel="probability of an edge, uniform prior", ylabel="prior by orders", aspect="equal")
+ax.set(xlabel="probability of an edge, uniform prior", ylabel="order prior", aspect="equal")
 difference = abs(known.edge_probabilities_ - by_order.edge_probabilities_).max()
 print(f"largest difference: {difference:.2f}")
 plt.show()

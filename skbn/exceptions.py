@@ -84,7 +84,7 @@ class DummyEdgeWarning(DataWarning):
 
 
 class OrderPriorWarning(UserWarning):
-    """`GaussianBNPosterior` took the prior by orders, since the uniform one would take too long.
+    """`GaussianBNPosterior` took the order prior, since the uniform one would take too long.
 
     Set `structure_prior` to "order" if that is what you want.
 

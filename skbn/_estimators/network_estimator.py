@@ -48,6 +48,7 @@ class NetworkEstimator(
         "max_memory": [Interval(Real, 0, None, closed="neither"), None],
         "verbose": ["verbose"],
     }
+    _default_criterion = "bic"
     criterion: str | Criterion | None
     max_parents: int | None
     required_edges: Any
@@ -101,7 +102,7 @@ class NetworkEstimator(
     def fit_predict(
         self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any
     ) -> nx.DiGraph:
-        """Find the best network and return it.
+        """Fit, and return the graph of the network as `predict` does.
 
         Raises what `fit` raises.
 

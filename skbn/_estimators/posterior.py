@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.columns import as_integer, column_number, parents_in
+from skbn._core.columns import as_integer, column_number, finite_number, parents_in
 from skbn._core.estimator import (
     Interval,
     StrOptions,
@@ -74,7 +75,7 @@ class GaussianBNPosterior(NetworkEstimator):
 
     The learners find the best network of all; but others may be nearly as good, and the data
     rarely decide on one. This estimator sums over all networks: the probability of an edge is the
-    share that networks with this edge have in the posterior. No Markov chain and no sampling is
+    total posterior probability of the networks that have it. No Markov chain and no sampling is
     involved, and the probabilities are exact up to rounding, about 1e-12.
 
     Parameters
@@ -127,6 +128,8 @@ class GaussianBNPosterior(NetworkEstimator):
         Its graph, each edge with its `probability` and `weight`.
     criterion_ : Criterion
     local_scores_ : LocalScores
+    posterior_ : NetworkPosterior
+        The sums over networks, for the methods. They take most of the memory, also of a pickle.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (m,)
         Only if the columns have names.
@@ -164,12 +167,13 @@ class GaussianBNPosterior(NetworkEstimator):
           0.049  (none)
     """
 
+    _default_criterion = "bge"
     _allowed_values: ClassVar[dict[str, Any]] = {
         **NetworkEstimator._allowed_values,
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
         "structure_prior": [StrOptions({"auto", "uniform", "order"})],
         "edge_prior": [
-            Interval(Real, 0, None, closed="neither"),
+            Interval(Real, 0, None, closed="left"),
             "array-like",
             None,
         ],
@@ -254,20 +258,30 @@ class GaussianBNPosterior(NetworkEstimator):
             )
         scores = self._read_scores(X, sample_weight, 1.0)
         assert isinstance(scores, LocalScores)
-        if X is scores:
+        if isinstance(X, LocalScores):
             check_settings(X, criterion=self.criterion, penalty=None)
         _check_evidence(scores)
-        posterior = self._posterior_of(scores, context)
+        constraints, log_odds = self._knowledge(scores)
+        posterior = network_posterior(
+            scores,
+            constraints,
+            self._memory(),
+            prior=self.structure_prior,
+            log_odds=log_odds,
+            n_jobs=self.n_jobs,
+            listeners=listeners_of(self, context),
+            announce=self._announce if self.verbose else None,
+        )
         if self.structure_prior == "auto" and posterior.prior == "order":
             warnings.warn(
-                "structure_prior='auto' took the prior by orders, which favours networks with "
+                "structure_prior='auto' took the order prior, which favours networks with "
                 "few edges: for this many columns the uniform prior takes too long, or too much "
                 "memory. Set structure_prior to 'order' to accept this, or leave out columns or "
                 "give tiers for the uniform prior.",
                 OrderPriorWarning,
                 stacklevel=5,
             )
-        network = _median_network(scores, posterior.edges, self._constraints(scores).max_parents)
+        network = _median_network(scores, posterior.edges, constraints.max_parents)
         learned: dict[str, Any] = {
             "posterior_": posterior,
             "local_scores_": scores,
@@ -298,22 +312,6 @@ class GaussianBNPosterior(NetworkEstimator):
                     "by probability(lambda dag: networkx.has_path(dag, parent, child))."
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def _posterior_of(
-        self, scores: LocalScores, context: Any = None, *, sum_only: bool = False
-    ) -> NetworkPosterior:
-        constraints, log_odds = self._knowledge(scores)
-        return network_posterior(
-            scores,
-            constraints,
-            self._memory(),
-            prior=self.structure_prior_ if sum_only else self.structure_prior,
-            log_odds=log_odds,
-            n_jobs=self.n_jobs,
-            listeners=() if sum_only else listeners_of(self, context),
-            announce=self._announce if self.verbose and not sum_only else None,
-            sum_only=sum_only,
-        )
 
     def _knowledge(self, scores: LocalScores) -> tuple[Constraints, Floats | None]:
         """Return the constraints, with the edges of odds 0 forbidden, and the log odds of edges."""
@@ -379,11 +377,12 @@ class GaussianBNPosterior(NetworkEstimator):
         probabilities = group.parent_sets(number)
         k = min(k, len(probabilities))
         top = np.argpartition(probabilities, -k)[-k:]
-        masks = group.masks(number, top)
+        masks = [int(mask) for mask in group.masks(number, top)]
+        is_possible = self.posterior_.constraints.allows
         ranked = sorted(
-            (-float(probability), int(mask).bit_count(), members_of(int(mask)))
+            (-float(probability), mask.bit_count(), members_of(mask))
             for mask, probability in zip(masks, probabilities[top], strict=True)
-            if probability > 0
+            if probability > 0 and is_possible(x, mask)
         )
         return ProbableParentSets(
             columns[x],
@@ -425,14 +424,9 @@ class GaussianBNPosterior(NetworkEstimator):
         check_is_fitted(self)
         scores = self.local_scores_
         parents = parents_in(dag, scores.columns)
-        constraints, log_odds = self._knowledge(scores)
+        constraints, log_odds = self.posterior_.constraints, self.posterior_.log_odds
         masks = [mask_of(each) for each in parents]
-        if any(
-            mask & ~allowed or required & ~mask or mask.bit_count() > constraints.max_parents
-            for mask, allowed, required in zip(
-                masks, constraints.allowed, constraints.required, strict=True
-            )
-        ):
+        if not all(constraints.allows(x, mask) for x, mask in enumerate(masks)):
             return -math.inf
         *terms, shared = scores.network_terms(parents)
         weight = float(sum(terms).sum()) + float(shared.sum())
@@ -561,7 +555,8 @@ class GaussianBNPosterior(NetworkEstimator):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError, TypeError
-            If `n_samples` is not an integer of at least 2, or the feature is not a number.
+            If `n_samples` is not an integer of at least 2; if the feature is no function, or does
+            not return a bool or a finite number.
 
         Examples
         --------
@@ -576,17 +571,18 @@ class GaussianBNPosterior(NetworkEstimator):
         check_is_fitted(self)
         if as_integer(n_samples, "n_samples") < 2:
             raise ValueError(f"n_samples must be at least 2 for a standard error; got {n_samples}.")
+        if not callable(feature):
+            raise TypeError(
+                "feature must be a function of a network, such as networkx.is_weakly_connected; "
+                f"got {readable_value(feature)}."
+            )
         columns = self.local_scores_.columns
         parents = self._sampled(n_samples, random_state)
         values = np.empty(len(parents))
         for i, masks in enumerate(parents.tolist()):
             value = feature(dag_of(columns, masks))
-            if not isinstance(value, Real | np.bool_) or not math.isfinite(value):
-                raise TypeError(
-                    "feature must return a bool or a finite number for each network; got "
-                    f"{readable_value(value)}."
-                )
-            values[i] = value
+            is_bool = isinstance(value, np.bool_)
+            values[i] = finite_number(bool(value) if is_bool else value, "What feature returns")
         error = float(values.std(ddof=1) / math.sqrt(len(values)))
         return EstimatedProbability(float(values.mean()), error, len(values))
 
@@ -637,20 +633,29 @@ class GaussianBNPosterior(NetworkEstimator):
             raise ValueError(
                 f"cause and outcome are both column {scores.columns[x]!r}. Give two columns."
             )
-        paths = self.path_probabilities_  # raises for the order prior
-        group, number = self.posterior_.group_of(x)
-        if y not in group.columns[: group.n_columns]:
+        paths = self.posterior_.paths
+        if paths is None:
             raise ValueError(
-                f"Knowledge alone decides the order of {scores.columns[x]!r} and "
-                f"{scores.columns[y]!r}, and paths between such columns are summed up to 20 "
-                "columns only. Leave out columns, or average effects over sample_networks."
+                "Effects are known for the uniform prior only, and this posterior has "
+                "structure_prior_='order'. Set structure_prior='uniform', or average effects over "
+                "sample_networks."
             )
-        weights = group.parent_sets_with_path(number, group.columns.index(y))
-        chosen = np.flatnonzero(weights)
-        assert paths is not None
+        masks, weights = np.empty(0, np.int64), np.empty(0)
+        if paths[x, y] != 0:
+            group, number = self.posterior_.group_of(x)
+            if y not in group.columns[: group.n_columns]:
+                raise ValueError(
+                    f"Knowledge alone decides the order of {scores.columns[x]!r} and "
+                    f"{scores.columns[y]!r}, and with more than 20 columns paths between such "
+                    "columns are not summed. Leave out columns, or average effects over "
+                    "sample_networks."
+                )
+            weights = group.parent_sets_with_path(number, group.columns.index(y))
+            chosen = np.flatnonzero(weights)
+            masks, weights = group.masks(number, chosen), weights[chosen]
         return effect_posterior(
-            group.masks(number, chosen),
-            weights[chosen],
+            masks,
+            weights,
             scores.scorer.statistics,
             scores.scorer.criterion,
             x,
@@ -705,16 +710,24 @@ class GaussianBNPosterior(NetworkEstimator):
         sample = self._sample(X, sample_weight)
         # By default the prior mean is that of the rows; it must not change with the new ones.
         nu = scores.sample.summary.column_means if criterion.nu is None else criterion.nu
-        fixed = BGe(criterion.alpha_mu, criterion.alpha_w, nu)
-        names = getattr(scores, "feature_names_in_", None)
-        both = Sample.of_summary(scores.sample.summary.merge(sample.summary))
-        log_sums = []
-        for rows in (scores.sample, both):
-            of_rows = LocalScores(
-                rows, fixed, names, max_parents=scores.max_parents, n_jobs=self.n_jobs
-            )
-            log_sums.append(self._posterior_of(of_rows, sum_only=True).log_sum)
-        return (log_sums[1] - log_sums[0]) / sample.summary.n_samples
+        both = LocalScores(
+            Sample.of_summary(scores.sample.summary.merge(sample.summary)),
+            clone(criterion).set_params(nu=nu),
+            getattr(scores, "feature_names_in_", None),
+            max_parents=scores.max_parents,
+            n_jobs=self.n_jobs,
+        )
+        fitted = self.posterior_
+        of_both = network_posterior(
+            both,
+            fitted.constraints,
+            self._memory(),
+            prior=fitted.prior,
+            log_odds=fitted.log_odds,
+            n_jobs=self.n_jobs,
+            sum_only=True,
+        )
+        return (of_both.log_sum - fitted.log_sum) / sample.summary.n_samples
 
 
 def _check_evidence(scores: LocalScores) -> None:
@@ -729,8 +742,8 @@ def _check_evidence(scores: LocalScores) -> None:
         )
     if scores.penalty != 1:
         raise ValueError(
-            f"The LocalScores were made with penalty={scores.penalty}; only with penalty=1 does "
-            "BIC approximate a marginal likelihood. Make them with penalty=1."
+            f"The LocalScores were made with penalty={scores.penalty}; the exponential of {name} "
+            "is a marginal likelihood with penalty=1 only. Make them with penalty=1."
         )
     if criterion.marginal_likelihood == "approximate":
         warnings.warn(

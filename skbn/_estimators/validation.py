@@ -49,7 +49,9 @@ def make_scores(estimator: BaseEstimator, sample: Sample, penalty: float) -> Loc
     """Return the local scores of a sample, with an estimator's settings; by default the BIC."""
     return LocalScores(
         sample,
-        as_criterion("bic" if estimator.criterion is None else estimator.criterion),
+        as_criterion(
+            estimator._default_criterion if estimator.criterion is None else estimator.criterion
+        ),
         getattr(estimator, "feature_names_in_", None),
         penalty=float(penalty),
         max_parents=estimator.max_parents,
@@ -187,8 +189,8 @@ def check_settings(
     )
     raise ValueError(
         f"{parameter}={readable_value(asked)} was asked for, but the {type(scores).__name__} were "
-        f"made with {parameter}={readable_value(has)}. Set it where they are made, and leave the "
-        f"learner's {parameter} at None."
+        f"made with {parameter}={readable_value(has)}. Set it where they are made, and "
+        f"{parameter}=None here."
     )
 
 

@@ -41,8 +41,9 @@ def read_edge_prior(
         return None, []
     m = len(columns)
     if isinstance(edge_prior, Real):
-        return np.full((m, m), np.log(float(edge_prior))), []
-    odds = _by_column(edge_prior, columns)
+        odds = np.full((m, m), float(edge_prior))
+    else:
+        odds = _by_column(edge_prior, columns)
     off_diagonal = ~np.eye(m, dtype=bool)
     wrong = off_diagonal & ~((odds >= 0) & np.isfinite(odds))
     if wrong.any():
@@ -62,7 +63,10 @@ def _by_column(edge_prior: Any, columns: list[str | int]) -> npt.NDArray[np.floa
     """Return the odds as an array in the columns' order."""
     m = len(columns)
     try:
-        odds = np.asarray(edge_prior, dtype=np.float64)
+        odds = np.asarray(edge_prior)
+        if odds.dtype.kind == "c":
+            raise TypeError
+        odds = odds.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             f"edge_prior must be numbers; got {readable_value(edge_prior)}. Give one number, or "

@@ -130,6 +130,7 @@ class GroupPosterior:
         exponent, mantissa = self.weights.wide.split(self.sums.total)
         weights = self.weights.parent_set_weights(child, gamma, exponent)
         weights /= mantissa
+        np.minimum(weights, 1.0, out=weights)  # rounding
         return weights[: 1 << (len(self.columns) - 1)]  # without a column that was only padding
 
 
@@ -200,7 +201,7 @@ def _weights(
 
     odds = None
     if log_odds is not None:
-        odds = np.zeros((len(plan.group.columns), layout.n_columns))
+        odds = np.zeros((len(plan.group.columns), tables.shape[1]))
         odds[:, : len(columns)] = log_odds[np.ix_(columns, plan.group.columns)].T
     return FamilyWeights(
         log_det,
@@ -254,13 +255,12 @@ def prior_sum(plan: GroupPlan, summation: Summation, constant: Floats) -> float:
     """
     n_sets = len(plan.group.columns) + len(plan.group.others)
     tables = np.zeros((3, n_sets))
-    tables[0] = np.where(np.isfinite(constant), 0.0, -np.inf)
+    tables[0] = np.where(np.isfinite(constant[:n_sets]), 0.0, -np.inf)
     log_det = allocate(1 << n_sets)
     log_det[:] = 0.0
     weights = _weights(plan, summation, log_det, tables)
     sums = _sums(plan, summation, weights)
-    assert sums is not None
-    return sums.log_total + weights.log_scale
+    return -math.inf if sums is None else sums.log_total + weights.log_scale
 
 
 def group_work(plan: GroupPlan, sum_only: bool, sum_prior: bool) -> int:

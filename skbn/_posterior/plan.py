@@ -21,6 +21,8 @@ _MOST_IN_ONE_GROUP = 20
 # nearly halves the tables, and takes an eighth more time.
 _FIRST_TO_SPLIT = 25
 _MOST_OUTER_COLUMNS = 8
+# How many numbers a task of the uniform prior's sums hands over at most; see `network_sums`.
+_HANDED_OVER = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,20 @@ class GroupPlan:
         n_log_det = size << len(self.group.others)
         if self.prior == "uniform":
             # F, R, M and Z, what threads hand over, and for each column two tables of size / 2.
-            numbers = n_log_det + (6 + self.n_threads // 2 + n) * size
+            handed_over = 2 * self.n_threads * min(_HANDED_OVER, 32 * size)
+            numbers = n_log_det + (4 + n) * size + handed_over
         else:
             # F and R; first the slab, and then gamma of one column for each thread.
             of_gamma = self.n_threads * size // 2
             numbers = n_log_det + 2 * size + max(self.search.slab_size, of_gamma)
         return _BYTES * numbers
+
+    @property
+    def n_bytes_kept(self) -> int:
+        """Memory of the tables that methods of the posterior use later."""
+        n, size = len(self.group.columns), 1 << len(self.group.columns)
+        of_sums = size + n * size // 2 if self.prior == "uniform" else 2 * size
+        return _BYTES * ((size << len(self.group.others)) + of_sums)
 
     def __str__(self) -> str:
         parts = f" in {1 << self.search.n_outer} parts" if self.search.n_outer else ""
@@ -66,6 +76,15 @@ class PosteriorPlan:
 
     prior: str
     groups: list[GroupPlan]
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of all tables, when most are there."""
+        kept = most = 0
+        for plan in self.groups:
+            most = max(most, kept + plan.n_bytes)
+            kept += plan.n_bytes_kept
+        return most
 
     def __str__(self) -> str:
         largest = max(self.groups, key=lambda plan: plan.n_bytes)
@@ -107,16 +126,19 @@ def plan_posterior(
             GroupPlan(group, chosen, _layout(group, 0), n_threads)
             for group in (whole if m <= _MOST_IN_ONE_GROUP else groups)
         ]
-        if prior == "auto" and max(plan.n_bytes for plan in plans) > n_bytes:
+        if prior == "auto" and PosteriorPlan(chosen, plans).n_bytes > n_bytes:
             return plan_posterior(constraints, "order", n_bytes, limit, n_threads)
-    largest = max(plans, key=lambda plan: plan.n_bytes)
-    if largest.n_bytes > n_bytes:
-        needed, given = readable_sizes(largest.n_bytes, n_bytes)
+    found = PosteriorPlan(chosen, plans)
+    if found.n_bytes > n_bytes:
+        largest = max(plans, key=lambda plan: plan.n_bytes)
+        columns = largest.search.described_columns
+        among = f", of {len(plans)} groups," if len(plans) > 1 else ""
+        needed, given = readable_sizes(found.n_bytes, n_bytes)
         raise ValueError(
-            f"The posterior of {largest.search.described_columns} with the {chosen} prior needs "
-            f"{needed} of memory, and {given} {limit}. {_what_would_fit(chosen, n_bytes)}"
+            f"The posterior of {columns}{among} with the {chosen} prior needs {needed} of memory, "
+            f"and {given} {limit}. {_what_would_fit(chosen, n_bytes)}"
         )
-    return PosteriorPlan(chosen, plans)
+    return found
 
 
 def _layout(group: Group, n_outer: int) -> SearchPlan:

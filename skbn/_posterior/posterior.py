@@ -52,6 +52,9 @@ class NetworkPosterior:
         The logarithm of the sum of the weights of all networks, in nats.
     log_prior_sum : float
         The same of their prior odds alone.
+    constraints : Constraints
+    log_odds : ndarray of shape (m, m), float64, or None
+        At [i, j], the logarithm of the prior odds of the edge i -> j.
     """
 
     prior: str
@@ -60,6 +63,8 @@ class NetworkPosterior:
     paths: Floats | None
     log_sum: float
     log_prior_sum: float
+    constraints: Constraints
+    log_odds: Floats | None
 
     def group_of(self, column: int) -> tuple[GroupPosterior, int]:
         """Return the group of a column, and its number there."""
@@ -128,7 +133,12 @@ def network_posterior(
     groups = []
     with Threads(n_jobs, m) as threads:
         summation = Summation(constraints, log_odds, threads, progress)
-        for i, each in enumerate(plan.groups):
+        # Those of the prior come first, so that their tables are gone when the others are made.
+        if not sum_only:
+            for i, each in enumerate(plan.groups):
+                if prior_sums[i] is None:
+                    prior_sums[i] = prior_sum(each, summation, tables[0])
+        for each in plan.groups:
             children = each.group.columns
             columns = children + each.group.others
             log_det = scores.scorer.log_determinants_of(columns, n_jobs, progress)
@@ -142,15 +152,13 @@ def network_posterior(
                     "constraints or the criterion rule all out. Relax these."
                 )
             groups.append(group)
-            if prior_sums[i] is None and not sum_only:
-                prior_sums[i] = prior_sum(each, summation, terms[0])
     edges = np.zeros((m, m))
     paths = np.full((m, m), np.nan) if is_uniform else None
     for group in groups:
         children = group.columns[: group.n_columns]
         edges[np.ix_(group.columns, children)] = group.edges
         if paths is not None and group.paths is not None:
-            paths[np.ix_(children, children)] = group.paths
+            paths[np.ix_(children, children)] = np.minimum(group.paths, 1.0)
     # Wide numbers have no exact 0: what knowledge rules out would be about 1e-300.
     is_allowed = bits_of(constraints.allowed, m).T
     edges[~is_allowed] = 0.0
@@ -158,7 +166,9 @@ def network_posterior(
         paths[~_reachable(is_allowed)] = 0.0
     log_sum = sum(group.log_sum for group in groups)
     log_prior = math.nan if sum_only else sum(each for each in prior_sums if each is not None)
-    return NetworkPosterior(plan.prior, groups, edges, paths, log_sum, log_prior)
+    return NetworkPosterior(
+        plan.prior, groups, edges, paths, log_sum, log_prior, constraints, log_odds
+    )
 
 
 def _reachable(is_edge: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

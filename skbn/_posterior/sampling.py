@@ -92,6 +92,10 @@ def sample_networks(
     """
     compile_kernels((*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS))
     m = len(posterior.edges)
+    # The networks themselves, and the parents and candidates of a group while it is drawn.
+    require_memory(
+        3 * _BYTES * n_samples * m, f"A sample of {n_samples} networks", lambda _: "draw fewer"
+    )
     networks = np.zeros((n_samples, m), np.int64)
     with Threads(n_jobs, m) as threads:
         for group in posterior.groups:

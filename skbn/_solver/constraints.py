@@ -56,6 +56,14 @@ class Constraints(NamedTuple):
     max_parents: int
     possible: list[int]
 
+    def allows(self, child: int, parents: int) -> bool:
+        """Whether a column may have these parents, given by their mask."""
+        return (
+            parents & ~self.allowed[child] == 0
+            and self.required[child] & ~parents == 0
+            and parents.bit_count() <= self.max_parents
+        )
+
     @property
     def is_free(self) -> bool:
         """Whether all edges are allowed and none is required."""

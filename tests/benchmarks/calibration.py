@@ -4,7 +4,7 @@ Run ``python tests/benchmarks/calibration.py``. It draws 500 data sets from the 
 (see `tests/calibration.py`), and computes the probability of each of the 20 edges
 
 - with the uniform prior over networks, from which the networks are drawn,
-- with the prior by orders,
+- with the order prior,
 - as its support: the share of the best networks of resampled rows that have it, where an edge that
   the equivalence class leaves undirected counts half in each direction.
 

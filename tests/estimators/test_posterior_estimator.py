@@ -150,13 +150,13 @@ def test_order_prior_has_no_paths(wine):
     assert posterior.structure_prior_ == "order"
     with pytest.raises(AttributeError, match=r"uniform prior only.* structure_prior='uniform'"):
         posterior.path_probabilities_  # noqa: B018
-    with pytest.raises(AttributeError, match="uniform prior only"):
+    with pytest.raises(ValueError, match=r"uniform prior only.* structure_prior='uniform'"):
         posterior.effect("alcohol", "hue")
 
 
 def test_auto_takes_the_order_prior_where_uniform_takes_too_long(wine, monkeypatch):
     monkeypatch.setattr("skbn._posterior.plan.UNIFORM_LIMIT", 3**4)
-    with pytest.warns(OrderPriorWarning, match="took the prior by orders"):
+    with pytest.warns(OrderPriorWarning, match="took the order prior"):
         posterior = GaussianBNPosterior().fit(wine)
     assert posterior.structure_prior_ == "order"
     with warnings.catch_warnings():
@@ -209,6 +209,28 @@ def test_local_scores_take_the_place_of_the_table(wine, fitted):
         GaussianBNPosterior(None).fit(penalised)
     with pytest.raises(TypeError, match=r"ParentSetScores leave families out"):
         GaussianBNPosterior(None).fit(ParentSetScores(["a", "b"], [([[-1]], [0.0])] * 2))
+
+
+def test_criterion_of_weighted_scores_is_compared_too(wine):
+    scores = LocalScoreTransformer("bic").fit_transform(wine)
+    with pytest.raises(ValueError, match=r"criterion='bge' was asked for.* criterion=None here"):
+        GaussianBNPosterior("bge").fit(scores, sample_weight=np.ones(len(wine)))
+
+
+def test_no_criterion_means_bge_for_a_table(wine, fitted):
+    found = GaussianBNPosterior(None).fit(wine)
+    assert isinstance(found.criterion_, BGe)
+    np.testing.assert_array_equal(found.edge_probabilities_, fitted.edge_probabilities_)
+
+
+def test_methods_use_what_fit_was_given(wine):
+    odds = np.full((5, 5), 0.5)
+    posterior = GaussianBNPosterior(edge_prior=odds, forbidden_edges=[("hue", "ash")]).fit(wine)
+    expected = posterior.log_probability(posterior.predict()), posterior.score(wine)
+    odds[:] = 100.0
+    posterior.set_params(max_parents=0, structure_prior="order", forbidden_edges=None, tiers=None)
+    found = posterior.log_probability(posterior.predict()), posterior.score(wine)
+    assert found == expected
 
 
 def test_scores_of_few_parents_condition_on_few_parents(wine):
@@ -267,7 +289,6 @@ def test_fewer_rows_than_columns_are_enough_for_bge():
 @pytest.mark.parametrize(
     ("edge_prior", "message"),
     [
-        (0, "edge_prior"),
         (-1.0, "edge_prior"),
         (np.ones((2, 2)), r"shape \(2, 2\), and the table 5 columns"),
         (-np.ones((5, 5)), r"'alcohol' -> 'proline' is -1\.0"),
@@ -302,6 +323,50 @@ def test_odds_of_0_forbid_and_must_not_contradict(wine):
     assert found.log_evidence_ == pytest.approx(expected.log_evidence_, rel=1e-13)
     with pytest.raises(ValueError, match="'hue' -> 'ash' is in required_edges, but edge_prior"):
         GaussianBNPosterior(edge_prior=odds, required_edges=[("hue", "ash")]).fit(wine)
+
+
+def test_odds_of_0_for_all_edges_leave_none(wine):
+    posterior = GaussianBNPosterior(edge_prior=0).fit(wine)
+    assert (posterior.edge_probabilities_ == 0).all()
+    assert posterior.log_probability(posterior.predict()) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("prior", ["uniform", "order"])
+@pytest.mark.parametrize("tiers", [[NAMES[:2], NAMES[2:]], [NAMES[:1], NAMES[1:4], NAMES[4:]]])
+def test_edge_priors_of_groups(wine, prior, tiers, monkeypatch):
+    odds = np.random.default_rng(0).uniform(0.1, 2, size=(5, 5))
+    for edge_prior in (0.5, odds):
+        settings = {"edge_prior": edge_prior, "tiers": tiers}
+        whole = GaussianBNPosterior(structure_prior="uniform", **settings).fit(wine)
+        with monkeypatch.context() as patch:
+            patch.setattr("skbn._posterior.plan._MOST_IN_ONE_GROUP", 1)
+            groups = GaussianBNPosterior(structure_prior=prior, **settings).fit(wine)
+        if prior == "uniform":
+            np.testing.assert_allclose(
+                groups.edge_probabilities_, whole.edge_probabilities_, rtol=0, atol=1e-12
+            )
+            assert groups.log_evidence_ == pytest.approx(whole.log_evidence_, rel=1e-13)
+        else:  # the order of the tiers is known: edges between them do not depend on the prior
+            assert groups.edge_probabilities_.sum() == pytest.approx(
+                whole.edge_probabilities_.sum(), abs=0.3
+            )
+
+
+def test_effects_between_groups(wine, monkeypatch):
+    monkeypatch.setattr("skbn._posterior.plan._MOST_IN_ONE_GROUP", 1)
+    posterior = GaussianBNPosterior(tiers=[NAMES[:2], NAMES[2:]]).fit(wine)
+    assert np.isnan(posterior.path_probabilities_[0, 2])
+    with pytest.raises(ValueError, match=r"Knowledge alone decides the order of 'alcohol' and"):
+        posterior.effect("alcohol", "hue")
+    backwards = posterior.effect("hue", "alcohol")
+    assert (backwards.probability_zero, backwards.mean) == (1.0, 0.0)
+    assert posterior.effect("hue", "ash").probability_zero < 1
+
+
+def test_parent_sets_that_are_ruled_out_are_not_listed(wine):
+    posterior = GaussianBNPosterior(max_parents=1, forbidden_edges=[("ash", "hue")]).fit(wine)
+    listed = [parents for parents, _ in posterior.parent_set_probabilities("hue", k=100)]
+    assert sorted(listed) == [[], ["alcohol"], ["magnesium"], ["proline"]]
 
 
 def test_small_odds_make_networks_sparse(wine):
@@ -355,7 +420,10 @@ def test_effects_average_over_parent_sets(fitted, enumerated, wine):
         ("log_probability", [[("hue", "ash")]], TypeError, "DiGraph"),
         ("sample_dags", [0], ValueError, "n_samples must be at least 1; got 0"),
         ("probability", [nx.is_directed_acyclic_graph, 1], ValueError, "at least 2"),
-        ("probability", [lambda dag: "yes"], TypeError, "feature must return"),
+        ("probability", [lambda dag: "yes"], ValueError, "feature returns must be a finite number"),
+        ("probability", [lambda dag: 10**400], ValueError, "feature returns must be a finite"),
+        ("probability", ["edges"], TypeError, "feature must be a function of a network"),
+        ("sample_dags", [10**14], ValueError, "A sample of 100000000000000 networks needs"),
     ],
 )
 def test_bad_arguments(fitted, method, arguments, error, message):

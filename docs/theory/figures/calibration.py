@@ -12,7 +12,7 @@ path = Path(figure_style.__file__).with_name("calibration.json")
 stored = json.loads(path.read_text(encoding="utf-8"))
 
 figure, axes = card(2.1, columns=3, sharex=True, sharey=True)
-titles = {"uniform": "uniform prior", "order": "prior by orders", "bootstrap": "bootstrap"}
+titles = {"uniform": "uniform prior", "order": "order prior", "bootstrap": "bootstrap"}
 for ax, (name, title), colour in zip(axes, titles.items(), (BLUE, ORANGE, VERMILION), strict=True):
     number, total, there, error = np.array(stored[name])
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1)
