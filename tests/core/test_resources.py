@@ -91,12 +91,12 @@ def settings_of(remedy, settings, m):
     [
         {},
         {"max_parents": 2},
-        {"max_parents": 7},
-        {"max_parents": 11},
+        pytest.param({"max_parents": 7}, marks=pytest.mark.slow),
+        pytest.param({"max_parents": 11}, marks=pytest.mark.slow),
         {"tiers": [range(4), range(4, 12)]},
-        {"tiers": [range(6), range(6, 12)], "max_parents": 9},
+        pytest.param({"tiers": [range(6), range(6, 12)], "max_parents": 9}, marks=pytest.mark.slow),
         {"tiers": [[x] for x in range(12)]},
-        {"required_edges": [(0, 9), (1, 9), (2, 9), (2, 8)]},
+        pytest.param({"required_edges": [(0, 9), (1, 9), (2, 9), (2, 8)]}, marks=pytest.mark.slow),
     ],
 )
 def test_a_search_that_is_refused_fits_as_the_refusal_says(constraints):
