@@ -78,7 +78,7 @@ class BlockwiseFamilies(ABC):
         self._log_det = log_det
         self._tables = tables
         self._spread = spread_tables(tables, plan.width)
-        self._plan = plan
+        self.plan = plan
         self._allowed = [every ^ 1 << x for x in range(n_children)] if allowed is None else allowed
         self._required = np.array([0] * n_children if required is None else required)
         self._others = every >> n_children << n_children
@@ -110,15 +110,15 @@ class BlockwiseFamilies(ABC):
         """Fill the tables block by block; see `FamilySource`."""
         if self._scratch is None:
             self._scratch = self._new_scratch(threads.n_threads)
-        parts = threads.split(np.arange(self._plan.n_blocks), n_tasks)
-        fixed |= self._others >> self._plan.n_inner
+        parts = threads.split(np.arange(self.plan.n_blocks), n_tasks)
+        fixed |= self._others >> self.plan.n_inner
         arguments = [(slab, starts, fixed, part) for part in parts]
         for _ in threads.map(self._fill_with_scratch, arguments):
             yield 1 / len(parts)
 
     def _new_scratch(self, n_threads: int) -> SimpleQueue[npt.NDArray[np.float64]]:
-        n_parts = min(_MOST_PARTS, 1 << (self._plan.n_outer + self._plan.n_others))
-        shape = (self._n_scratch, n_parts, 1 << self._plan.block_bits)
+        n_parts = min(_MOST_PARTS, 1 << (self.plan.n_outer + self.plan.n_others))
+        shape = (self._n_scratch, n_parts, 1 << self.plan.block_bits)
         scratch: SimpleQueue[npt.NDArray[np.float64]] = SimpleQueue()
         for _ in range(n_threads):  # kept for all slabs, as touching new memory takes time
             scratch.put(allocate(math.prod(shape)).reshape(shape))
@@ -174,7 +174,7 @@ class DenseFamilies(BlockwiseFamilies):
             self._spread,
             self._forbidden,
             self._required,
-            self._plan.n_inner,
+            self.plan.n_inner,
             fixed,
             blocks,
             slab,
@@ -192,7 +192,7 @@ class DenseFamilies(BlockwiseFamilies):
         """Raise if `check_slab` does. It cannot check a search with other columns as parents."""
         if self._others:
             return
-        drawn = draw_states(self._plan.n_columns, self._plan.n_inner, fixed)
+        drawn = draw_states(self.plan.n_columns, self.plan.n_inner, fixed)
         if drawn is None:
             return
         local = local_maxima(drawn, self._log_det, self._tables, self._forbidden, self._required)

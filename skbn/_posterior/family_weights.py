@@ -18,8 +18,8 @@ from skbn._posterior.sum_kernels import (
     edge_sums,
     family_weights,
     fill_sums,
-    parent_set_weights,
     score_range,
+    weights_with_descendants,
 )
 from skbn._regressions.local_score import local_score_terms
 
@@ -28,7 +28,7 @@ __all__ = ["WEIGHT_KERNELS", "FamilyWeights"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-WEIGHT_KERNELS = (score_range, fill_sums, edge_sums, parent_set_weights, family_weights)
+WEIGHT_KERNELS = (score_range, fill_sums, edge_sums, family_weights, weights_with_descendants)
 
 # Ctrl-C is handled between tasks of this many families, about a tenth of a second.
 _TASK = 1 << 25
@@ -73,9 +73,9 @@ class FamilyWeights(BlockwiseFamilies):
     ) -> None:
         super().__init__(log_det, tables, plan, allowed, required, n_scratch=3)
         m, n_children = tables.shape[1], len(allowed)
-        self._single_odds = np.zeros((n_children, m)) if log_odds is None else log_odds
-        self._low_odds = np.empty((n_children, 0))
-        if log_odds is not None:
+        if log_odds is None:
+            self._single_odds, self._low_odds = np.zeros((n_children, m)), np.empty((n_children, 0))
+        else:
             low = np.arange(1 << plan.block_bits)
             is_parent = low[:, np.newaxis] >> np.arange(plan.block_bits) & 1
             self._low_odds = log_odds[:, : plan.block_bits] @ is_parent.T.astype(float)
@@ -113,7 +113,7 @@ class FamilyWeights(BlockwiseFamilies):
         )
 
     def _new_child_scratch(self) -> Floats:
-        return np.empty((3, 1 << self._plan.block_bits))
+        return np.empty((3, 1 << self.plan.block_bits))
 
     def _score_range(self, child: int) -> tuple[float, float]:
         """Return a child's highest score, and that of its fewest parents if this is finite.
@@ -121,9 +121,7 @@ class FamilyWeights(BlockwiseFamilies):
         The sum over all networks is at least the weight of the one in which all columns have no
         parents but the required ones.
         """
-        best, least = score_range(
-            *self._families, self._plan.n_columns, child, self._new_child_scratch()
-        )
+        best, least = score_range(*self._families, child, self._new_child_scratch())
         fewest = int(self._required[child])
         terms = local_score_terms(
             self._tables,
@@ -133,7 +131,7 @@ class FamilyWeights(BlockwiseFamilies):
         )
         of_fewest = float(sum(terms))
         if self._low_odds.size:
-            n_low = self._plan.block_bits
+            n_low = self.plan.block_bits
             of_fewest += float(self._low_odds[child, fewest & ((1 << n_low) - 1)])
             of_fewest += float(self._single_odds[child, members_of(fewest)].sum())
         return best, of_fewest if math.isfinite(of_fewest) else least
@@ -148,7 +146,7 @@ class FamilyWeights(BlockwiseFamilies):
     ) -> None:
         fill_sums(
             *self._families,
-            self._plan.n_inner,
+            self.plan.n_inner,
             fixed,
             blocks,
             slab,
@@ -176,27 +174,37 @@ class FamilyWeights(BlockwiseFamilies):
             The last entry is the weight of all networks.
         """
         sums = np.empty(self._tables.shape[1] + 1)
-        self._run(edge_sums, child, gamma, exponent, sums)
+        edge_sums(
+            *self._families,
+            self.plan.n_columns,
+            child,
+            gamma,
+            exponent,
+            self._new_child_scratch(),
+            self.wide.bits,
+            self.biases,
+            self.wide.bias,
+            sums,
+        )
         return sums
 
-    def parent_set_weights(self, child: int, gamma: Integers, exponent: int) -> Floats:
+    def parent_set_weights(
+        self, child: int, gamma: Integers, exponent: int, threads: Threads
+    ) -> Floats:
         """Return the weight of all networks with each parent set of the child.
 
-        The parameters are those of `edge_sums`.
+        The other parameters are those of `edge_sums`.
 
         Returns
         -------
         weights : ndarray of shape (2**(m - 1),), float64
             By the mask of the parents, with the child's bit removed.
         """
-        weights = allocate(1 << (self._tables.shape[1] - 1))
-        self._run(parent_set_weights, child, gamma, exponent, weights)
+        weights = allocate(self.n_parent_sets)
+        families = weights.view(np.int64)
+        self.weights_of(child, threads, families)
+        weights_with_descendants(families, gamma, exponent, *self.wide, weights)
         return weights
-
-    @property
-    def plan(self) -> SearchPlan:
-        """The plan that the weights were made with."""
-        return self._plan
 
     @property
     def n_parent_sets(self) -> int:
@@ -219,20 +227,6 @@ class FamilyWeights(BlockwiseFamilies):
             format_ = self.wide.bits, self.biases
             family_weights(*self._families, child, bases, scratch, *format_, weights)
 
-        bases = np.arange(0, len(self._log_det), 1 << self._plan.block_bits)
+        bases = np.arange(0, len(self._log_det), 1 << self.plan.block_bits)
         parts = threads.split(bases, len(self._log_det) // _TASK)
         list(threads.map(run, [(part,) for part in parts]))
-
-    def _run(self, kernel: Any, child: int, gamma: Integers, exponent: int, result: Floats) -> None:
-        kernel(
-            *self._families,
-            self._plan.n_columns,
-            child,
-            gamma,
-            exponent,
-            self._new_child_scratch(),
-            self.wide.bits,
-            self.biases,
-            self.wide.bias,
-            result,
-        )

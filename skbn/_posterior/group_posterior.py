@@ -128,7 +128,8 @@ class GroupPosterior:
 
     def _weighted(self, child: int, gamma: Integers) -> Floats:
         exponent, mantissa = self.weights.wide.split(self.sums.total)
-        weights = self.weights.parent_set_weights(child, gamma, exponent)
+        with Threads(1) as threads:
+            weights = self.weights.parent_set_weights(child, gamma, exponent, threads)
         weights /= mantissa
         np.minimum(weights, 1.0, out=weights)  # rounding
         return weights[: 1 << (len(self.columns) - 1)]  # without a column that was only padding

@@ -49,10 +49,10 @@ __all__ = [
     "family_weights",
     "fill_sums",
     "order_products",
-    "parent_set_weights",
     "retreat_sums",
     "score_range",
     "sum_zeta",
+    "weights_with_descendants",
 ]
 
 _families = (float64[::1], float64[:, :, ::1], int64[::1], int64[::1], float64[:, ::1])
@@ -263,10 +263,8 @@ def _weigh_block(
     return True
 
 
-@kernel(*_families, float64[:, ::1], int64, int64, float64[:, ::1])
-def score_range(
-    log_det, tables, forbidden, required, low_odds, single_odds, n_columns, child, scratch
-):
+@kernel(*_families, float64[:, ::1], int64, float64[:, ::1])
+def score_range(log_det, tables, forbidden, required, low_odds, single_odds, child, scratch):
     """Return the highest and the lowest finite score of a child's allowed families.
 
     The highest is -inf, and the lowest inf, if there is none.
@@ -464,74 +462,24 @@ def _fold(weights, child, block_bits, sums):
     return weights[0]
 
 
-@kernel(
-    *_families,
-    float64[:, ::1],
-    int64,
-    int64,
-    int64[::1],
-    int64,
-    float64[:, ::1],
-    int64,
-    int64[::1],
-    int64,
-    float64[::1],
-)
-def parent_set_weights(
-    log_det,
-    tables,
-    forbidden,
-    required,
-    low_odds,
-    single_odds,
-    n_columns,
-    child,
-    gamma,
-    exponent,
-    scratch,
-    bits,
-    biases,
-    bias,
-    weights,
-):
-    """Set `weights` to the weight of all networks with each parent set of one child.
+@kernel(int64[::1], int64[::1], int64, int64, int64, float64[::1])
+def weights_with_descendants(families, gamma, exponent, bits, bias, weights):
+    """Set `weights` to the weight of all networks with each parent set of a child, as float64.
 
-    The arguments are those of `edge_sums`; the parent sets are masks with the child's bit removed.
+    Parameters
+    ----------
+    families : ndarray of shape (2**(m - 1),), int64
+        The weights of the child's families, by the mask of the parents without the child's bit.
+        `weights` may be the same memory.
+    gamma, exponent, bits, bias
+        As in `edge_sums`. The parents' highest bits are those of the others, which gamma ignores.
+    weights : ndarray of shape (2**(m - 1),), float64
     """
-    block = scratch.shape[1]
-    values = np.empty(block // 2 if 1 << child < block else block, np.int64)
-    weights[:] = 0.0
-    inner = (1 << n_columns) - 1
-    for base in range(0, log_det.size, block):
-        if base >> child & 1:
-            continue
-        if _weigh_block(
-            log_det,
-            tables,
-            forbidden,
-            required,
-            (low_odds, single_odds),
-            child,
-            base,
-            values,
-            scratch,
-            wide_sum,
-            wide_exp,
-            np.int64(0),
-            bits,
-            biases[child],
-        ):
-            start = remove_bit(base & inner, child)
-            first = remove_bit(base, child)
-            _weigh_with_descendants(
-                values,
-                gamma,
-                start,
-                exponent,
-                bits,
-                bias,
-                weights[first : first + values.size],
-            )
+    for first in range(0, families.size, gamma.size):
+        end = first + gamma.size
+        _weigh_with_descendants(
+            families[first:end], gamma, 0, exponent, bits, bias, weights[first:end]
+        )
 
 
 @kernel(int64[::1], float64[::1])
