@@ -82,9 +82,9 @@ class GaussianBNPosterior(NetworkEstimator):
     ----------
     criterion : {"bge", "bic", "ebic"}, Criterion or None, default="bge"
         Its exponential is the marginal likelihood of a network: exactly with `BGe`,
-        approximately with `BIC`, of which a warning reminds. Others are refused, unless they
-        say what they are (see ``Criterion.marginal_likelihood``). None is for LocalScores,
-        which have their own.
+        approximately with `BIC` and `EBIC`, with a warning. Others are refused, unless one of
+        your own sets ``Criterion.marginal_likelihood``. None means "bge" for a table, and the
+        criterion of the LocalScores if `fit` is given those.
     structure_prior : {"auto", "uniform", "order"}, default="auto"
         The prior over networks. "uniform" gives each network the same probability, "order" one
         proportional to the number of its topological orders, which favours networks with few

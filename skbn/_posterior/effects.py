@@ -81,7 +81,7 @@ class EffectPosterior:
     Examples
     --------
     >>> import numpy as np
-    >>> from skbn._posterior.effects import EffectPosterior
+    >>> from skbn import EffectPosterior
     >>> effect = EffectPosterior(
     ...     "dose",
     ...     "response",

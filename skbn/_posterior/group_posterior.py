@@ -191,7 +191,7 @@ def _weights(
     constraints, log_odds, threads, _ = summation
     columns = plan.group.columns + plan.group.others
     position = {column: i for i, column in enumerate(columns)}
-    layout = plan.search
+    layout = plan.layout
     if layout.n_columns == 1:  # nothing is ordered: others are told from the column by `allowed`
         layout = SearchPlan(max(2, len(columns)), 0)
     if len(columns) == 1:  # vectors need four sets: a second column, which may not be a parent
@@ -217,13 +217,13 @@ def _weights(
 
 def _sums(plan: GroupPlan, summation: Summation, weights: FamilyWeights) -> Sums | None:
     """Return the sums of a group; None if no network has a weight."""
-    n = plan.search.n_columns
+    n = plan.layout.n_columns
     threads, progress = summation.threads, summation.progress
     if n == 1:
-        sums: Sums = _SingleColumn(weights, max(1, plan.search.n_others))
+        sums: Sums = _SingleColumn(weights, max(1, plan.layout.n_others))
         return None if sums.total >> weights.wide.bits < weights.wide.least_exponent else sums
-    slab = weight_slab(weights, plan.search, threads, progress)
-    over_orders = order_sums(slab, weights, plan.search, threads)
+    slab = weight_slab(weights, plan.layout, threads, progress)
+    over_orders = order_sums(slab, weights, plan.layout, threads)
     if over_orders.total >> weights.wide.bits < weights.wide.least_exponent:
         return None
     _certify_equal(over_orders.log_total, weights.wide.log(over_orders.R[0]), weights)
@@ -270,7 +270,7 @@ def group_work(plan: GroupPlan, sum_only: bool, sum_prior: bool) -> int:
     n_sets = n + len(plan.group.others)
     of_sums = 0
     if n > 1:
-        of_sums = order_work(plan.search)
+        of_sums = order_work(plan.layout)
         if plan.prior == "uniform":
             of_sums += network_work(n)
     work = log_determinants_work(n_sets) + of_sums

@@ -33,14 +33,14 @@ class GroupPlan:
     ----------
     group : Group
     prior : {"uniform", "order"}
-    search : SearchPlan
+    layout : SearchPlan
         How the tables are laid out, which the sums share with the search.
     n_threads : int
     """
 
     group: Group
     prior: str
-    search: SearchPlan
+    layout: SearchPlan
     n_threads: int
 
     @property
@@ -55,7 +55,7 @@ class GroupPlan:
         else:
             # F and R; first the slab, and then gamma of one column for each thread.
             of_gamma = self.n_threads * size // 2
-            numbers = n_log_det + 2 * size + max(self.search.slab_size, of_gamma)
+            numbers = n_log_det + 2 * size + max(self.layout.slab_size, of_gamma)
         return _BYTES * numbers
 
     @property
@@ -66,8 +66,8 @@ class GroupPlan:
         return _BYTES * ((size << len(self.group.others)) + of_sums)
 
     def __str__(self) -> str:
-        parts = f" in {1 << self.search.n_outer} parts" if self.search.n_outer else ""
-        return f"{self.search.described_columns}{parts}: {readable_size(self.n_bytes)} of memory"
+        parts = f" in {1 << self.layout.n_outer} parts" if self.layout.n_outer else ""
+        return f"{self.layout.described_columns}{parts}: {readable_size(self.n_bytes)} of memory"
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def plan_posterior(
     else:
         chosen = "uniform"
         plans = [
-            GroupPlan(group, chosen, _layout(group, 0), n_threads)
+            GroupPlan(group, chosen, _layout_of(group, 0), n_threads)
             for group in (whole if m <= _MOST_IN_ONE_GROUP else groups)
         ]
         if prior == "auto" and PosteriorPlan(chosen, plans).n_bytes > n_bytes:
@@ -131,7 +131,7 @@ def plan_posterior(
     found = PosteriorPlan(chosen, plans)
     if found.n_bytes > n_bytes:
         largest = max(plans, key=lambda plan: plan.n_bytes)
-        columns = largest.search.described_columns
+        columns = largest.layout.described_columns
         among = f", of {len(plans)} groups," if len(plans) > 1 else ""
         needed, given = readable_sizes(found.n_bytes, n_bytes)
         raise ValueError(
@@ -141,7 +141,7 @@ def plan_posterior(
     return found
 
 
-def _layout(group: Group, n_outer: int) -> SearchPlan:
+def _layout_of(group: Group, n_outer: int) -> SearchPlan:
     return SearchPlan(len(group.columns), n_outer, n_others=len(group.others))
 
 
@@ -151,20 +151,20 @@ def _order_plan(group: Group, n_bytes: int, n_threads: int) -> GroupPlan:
     fewest = 2 + (n - _FIRST_TO_SPLIT) // 2 if n >= _FIRST_TO_SPLIT else 0
     most = max(fewest, min(_MOST_OUTER_COLUMNS, n - 2))
     for n_outer in range(fewest, most + 1):
-        plan = GroupPlan(group, "order", _layout(group, n_outer), n_threads)
+        plan = GroupPlan(group, "order", _layout_of(group, n_outer), n_threads)
         if plan.n_bytes <= n_bytes:
             break
     return plan
 
 
 def _what_would_fit(prior: str, n_bytes: int) -> str:
-    """Say how many columns fit in memory, with this prior and with the one by orders."""
+    """Say how many columns fit in memory, with this prior and with the order prior."""
 
     def fits(n: int, prior: str) -> bool:
         group = Group(list(range(n)), [])
         if prior == "order":
             return _order_plan(group, n_bytes, 1).n_bytes <= n_bytes
-        return GroupPlan(group, prior, _layout(group, 0), 1).n_bytes <= n_bytes
+        return GroupPlan(group, prior, _layout_of(group, 0), 1).n_bytes <= n_bytes
 
     def most(prior: str) -> int:
         return max((n for n in range(2, 40) if fits(n, prior)), default=0)

@@ -22,7 +22,7 @@ from skbn._posterior.group_posterior import (
 )
 from skbn._posterior.network_sums import NETWORK_KERNELS
 from skbn._posterior.order_sums import ORDER_KERNELS
-from skbn._posterior.plan import GroupPlan, plan_posterior
+from skbn._posterior.plan import plan_posterior
 from skbn._posterior.structure_prior import log_prior_sum
 from skbn._regressions.local_score import internal_error
 from skbn._regressions.log_determinants import walk_seeds
@@ -124,7 +124,10 @@ def network_posterior(
     compile_kernels((*kernels, *NETWORK_KERNELS) if is_uniform else kernels, announce is not None)
     tables = scores.scorer.tables.copy()
     tables[0, constraints.max_parents + 1 :] = -np.inf
-    prior_sums = [_closed_prior_sum(each, constraints, log_odds, tables[0]) for each in plan.groups]
+    prior_sums = [
+        log_prior_sum(plan.prior, each.group, constraints, log_odds, tables[0])
+        for each in plan.groups
+    ]
     work = sum(
         group_work(each, sum_only, of_prior is None)
         for each, of_prior in zip(plan.groups, prior_sums, strict=True)
@@ -177,19 +180,3 @@ def _reachable(is_edge: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     for k in range(len(is_edge)):
         reachable |= reachable[:, k, np.newaxis] & reachable[k]
     return reachable
-
-
-def _closed_prior_sum(
-    plan: GroupPlan, constraints: Constraints, log_odds: Floats | None, constant: Floats
-) -> float | None:
-    """Return the logarithm of the sum of a group's prior odds, if there is a closed form."""
-    odds = 1.0 if log_odds is None else _common_odds(log_odds)
-    if odds is None or not np.isfinite(constant[: constraints.max_parents + 1]).all():
-        return None
-    return log_prior_sum(plan.prior, plan.group, constraints, odds)
-
-
-def _common_odds(log_odds: Floats) -> float | None:
-    off_diagonal = log_odds[~np.eye(len(log_odds), dtype=bool)]
-    same = len(off_diagonal) == 0 or bool((off_diagonal == off_diagonal[0]).all())
-    return math.exp(off_diagonal[0]) if same and len(off_diagonal) else None

@@ -6,25 +6,37 @@ import math
 from fractions import Fraction
 from math import comb
 
+import numpy as np
+import numpy.typing as npt
+
 from skbn._core.subsets import mask_of
 from skbn._solver.constraints import Constraints, Group
 
 __all__ = ["log_prior_sum"]
 
 
-def log_prior_sum(prior: str, group: Group, constraints: Constraints, odds: float) -> float | None:
+def log_prior_sum(
+    prior: str,
+    group: Group,
+    constraints: Constraints,
+    log_odds: npt.NDArray[np.float64] | None,
+    constant: npt.NDArray[np.float64],
+) -> float | None:
     """Return the logarithm of the sum of the odds of all networks of a group, in closed form.
 
     With odds of 1 this is the number of networks, or of networks with an order of their columns.
-    None is returned if the columns have different constraints, so that there is no closed form.
+    None is returned if the columns have different constraints, edges different odds, or the
+    criterion rules numbers of parents out, so that there is no closed form.
 
     Parameters
     ----------
     prior : {"uniform", "order"}
     group : Group
     constraints : Constraints
-    odds : float
-        Prior odds of each edge.
+    log_odds : ndarray of shape (m, m), float64, or None
+        The logarithm of the prior odds of each edge.
+    constant : ndarray of shape (m,), float64
+        The criterion's table c, which is -inf for numbers of parents that are ruled out.
 
     Notes
     -----
@@ -38,10 +50,17 @@ def log_prior_sum(prior: str, group: Group, constraints: Constraints, odds: floa
     among_group = {constraints.allowed[x] & inside | 1 << x for x in group.columns}
     n_others = {(constraints.allowed[x] & ~inside).bit_count() for x in group.columns}
     is_symmetric = among_group == {inside} and not any(constraints.required)
-    if not is_symmetric or len(n_others) > 1:
+    most = constraints.max_parents
+    off_diagonal = ~np.eye(len(constraints.allowed), dtype=bool)
+    odds = {1.0} if log_odds is None else set(np.exp(log_odds[off_diagonal]).tolist())
+    if (
+        not is_symmetric
+        or max(len(n_others), len(odds)) > 1
+        or np.isinf(constant[: most + 1]).any()
+    ):
         return None
     (k,) = n_others
-    q, most = Fraction(odds), constraints.max_parents
+    q = Fraction(odds.pop())
 
     def alpha(n_candidates: int) -> Fraction:
         return sum(

@@ -2,7 +2,8 @@
 
 Run ``python tests/benchmarks/time_start.py``. An import is timed as a whole process, and the
 least of several runs is printed. The first fits are those of two new processes: one with an
-empty cache for numba, and one with the cache that the first left.
+empty cache for numba, and one with the cache that the first left. So are the first posteriors and
+the first samples from them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,18 @@ for _ in range(50):
     GaussianBNLearner().fit(rows)
     times.append(time.perf_counter() - start)
 print(times[0], np.median(times[1:]))
+"""
+FIRST_POSTERIOR = """
+import time
+import numpy as np
+from skbn import GaussianBNPosterior
+
+rows = np.random.default_rng(0).normal(size=(100, 8))
+start = time.perf_counter()
+posterior = GaussianBNPosterior(structure_prior={prior!r}).fit(rows)
+fitted = time.perf_counter()
+posterior.sample_dags()
+print(fitted - start, time.perf_counter() - fitted)
 """
 IMPORTS = ["import sklearn, numba", "import skbn", "from skbn import GaussianBNLearner"]
 
@@ -55,6 +68,13 @@ def main() -> None:
             first, warm = map(float, run(FIRST_FIT, NUMBA_CACHE_DIR=folder)[1].split())
             print(f"{label:36} {first:7.3f} s")
     print(f"{'fit of 8 columns, median':36} {warm:7.4f} s")
+    for prior in ("order", "uniform"):
+        with tempfile.TemporaryDirectory() as folder:
+            for label in ("nothing compiled", "new process"):
+                program = FIRST_POSTERIOR.format(prior=prior)
+                fit, samples = map(float, run(program, NUMBA_CACHE_DIR=folder)[1].split())
+                label = f"first {prior} posterior, {label}"
+                print(f"{label:36} {fit:7.3f} s, samples {samples:.3f} s")
 
 
 if __name__ == "__main__":
