@@ -1,19 +1,21 @@
-"""PlotMixin: `plot` for estimators, and a picture of their network in a notebook."""
+"""PlotMixin: `plot` for estimators, and a picture of their network in a notebook.
+
+What draws is imported when something is drawn: a fit needs none of it.
+"""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from importlib.util import find_spec
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 from sklearn import get_config
 from sklearn.utils import estimator_html_repr
 
-from skbn._drawing.appearance import LIGHT
-from skbn._drawing.network_display import NetworkDisplay, draw_network
-from skbn._drawing.weights import strengths_of
+if TYPE_CHECKING:
+    from skbn._drawing.network_display import NetworkDisplay
 
 __all__ = ["PlotMixin"]
 
@@ -71,6 +73,8 @@ class PlotMixin:
         >>> learner = GaussianBNLearner().fit(load_wine(as_frame=True).data)
         >>> display = learner.plot(markov_blanket="hue")
         """
+        from skbn._drawing.network_display import NetworkDisplay
+
         return NetworkDisplay.from_estimator(
             self,
             ax=ax,
@@ -115,6 +119,10 @@ def _notebook_picture(graph: nx.DiGraph) -> str:
 
 def _svg(graph: nx.DiGraph) -> bytes:
     from matplotlib.figure import Figure
+
+    from skbn._drawing.appearance import LIGHT
+    from skbn._drawing.network_display import NetworkDisplay, draw_network
+    from skbn._drawing.weights import strengths_of
 
     figure = Figure(figsize=(1, 1))
     figure.set_layout_engine("none")

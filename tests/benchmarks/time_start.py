@@ -74,7 +74,7 @@ def main() -> None:
                 program = FIRST_POSTERIOR.format(prior=prior)
                 fit, samples = map(float, run(program, NUMBA_CACHE_DIR=folder)[1].split())
                 label = f"first {prior} posterior, {label}"
-                print(f"{label:36} {fit:7.3f} s, samples {samples:.3f} s")
+                print(f"{label:42} {fit:7.3f} s, samples {samples:.3f} s")
 
 
 if __name__ == "__main__":
