@@ -8,7 +8,7 @@ from typing import Literal
 
 from sklearn import get_config
 
-__all__ = ["DocLinkMixin", "html_table"]
+__all__ = ["Alignment", "DocLinkMixin", "html_table"]
 
 
 class DocLinkMixin:
