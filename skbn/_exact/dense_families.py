@@ -156,9 +156,9 @@ class DenseFamilies(BlockwiseFamilies):
     ) -> None:
         super().__init__(log_det, tables, plan, allowed, required, n_scratch=2)
         m = len(log_det).bit_length() - 1
-        self._order = np.arange(m) if numbers is None else np.array(numbers)
-        self.numbers = range(m)
-        self.n_numbers = m
+        self.numbers = range(m) if numbers is None else numbers
+        self.n_numbers = 1 + max(self.numbers)
+        self._order = np.array(self.numbers)
 
     def _fill_blocks(
         self,
@@ -232,7 +232,13 @@ class DenseFamilies(BlockwiseFamilies):
             masks, scores = np.empty(n_reached, dtype=np.int64), np.empty(n_reached)
             n_reached = parents_that_reach(*where, threshold, masks, scores)
         order = np.argsort(-scores[:n_reached], kind="stable")
-        return scores[order], masks[order].tolist()
+        return scores[order], [self._in_numbers(mask) for mask in masks[order].tolist()]
+
+    def _in_numbers(self, mask: int) -> int:
+        """Return the mask of columns by their numbers in the user's table."""
+        if self.n_numbers == len(self.numbers):
+            return mask
+        return mask_of(self.numbers[v] for v in members_of(mask))
 
     def _parent_sets(self, child: int, candidates: int) -> tuple[Any, ...]:
         """Return what the kernels need to go through a child's parent sets."""

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import members_of
 from skbn._exact.near_optimal_kernels import (
     BEST,
@@ -45,6 +46,8 @@ from skbn._exact.near_optimal_kernels import (
     push_node,
     set_bound,
 )
+from skbn._exact.plan import SearchPlan
+from skbn._exact.recurrences import FamilySource, best_scores
 
 __all__ = [
     "NEAR_OPTIMAL_KERNELS",
@@ -53,6 +56,7 @@ __all__ = [
     "NetworkStream",
     "RankedFamilies",
     "SumStream",
+    "near_optimal_networks",
 ]
 
 NEAR_OPTIMAL_KERNELS = (next_network, push_node, set_bound, copy_keys)
@@ -116,6 +120,36 @@ class NearOptimalStream(Protocol):
         """Return the i-th best network; None if there are no more."""
 
 
+class NearOptimalFamilies(FamilySource, RankedFamilies, Protocol):
+    """Families that can be searched for the best networks, and then for others."""
+
+
+def near_optimal_networks(
+    families: NearOptimalFamilies,
+    plan: SearchPlan,
+    equivalence_classes: bool,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> NearOptimalStream:
+    """Search for the score of the best network, and return the networks in order of their score.
+
+    Parameters
+    ----------
+    families : NearOptimalFamilies
+        The local scores of the plan's columns.
+    plan : SearchPlan
+    equivalence_classes : bool
+        Whether to return only the best network of each equivalence class.
+    n_jobs : int or None
+        Number of threads of the search, by joblib's rules.
+    progress : Progress or None
+        Advanced by ``plan.work`` in all.
+    """
+    with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
+        best_network_score, _ = best_scores(families, plan, threads, progress or Progress())
+    return NetworkStream(best_network_score, families, plan.n_roots, equivalence_classes)
+
+
 class NetworkStream:
     """The networks on all columns of a search, in order of their score.
 
@@ -125,7 +159,8 @@ class NetworkStream:
         F.
     families : RankedFamilies
     n_roots : int
-        How many of the last columns of the search have no parents, and are left out of networks.
+        How many of the last columns of the search have no parents. They are left out of the
+        networks, and their local scores out of the networks' scores.
     equivalence_classes : bool
         Whether to find only the best network of each equivalence class.
     """
@@ -142,6 +177,7 @@ class NetworkStream:
         self._F = best_network_score
         self._parent_sets = [_ParentSets(families, x, every) for x in range(n_sinks)]
         self._may_be_sinks = (1 << n_sinks) - 1
+        self._roots = every ^ self._may_be_sinks
         self._numbers = list(families.numbers[:n_sinks])
         self._number_of_sink = np.array(self._numbers)
         self._sink_of_number = np.full(families.n_numbers, -1)
@@ -237,7 +273,7 @@ class NetworkStream:
     def _read(self, row: int) -> NearOptimalNetwork:
         """Return a network of the tables."""
         tables, families = self._tables, []
-        score = float(tables.network_scores[row])
+        score = float(tables.network_scores[row] - self._F[self._roots])
         while tables.networks[row, REST] >= 0:
             sink, family, row, _ = tables.networks[row].tolist()
             words = tables.parents[family].tolist()
