@@ -12,6 +12,7 @@ from ._drawing.penalty_display import PenaltyDisplay as PenaltyDisplay
 from ._drawing.residuals_display import ResidualsDisplay as ResidualsDisplay
 from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
+from ._estimators.near_optimal import NearOptimalNetworks as NearOptimalNetworks
 from ._estimators.posterior import EstimatedProbability as EstimatedProbability
 from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer

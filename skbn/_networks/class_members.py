@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -53,9 +55,7 @@ def edge_shares(parents: list[int], allowed: list[int] | None = None) -> npt.NDA
         for u in members_of(component):
             for v in members_of(members.undirected[u] & component):
                 if u < v:
-                    fewer = [*members.allowed]
-                    fewer[u] &= ~(1 << v)
-                    shares[u, v] = _Members(parents, fewer).count(component) / n
+                    shares[u, v] = members.without_edge(v, u).count(component) / n
                     shares[v, u] = 1 - shares[u, v]
     return shares
 
@@ -84,6 +84,14 @@ class _Members:
                 self.undirected[parent] &= ~(1 << child)
         self.components = _components(every, self.undirected)
         self._counts: dict[int, int] = {}
+
+    def without_edge(self, parent: int, child: int) -> Self:
+        """Return the members that do not have an edge."""
+        other = copy(self)
+        other.allowed = [*self.allowed]
+        other.allowed[child] &= ~(1 << parent)
+        other._counts = {}
+        return other
 
     def count(self, component: int) -> int:
         """Return in how many ways a component can be directed."""
