@@ -5,26 +5,33 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_scalar
 
 from skbn._core.columns import named_nodes, named_values
 from skbn._data.table import Table, read_columns
 from skbn._networks.arguments import (
+    check_container,
+    in_container,
     like_pandas,
     random_generator,
     read_given_columns,
 )
-from skbn._networks.gaussian import GaussianDistribution, LinearGaussianModel
+from skbn._networks.distribution import GaussianDistribution
+from skbn._networks.gaussian import LinearGaussianModel
 
 __all__ = ["InferenceMixin"]
 
 
 class InferenceMixin:
     """Samples, conditional distributions, predictions and interventions of a network."""
+
+    # What `set_output` was told: "default", "pandas" or "polars"; None leaves it to scikit-learn.
+    _output_container: str | None = None
+    # Python would otherwise iterate by asking for 0, 1, 2 ..., which may be nodes.
+    __iter__: ClassVar[None] = None
 
     @abstractmethod
     def _model(self) -> LinearGaussianModel:
@@ -35,7 +42,7 @@ class InferenceMixin:
     def _from_model(cls, model: LinearGaussianModel) -> Self:
         """Return the network with these parameters."""
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> npt.NDArray[np.float64]:
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
         """Draw rows from the network.
 
         Parameters
@@ -47,7 +54,8 @@ class InferenceMixin:
         Returns
         -------
         rows : ndarray of shape (n_samples, m), float64
-            The nodes in their order.
+            The nodes in their order. If all nodes are strings, `set_output` makes it a data
+            frame.
 
         Raises
         ------
@@ -56,6 +64,8 @@ class InferenceMixin:
         TypeError, ValueError
             If `n_samples` is not a positive integer, or `random_state` not one of these; if a
             mean or a variance is out of float64's range.
+        ImportError
+            If a data frame was asked for, and pandas or polars is not installed.
 
         Examples
         --------
@@ -65,11 +75,61 @@ class InferenceMixin:
         >>> network = GaussianBayesianNetwork(dag).fit([[0, 1], [1, 3], [2, 5.3]])
         >>> network.sample(5, random_state=0).shape
         (5, 2)
+        >>> list(network.set_output(transform="pandas").sample(5, random_state=0).columns)
+        ['a', 'b']
         """
         model = self._model()
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         noise = random_generator(random_state).standard_normal((n_samples, len(model.nodes)))
-        return np.asarray(model.mean + noise @ model.factor())
+        rows = np.asarray(model.mean + noise @ model.factor())
+        return in_container(rows, model.nodes, self._output_container)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Set the container in which `sample` returns its rows.
+
+        It is a data frame only if all nodes are strings. `sklearn.base.clone` and `do` keep the
+        setting. The results of `predict` and `residuals` have the container of the table that they
+        are given.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            The parameter has the name that scikit-learn's transformers have for it. "default" is a
+            NumPy array. None leaves the setting as it is; before the first call, that of
+            ``sklearn.set_config(transform_output=...)`` applies.
+
+        Returns
+        -------
+        self : GaussianBayesianNetwork
+
+        Raises
+        ------
+        ValueError
+            If it is another container.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_node("dose", intercept=1.0, noise_variance=0.0)
+        >>> network = GaussianBayesianNetwork(dag).set_output(transform="pandas")
+        >>> network.sample(2)
+           dose
+        0   1.0
+        1   1.0
+        """
+        if transform is not None:
+            check_container(transform)
+            self._output_container = transform
+        return self
+
+    def __getitem__(self, node: Any) -> Any:
+        """Return the marginal of a node, or the joint distribution of a list of nodes.
+
+        The values of other nodes are not known: it is ``network.condition({})[node]``.
+        """
+        return self.condition({})[node]
 
     def condition(self, evidence: Mapping[Hashable, float]) -> GaussianDistribution:
         """Return the distribution of the other nodes, given the values of some.
@@ -82,8 +142,9 @@ class InferenceMixin:
         Returns
         -------
         distribution : GaussianDistribution
-            A named tuple of `nodes`, in their order, `mean` and `covariance`. It also has a
-            `standard_deviation`, and is displayed as a table.
+            Its attributes are `nodes`, in their order, `mean`, `covariance` and
+            `standard_deviation`. ``distribution["ash"]`` is the mean and the standard deviation
+            of one node. It is displayed as a table, and has `to_frame`.
 
         Raises
         ------
@@ -103,9 +164,15 @@ class InferenceMixin:
         >>> dag = nx.DiGraph()
         >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
         >>> dag.add_edge("a", "b", weight=1)
-        >>> nodes, mean, covariance = GaussianBayesianNetwork(dag).condition({"b": 3})
-        >>> nodes, mean.round(6), covariance.round(6)
-        (['a'], array([1.5]), array([[0.5]]))
+        >>> network = GaussianBayesianNetwork(dag)
+        >>> mean, deviation = network.condition({"b": 3})["a"]
+        >>> round(mean, 3), round(deviation, 3)
+        (1.5, 0.707)
+
+        Without evidence, these are the moments of any row.
+
+        >>> network["b"].mean, round(network["b"].standard_deviation, 3)
+        (0.0, 1.414)
         """
         model = self._model()
         values = named_values(evidence, model.nodes, "evidence")
@@ -242,7 +309,8 @@ class InferenceMixin:
         Returns
         -------
         network : GaussianBayesianNetwork
-            It has no density, because some nodes have no noise.
+            It has no density, because some nodes have no noise. ``network["ash"]`` is the mean
+            and the standard deviation of a node.
 
         Raises
         ------
@@ -268,8 +336,11 @@ class InferenceMixin:
         >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
         >>> dag.add_edge("a", "b", weight=2)
         >>> network = GaussianBayesianNetwork(dag)
-        >>> network.do({"a": 1}).mean_, network.do({"b": 1}).mean_
-        (array([1., 2.]), array([0., 1.]))
+        >>> network.do({"a": 1})["b"].mean, network.do({"b": 1})["a"].mean
+        (2.0, 0.0)
         """
         model = self._model()
-        return self._from_model(model.do(named_values(interventions, model.nodes, "interventions")))
+        values = named_values(interventions, model.nodes, "interventions")
+        network = self._from_model(model.do(values))
+        network._output_container = self._output_container
+        return network

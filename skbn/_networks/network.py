@@ -59,6 +59,10 @@ class GaussianBayesianNetwork(
     them. Cross-validating networks compares their graphs by the likelihood of held-out
     rows.
 
+    ``network["ash"]`` is the mean and the standard deviation of a node, and
+    ``network[["ash", "hue"]]`` the joint distribution of several. ``print(network)`` writes the
+    regressions.
+
     Parameters
     ----------
     dag : networkx.DiGraph
@@ -103,10 +107,10 @@ class GaussianBayesianNetwork(
     >>> network = GaussianBayesianNetwork(dag).fit(wine)
     >>> round(network.score(wine), 2)
     -7.98
-    >>> network.condition({"alcohol": 14, "hue": 1}).mean.round()
-    array([1021.])
-    >>> network.do({"hue": 1}).mean_.round(2)
-    array([ 13.  , 763.53,   1.  ])
+    >>> round(network.condition({"alcohol": 14, "hue": 1})["proline"].mean)
+    1021
+    >>> round(network.do({"hue": 1})["proline"].mean)
+    764
     """
 
     def __init__(self, dag: nx.DiGraph) -> None:
@@ -540,6 +544,12 @@ class GaussianBayesianNetwork(
         except (TypeError, ValueError):  # not a graph, or parameters missing or wrong
             return False
         return True
+
+    def __sklearn_clone__(self) -> Self:
+        # sklearn.base.clone keeps what set_output has set.
+        clone = super().__sklearn_clone__()
+        clone._output_container = self._output_container
+        return clone
 
     def __dir__(self) -> list[str]:
         # Without the attributes whose computation fails: a notebook reads all that are listed.
