@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
+from skbn._core.frames import frame_of
 from skbn._core.graphs import (
     GraphStateMixin,
     check_dag,
@@ -26,17 +27,17 @@ from skbn._core.graphs import (
 )
 from skbn._core.linear_model import is_parametrised
 from skbn._core.notebook import DocLinkMixin
+from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
 from skbn._data.table import Table, read_columns, row_labels
 from skbn._drawing.plot_mixin import PlotMixin
 from skbn._networks import interchange
-from skbn._networks.gaussian import (
-    LinearGaussianModel,
-    estimate_model,
-)
+from skbn._networks.edge_table import edge_columns, score_losses
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.inference import InferenceMixin
 from skbn._networks.structure import StructureMixin
+from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 
 __all__ = ["GaussianBayesianNetwork"]
@@ -113,6 +114,11 @@ class GaussianBayesianNetwork(
     764
     """
 
+    # What is known of the graph whose contents are `_learned_graph`.
+    _estimated: LinearGaussianModel | None = None
+    _score_losses: npt.NDArray[np.float64] | None = None
+    _learned_graph: tuple[list[Any], list[Any]] | None = None
+
     def __init__(self, dag: nx.DiGraph) -> None:
         self.dag = dag
 
@@ -120,13 +126,16 @@ class GaussianBayesianNetwork(
     def _from_model(cls, model: LinearGaussianModel) -> Self:
         """Return the network with these parameters."""
         network = cls(model.to_dag())
-        network._keep_estimates(model)
+        network._keep(model)
         return network
 
-    def _keep_estimates(self, model: LinearGaussianModel) -> None:
-        """Keep estimates, and the contents of the graph that they belong to."""
+    def _keep(
+        self, model: LinearGaussianModel | None, score_losses: npt.NDArray[np.float64] | None = None
+    ) -> None:
+        """Keep what was learned of the graph, and its contents, by which a change is noticed."""
         self._estimated = model
-        self._estimated_graph = graph_contents(self.dag)
+        self._score_losses = score_losses
+        self._learned_graph = graph_contents(self.dag)
 
     # Parameters
 
@@ -239,7 +248,7 @@ class GaussianBayesianNetwork(
                 )
             statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
             fixed = fixed_parent_masks(self.dag)
-            self._keep_estimates(estimate_model(statistics, parents, nodes, fixed=fixed))
+            self._keep(estimate_model(statistics, parents, nodes, fixed=fixed))
         return self
 
     # Density
@@ -326,7 +335,70 @@ class GaussianBayesianNetwork(
         rows = read_columns(Table(X), model.nodes, model.nodes)
         return _sample(X, rows, sample_weight).mean(model.log_density(rows))
 
-    # Other formats
+    # Tables and other formats
+
+    def to_frame(self, scores: Any = None, *, criterion: str | Criterion | None = None) -> Any:
+        """Return a table with a row for each edge.
+
+        The rows are ordered by child and, for each child, by parent, both in the order of `nodes`:
+        each regression is a block of rows.
+
+        Parameters
+        ----------
+        scores : LocalScores, ParentSetScores, or array-like or data frame of shape \
+(n_samples, m), optional
+            What to compute `score_loss` from. Not needed for the network of a learner, which knows
+            its losses until it is fitted again or its graph is changed.
+        criterion : {"bic", "aic", "loglik", "ebic", "bge"} or Criterion, optional
+            How to score a table; by default the BIC.
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            Without pandas, a dict of the columns that is displayed as a table. The columns are
+
+            - `parent` and `child`
+            - `weight` and `standardised_weight`, if the network has parameters. The latter is the
+              weight times the parent's standard deviation and divided by the child's, those of the
+              network's joint distribution. It is NaN if one of them does not vary.
+            - `score_loss`, if it is known or `scores` are given: by how many nats the score is
+              lower without this edge, while all others stay. It is negative if the network scores
+              higher without the edge, as it may if the edge was required. ParentSetScores may not
+              list the smaller set of parents; the child then keeps the best listed subset of it,
+              and the loss is infinite if there is none.
+            - `reversible`: whether an equivalent network that keeps all edges with the attribute
+              `fixed` has the edge reversed. It is undirected in `cpdag`.
+            - `probability` and `support`, if edges of the graph have such attributes, as those of
+              a posterior's median network have. It is NaN for edges without.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is not an acyclic graph, or only some of the parameters are there; if the
+            columns of `scores` are not the nodes; if a table does not suit `fit`; if a criterion is
+            given for scores that are made already, or for none.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import GaussianBNLearner
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue"]]
+        >>> table = GaussianBNLearner().fit(wine).network_.to_frame()
+        >>> print(table.round(2).to_string(index=False))
+         parent   child  weight  standardised_weight  score_loss  reversible
+        alcohol proline  257.60                 0.66       53.02       False
+            hue proline  391.04                 0.28       10.51       False
+        """
+        if scores is None and criterion is not None:
+            raise ValueError(
+                f"criterion={readable_value(criterion)} was given without a table to score. Give "
+                "the table as scores."
+            )
+        check_dag(self.dag)
+        losses = self._score_losses if self._is_learned_graph() else None
+        if scores is not None:
+            losses = score_losses(self.dag, scores, criterion)
+        return frame_of(edge_columns(self.dag, self._parameters(), losses))
 
     @overload
     def to_json(self, path: None = None) -> str: ...
@@ -478,10 +550,8 @@ class GaussianBayesianNetwork(
         """Return the equivalence class's graph, or the network's with its parameters, if any."""
         if cpdag:
             return self.cpdag()
-        try:
-            return self._model().to_dag()
-        except NotFittedError:
-            return self._structure()
+        model = self._parameters()
+        return self._structure() if model is None else model.to_dag()
 
     def to_pgmpy(self) -> Any:
         """Return the network as a model of pgmpy.
@@ -571,10 +641,21 @@ class GaussianBayesianNetwork(
         except (TypeError, ValueError):
             return None
 
+    def _is_learned_graph(self) -> bool:
+        """Whether the graph is still that of the estimates and the score losses."""
+        return self._learned_graph == graph_contents(self.dag)
+
+    def _parameters(self) -> LinearGaussianModel | None:
+        """Return the model, or None if there are no parameters."""
+        try:
+            return self._model()
+        except NotFittedError:
+            return None
+
     def _model(self) -> LinearGaussianModel:
         """Return the estimates if they belong to the graph, else the graph's own parameters."""
         check_dag(self.dag)
-        if hasattr(self, "_estimated") and self._estimated_graph == graph_contents(self.dag):
+        if self._estimated is not None and self._is_learned_graph():
             return replace(self._estimated, fixed=fixed_parent_masks(self.dag))
         if not is_parametrised(self.dag):
             raise NotFittedError(
