@@ -34,6 +34,7 @@ from skbn._data.table import Table, read_columns, row_labels
 from skbn._drawing.plot_mixin import PlotMixin
 from skbn._networks import interchange
 from skbn._networks.edge_table import edge_columns, score_losses
+from skbn._networks.equations import network_text
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.inference import InferenceMixin
 from skbn._networks.structure import StructureMixin
@@ -110,6 +111,11 @@ class GaussianBayesianNetwork(
     -7.98
     >>> round(network.condition({"alcohol": 14, "hue": 1})["proline"].mean)
     1021
+    >>> print(network)
+    GaussianBayesianNetwork of 3 nodes and 2 edges (0 reversible)
+    alcohol = 13, noise sd 0.81
+    proline = -2980 + 258 alcohol + 391 hue, noise sd 223
+    hue = 0.957, noise sd 0.228
     >>> round(network.do({"hue": 1})["proline"].mean)
     764
     """
@@ -634,6 +640,14 @@ class GaussianBayesianNetwork(
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(dag=<{self.dag}>)"
+
+    def __str__(self) -> str:
+        try:
+            check_dag(self.dag)
+        except (TypeError, ValueError):
+            return repr(self)
+        model = self._model() if self.__sklearn_is_fitted__() else None
+        return network_text(type(self).__name__, self.dag, model)
 
     def _shown_graph(self) -> nx.DiGraph | None:
         try:
