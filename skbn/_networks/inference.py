@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -20,27 +19,18 @@ from skbn._networks.arguments import (
     read_given_columns,
 )
 from skbn._networks.distribution import GaussianDistribution
-from skbn._networks.gaussian import LinearGaussianModel
+from skbn._networks.parameters import ParametersMixin
 
 __all__ = ["InferenceMixin"]
 
 
-class InferenceMixin:
+class InferenceMixin(ParametersMixin):
     """Samples, conditional distributions, predictions and interventions of a network."""
 
     # What `set_output` was told: "default", "pandas" or "polars"; None leaves it to scikit-learn.
     _output_container: str | None = None
     # Python would otherwise iterate by asking for 0, 1, 2 ..., which may be nodes.
     __iter__: ClassVar[None] = None
-
-    @abstractmethod
-    def _model(self) -> LinearGaussianModel:
-        """Return the network's parameters."""
-
-    @classmethod
-    @abstractmethod
-    def _from_model(cls, model: LinearGaussianModel) -> Self:
-        """Return the network with these parameters."""
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
         """Draw rows from the network.

@@ -6,15 +6,12 @@ the functions of this package's other modules.
 
 from __future__ import annotations
 
-import os
-from dataclasses import replace
-from typing import Any, Self, overload
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.exceptions import NotFittedError
 
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
 from skbn._core.frames import frame_of
@@ -22,22 +19,19 @@ from skbn._core.graphs import (
     GraphStateMixin,
     check_dag,
     fixed_parent_masks,
-    graph_contents,
     parent_masks,
 )
-from skbn._core.linear_model import is_parametrised
 from skbn._core.notebook import DocLinkMixin
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
 from skbn._data.table import Table, read_columns, row_labels
 from skbn._drawing.plot_mixin import PlotMixin
-from skbn._networks import interchange
 from skbn._networks.edge_table import edge_columns, score_losses
 from skbn._networks.equations import network_text
-from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._networks.formats import FormatsMixin
+from skbn._networks.gaussian import estimate_model
 from skbn._networks.inference import InferenceMixin
-from skbn._networks.structure import StructureMixin
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 
@@ -49,7 +43,7 @@ class GaussianBayesianNetwork(
     DocLinkMixin,
     PlotMixin,
     InferenceMixin,
-    StructureMixin,
+    FormatsMixin,
     CallbackSupportMixin,
     DensityMixin,
     BaseEstimator,
@@ -120,84 +114,8 @@ class GaussianBayesianNetwork(
     764
     """
 
-    # What is known of the graph whose contents are `_learned_graph`.
-    _estimated: LinearGaussianModel | None = None
-    _score_losses: npt.NDArray[np.float64] | None = None
-    _learned_graph: tuple[list[Any], list[Any]] | None = None
-
     def __init__(self, dag: nx.DiGraph) -> None:
         self.dag = dag
-
-    @classmethod
-    def _from_model(cls, model: LinearGaussianModel) -> Self:
-        """Return the network with these parameters."""
-        network = cls(model.to_dag())
-        network._keep(model)
-        return network
-
-    def _keep(
-        self, model: LinearGaussianModel | None, score_losses: npt.NDArray[np.float64] | None = None
-    ) -> None:
-        """Keep what was learned of the graph, and its contents, by which a change is noticed."""
-        self._estimated = model
-        self._score_losses = score_losses
-        self._learned_graph = graph_contents(self.dag)
-
-    # Parameters
-
-    @property
-    def dag_(self) -> nx.DiGraph:
-        """The graph with all parameters as attributes.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError, ValueError
-            If `dag` is not an acyclic graph; if a parameter is missing or wrong; if a mean
-            is out of float64's range.
-        """
-        return self._model().to_dag()
-
-    @property
-    def coef_(self) -> npt.NDArray[np.float64]:
-        """The edges' weights, shape (m, m): ``coef_[i, j]`` is that of i -> j, or 0.
-
-        Raises what `dag_` raises.
-        """
-        return self._model().coef.copy()
-
-    @property
-    def intercept_(self) -> npt.NDArray[np.float64]:
-        """The nodes' intercepts, shape (m,).
-
-        Raises what `dag_` raises.
-        """
-        return self._model().intercept.copy()
-
-    @property
-    def noise_variance_(self) -> npt.NDArray[np.float64]:
-        """The variances of the nodes' noise, shape (m,).
-
-        Raises what `dag_` raises.
-        """
-        return self._model().noise_variance.copy()
-
-    @property
-    def mean_(self) -> npt.NDArray[np.float64]:
-        """The nodes' joint mean, shape (m,).
-
-        Raises what `dag_` raises.
-        """
-        return self._model().mean.copy()
-
-    @property
-    def covariance_(self) -> npt.NDArray[np.float64]:
-        """The nodes' joint covariance, shape (m, m).
-
-        Raises what `dag_` raises, and ValueError if a variance is out of float64's range.
-        """
-        return self._model().covariance()
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -341,7 +259,7 @@ class GaussianBayesianNetwork(
         rows = read_columns(Table(X), model.nodes, model.nodes)
         return _sample(X, rows, sample_weight).mean(model.log_density(rows))
 
-    # Tables and other formats
+    # Edges
 
     def to_frame(self, scores: Any = None, *, criterion: str | Criterion | None = None) -> Any:
         """Return a table with a row for each edge.
@@ -406,212 +324,6 @@ class GaussianBayesianNetwork(
             losses = score_losses(self.dag, scores, criterion)
         return frame_of(edge_columns(self.dag, self._parameters(), losses))
 
-    @overload
-    def to_json(self, path: None = None) -> str: ...
-    @overload
-    def to_json(self, path: str | os.PathLike[str]) -> None: ...
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Return the network as JSON, in networkx's node-link format, or write it to a file.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            The file. An existing file is replaced once everything is written, and kept if that
-            fails. A symbolic link is followed; a pipe is written to.
-
-        Returns
-        -------
-        text : str, or None with a path
-            `from_json` reads the same parameters from it, to the last bit, and the attribute
-            `fixed` of edges.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        ValueError
-            If a node is neither a string nor an integer.
-        OSError
-            If the file cannot be written.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_node("a", intercept=0.1, noise_variance=1)
-        >>> text = GaussianBayesianNetwork(dag).to_json()
-        >>> GaussianBayesianNetwork.from_json(text).intercept_
-        array([0.1])
-        """
-        return interchange.to_json(self._model().to_dag(), path)
-
-    @classmethod
-    def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
-        """Read a network from the text that `to_json` returns, or the file that it writes.
-
-        Parameters
-        ----------
-        text_or_path : str or path
-            A string is the JSON itself; a file is given by a ``pathlib.Path``, and is in UTF-8.
-            Nothing in it is evaluated. Attributes that are not parameters or `fixed` are ignored.
-
-        Returns
-        -------
-        network : GaussianBayesianNetwork
-
-        Raises
-        ------
-        TypeError
-            If it is neither a string nor a path.
-        ValueError
-            If it is not JSON, or a part is missing; if a node or an edge comes twice, an edge
-            has an unknown end, or the edges have a cycle; if a parameter is not a finite number,
-            or a variance is negative.
-        OSError
-            If the file cannot be read.
-
-        Examples
-        --------
-        >>> from skbn import GaussianBayesianNetwork
-        >>> text = '''{"directed": true, "multigraph": false, "edges": [],
-        ...           "nodes": [{"id": "a", "intercept": 0, "noise_variance": 1}]}'''
-        >>> GaussianBayesianNetwork.from_json(text).nodes
-        ['a']
-        """
-        return cls._from_model(interchange.from_json(text_or_path))
-
-    def to_dot(self, *, cpdag: bool = False) -> str:
-        """Return the network in Graphviz's DOT language, the weights as the edges' labels.
-
-        Parameters
-        ----------
-        cpdag : bool, default=False
-            Whether to return the graph of the equivalence class instead, as from the method
-            `cpdag`. It has no weights, and undirected edges have no heads.
-
-        Returns
-        -------
-        text : str
-            Without labels if the network has no parameters.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph; if two nodes have the same text; if only some of
-            the parameters are there.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
-        >>> dag.add_edge("a", "b", weight=2 / 3)
-        >>> print(GaussianBayesianNetwork(dag).to_dot())
-        digraph {
-          "a";
-          "b";
-          "a" -> "b" [label="0.667"];
-        }
-        """
-        return interchange.to_dot(self._exported_graph(cpdag))
-
-    def to_mermaid(self, *, cpdag: bool = False) -> str:
-        """Return the network as a Mermaid flowchart, the weights as the edges' labels.
-
-        Many viewers of Markdown show it as a picture, in a block of code whose language is
-        ``mermaid``.
-
-        Parameters
-        ----------
-        cpdag : bool, default=False
-            Whether to return the graph of the equivalence class instead, as from the method
-            `cpdag`. It has no weights, and undirected edges have no heads.
-
-        Returns
-        -------
-        text : str
-            Without labels if the network has no parameters.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph; if only some of the parameters are there.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
-        >>> print(network.to_mermaid())
-        flowchart TD
-          n0["a"]
-          n1["b"]
-          n0 --> n1
-        """
-        return interchange.to_mermaid(self._exported_graph(cpdag))
-
-    def _exported_graph(self, cpdag: bool) -> nx.DiGraph:
-        """Return the equivalence class's graph, or the network's with its parameters, if any."""
-        if cpdag:
-            return self.cpdag()
-        model = self._parameters()
-        return self._structure() if model is None else model.to_dag()
-
-    def to_pgmpy(self) -> Any:
-        """Return the network as a model of pgmpy.
-
-        Returns
-        -------
-        model : pgmpy.models.LinearGaussianBayesianNetwork
-            It keeps standard deviations, whose squares may differ from the variances in the
-            last bit. It does not keep the attribute `fixed` of edges.
-
-        Raises
-        ------
-        ImportError
-            If pgmpy is not installed.
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-
-        Examples
-        --------
-        >>> network.to_pgmpy().get_cpds("b")  # doctest: +SKIP
-        <LinearGaussianCPD: P(b | a) = N(2.0*a + 1.0; 0.5) at 0x7f5ff6c1e110>
-        """
-        return interchange.to_pgmpy(self._model().to_dag())
-
-    @classmethod
-    def from_pgmpy(cls, model: Any) -> Self:
-        """Read a network from a model of pgmpy.
-
-        Parameters
-        ----------
-        model : pgmpy.models.LinearGaussianBayesianNetwork
-            With the conditional distributions of all its nodes.
-
-        Returns
-        -------
-        network : GaussianBayesianNetwork
-
-        Raises
-        ------
-        ImportError
-            If pgmpy is not installed.
-        TypeError
-            If it is another model.
-        ValueError
-            If a node's conditional distribution is missing or does not fit its parents.
-
-        Examples
-        --------
-        >>> from pgmpy.models import LinearGaussianBayesianNetwork  # doctest: +SKIP
-        >>> model = LinearGaussianBayesianNetwork([("a", "b")]).fit(table)  # doctest: +SKIP
-        >>> network = GaussianBayesianNetwork.from_pgmpy(model)  # doctest: +SKIP
-        """
-        return cls._from_model(interchange.from_pgmpy(model))
-
     # scikit-learn's conventions, and what the methods share
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -654,29 +366,6 @@ class GaussianBayesianNetwork(
             return self.dag_ if self.__sklearn_is_fitted__() else self._structure()
         except (TypeError, ValueError):
             return None
-
-    def _is_learned_graph(self) -> bool:
-        """Whether the graph is still that of the estimates and the score losses."""
-        return self._learned_graph == graph_contents(self.dag)
-
-    def _parameters(self) -> LinearGaussianModel | None:
-        """Return the model, or None if there are no parameters."""
-        try:
-            return self._model()
-        except NotFittedError:
-            return None
-
-    def _model(self) -> LinearGaussianModel:
-        """Return the estimates if they belong to the graph, else the graph's own parameters."""
-        check_dag(self.dag)
-        if self._estimated is not None and self._is_learned_graph():
-            return replace(self._estimated, fixed=fixed_parent_masks(self.dag))
-        if not is_parametrised(self.dag):
-            raise NotFittedError(
-                "This GaussianBayesianNetwork has no parameters yet. Call fit, or give the nodes "
-                "of dag the attributes intercept and noise_variance and its edges weight."
-            )
-        return LinearGaussianModel.from_dag(self.dag)
 
 
 def _sample(X: Any, rows: npt.NDArray[np.float64], sample_weight: Any) -> Sample:
