@@ -21,7 +21,7 @@ from skbn._scores.parent_set_scores import ParentSetScores
 
 __all__ = ["edge_columns", "score_losses"]
 
-# Attributes of edges that have a column if an edge has one: what a posterior and a bootstrap know.
+# Attributes of edges that become columns: a posterior sets the first, a bootstrap the second.
 _CONFIDENCES = ("probability", "support")
 
 
@@ -82,8 +82,8 @@ def score_losses(
     ----------
     dag : networkx.DiGraph
     scores : LocalScores, ParentSetScores, or array-like or data frame of shape (n, m)
-        With ParentSetScores, the child keeps the best listed set of its other parents; the loss is
-        infinite if none is listed.
+        If ParentSetScores do not list the child's other parents, the child keeps the best listed
+        subset of them; the loss is infinite if there is none.
     criterion : str, Criterion or None
         For a table; by default the BIC.
 
@@ -95,8 +95,8 @@ def score_losses(
     Raises
     ------
     ValueError, TypeError
-        If the scores are not those of the nodes; if the table is none from which the network
-        could be estimated; if a criterion is given for scores, which have one.
+        If the columns are not the nodes; if a regression on a table leaves no residual; if a
+        criterion is given for scores, which have one.
     """
     if isinstance(scores, LocalScores | ParentSetScores):
         if criterion is not None:

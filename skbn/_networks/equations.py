@@ -16,7 +16,7 @@ from skbn._networks.gaussian import LinearGaussianModel
 
 __all__ = ["network_text"]
 
-# Of a larger network, the lines would fill the screen; with more parents, a line would be broken.
+# More lines would fill the screen, and a line of more parents would be broken.
 _MOST_LINES = 15
 _MOST_PARENTS = 6
 

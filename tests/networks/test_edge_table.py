@@ -25,7 +25,7 @@ from skbn import (
 from skbn.datasets import make_gaussian_network
 
 pd = pytest.importorskip("pandas")
-# Of the column sex, and of skewed residuals of the diabetes data.
+# fit warns of the two values of sex, and of skewed residuals.
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 
 

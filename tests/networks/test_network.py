@@ -969,6 +969,7 @@ def test_networks_without_parameters_say_so(wine_dag):
         lambda: network.logpdf([[0] * 4]),
         lambda: network.sample(),
         lambda: network.condition({}),
+        lambda: network["ash"],
         lambda: network.do({}),
         lambda: network.predict([[0] * 4], "ash"),
         lambda: network.covariance_,
