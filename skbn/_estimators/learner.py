@@ -43,9 +43,13 @@ _WITHIN = 3.0
 
 def network_of(solution: Solution) -> GaussianBayesianNetwork:
     """Return the network of a solution, without parameters if it has none."""
-    if solution.model is not None:
-        return GaussianBayesianNetwork._from_model(solution.model)
-    return GaussianBayesianNetwork(dag_of(solution.columns, solution.parents, solution.fixed))
+    if solution.model is None:
+        dag = dag_of(solution.columns, solution.parents, solution.fixed)
+    else:
+        dag = solution.model.to_dag()
+    network = GaussianBayesianNetwork(dag)
+    network._keep(solution.model, solution.score_losses)
+    return network
 
 
 class NetworkLearner(NetworkEstimator):
@@ -277,8 +281,9 @@ None, default=None
         The network's score, in nats.
     network_ : GaussianBayesianNetwork
         The network as an object with densities, samples, conditional distributions,
-        interventions, equivalence and interchange formats. After a fit to ParentSetScores it has
-        no parameters yet.
+        interventions, equivalence and interchange formats. Its `to_frame` is a table of the edges,
+        with what the score loses without each. After a fit to ParentSetScores it has no parameters
+        yet.
     criterion_ : Criterion or None
         The criterion that was maximised; None after a fit to ParentSetScores.
     n_features_in_ : int
