@@ -156,7 +156,7 @@ class DenseFamilies(BlockwiseFamilies):
     ) -> None:
         super().__init__(log_det, tables, plan, allowed, required, n_scratch=2)
         m = len(log_det).bit_length() - 1
-        self.numbers = range(m) if numbers is None else numbers
+        self.numbers = list(range(m)) if numbers is None else list(numbers)
         self.n_numbers = 1 + max(self.numbers)
         self._order = np.array(self.numbers)
 
@@ -236,7 +236,7 @@ class DenseFamilies(BlockwiseFamilies):
 
     def _in_numbers(self, mask: int) -> int:
         """Return the mask of columns by their numbers in the user's table."""
-        if self.n_numbers == len(self.numbers):
+        if self.numbers == sorted(self.numbers) and self.n_numbers == len(self.numbers):
             return mask
         return mask_of(self.numbers[v] for v in members_of(mask))
 

@@ -78,16 +78,15 @@ class RankedFamilies(Protocol):
     The columns of the search are numbered from 0, and sets of candidates are masks of these.
     Parent sets are masks in which a column has another number if `numbers` gives it one, and may
     have columns that are not in the search.
-
-    Attributes
-    ----------
-    numbers : sequence of int
-    n_numbers : int
-        All numbers are lower.
     """
 
-    numbers: Sequence[int]
-    n_numbers: int
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The columns' numbers."""
+
+    @property
+    def n_numbers(self) -> int:
+        """A number that is larger than that of any column."""
 
     def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
         """Return the best local score among some candidates, and its parents in the search."""
