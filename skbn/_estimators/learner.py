@@ -137,7 +137,8 @@ class NetworkLearner(NetworkEstimator):
         >>> from skbn import GaussianBNLearner
         >>> learner = GaussianBNLearner("bge").fit(load_iris(as_frame=True).data)
         >>> near = learner.near_optimal(3)
-        >>> [round(float(score), 2) for score in near.scores]
+        >>> near.scores.round(2)
+        array([-419.5 , -421.09, -421.4 ])
         >>> near.is_complete
         False
         """

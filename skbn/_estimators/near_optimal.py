@@ -57,12 +57,22 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     >>> from sklearn.datasets import load_wine
     >>> from skbn import GaussianBNLearner
     >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
-    >>> near = GaussianBNLearner("bge").fit(wine).near_optimal(within=3)
+    >>> near = GaussianBNLearner("bge").fit(wine).near_optimal(within=2)
     >>> near
-    5 equivalence classes within 3 nats of the best, complete
-    >>> near.to_frame()[["difference", "n_members", "n_edges"]].round(2)
-       difference  n_members  n_edges
-    >>> list(near.cpdags[1].edges(data="undirected"))
+    4 best equivalence classes, down to 1.74 nats below the best
+       score  difference  edges
+    0  -1495.36           0      3
+    1  -1496.20       0.839      4
+    2  -1496.82        1.45      3
+    3  -1497.10        1.74      2
+    >>> near.to_frame().round(2)[["difference", "bayes_factor", "n_members"]]
+       difference  bayes_factor  n_members
+    0        0.00          1.00          1
+    1        0.84          2.31          1
+    2        1.45          4.28          2
+    3        1.74          5.68          1
+    >>> list(near[0].dag_.edges)
+    [('alcohol', 'proline'), ('proline', 'ash'), ('hue', 'proline')]
     """
 
     def __init__(
