@@ -291,7 +291,7 @@ class BootstrapBNLearner(NetworkLearner):
         return scores, scores.sample
 
     def _draws(self, sample: Sample) -> Draws:
-        n_rows = sample.shape[0] if sample.weight is None else np.count_nonzero(sample.weight)
+        n_rows = sample.summary.n_rows  # without those of weight 0
         n_drawn = round(self.sample_fraction * n_rows)
         what = f"sample_fraction={readable_value(self.sample_fraction)} of {n_rows} rows"
         if n_drawn < 2:

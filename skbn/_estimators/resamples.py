@@ -241,12 +241,12 @@ class Resamples:
         try:
             return self.refit.network(weight, progress)
         except ValueError as error:
-            with_bge = ', or criterion="bge"' if isinstance(self.refit, _Search) else ""
+            bge = ' criterion="bge" fits them.' if isinstance(self.refit, _Search) else ""
             failure = ValueError(
                 f"Resample {number + 1} of {len(self.draws.seeds)}, which has "
                 f"{np.count_nonzero(weight)} of the {len(weight)} rows, cannot be fitted. {error} "
-                "All rows together can be fitted: if the resample lacks the rows that matter, use "
-                f"resamples with more of the rows, by replace=False, sample_fraction=0.9{with_bge}."
+                "All rows together can be fitted: resamples with more of the rows, such as those "
+                f"of replace=False and sample_fraction=0.9, fail less often.{bge}"
             )
         # Raised outside the except block: a chained error's traceback would keep the tables alive.
         try:
@@ -281,6 +281,7 @@ def plan_resamples(
     n_jobs : int or None
     """
     backend, _ = get_active_backend(prefer="threads")
+    in_threads = getattr(backend, "supports_sharedmem", False)
     n_threads, n_resamples = count_threads(n_jobs), len(draws.seeds)
     n_at_a_time = min(n_threads, n_resamples)
     refit: _Refit
@@ -288,7 +289,8 @@ def plan_resamples(
         # A copy without log-determinants: those of all rows cannot be used for a resample.
         scores = X.of_sample(sample)
         constraints, memory = learner._constraints(scores), learner._memory()
-        n_at_a_time = searches_at_a_time(scores, constraints, memory, n_threads, n_resamples)
+        if in_threads:
+            n_at_a_time = searches_at_a_time(scores, constraints, memory, n_threads, n_resamples)
         memory = memory.share(n_at_a_time)
         if type(learner).fit is GaussianBNLearner.fit:
             threads_a_search = learner.n_jobs or max(1, n_threads // n_at_a_time)
@@ -300,7 +302,6 @@ def plan_resamples(
             refit = _Fit(_with_one_thread(learner), scores, y, columns)
     else:
         refit = _Fit(_with_one_thread(learner), X, y, columns)
-    in_threads = backend.supports_sharedmem
     return Resamples(sample, draws, refit, n_jobs, n_at_a_time if in_threads else None)
 
 
