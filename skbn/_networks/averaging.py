@@ -103,11 +103,12 @@ def averaged_parents(support: EdgeSupport, threshold: float) -> list[int]:
 
     Notes
     -----
-    Each edge has the direction with more support. Edges are added by decreasing support, in column
-    order where it is equal, and the edge that would close a cycle, which is the one with the least
-    support in that cycle, is left out. Edges whose directions have equal support come last. They
-    are directed so that no unjoined columns become parents of the same column by them, as far as
-    that is possible, and otherwise from the earlier column to the later unless that closes a cycle.
+    Each edge has the direction with more support. Edges are added by decreasing strength, then by
+    decreasing support of their direction, then in column order. The edge that would close a cycle,
+    which is the weakest of that cycle, is left out. Edges whose directions have equal support come
+    last. They are directed so that no unjoined columns become parents of the same column by them,
+    as far as that is possible, and otherwise from the earlier column to the later unless that
+    closes a cycle.
     """
     directed, strength = support.directed, support.strength
     m = len(directed)
@@ -122,7 +123,7 @@ def averaged_parents(support: EdgeSupport, threshold: float) -> list[int]:
                 ancestors[x] |= before
 
     edges = np.argwhere(is_joined & (directed > directed.T))
-    order = np.argsort(-directed[tuple(edges.T)], kind="stable")
+    order = np.lexsort([-directed[tuple(edges.T)], -strength[tuple(edges.T)]])
     for parent, child in edges[order].tolist():
         if not ancestors[parent] >> child & 1:
             add(parent, child)

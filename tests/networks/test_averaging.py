@@ -119,9 +119,11 @@ def test_edges_above_the_threshold_and_those_of_all_networks():
 
 
 def test_the_weakest_edge_of_a_cycle_is_left_out():
-    """Weak is an edge with little support in its direction, even if it is strong in both."""
-    support = support_of(4, {(0, 1): 0.54, (1, 0): 0.36, (1, 2): 0.72, (2, 0): 0.7, (2, 3): 0.51})
-    assert edges_of(averaged_parents(support, 0.5)) == {(1, 2), (2, 0), (2, 3)}
+    """Strength counts first, and then the support of the direction."""
+    shares = {(0, 1): 0.54, (1, 0): 0.36, (1, 2): 0.72, (2, 0): 0.7, (2, 3): 0.51}
+    assert edges_of(averaged_parents(support_of(4, shares), 0.5)) == {(0, 1), (1, 2), (2, 3)}
+    shares = {(0, 1): 0.75, (1, 0): 0.25, (1, 2): 1.0, (2, 0): 0.625, (0, 2): 0.375}
+    assert edges_of(averaged_parents(support_of(3, shares), 0.5)) == {(0, 1), (1, 2)}
 
 
 def test_only_the_weakest_edge_of_two_cycles_is_left_out():
