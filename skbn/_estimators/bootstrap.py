@@ -313,11 +313,11 @@ class BootstrapBNLearner(NetworkLearner):
     def averaged_network(self, threshold: float | None = None) -> GaussianBayesianNetwork:
         """Return the network of the edges with a strength above a threshold.
 
-        Each edge has the direction with more support. Where these edges have a cycle, the weakest of
-        them is left out: the one with the least strength, and among equal strengths with the least
-        support for its direction. An edge whose two directions have equal support
-        is directed so that it makes no new pair of unjoined parents of the same column; if that
-        is impossible, from the earlier column to the later, unless that closes a cycle.
+        Each edge has the direction with more support. Where these edges have a cycle, the weakest
+        of them is left out: the one with the least strength, and among equal strengths with the
+        least support for its direction. An edge whose two directions have equal support is directed
+        so that it makes no new pair of unjoined parents of the same column; if that is impossible,
+        from the earlier column to the later, unless that closes a cycle.
 
         Parameters
         ----------
