@@ -82,9 +82,10 @@ class BootstrapBNLearner(NetworkLearner):
     n_jobs : int or None, default=None
         How many resamples are fitted at the same time, by joblib's rules: in threads, or by the
         backend that `joblib.parallel_config` chooses, such as processes ("loky") or a dask
-        cluster. An `n_jobs` of the estimator, or of estimators within it, that is None is then 1.
-        It does not change a bit of the result. With fewer than 18 columns the learners of this
-        library use one thread, as several would wait for each other; processes do not.
+        cluster. It does not change a bit of the result. Each fit takes one thread, unless
+        `n_jobs` of the estimator says otherwise. With fewer than 18 columns the learners of this
+        library are fitted one after the other, because threads would wait for each other;
+        processes do not.
     verbose : bool or int, default=False
         Whether to print the progress every few seconds. From scikit-learn 1.9 on,
         `set_callbacks` shows it in scikit-learn's progress bars.
@@ -130,9 +131,9 @@ class BootstrapBNLearner(NetworkLearner):
     Each network counts as its equivalence class, given the constraints of its learner: directions
     that the scores cannot tell apart do not depend on the order of the columns.
 
-    A resample with weighted rows draws rows with equal probability, whatever their weights, and a
-    row that is drawn twice counts twice its weight. If a row of weight 3 stands for three
-    observations that could have been drawn one by one, pass it three times instead.
+    With `sample_weight`, rows are still drawn with equal probability, and a row that is drawn twice
+    counts twice its weight. If a row of weight 3 stands for three observations, which could have
+    been drawn one by one, pass it three times instead.
 
     Examples
     --------

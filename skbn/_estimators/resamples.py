@@ -117,8 +117,8 @@ class _Fit:
         learner = clone(self.learner)
         given = {} if self.y is None else {"y": self.y}
         if isinstance(self.X, LocalScores):
-            sample = self.X.sample
-            learner.fit(self.X.of_sample(Sample(sample.rows, weight, sample.labels)), **given)
+            sample = Sample(self.X.sample.rows, weight, self.X.sample.labels)
+            learner.fit(self.X.of_sample(sample, n_jobs=learner.n_jobs), **given)
         else:
             learner.fit(self.X, **given, sample_weight=weight)
         progress.advance(self.work)

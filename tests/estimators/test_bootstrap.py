@@ -457,7 +457,8 @@ def test_callbacks_hear_of_each_percent(wine, learner):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("callback", [Stopper, Interrupter])
 @pytest.mark.parametrize("learner", [None, Wrapped()])
-def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback, learner):
+def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback, learner, monkeypatch):
+    monkeypatch.setattr("skbn._estimators.held_out.FEWEST_COLUMNS", 2)
     bootstrap = BootstrapBNLearner(learner, n_resamples=60, n_jobs=n_jobs, random_state=0)
     before = threading.active_count()
     with pytest.raises((RuntimeError, KeyboardInterrupt)):
