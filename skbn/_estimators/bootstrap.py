@@ -30,7 +30,8 @@ from skbn._core.resources import one_blas_thread, say
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics, sample_statistics
-from skbn._estimators.learner import GaussianBNLearner, NetworkLearner
+from skbn._estimators.learner import GaussianBNLearner
+from skbn._estimators.network_estimator import OneNetworkEstimator
 from skbn._estimators.resamples import Draws, fitted_network, plan_resamples, reads_scores
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
@@ -57,7 +58,7 @@ Floats = npt.NDArray[np.float64]
 _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
 
 
-class BootstrapBNLearner(NetworkLearner):
+class BootstrapBNLearner(OneNetworkEstimator):
     """Learn a network from each of many resamples of the rows, and average these networks.
 
     The support of an edge is the share of the networks that have it. It says how stable the edge
@@ -190,7 +191,7 @@ class BootstrapBNLearner(NetworkLearner):
                     "BootstrapBNLearner has no partial_fit, because it draws from all rows "
                     "together. Call fit with all of them."
                 )
-            return super().__getattr__(name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -16,7 +16,7 @@ from skbn._core.subsets import members_of
 from skbn._networks.equivalence import (
     compelled_parents,
     consistent_extension,
-    neighbour_masks,
+    joined_columns,
 )
 
 __all__ = ["EdgeSupport", "averaged_parents", "edge_support", "inclusion_threshold"]
@@ -131,7 +131,7 @@ def averaged_parents(support: EdgeSupport, threshold: float) -> list[int]:
     with_ties = [*parents]
     for a, b in ties:
         with_ties[b] |= 1 << a
-    extension = consistent_extension(neighbour_masks(with_ties), parents)
+    extension = consistent_extension(joined_columns(with_ties), parents)
     if extension is not None:
         return extension
     for a, b in ties:

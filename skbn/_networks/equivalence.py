@@ -24,7 +24,7 @@ __all__ = [
     "consistent_extension",
     "cpdag",
     "is_equivalent",
-    "neighbour_masks",
+    "joined_columns",
     "structural_hamming_distance",
 ]
 
@@ -83,7 +83,7 @@ def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> lis
     causal explanation with background knowledge".
     """
     m = len(parents)
-    joined = neighbour_masks(parents)
+    joined = joined_columns(parents)
     compelled = [
         sum(1 << p for p in members_of(mask) if mask & ~joined[p] & ~(1 << p)) for mask in parents
     ]
@@ -135,7 +135,7 @@ def canonical_member(parents: list[int], fixed: list[int] | None = None) -> list
     fixed : list of int, optional
         The masks of those parents whose edges the member must have too.
     """
-    member = consistent_extension(neighbour_masks(parents), compelled_parents(parents, fixed))
+    member = consistent_extension(joined_columns(parents), compelled_parents(parents, fixed))
     if member is None:
         raise internal_error(f"the network of the parents {parents} has no consistent extension")
     return member
@@ -183,8 +183,8 @@ def _can_be_sink(x: int, around: int, compelled: list[int], joined: list[int]) -
     return all(not around & ~joined[y] & ~(1 << y) for y in members_of(reversible))
 
 
-def neighbour_masks(parents: list[int]) -> list[int]:
-    """Return the masks of the columns that each column is joined to, in either direction."""
+def joined_columns(parents: list[int]) -> list[int]:
+    """Return the masks of the columns to which an edge joins each column."""
     joined = list(parents)
     for child, mask in enumerate(parents):
         for parent in members_of(mask):
