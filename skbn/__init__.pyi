@@ -10,6 +10,7 @@ from ._drawing.edge_weights_display import EdgeWeightsDisplay as EdgeWeightsDisp
 from ._drawing.network_display import NetworkDisplay as NetworkDisplay
 from ._drawing.penalty_display import PenaltyDisplay as PenaltyDisplay
 from ._drawing.residuals_display import ResidualsDisplay as ResidualsDisplay
+from ._estimators.bootstrap import BootstrapBNLearner as BootstrapBNLearner
 from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
 from ._estimators.near_optimal import NearOptimalNetworks as NearOptimalNetworks

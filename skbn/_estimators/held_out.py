@@ -27,7 +27,7 @@ from skbn._solver.constraints import Constraints
 from skbn._solver.engines import MemoryLimit
 from skbn._solver.solve import plan_searches, solve
 
-__all__ = ["HeldOutScores", "Split", "read_splits"]
+__all__ = ["HeldOutScores", "Split", "read_splits", "searches_at_a_time"]
 
 # With fewer rows and few columns, threads spend most of the time waiting for the GIL.
 _FEWEST_ROWS = 100_000
@@ -88,6 +88,23 @@ def _row_numbers(rows: Any, sample: Sample) -> npt.NDArray[np.intp]:
     return numbers.astype(np.intp)
 
 
+def searches_at_a_time(
+    scores: LocalScores,
+    constraints: Constraints,
+    memory: MemoryLimit,
+    n_threads: int,
+    n_searches: int,
+) -> int:
+    """Return how many searches of some of the rows may run at the same time, in threads."""
+    n_rows, m = scores.shape
+    is_small = m < FEWEST_COLUMNS and n_rows < _FEWEST_ROWS
+    for n in range(1 if is_small else min(n_threads, n_searches), 1, -1):
+        with suppress(ValueError):  # raised if they do not fit in memory
+            plan_searches(scores, constraints, memory.share(n))
+            return n
+    return 1
+
+
 class HeldOutScores:
     """The folds of a cross-validation, searched at the same time as far as memory allows.
 
@@ -124,14 +141,8 @@ class HeldOutScores:
         self._constraints = constraints
         self._penalties = penalties
         self._splits = splits
-        n_threads, (n_rows, m) = count_threads(n_jobs), scores.shape
-        is_small = m < FEWEST_COLUMNS and n_rows < _FEWEST_ROWS
-        self.n_at_a_time = 1
-        for n in range(1 if is_small else min(n_threads, len(splits)), 1, -1):
-            with suppress(ValueError):  # raised if they do not fit in memory
-                plan_searches(scores, constraints, memory.share(n))
-                self.n_at_a_time = n
-                break
+        n_threads = count_threads(n_jobs)
+        self.n_at_a_time = searches_at_a_time(scores, constraints, memory, n_threads, len(splits))
         self._memory = memory.share(self.n_at_a_time)
         # The last folds share the threads that would be idle otherwise.
         n_last = len(splits) % self.n_at_a_time

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import networkx as nx
-import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.columns import as_integer, finite_number
@@ -19,7 +16,7 @@ from skbn._core.estimator import (
 from skbn._core.graphs import dag_of
 from skbn._data.sample import Sample
 from skbn._estimators.near_optimal import NearOptimalNetworks
-from skbn._estimators.network_estimator import NetworkEstimator
+from skbn._estimators.network_estimator import OneNetworkEstimator
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
     check_settings,
@@ -52,10 +49,9 @@ def network_of(solution: Solution) -> GaussianBayesianNetwork:
     return network
 
 
-class NetworkLearner(NetworkEstimator):
-    """A learner of one network. Derived classes have the parameters of `NetworkEstimator`."""
+class NetworkLearner(OneNetworkEstimator):
+    """A learner that searches. Derived classes have the parameters of `NetworkEstimator`."""
 
-    network_: GaussianBayesianNetwork
     network_score_: float
     criterion_: Criterion | None
     _searched: tuple[Scores, Constraints]
@@ -87,9 +83,6 @@ class NetworkLearner(NetworkEstimator):
             criterion_=solution.criterion,
             _searched=(scores, constraints),
         )
-
-    def _new_graph(self) -> nx.DiGraph:
-        return self.network_.dag.copy()
 
     def near_optimal(
         self,
@@ -164,64 +157,6 @@ class NetworkLearner(NetworkEstimator):
             announce=self._announce if self.verbose else None,
         )
         return NearOptimalNetworks(found, scores, constraints, equivalence_classes)
-
-    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return the log-likelihood of each row under the fitted network.
-
-        Parameters
-        ----------
-        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
-            The columns of `fit`.
-
-        Returns
-        -------
-        log_likelihood : ndarray of shape (n_samples,), float64, nats
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError, TypeError
-            If X is not a table of these columns.
-        """
-        check_is_fitted(self)
-        return self.network_.logpdf(self._sample(X).rows)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean log-likelihood of a row under the fitted network, in nats.
-
-        Larger is better, so that a grid search picks what predicts held-out rows best. Scores
-        can only be compared if the columns have the same units, since a density is per unit.
-
-        Parameters
-        ----------
-        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
-            The columns of `fit`.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts, as in `fit`. LocalScores may already have weights.
-
-        Returns
-        -------
-        score : float
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError, TypeError
-            If X is not a table of these columns, or the weights do not match its rows.
-
-        Examples
-        --------
-        >>> from skbn import GaussianBNLearner
-        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
-        >>> round(learner.score([[1, 2], [2, 4]]), 6)
-        -1.661306
-        """
-        check_is_fitted(self)
-        sample = self._sample(X, sample_weight)
-        return sample.mean(self.network_.logpdf(sample.rows))
 
 
 class GaussianBNLearner(NetworkLearner):

@@ -1,4 +1,4 @@
-"""NetworkEstimator: what estimators of networks share: parameters, reading tables, predict."""
+"""What estimators of networks share: parameters, reading tables, predict, score."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ from skbn._estimators.validation import (
     most_parents,
     read_sample,
 )
+from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints, read_constraints
 from skbn._solver.engines import MemoryLimit
 
-__all__ = ["NetworkEstimator"]
+__all__ = ["NetworkEstimator", "OneNetworkEstimator"]
 
 
 class NetworkEstimator(
     GraphStateMixin, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
 ):
-    """An estimator of networks. Derived classes have the parameters annotated below."""
+    """An estimator of networks. Derived classes that search have the parameters annotated below."""
 
     _allowed_values: ClassVar[dict[str, Any]] = {
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
@@ -180,3 +181,70 @@ class NetworkEstimator(
 
     def _announce(self, plan: str) -> None:
         say(f"[{type(self).__name__}] {plan}")
+
+
+class OneNetworkEstimator(NetworkEstimator):
+    """An estimator of one network, by which it scores rows."""
+
+    network_: GaussianBayesianNetwork
+
+    def _new_graph(self) -> nx.DiGraph:
+        return self.network_.dag.copy()
+
+    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log-likelihood of each row under the fitted network.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
+            The columns of `fit`.
+
+        Returns
+        -------
+        log_likelihood : ndarray of shape (n_samples,), float64, nats
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns.
+        """
+        check_is_fitted(self)
+        return self.network_.logpdf(self._sample(X).rows)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log-likelihood of a row under the fitted network, in nats.
+
+        Larger is better, so that a grid search picks what predicts held-out rows best. Scores
+        can only be compared if the columns have the same units, since a density is per unit.
+
+        Parameters
+        ----------
+        X : array-like, data frame or LocalScores of shape (n_samples, n_features)
+            The columns of `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts, as in `fit`. LocalScores may already have weights.
+
+        Returns
+        -------
+        score : float
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns, or the weights do not match its rows.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner().fit([[0, 0], [1, 2], [2, 5], [3, 5]])
+        >>> round(learner.score([[1, 2], [2, 4]]), 6)
+        -1.661306
+        """
+        check_is_fitted(self)
+        sample = self._sample(X, sample_weight)
+        return sample.mean(self.network_.logpdf(sample.rows))

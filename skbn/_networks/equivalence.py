@@ -16,10 +16,12 @@ import networkx as nx
 
 from skbn._core.graphs import dag_of, parent_masks
 from skbn._core.subsets import members_of
+from skbn._regressions.local_score import internal_error
 
 __all__ = [
     "canonical_member",
     "compelled_parents",
+    "consistent_extension",
     "cpdag",
     "is_equivalent",
     "joined_columns",
@@ -132,22 +134,42 @@ def canonical_member(parents: list[int], fixed: list[int] | None = None) -> list
         The masks of the parents in an acyclic network.
     fixed : list of int, optional
         The masks of those parents whose edges the member must have too.
+    """
+    member = consistent_extension(joined_columns(parents), compelled_parents(parents, fixed))
+    if member is None:
+        raise internal_error(f"the network of the parents {parents} has no consistent extension")
+    return member
+
+
+def consistent_extension(joined: list[int], directed: list[int]) -> list[int] | None:
+    """Return the parents in an acyclic network that directs the other edges of a pattern.
+
+    It has no pair of unjoined parents that the directed edges do not have. None if there is no
+    such network.
+
+    Parameters
+    ----------
+    joined : list of int
+        The masks of the columns that each column is joined to.
+    directed : list of int
+        The masks of each column's parents by directed edges.
 
     Notes
     -----
     The algorithm of Dor & Tarsi (1992), "A simple algorithm to construct a
     consistent extension of a partially oriented graph".
     """
-    joined = joined_columns(parents)
-    compelled = compelled_parents(parents, fixed)
-    member = [0] * len(parents)
-    remaining = (1 << len(parents)) - 1
+    member = [0] * len(joined)
+    remaining = (1 << len(joined)) - 1
     while remaining:
-        sink = next(
+        sinks = (
             x
             for x in reversed(members_of(remaining))
-            if _can_be_sink(x, joined[x] & remaining, compelled, joined)
+            if _can_be_sink(x, joined[x] & remaining, directed, joined)
         )
+        sink = next(sinks, None)
+        if sink is None:
+            return None
         remaining ^= 1 << sink
         member[sink] = joined[sink] & remaining
     return member

@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbn import (
     EBIC,
     BGe,
+    BootstrapBNLearner,
     GaussianBayesianNetwork,
     GaussianBNLearner,
     GaussianBNLearnerCV,
@@ -212,6 +213,7 @@ def fitted_estimators():
     chunks = LocalScoreTransformer(BGe()).partial_fit(WINE[:90]).partial_fit(WINE[90:])
     yield GaussianBNLearner().fit(chunks.local_scores_)
     yield make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner()).fit(WINE)
+    yield BootstrapBNLearner(n_resamples=3, random_state=0).fit(WINE)
 
 
 def by_joblib(estimator):

@@ -1,0 +1,481 @@
+"""BootstrapBNLearner: how often each edge is found again in resamples of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from inspect import Parameter, signature
+from numbers import Integral, Real
+from operator import or_
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from skbn._core.estimator import (
+    Interval,
+    all_or_nothing,
+    check_parameters,
+    fit_method,
+    fit_task,
+    listeners_of,
+)
+from skbn._core.frames import frame_of
+from skbn._core.graphs import fixed_parent_masks, parent_masks
+from skbn._core.resources import one_blas_thread, say
+from skbn._core.text import readable_value
+from skbn._data.sample import Sample
+from skbn._data.statistics import SampleStatistics, sample_statistics
+from skbn._estimators.learner import GaussianBNLearner
+from skbn._estimators.network_estimator import OneNetworkEstimator
+from skbn._estimators.resamples import Draws, fitted_network, plan_resamples, reads_scores
+from skbn._estimators.validation import (
+    PARAMETER_CONSTRAINTS,
+    learn_columns,
+    make_scores,
+    read_sample,
+)
+from skbn._networks.arguments import random_generator
+from skbn._networks.averaging import (
+    EdgeSupport,
+    averaged_parents,
+    edge_support,
+    inclusion_threshold,
+)
+from skbn._networks.gaussian import estimate_model
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.parent_set_scores import ParentSetScores
+
+__all__ = ["BootstrapBNLearner"]
+
+Floats = npt.NDArray[np.float64]
+
+_FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
+
+
+class BootstrapBNLearner(OneNetworkEstimator):
+    """Learn a network from each of many resamples of the rows, and average these networks.
+
+    The support of an edge is the share of the networks that have it. It says how stable the edge
+    is under other samples of this size, and is not a probability of the edge: for that, see
+    `GaussianBNPosterior`. The averaged network has the edges that are found in at least half of
+    the resamples.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        What learns a network from a resample: None for `GaussianBNLearner()`, or any estimator
+        whose `fit` takes `sample_weight` and which then has a `network_` or a `dag_`.
+    n_resamples : int, default=200
+        The number of resamples.
+    sample_fraction : float, default=1.0
+        How many rows a resample draws, as a share of the rows; above 0, up to 1.
+    replace : bool, default=True
+        Whether a row can be drawn more than once for a resample. If not, `sample_fraction` must
+        be less than 1.
+    random_state : int, RandomState, Generator or None, default=None
+        A seed or a generator of numpy.random. With a number, each fit draws the same resamples.
+    n_jobs : int or None, default=None
+        How many resamples are fitted at the same time, by joblib's rules: in threads, or by the
+        backend that `joblib.parallel_config` chooses, such as processes ("loky") or a dask
+        cluster. It does not change a bit of the result. Each fit takes one thread, unless
+        `n_jobs` of the estimator says otherwise. With fewer than 18 columns the learners of this
+        library are fitted one after the other, because threads would wait for each other;
+        processes do not.
+    verbose : bool or int, default=False
+        Whether to print the progress every few seconds. From scikit-learn 1.9 on,
+        `set_callbacks` shows it in scikit-learn's progress bars.
+
+    Attributes
+    ----------
+    edge_support_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
+        ``edge_support_[i, j]`` is the share of the networks that have the edge i -> j. An edge
+        that could as well be reversed counts one half in each direction.
+    strength_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
+        The share of the networks in which an edge joins i and j, in either direction.
+    direction_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
+        ``edge_support_ / strength_``: of the networks that join i and j, the share in which
+        the edge is i -> j; 0 if none joins them.
+    networks_ : list of GaussianBayesianNetwork
+        The network of each resample, with the parameters of the resample.
+    threshold_ : float
+        The default threshold of `averaged_network`.
+    network_ : GaussianBayesianNetwork
+        The averaged network with the default threshold, with parameters fitted to all rows.
+    dag_ : networkx.DiGraph
+        Its graph. Its edges have the attribute `support`, beside those that `GaussianBNLearner`
+        gives them.
+    estimator_ : estimator
+        The estimator, fitted to all rows.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
+        Only if all columns given to `fit` have strings for names.
+
+    See Also
+    --------
+    GaussianBNPosterior : Gives edges probabilities, from a sum over all networks.
+
+    Notes
+    -----
+    The bootstrap of networks is due to Friedman, Goldszmidt & Wyner (1999), "Data analysis with
+    Bayesian networks: a bootstrap approach". The default threshold is that of Scutari & Nagarajan
+    (2013), "Identifying significant edges in graphical models of molecular networks": they take
+    the strengths' distribution function F, the t for which the area between F and the constant t
+    is smallest, and the edges stronger than the smallest x with F(x) >= t. The solution can be
+    written down: t is F(1/2), so that the threshold is the largest strength below 1/2.
+
+    Each network counts as its equivalence class, given the constraints of its learner: directions
+    that the scores cannot tell apart do not depend on the order of the columns.
+
+    With `sample_weight`, rows are still drawn with equal probability, and a row that is drawn twice
+    counts twice its weight. If a row of weight 3 stands for three observations, which could have
+    been drawn one by one, pass it three times instead.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from skbn import BootstrapBNLearner
+    >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+    >>> bootstrap = BootstrapBNLearner(random_state=0).fit(wine)
+    >>> for parent, child, support in bootstrap.dag_.edges(data="support"):
+    ...     print(f"{parent} -> {child}: {support:.3f}")
+    alcohol -> proline: 0.800
+    proline -> ash: 0.345
+    hue -> proline: 0.873
+    """
+
+    _allowed_values: ClassVar[dict[str, Any]] = {
+        "n_resamples": [Interval(Integral, 1, None, closed="left")],
+        "sample_fraction": [Interval(Real, 0, 1, closed="right")],
+        "replace": ["boolean"],
+        "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
+        "verbose": ["verbose"],
+    }
+    edge_support_: Floats
+    strength_: Floats
+    direction_: Floats
+    networks_: list[GaussianBayesianNetwork]
+    threshold_: float
+    estimator_: Any
+    _average: _Average
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_resamples: int = 200,
+        sample_fraction: float = 1.0,
+        replace: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.estimator = estimator
+        self.n_resamples = n_resamples
+        self.sample_fraction = sample_fraction
+        self.replace = replace
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "partial_fit":
+                raise AttributeError(
+                    "BootstrapBNLearner has no partial_fit, because it draws from all rows "
+                    "together. Call fit with all of them."
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @fit_method
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the estimator to all rows and to each resample, and average the networks.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), or LocalScores
+            As the estimator takes it; with numbers in all columns. LocalScores need a
+            GaussianBNLearner or a GaussianBNLearnerCV for the estimator.
+        y : object, optional
+            Passed to the estimator unless it is None.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts when it is drawn, as in `GaussianBNLearner.fit`. Rows of
+            weight 0 are never drawn.
+
+        Returns
+        -------
+        self : BootstrapBNLearner
+
+        Raises
+        ------
+        ValueError, TypeError
+            As the `fit` of the estimator, for all rows or for a resample, whose error says which:
+            a resample may have a constant column, or too few different rows; if a resample would
+            draw fewer than two rows, or, without replacement, all of them; if the estimator does
+            not take `sample_weight`, or finds no network of the columns.
+        RuntimeError
+            If a callback asks to stop before all resamples are fitted; if regressions that are
+            independent of a search do not confirm its network.
+        MemoryError
+            If the system refuses memory that seemed to be available.
+
+        Warns
+        -----
+        skbn.exceptions.DataWarning
+            As the estimator, for all rows together but not for the resamples.
+        """
+        with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
+            return self._fit(X, y, sample_weight, context)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, context: Any) -> Self:
+        learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
+        table, sample = self._read(learner, X, sample_weight)
+        resamples = self._draws(sample)
+        given = {} if y is None else {"y": y}
+        if not isinstance(table, LocalScores) and sample_weight is not None:
+            given["sample_weight"] = sample_weight
+        fitted = clone(learner).fit(table, **given)
+        columns = self._columns()
+        fitted_network(fitted, columns)  # raises now if there is none
+        plan = plan_resamples(learner, table, y, sample, columns, resamples, self.n_jobs)
+        if self.verbose:
+            at_a_time = "in processes" if plan.n_threads is None else f"{plan.n_threads} at a time"
+            say(f"[{type(self).__name__}] {self.n_resamples} resamples, {at_a_time}")
+        networks = plan.networks(listeners_of(self, context))
+        fixed = [fixed_parent_masks(network.dag) for network in networks]
+        parents = [parent_masks(network.dag) for network in networks]
+        support = edge_support(parents, fixed)
+        average = _Average(columns, support, _union(fixed), *_estimates_of(table, sample, columns))
+        threshold = inclusion_threshold(support.strength)
+        network = average.network(threshold)
+        # In one step, for threads that read the estimator meanwhile.
+        self.__dict__.update(
+            _average=average,
+            edge_support_=support.directed,
+            strength_=support.strength,
+            direction_=support.direction,
+            networks_=networks,
+            threshold_=threshold,
+            network_=network,
+            dag_=network.dag.copy(),
+            estimator_=fitted,
+        )
+        return self
+
+    def _read(self, learner: Any, X: Any, sample_weight: Any) -> tuple[Any, Sample]:
+        """Return what the learner is fitted to, LocalScores if it reads them, and the rows."""
+        if isinstance(X, ParentSetScores):
+            raise TypeError("The bootstrap draws rows; ParentSetScores have none. Pass the table.")
+        if not reads_scores(learner):
+            if isinstance(X, LocalScores):
+                raise TypeError(
+                    f"{type(learner).__name__} may not take LocalScores, which X is. Pass the "
+                    "table."
+                )
+            _check_takes_weight(learner)
+            sample = read_sample(self, X, reset=True, min_samples=2)
+            return X, sample.with_weight(sample_weight)
+        check_parameters(learner)
+        if not isinstance(X, LocalScores):
+            sample = read_sample(self, X, reset=True, min_samples=2).with_weight(sample_weight)
+            learn_columns(learner, getattr(self, "feature_names_in_", None), sample.shape[1])
+            penalty = getattr(learner, "penalty", None)
+            return make_scores(learner, sample, 1.0 if penalty is None else penalty), sample
+        scores = X.with_sample_weight(sample_weight)
+        learn_columns(self, getattr(X, "feature_names_in_", None), len(X.columns))
+        _ = scores.sample.rows  # raises if they were not kept
+        return scores, scores.sample
+
+    def _draws(self, sample: Sample) -> Draws:
+        n_rows = sample.summary.n_rows  # without those of weight 0
+        n_drawn = round(self.sample_fraction * n_rows)
+        what = f"sample_fraction={readable_value(self.sample_fraction)} of {n_rows} rows"
+        if n_drawn < 2:
+            raise ValueError(f"{what} draws fewer than two. Set a larger sample_fraction.")
+        if not self.replace and n_drawn == n_rows:
+            raise ValueError(
+                f"{what} draws all of them, so that without replacement all resamples are the same "
+                "rows. Set a smaller sample_fraction, such as 0.5, or replace=True."
+            )
+        # Both kinds of numpy's generators have this method.
+        entropy = int.from_bytes(random_generator(self.random_state).bytes(16), "little")
+        seeds = np.random.SeedSequence(entropy).spawn(self.n_resamples)
+        return Draws(n_drawn, self.replace, seeds)
+
+    def _columns(self) -> list[str | int]:
+        names = getattr(self, "feature_names_in_", None)
+        return list(range(self.n_features_in_)) if names is None else [str(name) for name in names]
+
+    def averaged_network(self, threshold: float | None = None) -> GaussianBayesianNetwork:
+        """Return the network of the edges with a strength above a threshold.
+
+        Each edge has the direction with more support. Where these edges have a cycle, the weakest
+        of them is left out: the one with the least strength, and among equal strengths with the
+        least support for its direction. An edge whose two directions have equal support is directed
+        so that it makes no new pair of unjoined parents of the same column; if that is impossible,
+        from the earlier column to the later, unless that closes a cycle.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            From 0 to 1. An edge is included if its strength is above it, or is 1. The default is
+            `threshold_`, for which these are the edges that are found in at least half of the
+            resamples.
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+            With parameters fitted to all rows. Its edges have the attribute `support`, from
+            `edge_support_`. It may have columns with more parents than `max_parents` of the
+            estimator.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If the threshold is not a number from 0 to 1; if a column has more parents than can be
+            fitted to the rows.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import BootstrapBNLearner
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> bootstrap = BootstrapBNLearner(random_state=0).fit(wine)
+        >>> list(bootstrap.averaged_network(threshold=0.8).dag.edges)
+        [('alcohol', 'proline'), ('hue', 'proline')]
+        """
+        check_is_fitted(self)
+        if threshold is None:
+            threshold = self.threshold_
+        if not _FROM_0_TO_1.allows(threshold):
+            raise ValueError(
+                f"threshold must be a number from 0 to 1; got {readable_value(threshold)}."
+            )
+        return self._average.network(float(threshold))
+
+    def to_frame(self) -> Any:
+        """Return the support of each pair of columns that some network joins.
+
+        Returns
+        -------
+        table : pandas.DataFrame, or a table as a dict of lists without pandas
+            A row for each pair, the strongest first, with the columns of bnlearn's
+            `boot.strength`: "from" and "to" in the direction with more support (in column order
+            if both have as much), "strength" and "direction".
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import BootstrapBNLearner
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+        >>> BootstrapBNLearner(random_state=0).fit(wine).to_frame().round(3)
+              from       to  strength  direction
+        0  alcohol  proline     1.000      0.800
+        1      hue  proline     0.890      0.980
+        2  proline      ash     0.535      0.645
+        3  alcohol      ash     0.375      0.560
+        4      hue  alcohol     0.210      0.917
+        5      hue      ash     0.145      0.810
+        """
+        check_is_fitted(self)
+        columns, (directed, strength, direction) = self._average.columns, self._average.support
+        pairs = np.argwhere(np.triu(strength > 0, 1)).tolist()
+        edges = [(a, b) if directed[a, b] >= directed[b, a] else (b, a) for a, b in pairs]
+        edges.sort(key=lambda edge: (-strength[edge], -direction[edge]))
+        return frame_of(
+            {
+                "from": [columns[parent] for parent, _ in edges],
+                "to": [columns[child] for _, child in edges],
+                "strength": [float(strength[edge]) for edge in edges],
+                "direction": [float(direction[edge]) for edge in edges],
+            }
+        )
+
+
+@dataclass(frozen=True)
+class _Average:
+    """The support of edges, and what the parameters of averaged networks are estimated from.
+
+    Parameters
+    ----------
+    columns : list of m str or int
+    support : EdgeSupport
+    fixed : list of m int
+        The masks of the parents whose edges are fixed in a network.
+    statistics : SampleStatistics
+        Of all rows.
+    divisors : ndarray of shape (m,) or None
+        As in `estimate_model`.
+    """
+
+    columns: list[str | int]
+    support: EdgeSupport
+    fixed: list[int]
+    statistics: SampleStatistics
+    divisors: Floats | None
+
+    def network(self, threshold: float) -> GaussianBayesianNetwork:
+        """Return the averaged network with a threshold."""
+        parents = averaged_parents(self.support, threshold)
+        fixed = [mask & known for mask, known in zip(parents, self.fixed, strict=True)]
+        with one_blas_thread():
+            model = estimate_model(
+                self.statistics, parents, self.columns, fixed=fixed, divisors=self.divisors
+            )
+        network = GaussianBayesianNetwork._from_model(model)
+        number = {column: v for v, column in enumerate(self.columns)}
+        for parent, child, data in network.dag.edges(data=True):
+            data["support"] = float(self.support.directed[number[parent], number[child]])
+        return network
+
+
+def _union(masks: list[list[int]]) -> list[int]:
+    """Return, for each column, the union of its masks."""
+    return [reduce(or_, of_column) for of_column in zip(*masks, strict=True)]
+
+
+def _estimates_of(
+    table: Any, sample: Sample, columns: list[str | int]
+) -> tuple[SampleStatistics, Floats | None]:
+    """Return the statistics of all rows, and the divisors of the criterion if there is one."""
+    if isinstance(table, LocalScores):
+        return table.scorer.statistics, table.scorer.noise_divisors
+    summary = sample.summary
+    # A family of as many columns as there are rows has no estimates.
+    largest_family = min(len(columns), summary.n_rows - 1)
+    return sample_statistics(summary, columns, largest_family=largest_family), None
+
+
+def _check_takes_weight(learner: Any) -> None:
+    """Raise unless the `fit` of a learner takes row weights."""
+    name = type(learner).__name__
+    if not hasattr(learner, "fit"):
+        raise TypeError(f"estimator must have a fit method; got {name}.")
+    if isinstance(learner, Pipeline) and not get_config()["enable_metadata_routing"]:
+        raise TypeError(
+            "estimator is a Pipeline, whose fit takes no sample_weight. Put its transformers "
+            "before the bootstrap, as in make_pipeline(transformer, BootstrapBNLearner(learner)), "
+            "or enable metadata routing."
+        )
+    takes_any = any(
+        parameter.kind is Parameter.VAR_KEYWORD
+        for parameter in signature(learner.fit).parameters.values()
+    )
+    if not takes_any and not has_fit_parameter(learner, "sample_weight"):
+        raise TypeError(
+            f"The fit of {name} takes no sample_weight, and resamples are weights of the rows. "
+            "Give its fit that parameter, and pass it to the learner within."
+        )

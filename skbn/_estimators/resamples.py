@@ -1,0 +1,324 @@
+"""The networks of resamples of a table. A resample is a weight for each row, and copies no rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from traceback import clear_frames
+from typing import Any, Protocol
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+from sklearn.base import clone
+
+from skbn._core.graphs import check_dag
+from skbn._core.resources import Listener, Progress, StoppedError, Threads, count_threads
+from skbn._data.sample import Sample
+from skbn._drawing.fitted import fitted_step
+from skbn._estimators.held_out import searches_at_a_time
+from skbn._estimators.learner import GaussianBNLearner, network_of
+from skbn._estimators.learner_cv import GaussianBNLearnerCV
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.local_scores import LocalScores
+from skbn._solver.constraints import Constraints
+from skbn._solver.engines import MemoryLimit
+from skbn._solver.solve import plan_searches, solve
+from skbn.exceptions import DataWarning
+
+__all__ = ["Draws", "Resamples", "fitted_network", "plan_resamples", "reads_scores"]
+
+Floats = npt.NDArray[np.float64]
+
+_EXPECTED = "a learner with a network_ or a dag_ after fit, or a pipeline or a search of one"
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How the rows of resamples are drawn.
+
+    Parameters
+    ----------
+    n_drawn : int
+    replace : bool
+    seeds : list of numpy.random.SeedSequence
+        One for each resample, so that no resample depends on which were drawn before.
+    """
+
+    n_drawn: int
+    replace: bool
+    seeds: list[np.random.SeedSequence]
+
+    def weight(self, number: int, sample: Sample) -> Floats:
+        """Return how often each row was drawn for a resample, times its weight in the sample.
+
+        Rows of weight 0 are never drawn.
+        """
+        n_rows = sample.shape[0]
+        rows = np.arange(n_rows) if sample.weight is None else np.flatnonzero(sample.weight)
+        rng = np.random.default_rng(self.seeds[number])
+        drawn = rng.choice(rows, self.n_drawn, replace=self.replace)
+        weight = np.bincount(drawn, minlength=n_rows).astype(np.float64)
+        if sample.weight is not None:
+            weight *= sample.weight
+        weight.setflags(write=False)
+        return weight
+
+
+# How a learner is fitted to the rows with other weights
+
+
+class _Refit(Protocol):
+    """Fits a learner to the rows with other weights. It can be sent to other processes."""
+
+    @property
+    def work(self) -> int:
+        """By how much a fit advances the progress."""
+
+    def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
+        """Return the network of the rows with these weights."""
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Does only what a fit of a GaussianBNLearner does again for each resample: the search."""
+
+    scores: LocalScores
+    constraints: Constraints
+    memory: MemoryLimit
+    n_jobs: int
+    work: int
+
+    def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
+        sample = self.scores.sample
+        resample = Sample(sample.rows, weight, sample.labels)
+        scores = self.scores.of_sample(resample, n_jobs=self.n_jobs)
+        (solution,) = solve(
+            scores, self.constraints, self.memory, n_jobs=self.n_jobs, progress=progress
+        )
+        return network_of(solution)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Fits a clone of any learner, to LocalScores if it reads them."""
+
+    learner: Any
+    X: Any
+    y: Any
+    columns: list[str | int]
+    work: int = 1
+
+    def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
+        learner = clone(self.learner)
+        given = {} if self.y is None else {"y": self.y}
+        if isinstance(self.X, LocalScores):
+            sample = Sample(self.X.sample.rows, weight, self.X.sample.labels)
+            learner.fit(self.X.of_sample(sample, n_jobs=learner.n_jobs), **given)
+        else:
+            learner.fit(self.X, **given, sample_weight=weight)
+        progress.advance(self.work)
+        return fitted_network(learner, self.columns)
+
+
+def reads_scores(learner: Any) -> bool:
+    """Whether a learner may be given LocalScores in place of a table."""
+    return isinstance(learner, GaussianBNLearner | GaussianBNLearnerCV)
+
+
+def fitted_network(learner: Any, columns: list[str | int]) -> GaussianBayesianNetwork:
+    """Return the network that a learner has found, with the columns for its nodes, in their order.
+
+    Raises
+    ------
+    TypeError
+        If it has found no network.
+    ValueError
+        If the nodes are neither the columns nor their numbers.
+    """
+    if not (hasattr(learner, "network_") or hasattr(learner, "dag_")):
+        learner = fitted_step(learner, "dag_", _EXPECTED)
+    network = getattr(learner, "network_", None)
+    if isinstance(network, GaussianBayesianNetwork) and network.nodes == columns:
+        return network
+    found = learner.dag_ if network is None else getattr(network, "dag", network)
+    check_dag(found, f"The network of {type(learner).__name__}")
+    numbers: list[Any] = list(range(len(columns)))
+    nodes: list[Any] = numbers if set(found) == set(numbers) else [*columns]
+    if set(found) != set(nodes):
+        raise ValueError(
+            f"The network of {type(learner).__name__} has the nodes {[*found]}, which are not the "
+            f"columns of X, {columns}. The learner must keep the columns; select or combine them "
+            "before the bootstrap."
+        )
+    ordered: nx.DiGraph = nx.DiGraph()
+    name = dict(zip(nodes, columns, strict=True))
+    ordered.add_nodes_from((name[v], found.nodes[v]) for v in nodes)
+    ordered.add_edges_from((name[a], name[b], data) for a, b, data in found.edges(data=True))
+    return GaussianBayesianNetwork(ordered)
+
+
+# Resamples
+
+
+@dataclass(frozen=True)
+class Resamples:
+    """The networks that a learner finds in resamples of a table.
+
+    Parameters
+    ----------
+    sample : Sample
+        The rows.
+    draws : Draws
+    refit : _Refit
+    n_jobs : int or None
+        How many resamples are fitted at the same time, by joblib's rules.
+    n_threads : int or None
+        How many threads fit them; None if the user has chosen processes.
+    """
+
+    sample: Sample
+    draws: Draws
+    refit: _Refit
+    n_jobs: int | None
+    n_threads: int | None
+
+    def networks(self, listeners: tuple[Listener, ...]) -> list[GaussianBayesianNetwork]:
+        """Return the network of each resample. The number of threads does not change a bit of it.
+
+        Raises
+        ------
+        ValueError
+            As a fit of the learner, with the number of the resample.
+        """
+        progress = Progress(len(self.draws.seeds) * self.refit.work, listeners)
+        with _without_data_warnings():
+            if self.n_threads is not None:
+                return self._by_threads(self.n_threads, progress)
+            return self._by_processes(progress)
+
+    def _by_threads(self, n_threads: int, progress: Progress) -> list[GaussianBayesianNetwork]:
+        def network(number: int) -> GaussianBayesianNetwork:
+            try:
+                return self._network(number, progress)
+            except StoppedError:
+                raise
+            except BaseException as error:
+                progress.stop(error)  # the other threads
+                raise
+
+        arguments = [(number,) for number in range(len(self.draws.seeds))]
+        networks: list[GaussianBayesianNetwork] = []
+        with Threads(n_threads) as threads:
+            try:
+                networks = [*threads.map(network, arguments)]
+            except BaseException as error:
+                progress.stop(error)
+                clear_frames(error.__traceback__)
+        if progress.error is not None:
+            raise progress.error
+        return networks
+
+    def _by_processes(self, progress: Progress) -> list[GaussianBayesianNetwork]:
+        tasks = (delayed(self._network_elsewhere)(i) for i in range(len(self.draws.seeds)))
+        networks = []
+        with closing(Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)) as results:
+            for network in results:
+                networks.append(network)
+                progress.advance(self.refit.work)
+        return networks
+
+    def _network_elsewhere(self, number: int) -> GaussianBayesianNetwork:
+        with _without_data_warnings():
+            return self._network(number, Progress())
+
+    def _network(self, number: int, progress: Progress) -> GaussianBayesianNetwork:
+        weight = self.draws.weight(number, self.sample)
+        try:
+            return self.refit.network(weight, progress)
+        except ValueError as error:
+            bge = ' criterion="bge" fits them.' if isinstance(self.refit, _Search) else ""
+            failure = ValueError(
+                f"Resample {number + 1} of {len(self.draws.seeds)}, which has "
+                f"{np.count_nonzero(weight)} of the {len(weight)} rows, cannot be fitted. {error} "
+                "All rows together can be fitted: resamples with more of the rows, such as those "
+                f"of replace=False and sample_fraction=0.9, fail less often.{bge}"
+            )
+        # Raised outside the except block: a chained error's traceback would keep the tables alive.
+        try:
+            raise failure
+        finally:
+            del failure  # it refers to this frame, and the frame to it
+
+
+def plan_resamples(
+    learner: Any,
+    X: Any,
+    y: Any,
+    sample: Sample,
+    columns: list[str | int],
+    draws: Draws,
+    n_jobs: int | None,
+) -> Resamples:
+    """Decide how resamples are fitted, and how many of them at the same time.
+
+    Parameters
+    ----------
+    learner : estimator
+        If it does not say how many threads a fit takes, it is one while resamples are fitted at
+        the same time.
+    X : object
+        LocalScores for a learner that reads them; else what the learner is fitted to.
+    y : object
+    sample : Sample
+        The rows of X.
+    columns : list of str or int
+    draws : Draws
+    n_jobs : int or None
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    in_threads = getattr(backend, "supports_sharedmem", False)
+    n_threads, n_resamples = count_threads(n_jobs), len(draws.seeds)
+    n_at_a_time = min(n_threads, n_resamples)
+    refit: _Refit
+    if isinstance(X, LocalScores):
+        # A copy without log-determinants: those of all rows cannot be used for a resample.
+        scores = X.of_sample(sample)
+        constraints, memory = learner._constraints(scores), learner._memory()
+        if in_threads:
+            n_at_a_time = searches_at_a_time(scores, constraints, memory, n_threads, n_resamples)
+        memory = memory.share(n_at_a_time)
+        if type(learner).fit is GaussianBNLearner.fit:
+            threads_a_search = learner.n_jobs or max(1, n_threads // n_at_a_time)
+            work = plan_searches(scores, constraints, memory).work()
+            refit = _Search(scores, constraints, memory, threads_a_search, work)
+        else:
+            most = memory.available if memory.allowed is None else memory.allowed
+            learner = clone(learner).set_params(max_memory=most)
+            refit = _Fit(_with_one_thread(learner), scores, y, columns)
+    else:
+        refit = _Fit(_with_one_thread(learner), X, y, columns)
+    return Resamples(sample, draws, refit, n_jobs, n_at_a_time if in_threads else None)
+
+
+def _with_one_thread(learner: Any) -> Any:
+    """Return a clone that takes one thread, also within, wherever it has no number of its own."""
+    learner = clone(learner)
+    unset = [
+        name
+        for name, value in learner.get_params().items()
+        if name.split("__")[-1] == "n_jobs" and value is None
+    ]
+    return learner.set_params(**dict.fromkeys(unset, 1))
+
+
+@contextmanager
+def _without_data_warnings() -> Iterator[None]:
+    """Ignore warnings about the data, which the fit to all rows has given already."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        yield

@@ -1,0 +1,479 @@
+"""BootstrapBNLearner, against refits by hand of the same resamples."""
+
+import pickle
+import threading
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from recording_callbacks import Interrupter, Recorder, Stopper, needs_callbacks
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbn import (
+    BGe,
+    BootstrapBNLearner,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
+from skbn.exceptions import DataWarning
+
+
+@pytest.fixture(scope="module")
+def wine(wine):
+    """Five columns, of which two are named in an order unlike that of their numbers."""
+    return wine[["alcohol", "proline", "hue", "ash", "color_intensity"]]
+
+
+class Wrapped(BaseEstimator):
+    """A learner that a user might have written; it keeps no network but its graph."""
+
+    def __init__(self, learner=None):
+        self.learner = learner
+
+    def fit(self, X, sample_weight=None):
+        learner = GaussianBNLearner() if self.learner is None else clone(self.learner)
+        self.weight_ = sample_weight
+        self.dag_ = learner.fit(X, sample_weight=sample_weight).dag_
+        return self
+
+
+def weights_by_hand(n_rows, n_resamples, seed, *, n_drawn=None, replace=True):
+    """Return the weights of resamples, shape (n_resamples, n_rows)."""
+    entropy = int.from_bytes(np.random.RandomState(seed).bytes(16), "little")
+    weights = np.zeros((n_resamples, n_rows))
+    for weight, own in zip(
+        weights, np.random.SeedSequence(entropy).spawn(n_resamples), strict=True
+    ):
+        rng = np.random.default_rng(own)
+        for row in rng.choice(n_rows, n_rows if n_drawn is None else n_drawn, replace=replace):
+            weight[row] += 1
+    return weights
+
+
+def support_by_hand(networks):
+    """Return the support of edges, by the CPDAG of each network."""
+    nodes = networks[0].nodes
+    support = pd.DataFrame(0.0, nodes, nodes)
+    for network in networks:
+        for a, b, is_undirected in network.cpdag().edges(data="undirected"):
+            support.loc[a, b] += 0.5 if is_undirected else 1
+            support.loc[b, a] += 0.5 if is_undirected else 0
+    return support.to_numpy() / len(networks)
+
+
+def assert_same_networks(networks, others):
+    assert len(networks) == len(others)
+    for network, other in zip(networks, others, strict=True):
+        assert network.nodes == other.nodes
+        np.testing.assert_array_equal(network.coef_, other.coef_)
+        np.testing.assert_array_equal(network.noise_variance_, other.noise_variance_)
+
+
+# The resamples
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        GaussianBNLearner(),
+        GaussianBNLearner("bge", max_parents=2),
+        GaussianBNLearner(penalty=0.5, tiers=[["hue", "ash"], ...]),
+        GaussianBNLearnerCV([0.5, 2], cv=3),
+        Wrapped(GaussianBNLearner(required_edges=[("hue", "proline")])),
+        GridSearchCV(GaussianBNLearner(), {"penalty": [1, 3]}, cv=KFold(3)),
+    ],
+    ids=["free", "bge", "tiers", "cv", "wrapped", "grid"],
+)
+def test_it_equals_refits_by_hand(wine, learner):
+    bootstrap = BootstrapBNLearner(learner, n_resamples=12, random_state=3).fit(wine)
+    refits = []
+    for weight in weights_by_hand(len(wine), 12, seed=3):
+        fitted = clone(learner).fit(wine, sample_weight=weight)
+        fitted = getattr(fitted, "best_estimator_", fitted)
+        refits.append(GaussianBayesianNetwork(fitted.dag_))
+    assert_same_networks(bootstrap.networks_, refits)
+    support = support_by_hand(refits)
+    np.testing.assert_allclose(bootstrap.edge_support_, support, rtol=1e-15)
+    np.testing.assert_allclose(bootstrap.strength_, support + support.T, rtol=1e-15)
+    assert len({bootstrap.networks_[i].dag.number_of_edges() for i in range(12)}) > 1
+    # The learner of all rows.
+    np.testing.assert_array_equal(
+        getattr(bootstrap.estimator_, "best_estimator_", bootstrap.estimator_).dag_.edges,
+        getattr(fitted := clone(learner).fit(wine), "best_estimator_", fitted).dag_.edges,
+    )
+
+
+def test_a_resample_is_a_table_of_its_rows(wine):
+    networks = BootstrapBNLearner(n_resamples=4, random_state=0).fit(wine).networks_
+    for network, weight in zip(networks, weights_by_hand(len(wine), 4, seed=0), strict=True):
+        table = wine.loc[wine.index.repeat(weight.astype(int))]
+        np.testing.assert_allclose(network.coef_, GaussianBNLearner().fit(table).network_.coef_)
+
+
+def test_rows_without_replacement(wine):
+    settings = {"n_resamples": 3, "sample_fraction": 0.7, "replace": False, "random_state": 5}
+    weights = weights_by_hand(len(wine), 3, seed=5, n_drawn=125, replace=False)
+    assert round(0.7 * len(wine)) == 125
+    assert [*map(set, weights)] == [{0, 1}] * 3
+    networks = BootstrapBNLearner(**settings).fit(wine).networks_
+    refits = [GaussianBNLearner().fit(wine[weight == 1]).network_ for weight in weights]
+    for network, refit in zip(networks, refits, strict=True):
+        np.testing.assert_allclose(network.coef_, refit.coef_, rtol=1e-9)
+
+
+def test_weights_multiply_the_counts_of_the_rows_that_have_one(wine):
+    sample_weight = np.arange(len(wine)) % 4.0
+    rows = np.flatnonzero(sample_weight)
+    bootstrap = BootstrapBNLearner(n_resamples=4, random_state=1)
+    bootstrap.fit(wine, sample_weight=sample_weight)
+    counts = weights_by_hand(len(rows), 4, seed=1)
+    refits = [
+        GaussianBNLearner().fit(wine.iloc[rows], sample_weight=count * sample_weight[rows])
+        for count in counts
+    ]
+    assert_same_networks(bootstrap.networks_, [refit.network_ for refit in refits])
+    scores = LocalScoreTransformer().fit_transform(wine, sample_weight=sample_weight)
+    assert_same_networks(clone(bootstrap).fit(scores).networks_, bootstrap.networks_)
+    assert_same_networks(
+        clone(bootstrap)
+        .set_params(estimator=Wrapped())
+        .fit(wine, sample_weight=sample_weight)
+        .networks_,
+        bootstrap.networks_,
+    )
+    in_series = pd.Series(sample_weight, index=wine.index)[::-1]
+    by_label = clone(bootstrap).fit(wine, sample_weight=in_series)
+    np.testing.assert_array_equal(by_label.edge_support_, bootstrap.edge_support_)
+
+
+@pytest.mark.parametrize("learner", [None, Wrapped(), GaussianBNLearnerCV([1, 2], cv=2)])
+def test_neither_threads_nor_processes_change_a_bit(wine, learner):
+    bootstrap = BootstrapBNLearner(learner, n_resamples=6, random_state=0, n_jobs=1).fit(wine)
+    others = [clone(bootstrap).set_params(n_jobs=2).fit(wine)]
+    for backend in ("threading", "loky"):
+        with parallel_config(backend, n_jobs=2):
+            others.append(clone(bootstrap).set_params(n_jobs=None).fit(wine))
+    for other in others:
+        assert_same_networks(other.networks_, bootstrap.networks_)
+        np.testing.assert_array_equal(other.edge_support_, bootstrap.edge_support_)
+        np.testing.assert_array_equal(other.network_.coef_, bootstrap.network_.coef_)
+
+
+def test_searches_in_threads_change_no_bit(wine, monkeypatch):
+    monkeypatch.setattr("skbn._estimators.held_out.FEWEST_COLUMNS", 2)
+    bootstrap = BootstrapBNLearner(n_resamples=8, random_state=0, n_jobs=1).fit(wine)
+    assert_same_networks(
+        clone(bootstrap).set_params(n_jobs=2).fit(wine).networks_, bootstrap.networks_
+    )
+
+
+def test_generators_and_seeds(wine):
+    def support(random_state):
+        bootstrap = BootstrapBNLearner(n_resamples=5, random_state=random_state)
+        return bootstrap.fit(wine).edge_support_.tolist()
+
+    assert support(0) == support(0) == support(np.random.RandomState(0)) != support(1)
+    assert support(np.random.default_rng(0)) == support(np.random.default_rng(0))
+    generator = np.random.default_rng(0)
+    assert support(generator) != support(generator)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_the_columns_changes_no_support(wine, seed):
+    columns = np.random.default_rng(seed).permutation(wine.columns)
+    settings = {"n_resamples": 20, "random_state": seed}
+    support, other = (
+        pd.DataFrame(
+            BootstrapBNLearner(**settings).fit(table).edge_support_, table.columns
+        ).set_axis(table.columns, axis=1)
+        for table in (wine, wine[columns])
+    )
+    pd.testing.assert_frame_equal(support, other.loc[wine.columns, wine.columns], rtol=0, atol=0)
+
+
+# The averaged network
+
+
+def test_the_averaged_network_is_fitted_to_all_rows(wine):
+    bootstrap = BootstrapBNLearner(n_resamples=20, random_state=0).fit(wine)
+    for threshold in (None, 0.1, 0.9):
+        network = bootstrap.averaged_network(threshold)
+        refit = GaussianBayesianNetwork(nx.DiGraph(network.dag)).fit(wine)
+        np.testing.assert_allclose(network.coef_, refit.coef_, rtol=1e-9)
+        np.testing.assert_allclose(network.noise_variance_, refit.noise_variance_, rtol=1e-9)
+        least = bootstrap.threshold_ if threshold is None else threshold
+        names = [*wine.columns]
+        for a, b, support in network.dag.edges(data="support"):
+            i, j = names.index(a), names.index(b)
+            assert support == bootstrap.edge_support_[i, j] >= bootstrap.edge_support_[j, i]
+            assert bootstrap.strength_[i, j] > least or bootstrap.strength_[i, j] == 1
+    assert bootstrap.network_.dag.edges == bootstrap.averaged_network().dag.edges
+    is_found_by_most = np.triu(bootstrap.strength_ >= 0.5).sum()
+    assert bootstrap.dag_.number_of_edges() == is_found_by_most
+    assert bootstrap.score(wine) == bootstrap.network_.score(wine)
+    assert nx.utils.graphs_equal(bootstrap.predict(wine), bootstrap.dag_)
+
+
+def test_its_parameters_are_those_that_the_learner_would_estimate(wine):
+    criterion = BGe(alpha_mu=50.0)
+    bootstrap = BootstrapBNLearner(GaussianBNLearner(criterion), n_resamples=10, random_state=0)
+    network = bootstrap.fit(wine).network_
+    scores = LocalScoreTransformer(criterion).fit_transform(wine)
+    for child in wine.columns:
+        parents = [*network.dag.predecessors(child)]
+        weights = [network.dag.edges[parent, child]["weight"] for parent in parents]
+        np.testing.assert_allclose(weights, scores.coef(child, parents)[1], rtol=1e-9)
+    refit = GaussianBayesianNetwork(nx.DiGraph(network.dag)).fit(wine)
+    assert not np.allclose(network.coef_, refit.coef_, rtol=1e-3)
+
+
+def test_edges_that_the_constraints_fix_stay_fixed(wine):
+    learner = GaussianBNLearner(tiers=[["color_intensity", "hue"], ...])
+    bootstrap = BootstrapBNLearner(learner, n_resamples=10, random_state=0).fit(wine)
+    fixed = {(a, b) for a, b, is_fixed in bootstrap.dag_.edges(data="fixed") if is_fixed}
+    first = {"color_intensity", "hue"}
+    assert (
+        fixed == {(a, b) for a, b in bootstrap.dag_.edges if (a in first) != (b in first)} != set()
+    )
+    assert bootstrap.edge_support_[np.ix_([0, 1, 3], [2, 4])].sum() == 0
+
+
+def test_the_table_of_pairs(wine):
+    bootstrap = BootstrapBNLearner(n_resamples=15, random_state=0).fit(wine)
+    table = bootstrap.to_frame()
+    assert [*table] == ["from", "to", "strength", "direction"]
+    assert table["strength"].is_monotonic_decreasing
+    assert len(table) == np.count_nonzero(np.triu(bootstrap.strength_))
+    names = [*wine.columns]
+    for row in table.itertuples(index=False):
+        i, j = names.index(row[0]), names.index(row[1])
+        assert row.strength == bootstrap.strength_[i, j]
+        assert row.direction == bootstrap.direction_[i, j] >= 0.5
+    undirected = BootstrapBNLearner(n_resamples=3, random_state=0).fit(
+        wine[["ash", "hue"]] * [1, 0]
+        + np.outer(wine["ash"], [0, 1])
+        + wine[["hue"]].to_numpy() * [0, 0.1]
+    )
+    assert undirected.to_frame().to_numpy().tolist() == [["ash", "hue", 1.0, 0.5]]
+
+
+# Learners within
+
+
+def test_pipelines_need_routing(wine):
+    after = BootstrapBNLearner(n_resamples=3, random_state=0)
+    make_pipeline(StandardScaler(), after).fit(wine)
+    with config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False),
+            GaussianBNLearner().set_fit_request(sample_weight=True),
+        )
+        bootstrap = BootstrapBNLearner(pipeline, n_resamples=3, random_state=0).fit(wine)
+    np.testing.assert_array_equal(bootstrap.edge_support_, after.edge_support_)
+    assert [*bootstrap.dag_] == [*wine.columns]  # the scaler hands on an array
+    with pytest.raises(TypeError, match=r"make_pipeline\(transformer, BootstrapBNLearner"):
+        bootstrap.fit(wine)
+
+
+def test_a_learner_within_takes_one_thread_unless_told(wine):
+    numbers = []
+
+    class Recording(Wrapped):
+        def __init__(self, learner=None, n_jobs=None):
+            super().__init__(learner)
+            self.n_jobs = n_jobs
+
+        def fit(self, X, sample_weight=None):
+            numbers.append((self.n_jobs, self.learner.n_jobs))
+            return super().fit(X, sample_weight)
+
+    learner = Recording(GaussianBNLearner(n_jobs=2))
+    BootstrapBNLearner(learner, n_resamples=3, n_jobs=2).fit(wine)
+    assert numbers == [(None, 2)] + 3 * [(1, 2)]
+    assert (learner.n_jobs, learner.learner.n_jobs) == (None, 2)
+
+
+@pytest.mark.parametrize("learner", [None, Wrapped(), GaussianBNLearnerCV([1, 2], cv=2)])
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_warnings_about_the_data_come_once(wine, learner, backend):
+    rng = np.random.default_rng(0)
+    skewed = wine.assign(ash=wine["hue"] + np.exp(2 * rng.normal(size=len(wine))))
+    bootstrap = BootstrapBNLearner(learner, n_resamples=4, random_state=0)
+    with parallel_config(backend, n_jobs=2), pytest.warns() as caught:
+        bootstrap.fit(skewed)
+    assert sum(issubclass(each.category, DataWarning) for each in caught) == 1
+
+
+# Errors
+
+
+def test_a_resample_without_a_value_of_a_column(wine):
+    rare = wine.assign(ash=[1.0] + [0.0] * (len(wine) - 1))
+    forbidden = [(a, "ash") for a in wine.columns if a != "ash"]  # else it is warned about
+    message = (
+        r"Resample \d+ of 50, which has \d+ of the 178 rows, cannot be fitted\. .*'ash' has zero"
+    )
+    learner = GaussianBNLearner(forbidden_edges=forbidden)
+    all_rows = [(np.arange(178), np.arange(178))]
+    for each in (
+        learner,
+        Wrapped(learner),
+        GaussianBNLearnerCV(cv=all_rows, forbidden_edges=forbidden),
+    ):
+        bootstrap = BootstrapBNLearner(each, n_resamples=50, random_state=0)
+        with pytest.raises(ValueError, match=message):
+            bootstrap.fit(rare)
+        assert not hasattr(bootstrap, "networks_")
+    # The remedies.
+    bootstrap.set_params(estimator=learner)
+    bootstrap.set_params(estimator__criterion="bge").fit(rare)
+    rare.loc[:1, "ash"] = 1.0
+    few = {"replace": False, "sample_fraction": 0.9, "estimator__criterion": "bic"}
+    bootstrap.set_params(**few).fit(rare)
+
+
+def test_a_fault_of_all_rows_is_not_blamed_on_a_resample(wine):
+    with pytest.raises(ValueError, match=r"^Column 'ash' has zero variance"):
+        BootstrapBNLearner().fit(wine.assign(ash=1.0))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"replace": False}, "draws all of them.*Set a smaller sample_fraction"),
+        ({"replace": False, "sample_fraction": 0.999}, "draws all of them"),
+        ({"sample_fraction": 0.005}, "draws fewer than two.*larger"),
+        ({"sample_fraction": 1.5}, r"'sample_fraction' parameter .* \(0\.0, 1\.0\]"),
+        ({"n_resamples": 0}, "'n_resamples' parameter"),
+        ({"random_state": "a"}, "random_state must be None"),
+        ({"estimator": GaussianBNLearner(penalty=-1)}, "'penalty' parameter of GaussianBNLearner"),
+        ({"estimator": GaussianBNLearner}, "estimator"),
+        ({"estimator": StandardScaler()}, "estimator must be a learner with a network_"),
+        ({"estimator": 3}, "estimator"),
+    ],
+)
+def test_wrong_parameters(wine, parameters, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        BootstrapBNLearner(**parameters).fit(wine)
+
+
+def test_learners_that_cannot_be_resampled(wine):
+    class Unweighted(Wrapped):
+        def fit(self, X):
+            return super().fit(X)
+
+    class Renaming(Wrapped):
+        def fit(self, X, sample_weight=None):
+            super().fit(X, sample_weight)
+            self.dag_ = nx.relabel_nodes(self.dag_, {"ash": "cinders"})
+            return self
+
+    with pytest.raises(TypeError, match="The fit of Unweighted takes no sample_weight"):
+        BootstrapBNLearner(Unweighted()).fit(wine)
+    with pytest.raises(ValueError, match=r"The network of Renaming has the nodes .*'cinders'"):
+        BootstrapBNLearner(Renaming()).fit(wine)
+
+
+def test_tables_that_cannot_be_resampled(wine):
+    families = [(np.full((1, 1), -1), np.array([-1.0]))] * 2
+    with pytest.raises(TypeError, match="ParentSetScores have none"):
+        BootstrapBNLearner().fit(ParentSetScores(["a", "b"], families))
+    scores = LocalScoreTransformer().fit_transform(wine)
+    with pytest.raises(TypeError, match="Wrapped may not take LocalScores"):
+        BootstrapBNLearner(Wrapped()).fit(scores)
+    summaries = LocalScoreTransformer().partial_fit(wine).local_scores_
+    with pytest.raises(TypeError, match="built from summaries"):
+        BootstrapBNLearner().fit(summaries)
+    with pytest.raises(ValueError, match="made with criterion="):
+        BootstrapBNLearner(GaussianBNLearner("aic")).fit(scores)
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, np.nan, "0.5"])
+def test_wrong_thresholds(wine, threshold):
+    bootstrap = BootstrapBNLearner(n_resamples=2, random_state=0).fit(wine)
+    with pytest.raises(ValueError, match="threshold must be a number from 0 to 1; got"):
+        bootstrap.averaged_network(threshold)
+
+
+# A fit as scikit-learn sees it
+
+
+def test_it_can_be_pickled_and_cloned(wine):
+    bootstrap = BootstrapBNLearner(n_resamples=3, random_state=0).fit(wine)
+    stored = pickle.loads(pickle.dumps(bootstrap))
+    assert stored.averaged_network(0.1).dag_.edges == bootstrap.averaged_network(0.1).dag_.edges
+    assert_same_networks(stored.networks_, bootstrap.networks_)
+    assert "networks_" not in vars(clone(bootstrap))
+    assert (
+        clone(bootstrap)
+        .set_params(estimator=GaussianBNLearner())
+        .set_params(estimator__penalty=4)
+        .fit(wine)
+        .dag_.number_of_edges()
+        <= bootstrap.dag_.number_of_edges()
+    )
+
+
+def test_it_says_why_it_has_no_partial_fit():
+    with pytest.raises(AttributeError, match="draws from all rows"):
+        _ = BootstrapBNLearner().partial_fit
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_progress_is_printed(wine, capsys, monkeypatch, backend):
+    monkeypatch.setattr("skbn._core.resources._SECONDS_BETWEEN_LINES", 0.0)
+    with parallel_config(backend, n_jobs=2):
+        BootstrapBNLearner(Wrapped(), n_resamples=10, verbose=True).fit(wine)
+    first, *lines = capsys.readouterr().out.splitlines()
+    how = "2 at a time" if backend == "threading" else "in processes"
+    assert first == f"[BootstrapBNLearner] 10 resamples, {how}"
+    assert [line.split(" done")[0] for line in lines] == [
+        f"[BootstrapBNLearner] {percent} %" for percent in range(10, 101, 10)
+    ]
+
+
+@needs_callbacks
+@pytest.mark.parametrize("learner", [None, Wrapped()])
+def test_callbacks_hear_of_each_percent(wine, learner):
+    recorder = Recorder()
+    bootstrap = BootstrapBNLearner(learner, n_resamples=5, random_state=0)
+    bootstrap.set_callbacks(recorder).fit(wine)
+    tasks = [task for task in recorder.ended if task != "teardown"]
+    own = [task for name, task in tasks if name == "BootstrapBNLearner"]
+    assert own.count("percent of the search") == 100
+    assert own[-1] == "fit"
+
+
+@needs_callbacks
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("callback", [Stopper, Interrupter])
+@pytest.mark.parametrize("learner", [None, Wrapped()])
+def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback, learner, monkeypatch):
+    monkeypatch.setattr("skbn._estimators.held_out.FEWEST_COLUMNS", 2)
+    bootstrap = BootstrapBNLearner(learner, n_resamples=60, n_jobs=n_jobs, random_state=0)
+    before = threading.active_count()
+    with pytest.raises((RuntimeError, KeyboardInterrupt)):
+        bootstrap.set_callbacks(callback()).fit(wine)
+    assert threading.active_count() <= before
+    assert not hasattr(bootstrap, "networks_")
+    bootstrap.set_callbacks().set_params(n_resamples=2).fit(wine)
+    assert len(bootstrap.networks_) == 2
+
+
+def test_an_error_in_a_process_says_which_resample(wine):
+    """The last test with processes, as they end with the error."""
+    rare = wine.assign(ash=[1.0] + [0.0] * (len(wine) - 1))
+    learner = GaussianBNLearner(forbidden_edges=[(a, "ash") for a in wine.columns if a != "ash"])
+    bootstrap = BootstrapBNLearner(learner, n_resamples=20, random_state=0)
+    with parallel_config("loky", n_jobs=2), pytest.raises(ValueError, match=r"^Resample \d+ of 20"):
+        bootstrap.fit(rare)
+    assert not hasattr(bootstrap, "networks_")

@@ -1,0 +1,179 @@
+"""The averages of networks, against counts over whole equivalence classes and hand-worked cases."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+import reference
+
+from skbn._core.subsets import mask_of, members_of
+from skbn._networks.averaging import (
+    EdgeSupport,
+    averaged_parents,
+    edge_support,
+    inclusion_threshold,
+)
+
+
+def as_masks(parents):
+    return [mask_of(ps) for ps in parents]
+
+
+def edges_of(parents):
+    return {(p, x) for x, mask in enumerate(parents) for p in members_of(mask)}
+
+
+def support_of(m, shares):
+    """Return the support of edges from {(i, j): share}."""
+    directed = np.zeros((m, m))
+    for edge, share in shares.items():
+        directed[edge] = share
+    strength = directed + directed.T
+    direction = np.divide(directed, strength, out=np.zeros((m, m)), where=strength > 0)
+    return EdgeSupport(directed, strength, direction)
+
+
+# Support
+
+
+def test_support_by_the_members_of_classes():
+    """An edge is directed if all members of its class agree, and else counts half each way."""
+    m = 4
+    dags = list(reference.all_dags(m))
+    classes = {}
+    for dag in dags:
+        classes.setdefault(reference.equivalence_class(dag), []).append(edges_of(as_masks(dag)))
+    chosen = [dags[i] for i in np.random.default_rng(0).integers(len(dags), size=40)]
+    expected = np.zeros((m, m))
+    for dag in chosen:
+        members = classes[reference.equivalence_class(dag)]
+        for a, b in edges_of(as_masks(dag)):
+            if all((a, b) in member for member in members):
+                expected[a, b] += 1
+            else:
+                expected[[a, b], [b, a]] += 0.5
+    support = edge_support([as_masks(dag) for dag in chosen], [[0] * m] * len(chosen))
+    np.testing.assert_array_equal(support.directed, expected / 40)
+    np.testing.assert_array_equal(support.strength, (expected + expected.T) / 40)
+    with np.errstate(invalid="ignore"):
+        direction = np.nan_to_num(expected / (expected + expected.T))
+    np.testing.assert_array_equal(support.direction, direction)
+
+
+def test_fixed_edges_and_what_follows_from_them_have_a_direction():
+    chain = [0, 0b001, 0b010]  # 0 -> 1 -> 2
+    free = edge_support([chain], [[0, 0, 0]])
+    assert free.directed[0, 1] == free.directed[1, 0] == free.directed[1, 2] == 0.5
+    known = edge_support([chain], [[0, 0b001, 0]])
+    assert known.directed[0, 1] == known.directed[1, 2] == 1
+    assert known.directed[1, 0] == known.directed[2, 1] == 0
+
+
+def test_strengths_of_three_networks_are_exactly_one():
+    """Thirds do not add up to 1 in floats, but counts do."""
+    collider, other = [0, 0b101, 0], [0b110, 0, 0]  # 0 -> 1 <- 2, and 1 -> 0 <- 2
+    support = edge_support([collider, collider, other], [[0, 0, 0]] * 3)
+    assert support.strength[0, 1] == 1
+    assert support.direction[0, 1] == 2 / 3
+
+
+# Threshold
+
+
+def area(strengths, t):
+    """Return the area between the constant t and the strengths' distribution function."""
+    xs = np.unique([0.0, 1.0, *strengths])
+    return sum((right - left) * abs(np.mean(strengths <= left) - t) for left, right in pairwise(xs))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_threshold_has_the_smallest_area(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 8))
+    strength = rng.integers(0, 21, (m, m)) / 20 * (rng.random((m, m)) < rng.random())
+    strength = np.triu(strength, 1) + np.triu(strength, 1).T
+    strengths = strength[np.triu_indices(m, 1)]
+    threshold = inclusion_threshold(strength)
+    t = np.mean(strengths <= threshold)
+    assert threshold == 0 or threshold in strengths
+    best = min(area(strengths, each) for each in np.linspace(0, 1, 421))
+    assert area(strengths, t) <= best + 1e-12
+
+
+def test_the_threshold_includes_the_edges_of_at_least_half_of_the_networks():
+    strength = np.zeros((4, 4))
+    for pair, share in zip(combinations(range(4), 2), (0.1, 0.45, 0.5, 0.55, 0.9, 0), strict=True):
+        strength[pair] = strength[pair[::-1]] = share
+    assert inclusion_threshold(strength) == 0.45
+    assert inclusion_threshold(np.ones((3, 3))) == 0
+
+
+# The averaged network
+
+
+def test_edges_above_the_threshold_and_those_of_all_networks():
+    support = support_of(4, {(0, 1): 1.0, (1, 2): 0.6, (2, 1): 0.2, (3, 2): 0.5})
+    assert edges_of(averaged_parents(support, 0.4)) == {(0, 1), (1, 2), (3, 2)}
+    assert edges_of(averaged_parents(support, 0.5)) == {(0, 1), (1, 2)}
+    assert edges_of(averaged_parents(support, 1.0)) == {(0, 1)}
+
+
+def test_the_weakest_edge_of_a_cycle_is_left_out():
+    """Strength counts first, and then the support of the direction."""
+    shares = {(0, 1): 0.54, (1, 0): 0.36, (1, 2): 0.72, (2, 0): 0.7, (2, 3): 0.51}
+    assert edges_of(averaged_parents(support_of(4, shares), 0.5)) == {(0, 1), (1, 2), (2, 3)}
+    shares = {(0, 1): 0.75, (1, 0): 0.25, (1, 2): 1.0, (2, 0): 0.625, (0, 2): 0.375}
+    assert edges_of(averaged_parents(support_of(3, shares), 0.5)) == {(0, 1), (1, 2)}
+
+
+def test_only_the_weakest_edge_of_two_cycles_is_left_out():
+    shares = {(0, 1): 0.6, (1, 2): 0.9, (2, 0): 0.8, (1, 3): 0.95, (3, 0): 0.7}
+    assert edges_of(averaged_parents(support_of(4, shares), 0.5)) == {*shares} - {(0, 1)}
+
+
+def test_ties_make_no_new_collider():
+    """0 - 2 - 1, of equal support either way: 0 -> 2 <- 1 would state another independence."""
+    support = support_of(3, {(0, 2): 0.5, (2, 0): 0.5, (1, 2): 0.4, (2, 1): 0.4})
+    edges = edges_of(averaged_parents(support, 0.5))
+    assert edges == {(0, 2), (2, 1)}
+    # With 1 -> 2 directed, the other edge must leave 2.
+    support = support_of(3, {(0, 2): 0.5, (2, 0): 0.5, (1, 2): 0.8})
+    assert edges_of(averaged_parents(support, 0.5)) == {(1, 2), (2, 0)}
+
+
+def test_ties_in_a_complete_graph_follow_the_column_order():
+    tied = EdgeSupport(*[np.full((4, 4), share) - share * np.eye(4) for share in (0.5, 1.0, 0.5)])
+    assert edges_of(averaged_parents(tied, 0.5)) == set(combinations(range(4), 2))
+
+
+def test_ties_that_no_network_can_keep_close_no_cycle():
+    """A square of ties has a new collider in any directions."""
+    square = [(0, 1), (1, 2), (2, 3), (0, 3)]
+    shares = {edge: 0.5 for a, b in square for edge in ((a, b), (b, a))}
+    assert edges_of(averaged_parents(support_of(4, shares), 0.4)) == set(square)
+    shares = {edge: 0.5 for a, b in square[:3] for edge in ((a, b), (b, a))} | {(3, 0): 0.7}
+    edges = edges_of(averaged_parents(support_of(4, shares), 0.4))
+    assert edges == {(3, 0), (0, 1), (1, 2), (3, 2)}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_it_is_acyclic_and_maximal(seed):
+    """No edge that was left out could be added."""
+    rng = np.random.default_rng(seed)
+    m = 8
+    directed = rng.integers(0, 4, (m, m)) / 8
+    np.fill_diagonal(directed, 0)
+    strength = directed + directed.T
+    direction = np.divide(directed, strength, out=np.zeros((m, m)), where=strength > 0)
+    parents = averaged_parents(EdgeSupport(directed, strength, direction), 0.2)
+    assert reference.is_acyclic([members_of(mask) for mask in parents])
+    for a, b in combinations(range(m), 2):
+        is_joined = (parents[a] >> b | parents[b] >> a) & 1
+        if strength[a, b] <= 0.2:
+            assert not is_joined
+        elif not is_joined:
+            p, x = (a, b) if directed[a, b] > directed[b, a] else (b, a)
+            assert directed[a, b] != directed[b, a]
+            closed = [*parents]
+            closed[x] |= 1 << p
+            assert not reference.is_acyclic([members_of(mask) for mask in closed])
