@@ -55,6 +55,10 @@ class Style(NamedTuple):
         """Return a faint version of a colour, which does not catch the eye."""
         return self._on_ground(colour, _OPACITY)
 
+    def half_faint(self, colour: Any) -> str:
+        """Return a colour halfway to the ground, for text that can still be read."""
+        return self._on_ground(colour, 0.5)
+
     @property
     def is_light(self) -> bool:
         """Whether text is dark, on a light ground."""
@@ -85,8 +89,8 @@ LIGHT = Style(
     positive="#0072B2",
     negative="#D55E00",
     neutral="#777777",
-    missing="#AA3377",
-    extra="#009E73",
+    missing="#AA4499",
+    extra="#117733",
     reversed="#1A1A1A",
 )
 DARK = Style(
@@ -100,8 +104,8 @@ DARK = Style(
     positive="#56B4E9",
     negative="#E69F00",
     neutral="#A0A0A0",
-    missing="#E88CC4",
-    extra="#2FBF8F",
+    missing="#DD77DD",
+    extra="#44DD99",
     reversed="#F2F2F2",
 )
 
@@ -128,7 +132,7 @@ def text_on(face: Any) -> str:
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(face)]
     luminance = _luminance(linear)
     black, white = (luminance + 0.05) / 0.05, 1.05 / (luminance + 0.05)
-    return LIGHT.text if black >= white else "#FFFFFF"
+    return "#000000" if black >= white else "#FFFFFF"
 
 
 def _luminance(colour: Any) -> float:

@@ -23,6 +23,7 @@ _NARROW = 0.7  # width over height aimed at if a picture may be as high as it ne
 _CLEARLY = 1.02  # by how much another layout must be larger
 # How far a picture without a given size is stretched until its labels hide nothing.
 _STRETCHES = (1.0, 1.2, 1.45, 1.75, 2.1)
+_LEAST_GAP, _ROOM_AROUND_LABEL = 30.0, 24.0  # between layers, and of an edge beside its label
 _TITLE_PADDING = 8.0  # points on both sides of a band's title
 
 
@@ -48,6 +49,8 @@ class Contents(NamedTuple):
         Whether bands stand side by side.
     small_text : float
         The size of labels, legends and titles of bands, in sizes of names.
+    min_font_size : float
+        In points.
     """
 
     sizes: Mapping[Hashable, tuple[float, float]]
@@ -57,12 +60,18 @@ class Contents(NamedTuple):
     font_size: float
     is_sideways: bool
     small_text: float = SMALL_TEXT
+    min_font_size: float = 0.0
 
     @property
     def smallest_font(self) -> float:
         """The size of the smallest text, in points."""
         has_small = self.texts or self.titles or self.rows
         return self.font_size * (self.small_text if has_small else 1.0)
+
+    @property
+    def largest_scale(self) -> float:
+        """By how much the picture may grow in a room that is larger than it needs."""
+        return max(LARGEST_SCALE, self.min_font_size / self.smallest_font)
 
 
 class Composition(NamedTuple):
@@ -110,11 +119,16 @@ def compose(
     """
     arranged = arrange(ASPECT)
     if room is None:
-        found = _composed(arranged, contents, 1.0, 1.0)
+        across = 1.0
+        if contents.is_sideways and contents.texts:  # labels hide most of the shortest edges
+            font_size = contents.small_text * contents.font_size
+            widest = max(text_width(text, font_size) for text in contents.texts.values())
+            across = min(max((widest + _ROOM_AROUND_LABEL) / _LEAST_GAP, 1.0), _STRETCHES[-1])
+        found = _composed(arranged, contents, across, 1.0)
         for stretch in _STRETCHES[1:]:
             if not found.labels.n_hiding:
                 break
-            other = _composed(arranged, contents, stretch, stretch)
+            other = _composed(arranged, contents, max(across, stretch), stretch)
             if other.labels.n_hiding < found.labels.n_hiding:
                 found = other
         return found
@@ -133,7 +147,7 @@ def _filled(
     arranged: Arranged, contents: Contents, found: Composition, room: tuple[float, float]
 ) -> Composition:
     """Stretch a picture until it fills a room, without making its names smaller."""
-    scale = min(_scale(found, room), LARGEST_SCALE)
+    scale = min(_scale(found, room), contents.largest_scale)
     own = size_of(found.layout)
     missing = [max(room[i] / scale - own[i], 0.0) for i in (0, 1)]
     growth = [1.0, 1.0]

@@ -24,7 +24,7 @@ __all__ = ["Legend", "LegendRow", "legend_rows", "place_legend"]
 _SAMPLE, _SAMPLE_GAP, _ENTRY_GAP = 2.6, 0.5, 1.6
 _ROW = 1.6
 _ABOVE = 1.0
-_LEAST_WIDTH = 28.0
+_LEAST_WIDTH = 32.0
 
 _STRENGTHS = (0.25, 0.5, 1.0)  # weights that stand in the legend
 _SIGN_WIDTH = 2.4  # of the lines that show colours, in points

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Hashable, Mapping
 from types import MappingProxyType
@@ -25,7 +26,6 @@ from skbn._drawing.appearance import (
 )
 from skbn._drawing.bands import Bands
 from skbn._drawing.composition import (
-    LARGEST_SCALE,
     Arranged,
     Composition,
     Contents,
@@ -49,6 +49,15 @@ __all__ = ["Emphasis", "NetworkPicture", "emphasis_on", "no_such_node"]
 _WIDTH_UNKNOWN = 1.5  # of an edge without a standardised weight, in points
 _BORDER, _BORDER_HELD, _BORDER_MARKED = 0.8, 2.4, 1.4
 _SHORT_LINES = 11  # characters in a line of a name, where layers stand side by side
+
+
+def _outside() -> int:
+    """Return the `stacklevel` of a warning, for its caller, that shows the line of the user."""
+    frame: Any = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("skbn."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class Emphasis(NamedTuple):
@@ -95,14 +104,14 @@ class NetworkPicture(NamedTuple):
         With a size in inches, whose height may be None, keep to it, and warn of small text.
         """
         ax = figure.add_axes((0, 0, 1, 1))
-        drawn = _Drawn(self, style_for(ax))
+        drawn = _Drawn(self, style_for(ax), min_font_size)
         if figsize is None:
             composition = compose(drawn.arrange, drawn.contents)
             width, height = size_of(composition.layout)
             scale = max(1.0, min_font_size / drawn.contents.smallest_font)
         else:
             room = 72 * figsize[0], 72 * (figsize[1] or np.inf)
-            composition, scale = drawn.compose_in(room, min_font_size)
+            composition, scale = drawn.compose_in(room)
             width, height = size_of(composition.layout)
             width = room[0] / scale
             height = height if figsize[1] is None else room[1] / scale
@@ -111,10 +120,10 @@ class NetworkPicture(NamedTuple):
 
     def draw_on(self, ax: Any, min_font_size: float) -> Artists:
         """Draw on given axes, and warn of small text."""
-        drawn = _Drawn(self, style_for(ax))
+        drawn = _Drawn(self, style_for(ax), min_font_size)
         own, points = ax.get_window_extent(), 72 / ax.figure.dpi
         room = max(own.width * points, 1.0), max(own.height * points, 1.0)
-        composition, _ = drawn.compose_in(room, min_font_size)
+        composition, _ = drawn.compose_in(room)
         return drawn.draw(ax, composition)
 
     def draw_plainly(self, figure: Any, style: Style) -> None:
@@ -130,7 +139,7 @@ class NetworkPicture(NamedTuple):
 class _Drawn:
     """A picture in the colours of its ground."""
 
-    def __init__(self, picture: NetworkPicture, style: Style) -> None:
+    def __init__(self, picture: NetworkPicture, style: Style, min_font_size: float = 0.0) -> None:
         from matplotlib import rcParams
 
         dag, bands = picture.dag, picture.bands
@@ -154,6 +163,7 @@ class _Drawn:
             rows,
             self.font_size,
             picture.is_sideways,
+            min_font_size=min_font_size,
         )
 
     def arrange(self, aspect: float) -> Arranged:
@@ -174,20 +184,19 @@ class _Drawn:
             aspect=aspect,
         )
 
-    def compose_in(
-        self, room: tuple[float, float], min_font_size: float
-    ) -> tuple[Composition, float]:
+    def compose_in(self, room: tuple[float, float]) -> tuple[Composition, float]:
         """Put the picture together to fill a room; return it, and its scale in that room.
 
         Where small text would be too small it is as large as names. If they are too small, too,
         warn, and say what size it takes.
         """
+        min_font_size = self.contents.min_font_size
         for small_text in (self.contents.small_text, 1.0):
             self.contents = self.contents._replace(small_text=small_text)
             composition = compose(self.arrange, self.contents, room)
             width, height = size_of(composition.layout)
             scale = min(room[0] / width, room[1] / height)
-            drawn = min(scale, LARGEST_SCALE) * self.contents.smallest_font
+            drawn = min(scale, self.contents.largest_scale) * self.contents.smallest_font
             if drawn >= min_font_size:
                 return composition, scale
         more = min_font_size / self.contents.smallest_font / 72
@@ -198,17 +207,18 @@ class _Drawn:
             f"You can also try orientation={other!r}, shorter names or legend=False, or lower "
             "min_font_size.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=_outside(),
         )
         return composition, scale
 
     def draw(self, ax: Any, composition: Composition) -> Artists:
+        """Draw it all on axes."""
         from skbn._drawing.picture import draw_composition
 
         dag = self.picture.dag
         nodes = {node: self._node_look(node) for node in dag}
         edges = {edge: self._edge_look(*edge) for edge in dag.edges}
-        return draw_composition(ax, composition, nodes, edges, self.style, self.font_size)
+        return draw_composition(ax, composition, self.contents, nodes, edges, self.style)
 
     def _node_look(self, node: Hashable) -> NodeLook:
         style, emphasis = self.style, self.picture.emphasis
@@ -225,8 +235,10 @@ class _Drawn:
             return NodeLook(lines, size, marked, style.accent, text, width)
         if emphasis.centre is None:
             return NodeLook(lines, size, face, style.border, text, width)
-        faint = style.faint
-        return NodeLook(lines, size, faint(face), faint(style.border), faint(style.text), width)
+        face, border, text = (style.faint(colour) for colour in (face, style.border, style.text))
+        if own is not None:
+            text = style._replace(ground=face).half_faint(text_on(face))
+        return NodeLook(lines, size, face, border, text, width)
 
     def _edge_look(self, parent: Hashable, child: Hashable) -> EdgeLook:
         dag, style, edge = self.picture.dag, self.style, (parent, child)

@@ -30,7 +30,7 @@ _GROUP_COLOURS = (
     "#EE8866",
 )
 _COLOUR_MAP = "cividis"  # its order is the same for colour-blind readers and in print
-_N_TICKS = 4  # numbers in a legend, about
+_N_SHOWN = 4  # numbers in a legend, from the least to the greatest
 
 
 class NodeColours(NamedTuple):
@@ -133,17 +133,15 @@ def _by_group(values: Mapping[Hashable, Any], name: str) -> NodeColours:
 def _by_number(values: Mapping[Hashable, float], name: str) -> NodeColours:
     from matplotlib import colormaps
     from matplotlib.colors import Normalize, to_hex
-    from matplotlib.ticker import MaxNLocator
 
     low, high = min(values.values()), max(values.values())
     if not math.isfinite(high - low):
         raise ValueError("node_color: the numbers must be finite, and less than 1e308 apart.")
     scale = Normalize(low, high) if high > low else Normalize(low - 1, low + 1)
     colour = colormaps[_COLOUR_MAP]
-    ticks = MaxNLocator(_N_TICKS).tick_values(low, high) if high > low else [low]
-    inside = [tick for tick in np.asarray(ticks).tolist() if low <= tick <= high] or [low, high]
+    shown = np.linspace(low, high, _N_SHOWN).tolist() if high > low else [low]
     return NodeColours(
         {node: to_hex(colour(scale(value))) for node, value in values.items()},
         name,
-        {f"{tick:.4g}": to_hex(colour(scale(tick))) for tick in inside},
+        {f"{value:.3g}": to_hex(colour(scale(value))) for value in shown},
     )

@@ -18,7 +18,7 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 
 from skbn._drawing.appearance import Edge, EdgeLook, NodeLook, Style
-from skbn._drawing.composition import LARGEST_SCALE, Composition, size_of
+from skbn._drawing.composition import LARGEST_SCALE, Composition, Contents, size_of
 from skbn._drawing.label_places import Labels
 from skbn._drawing.labels import LINE_HEIGHT
 from skbn._drawing.layout.coordinates import CORNER
@@ -75,10 +75,10 @@ def new_axes(
 def draw_composition(
     ax: Any,
     composition: Composition,
+    contents: Contents,
     nodes: Mapping[Hashable, NodeLook],
     edges: Mapping[Edge, EdgeLook],
     style: Style,
-    font_size: float,
 ) -> Artists:
     """Draw a graph with its labels, bands and legend, and set the limits of the axes around it."""
     proportions = _Proportions()
@@ -86,14 +86,14 @@ def draw_composition(
     for left, right, bottom, top in layout.bands.values():
         size = right - left, top - bottom
         ax.add_patch(Rectangle((left, bottom), *size, color=style.band, linewidth=0, zorder=0.5))
-    artists = _draw_graph(ax, proportions, layout, nodes, edges, font_size)
+    artists = _draw_graph(ax, proportions, layout, nodes, edges, contents.font_size)
     for edge in labels.texts:
         artists.labels[edge] = _draw_label(ax, proportions, labels, edge, edges[edge].text, style)
     for place, title in composition.titles:
         _draw_text(ax, proportions, place, title, style.text, legend.font_size, ha="center")
     _draw_legend(ax, proportions, legend, style)
     ax.add_artist(proportions)
-    _set_limits(ax, layout)
+    _set_limits(ax, layout, contents.largest_scale)
     return artists
 
 
@@ -286,12 +286,12 @@ def _draw_legend(ax: Any, proportions: _Proportions, legend: Legend, style: Styl
         proportions.keep(patch.set_linewidth, width)
 
 
-def _set_limits(ax: Any, layout: Layout) -> None:
+def _set_limits(ax: Any, layout: Layout, largest_scale: float = LARGEST_SCALE) -> None:
     """Put the layout in the middle of the axes, not much larger than its own size."""
     left, right, bottom, top = layout.extent
     own, points = ax.get_window_extent(), 72 / ax.figure.dpi
     width, height = size_of(layout)
-    room = min(own.width * points / width, own.height * points / height) / LARGEST_SCALE
+    room = min(own.width * points / width, own.height * points / height) / largest_scale
     x, y = halfway((left, bottom), (right, top))
     half = max(room, 1.0) / 2
     ax.set_xlim(x - half * width, x + half * width)
