@@ -84,12 +84,15 @@ class Composition(NamedTuple):
     titles : list of ((x, y), str)
         The centres of the bands' titles.
     legend : Legend
+    body_width : float
+        The width of everything but the legend.
     """
 
     layout: Layout
     labels: Labels
     titles: list[tuple[Point, str]]
     legend: Legend
+    body_width: float
 
 
 def size_of(layout: Layout) -> tuple[float, float]:
@@ -148,11 +151,12 @@ def _filled(
 ) -> Composition:
     """Stretch a picture until it fills a room, without making its names smaller."""
     scale = min(_scale(found, room), contents.largest_scale)
-    own = size_of(found.layout)
+    own = found.body_width, size_of(found.layout)[1]
     missing = [max(room[i] / scale - own[i], 0.0) for i in (0, 1)]
     growth = [1.0, 1.0]
     if any(0 < each < float("inf") for each in missing):
-        tried = size_of(_composed(arranged, contents, _TRIAL, _TRIAL).layout)
+        trial = _composed(arranged, contents, _TRIAL, _TRIAL)
+        tried = trial.body_width, size_of(trial.layout)[1]
         growth = [(tried[i] - own[i]) / (_TRIAL - 1) for i in (0, 1)]
     factors = [
         min(1 + each / grown, _FARTHEST) if grown > 0 and each < float("inf") else 1.0
@@ -177,10 +181,11 @@ def _composed(arranged: Arranged, contents: Contents, across: float, down: float
     layout, titles = _with_titles(layout, contents.titles, small, contents.is_sideways)
     left, right, bottom, top = layout.extent
     legend = Legend([], [], 0.0, 0.0, small)
+    body_width, _ = size_of(layout)
     if contents.rows:
         legend, furthest = place_legend(contents.rows, left, right, bottom, small)
         layout = layout._replace(extent=(left, max(right, furthest), bottom - legend.height, top))
-    return Composition(layout, labels, titles, legend)
+    return Composition(layout, labels, titles, legend, body_width)
 
 
 def _with_titles(

@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 __all__ = [
+    "add_score_losses",
     "fitted_class",
     "fitted_graph",
     "fitted_network_and_table",
@@ -62,9 +63,25 @@ def fitted_class(estimator: Any) -> nx.DiGraph:
     return graph
 
 
+def add_score_losses(graph: nx.DiGraph, estimator: Any) -> None:
+    """Set the attribute `score_loss` of a graph's edges from the table of a fitted network.
+
+    It stays as it is if an edge has it, or if the network does not know it.
+    """
+    network = _network(fitted_step(estimator, "dag_", _EXPECTED))
+    if any("score_loss" in data for _, _, data in graph.edges(data=True)):
+        return
+    table = network.to_frame()
+    if "score_loss" in table:
+        for a, b, loss in zip(table["parent"], table["child"], table["score_loss"], strict=True):
+            graph.edges[a, b]["score_loss"] = float(loss)
+
+
 def fitted_tiers(estimator: Any) -> Any:
-    """Return the tiers that a fitted learner was given, or None."""
-    return getattr(fitted_step(estimator, "dag_", _EXPECTED), "tiers", None)
+    """Return the tiers that a fitted learner, or the learner inside a bootstrap, was given."""
+    step = fitted_step(estimator, "dag_", _EXPECTED)
+    tiers = getattr(step, "tiers", None)
+    return getattr(getattr(step, "estimator", None), "tiers", None) if tiers is None else tiers
 
 
 def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:

@@ -36,6 +36,8 @@ _REMEDIES = {
     "weight": _WITHOUT_WEIGHTS,
     "standardised_weight": _WITHOUT_WEIGHTS,
     "probability": "Those of GaussianBNPosterior.dag_ have it. ",
+    "support": "Those of BootstrapBNLearner.dag_ have it. ",
+    "score_loss": "The network of a learner knows it. ",
 }
 
 

@@ -21,10 +21,10 @@ from skbn._drawing.probabilities import Confidence
 __all__ = ["Legend", "LegendRow", "legend_rows", "place_legend"]
 
 # In font sizes
-_SAMPLE, _SAMPLE_GAP, _ENTRY_GAP = 2.6, 0.5, 1.6
+_SAMPLE, _SAMPLE_GAP, _ENTRY_GAP = 2.6, 0.5, 1.2
 _ROW = 1.6
 _ABOVE = 1.0
-_LEAST_WIDTH = 32.0
+_LEAST_WIDTH = 36.0
 
 _STRENGTHS = (0.25, 0.5, 1.0)  # weights that stand in the legend
 _SIGN_WIDTH = 2.4  # of the lines that show colours, in points

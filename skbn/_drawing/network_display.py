@@ -12,7 +12,7 @@ from skbn._core.graphs import check_dag
 from skbn._core.text import readable_value
 from skbn._drawing.appearance import check_axes, require_matplotlib
 from skbn._drawing.bands import Bands, bands_of
-from skbn._drawing.fitted import fitted_class, fitted_graph, fitted_tiers
+from skbn._drawing.fitted import add_score_losses, fitted_class, fitted_graph, fitted_tiers
 from skbn._drawing.labels import edge_texts
 from skbn._drawing.layout.curves import Point
 from skbn._drawing.network_picture import NetworkPicture, emphasis_on, no_such_node
@@ -134,6 +134,9 @@ GaussianBayesianNetwork
             As for the class and `plot`.
         """
         display = cls(fitted_class(estimator) if cpdag else fitted_graph(estimator))
+        label = options.get("edge_label")
+        if isinstance(label, str | list | tuple) and "score_loss" in label:
+            add_score_losses(display.dag, estimator)
         display._tiers = fitted_tiers(estimator)
         return display.plot(ax=ax, **options)
 
@@ -213,8 +216,8 @@ GaussianBayesianNetwork
             The attribute to write at the edges, or several, with commas between them: "weight" is
             the weight in the columns' units, "standardised_weight" that between columns of
             standard deviation 1 (of the edges whose parent varies), "probability" and "support"
-            have two decimals, and you can set others in `dag`. A dict has your own texts for some
-            edges.
+            have two decimals, and you can set others in `dag`. From a learner, "score_loss" is how
+            many nats the score loses without the edge. A dict has your own texts for some edges.
         highlight : node or list of nodes, optional
             Nodes to mark.
         markov_blanket : node, optional

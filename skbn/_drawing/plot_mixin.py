@@ -63,8 +63,8 @@ class PlotMixin:
         node_color : colour, dict or Series of node to value, optional
             Colours of nodes, or their groups or numbers to choose colours by.
         edge_label : str, list of str or dict of (parent, child) to str, optional
-            What to write at the edges: "weight", "standardised_weight", "probability", "support",
-            another attribute, several, or your own texts.
+            What to write at the edges: "weight", "standardised_weight", "score_loss",
+            "probability", "support", another attribute, several, or your own texts.
         highlight : node or list of nodes, optional
             Nodes to mark.
         markov_blanket : node, optional

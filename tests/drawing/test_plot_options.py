@@ -355,6 +355,18 @@ def test_wine_has_all_its_labels_clear(learner):
             assert other == edge or not covers
 
 
+@pytest.mark.skipif(not hasattr(GaussianBayesianNetwork, "to_frame"), reason="needs tables")
+def test_labels_of_what_the_score_loses_without_an_edge(small):
+    display = small.plot(edge_label="score_loss")
+    table = small.network_.to_frame()
+    losses = zip(table["parent"], table["child"], table["score_loss"], strict=True)
+    expected = {(parent, child): f"{loss:.3g}" for parent, child, loss in losses}
+    assert {edge: text.get_text() for edge, text in display.labels_.items()} == expected
+    assert all("score_loss" not in data for _, _, data in small.dag_.edges(data=True))
+    with pytest.raises(ValueError, match=r"no attribute score_loss\. The network of a learner"):
+        GaussianBayesianNetwork(small.dag_.copy()).plot(edge_label="score_loss")
+
+
 # Confidence
 
 
