@@ -33,6 +33,7 @@ from skbn._drawing.composition import (
     size_of,
 )
 from skbn._drawing.labels import LINE_LENGTH, NodeNames
+from skbn._drawing.layout.coordinates import CORNER
 from skbn._drawing.layout.curves import Point
 from skbn._drawing.layout.layered import LayeredGraph
 from skbn._drawing.layout.placed import PlacedGraph
@@ -48,6 +49,7 @@ __all__ = ["Emphasis", "NetworkPicture", "emphasis_on", "no_such_node"]
 
 _WIDTH_UNKNOWN = 1.5  # of an edge without a standardised weight, in points
 _BORDER, _BORDER_HELD, _BORDER_MARKED = 0.8, 2.4, 1.4
+_PORT_ROOM = 4.5  # points between edges at the end of a box, where layers stand side by side
 _SHORT_LINES = 11  # characters in a line of a name, where layers stand side by side
 
 
@@ -149,6 +151,8 @@ class _Drawn:
         self.strengths, self.confidence = strengths_of(dag), confidence_in(dag)
         line_length = _SHORT_LINES if picture.is_sideways else LINE_LENGTH
         self.names = NodeNames.of(dag, self.font_size, line_length)
+        if picture.is_sideways:
+            self.names = self.names._replace(sizes=_with_room_for_edges(dag, self.names.sizes))
         self._arranged: dict[float, Arranged] = {}
         rows = []
         if picture.has_legend:
@@ -257,6 +261,17 @@ class _Drawn:
             line_style = line_style_for(self.confidence.values[edge])
         has_head = not data.get("undirected")
         return EdgeLook(colour, width, text, has_head, line_style, opacity)
+
+
+def _with_room_for_edges(
+    dag: nx.DiGraph, sizes: Mapping[Hashable, tuple[float, float]]
+) -> dict[Hashable, tuple[float, float]]:
+    """Return boxes that are high enough for the edges at their left and right ends."""
+    n_edges = {node: max(dag.in_degree(node), dag.out_degree(node)) for node in dag}
+    return {
+        node: (width, max(height, _PORT_ROOM * (n_edges[node] - 1) + 2 * CORNER))
+        for node, (width, height) in sizes.items()
+    }
 
 
 def emphasis_on(dag: nx.DiGraph, highlight: Any, centre: Any) -> Emphasis:

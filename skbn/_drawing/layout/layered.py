@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import networkx as nx
@@ -46,7 +47,7 @@ class Layout(NamedTuple):
     positions: dict[Hashable, Point]
     routes: dict[Edge, list[Point]]
     extent: Extent
-    bands: dict[int, Extent] = {}  # noqa: RUF012  # nobody changes it
+    bands: Mapping[int, Extent] = MappingProxyType({})
 
 
 class LayeredGraph:
@@ -69,6 +70,14 @@ class LayeredGraph:
         of band 1, ... No edge leads to an earlier band.
     aspect : float
         The width over the height of the pictures aimed at.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> dag = nx.DiGraph([("a", "b"), ("a", "c")])
+    >>> layout = LayeredGraph(dag, dict.fromkeys(dag, (40.0, 22.0))).layout()
+    >>> layout.positions["a"][0] == (layout.positions["b"][0] + layout.positions["c"][0]) / 2
+    True
     """
 
     def __init__(
@@ -198,8 +207,7 @@ def _moved(layout: Layout, right: float, up: float) -> Layout:
         return round(point[0] + right, 3), round(point[1] + up, 3)
 
     def moved_extent(extent: Extent) -> Extent:
-        left, right_end, bottom, top = extent
-        (x0, y0), (x1, y1) = moved((left, bottom)), moved((right_end, top))
+        (x0, y0), (x1, y1) = moved((extent[0], extent[2])), moved((extent[1], extent[3]))
         return x0, x1, y0, y1
 
     return Layout(
