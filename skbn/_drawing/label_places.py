@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial import KDTree
 
 from skbn._drawing.appearance import Edge
 from skbn._drawing.labels import LINE_HEIGHT, text_width
@@ -22,6 +23,7 @@ _CLEARANCE = 2.0  # points between a label and the middle of another edge, half 
 _HEAD = 10.0  # points, the side of a square around an arrowhead
 _SPACING = 2.0  # points between those of an edge that labels avoid hiding
 _STEP = 4.0  # points between places along an edge that are tried
+_MOST_PLACES = 100
 _ENDS = 0.12, 0.88  # shares of an edge's length between which a label stands
 # Costs. Hiding boxes costs their common area in square points.
 _HIDDEN_POINT = 20.0
@@ -100,7 +102,7 @@ def _places(curve: Floats, size: Point, others: Floats, centres: Floats, halves:
     """Return places on and beside an edge, and what each hides of nodes and other edges."""
     lengths = np.append(0.0, np.cumsum(np.hypot(*np.diff(curve, axis=0).T)))
     whole = lengths[-1] or 1.0
-    n_shares = max(3, int(whole * (_ENDS[1] - _ENDS[0]) / _STEP))
+    n_shares = min(max(3, int(whole * (_ENDS[1] - _ENDS[0]) / _STEP)), _MOST_PLACES)
     shares = np.linspace(*_ENDS, n_shares)
     on = np.column_stack([np.interp(shares * whole, lengths, curve[:, i]) for i in (0, 1)])
     ahead = np.column_stack(
@@ -116,8 +118,13 @@ def _places(curve: Floats, size: Point, others: Floats, centres: Floats, halves:
     half = np.array(size) / 2
     common = half + halves - np.abs(candidates[:, np.newaxis] - centres)
     hidden = np.maximum(common, 0).prod(axis=-1).sum(axis=-1)
-    near = np.abs(candidates[:, np.newaxis] - others) < half + _CLEARANCE
-    hidden += _HIDDEN_POINT * near.all(axis=-1).sum(axis=-1)
+    if len(others):
+        # In units of the label and its clearance, what it hides is in a square of side 2.
+        unit = half + _CLEARANCE
+        n_near = KDTree(others / unit).query_ball_point(
+            candidates / unit, 1.0, p=np.inf, return_length=True
+        )
+        hidden += _HIDDEN_POINT * n_near
     return _Place(size, candidates, preference + hidden, hidden)
 
 
