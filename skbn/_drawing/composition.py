@@ -23,6 +23,7 @@ _NARROW = 0.7  # width over height aimed at if a picture may be as high as it ne
 _CLEARLY = 1.02  # by how much another layout must be larger
 # How far a picture without a given size is stretched until its labels hide nothing.
 _STRETCHES = (1.0, 1.2, 1.45, 1.75, 2.1)
+_MOST_POINTS = 1000.0  # the longer side of a picture that is stretched, about a slide's width
 _LEAST_GAP, _ROOM_AROUND_LABEL = 30.0, 24.0  # between layers, and of an edge beside its label
 _TITLE_PADDING = 8.0  # points on both sides of a band's title
 
@@ -132,6 +133,8 @@ def compose(
             if not found.labels.n_hiding:
                 break
             other = _composed(arranged, contents, max(across, stretch), stretch)
+            if max(size_of(other.layout)) > _MOST_POINTS:
+                break
             if other.labels.n_hiding < found.labels.n_hiding:
                 found = other
         return found

@@ -383,6 +383,10 @@ def test_nodes_stand_where_they_are_put(seed):
     ratios /= pairwise_distances(given)[~np.eye(8, dtype=bool)]
     assert np.ptp(ratios) < 1e-3 * ratios.mean()
     assert overlapping(dag, sizes, layout) == []
+    for edge, route in layout.routes.items():
+        for node in dag:
+            if node not in edge:
+                assert distances(sampled(route), layout.positions[node], sizes[node]).min() > 0
 
 
 def test_nodes_put_close_together_are_pushed_apart():

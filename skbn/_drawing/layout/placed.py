@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 _GAP = 18.0  # between two boxes, in points: room for an arrowhead
 _CLEARANCE = 4.0  # between an edge and a box, in points
-_LOOSEST = 12.0  # the picture's area over that of the boxes; boxes still closer are pushed apart
+_LOOSEST = 8.0  # the picture's area over that of the boxes with their gaps
 _PUSHES = 200
 _SPACING = 2.0  # of the points of an edge that are compared with boxes
 # How far the middle of an edge may be from the straight line, over its length; the least first.
@@ -28,8 +28,8 @@ _BENDS = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.45, -0.45, 0.6, -0.6)
 class PlacedGraph:
     """A graph whose nodes have places, in any unit.
 
-    The places are scaled alike in x and y until the boxes are apart. Edges are straight, or bend
-    around boxes that stand in their way.
+    The places are scaled alike in x and y until the boxes are apart; single boxes that are still
+    too close are pushed apart. Edges are straight, or bend around boxes that stand in their way.
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ def _apart(places: Floats, boxes: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         scale = (least / apart).min(axis=1).max()
     extent = np.ptp(places, axis=0)
-    # A square of boxes in a row has this side at most; two close nodes do not blow up all others.
+    # Two close nodes must not make the whole picture huge: they are pushed apart below instead.
+    # Nodes in a row have no area, so the picture counts as at least a quarter as high as wide.
     room = _LOOSEST * np.prod(boxes + _GAP, axis=1).sum()
     scale = min(scale, (room / max(np.prod(extent), extent.max() ** 2 / 4)) ** 0.5)
     places = (places - places.min(axis=0)) * scale
