@@ -89,12 +89,12 @@ for column in ["hue", "nonflavanoid_phenols"]:
 # it, search, and compare the directed edges of the CPDAG with the truth. The figures are
 # means over 30 samples.
 
-truth = learner.network_
+truth = learner.network_.set_output(transform="pandas")
 errors = {}
 for n_rows in [178, 1000, 5000]:
     found = []
     for seed in range(30):
-        rows = pd.DataFrame(truth.sample(n_rows, random_state=seed), columns=truth.nodes)
+        rows = truth.sample(n_rows, random_state=seed)
         found += [(a, b) for a, b, undirected in edges_of_class(rows) if not undirected]
     errors[n_rows] = {
         "directed edges": len(found) / 30,

@@ -13,7 +13,6 @@ from itertools import combinations, permutations
 import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
-import pandas as pd
 
 from skbn import GaussianBayesianNetwork, GaussianBNLearner
 
@@ -31,15 +30,11 @@ truth = GaussianBayesianNetwork(dag)
 
 
 def recovery_where_seen(network):
-    seen = network.condition({"dose": 1.0})
-    i = seen.nodes.index("recovery")
-    return seen.mean[i], seen.standard_deviation[i]
+    return network.condition({"dose": 1.0})["recovery"]
 
 
 def recovery_where_given(network):
-    after = network.do({"dose": 1.0})
-    i = after.nodes.index("recovery")
-    return after.mean_[i], after.covariance_[i, i] ** 0.5
+    return network.do({"dose": 1.0})["recovery"]
 
 
 print("the truth, mean and standard deviation of the recovery")
@@ -50,7 +45,7 @@ print("a dose of 1 is given: {:.2f} ± {:.2f}".format(*recovery_where_given(trut
 # From 2,000 patients the learner finds that all three columns depend on each other. The
 # CPDAG leaves every edge undirected, because the data do not determine any direction.
 
-patients = pd.DataFrame(truth.sample(2000, random_state=0), columns=truth.nodes)
+patients = truth.set_output(transform="pandas").sample(2000, random_state=0)
 learner = GaussianBNLearner().fit(patients)
 print("learned:", ", ".join(f"{a} -> {b}" for a, b in learner.dag_.edges))
 for a, b, undirected in learner.network_.cpdag().edges(data="undirected"):
@@ -62,7 +57,7 @@ for a, b, undirected in learner.network_.cpdag().edges(data="undirected"):
 
 for order in permutations(patients.columns):
     network = GaussianBayesianNetwork(nx.DiGraph(combinations(order, 2))).fit(patients)
-    seen, given = recovery_where_seen(network)[0], recovery_where_given(network)[0]
+    seen, given = recovery_where_seen(network).mean, recovery_where_given(network).mean
     fit = f"log-likelihood {network.score(patients):.4f}"
     print(f"{' -> '.join(order):32} {fit}, seen {seen:5.2f}, given {given:5.2f}")
 

@@ -51,9 +51,7 @@ print("\n".join(either_way))
 # The network is also a joint distribution of all columns. What proline should we expect
 # in a wine, before and after we know its alcohol and hue?
 
-seen = network.condition({"alcohol": 14.0, "hue": 1.0})
-proline = seen.nodes.index("proline")
-mean, deviation = seen.mean[proline], seen.standard_deviation[proline]
+mean, deviation = network.condition({"alcohol": 14.0, "hue": 1.0})["proline"]
 print(f"proline of any wine: {wine['proline'].mean():.0f} ± {wine['proline'].std():.0f}")
 print(f"with alcohol 14 and hue 1: {mean:.0f} ± {deviation:.0f}")
 

@@ -12,9 +12,11 @@ from ._drawing.penalty_display import PenaltyDisplay as PenaltyDisplay
 from ._drawing.residuals_display import ResidualsDisplay as ResidualsDisplay
 from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
+from ._estimators.near_optimal import NearOptimalNetworks as NearOptimalNetworks
 from ._estimators.posterior import EstimatedProbability as EstimatedProbability
 from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
+from ._networks.distribution import GaussianDistribution as GaussianDistribution
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
 from ._posterior.effects import EffectPosterior as EffectPosterior
 from ._regressions.givens import givens_column_swap as givens_column_swap

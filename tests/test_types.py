@@ -37,6 +37,8 @@ TYPES = {
     "learner.network_": NETWORK,
     "learner.network_.fit(X)": NETWORK,
     "learner.network_.dag_": DAG,
+    "learner.network_.set_output(transform='pandas')": NETWORK,
+    "learner.network_.condition({})": "skbn._networks.distribution.GaussianDistribution",
     "learner.network_score_": "float",
     "learner.criterion_": "skbn._scores.criteria.Criterion | None",
     "learner.n_features_in_": "int",

@@ -77,7 +77,8 @@ class PlainTable(dict[str, list[Any]]):
         return html_table(f"{len(rows)} rows", self._texts(), alignments, list(self))
 
     def _is_number(self, name: str) -> bool:
-        return all(isinstance(value, int | float) for value in self[name])
+        kinds = {type(value) for value in self[name]}
+        return kinds <= {int, float}  # not bool, which is text
 
     def _texts(self) -> list[list[str]]:
         texts = [[_text(value) for value in row] for row in self.rows()]

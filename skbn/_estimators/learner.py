@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._core.columns import as_integer, finite_number
 from skbn._core.estimator import (
     all_or_nothing,
     fit_method,
@@ -16,6 +17,8 @@ from skbn._core.estimator import (
     listeners_of,
 )
 from skbn._core.graphs import dag_of
+from skbn._data.sample import Sample
+from skbn._estimators.near_optimal import NearOptimalNetworks
 from skbn._estimators.network_estimator import NetworkEstimator
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
@@ -26,16 +29,27 @@ from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._solver.constraints import Constraints
+from skbn._solver.engines import Scores
+from skbn._solver.near_optimal import near_optimal
 from skbn._solver.solve import Solution, solve
 
 __all__ = ["GaussianBNLearner", "NetworkLearner", "network_of"]
 
+# In nats. Beyond a Bayes factor of 20, the logarithm of which is 3.0, evidence is called strong
+# (Kass & Raftery 1995, "Bayes factors").
+_WITHIN = 3.0
+
 
 def network_of(solution: Solution) -> GaussianBayesianNetwork:
     """Return the network of a solution, without parameters if it has none."""
-    if solution.model is not None:
-        return GaussianBayesianNetwork._from_model(solution.model)
-    return GaussianBayesianNetwork(dag_of(solution.columns, solution.parents, solution.fixed))
+    if solution.model is None:
+        dag = dag_of(solution.columns, solution.parents, solution.fixed)
+    else:
+        dag = solution.model.to_dag()
+    network = GaussianBayesianNetwork(dag)
+    network._keep(solution.model, solution.score_losses)
+    return network
 
 
 class NetworkLearner(NetworkEstimator):
@@ -44,6 +58,7 @@ class NetworkLearner(NetworkEstimator):
     network_: GaussianBayesianNetwork
     network_score_: float
     criterion_: Criterion | None
+    _searched: tuple[Scores, Constraints]
 
     if not TYPE_CHECKING:  # a type checker would take any name for an attribute
 
@@ -56,9 +71,13 @@ class NetworkLearner(NetworkEstimator):
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _keep(self, solution: Solution, **learned: Any) -> None:
-        """Keep what was found as attributes."""
+    def _keep(
+        self, solution: Solution, scores: Scores, constraints: Constraints, **learned: Any
+    ) -> None:
+        """Keep what was found as attributes, and what `near_optimal` needs to search again."""
         network = network_of(solution)
+        if isinstance(scores, LocalScores):
+            scores = scores.of_sample(Sample.of_summary(scores.sample.summary))
         # In one step, for threads that read the estimator meanwhile.
         self.__dict__.update(
             learned,
@@ -66,10 +85,84 @@ class NetworkLearner(NetworkEstimator):
             dag_=network.dag.copy(),
             network_score_=solution.score,
             criterion_=solution.criterion,
+            _searched=(scores, constraints),
         )
 
     def _new_graph(self) -> nx.DiGraph:
         return self.network_.dag.copy()
+
+    def near_optimal(
+        self,
+        n: int | None = None,
+        *,
+        within: float | None = None,
+        equivalence_classes: bool = True,
+    ) -> NearOptimalNetworks:
+        """Return the networks that score nearly as high as the best, in order of their score.
+
+        The list is exact: no network or class that it leaves out scores higher than the last one.
+
+        Parameters
+        ----------
+        n : int or None, default=None
+            The largest number of networks, or of equivalence classes.
+        within : float or None, default=None
+            How far below the best a score may be, in nats. If `n` is None as well, it is 3: the
+            data make the best network up to 20 times as probable as those in the list.
+        equivalence_classes : bool, default=True
+            Whether to list equivalence classes, each as the best of its networks, instead of all
+            networks one by one.
+
+        Returns
+        -------
+        near_optimal : NearOptimalNetworks
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If `n` is not a positive integer, or `within` a number that is not negative; if the
+            list takes more memory than there is, and `n` would limit it.
+
+        Notes
+        -----
+        The constraints and `max_parents` of `fit` hold for all networks of the list. The search
+        runs once more, with `n_jobs` and `max_memory`. Networks whose scores are equal up to
+        rounding come in no particular order.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner("bge").fit(load_iris(as_frame=True).data)
+        >>> near = learner.near_optimal(3)
+        >>> [round(float(score), 2) for score in near.scores]
+        >>> near.is_complete
+        False
+        """
+        check_is_fitted(self)
+        if n is not None and (n := as_integer(n, "n")) < 1:
+            raise ValueError(f"n must be at least 1; got {n}.")
+        if within is not None and (within := finite_number(within, "within")) < 0:
+            raise ValueError(f"within must not be negative; got {within}.")
+        if n is None and within is None:
+            within = _WITHIN
+        scores, constraints = self._searched
+        # The log-determinants of a copy are dropped when the list is made.
+        again = scores.of_sample(scores.sample) if isinstance(scores, LocalScores) else scores
+        found = near_optimal(
+            again,
+            constraints,
+            self._memory(),
+            n=n,
+            within=within,
+            equivalence_classes=equivalence_classes,
+            n_jobs=self.n_jobs,
+            listeners=listeners_of(self, None),
+            announce=self._announce if self.verbose else None,
+        )
+        return NearOptimalNetworks(found, scores, constraints, equivalence_classes)
 
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-likelihood of each row under the fitted network.
@@ -188,8 +281,9 @@ None, default=None
         The network's score, in nats.
     network_ : GaussianBayesianNetwork
         The network as an object with densities, samples, conditional distributions,
-        interventions, equivalence and interchange formats. After a fit to ParentSetScores it has
-        no parameters yet.
+        interventions, equivalence and interchange formats. Its `to_frame` is a table of the edges,
+        with what the score loses without each. After a fit to ParentSetScores it has no parameters
+        yet.
     criterion_ : Criterion or None
         The criterion that was maximised; None after a fit to ParentSetScores.
     n_features_in_ : int
@@ -308,15 +402,16 @@ None, default=None
         scores = self._read_scores(X, sample_weight, penalty)
         if isinstance(X, LocalScores | ParentSetScores):
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
+        constraints = self._constraints(scores)
         (solution,) = solve(
             scores,
-            self._constraints(scores),
+            constraints,
             self._memory(),
             n_jobs=self.n_jobs,
             listeners=listeners_of(self, context),
             announce=self._announce if self.verbose else None,
         )
-        self._keep(solution)
+        self._keep(solution, scores, constraints)
         if isinstance(scores, LocalScores) and solution.model is not None:
             warn_about_data(solution.model, scores.sample)
         return self

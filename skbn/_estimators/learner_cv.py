@@ -282,7 +282,7 @@ None, default=None
         penalty = penalties[_chosen(cv_results, self.rule)]
         best = scores.with_penalty(penalty)
         (solution,) = solve(best, constraints, memory, n_jobs=self.n_jobs, progress=progress)
-        self._keep(solution, cv_results_=cv_results, penalty_=penalty)
+        self._keep(solution, best, constraints, cv_results_=cv_results, penalty_=penalty)
 
 
 def _has_complexity(scores: LocalScores) -> bool:

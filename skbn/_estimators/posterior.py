@@ -123,7 +123,8 @@ class GaussianBNPosterior(NetworkEstimator):
     structure_prior_ : {"uniform", "order"}
     median_network_ : GaussianBayesianNetwork
         The network of the edges whose probability is above 1/2, with fitted parameters. Edges that
-        would close a cycle, or exceed `max_parents`, are left out, the least probable first.
+        would close a cycle, or exceed `max_parents`, are left out, the least probable first. Its
+        `to_frame` is a table of the edges with their probabilities.
     dag_ : networkx.DiGraph
         Its graph, each edge with its `probability` and `weight`.
     criterion_ : Criterion
@@ -289,7 +290,7 @@ class GaussianBNPosterior(NetworkEstimator):
             "edge_probabilities_": posterior.edges.copy(),
             "log_evidence_": posterior.log_sum - posterior.log_prior_sum,
             "median_network_": network,
-            "dag_": _with_probabilities(network.dag, posterior.edges),
+            "dag_": network.dag.copy(),
             "criterion_": scores.criterion,
         }
         if posterior.paths is not None:
@@ -300,7 +301,7 @@ class GaussianBNPosterior(NetworkEstimator):
         return self
 
     def _new_graph(self) -> nx.DiGraph:
-        return _with_probabilities(self.median_network_.dag, self.posterior_.edges)
+        return self.median_network_.dag.copy()
 
     if not TYPE_CHECKING:  # a type checker would take any name for an attribute
 
@@ -760,6 +761,7 @@ def _median_network(
     """Return the network of the edges of probability above 1/2, with fitted parameters.
 
     The most probable come first; what would close a cycle, or exceed `max_parents`, is left out.
+    The edges of its graph have the attribute `probability`.
     """
     dag: nx.DiGraph = nx.DiGraph()
     dag.add_nodes_from(range(len(edges)))
@@ -773,13 +775,8 @@ def _median_network(
         model = estimate_model(
             scorer.statistics, parents, scores.columns, divisors=scorer.noise_divisors
         )
-    return GaussianBayesianNetwork._from_model(model)
-
-
-def _with_probabilities(dag: nx.DiGraph, edges: Floats) -> nx.DiGraph:
-    """Return a copy of a graph, each edge with its `probability`; the nodes are in their order."""
-    graph = dag.copy()
-    number = {node: v for v, node in enumerate(graph)}
-    for parent, child, data in graph.edges(data=True):
-        data["probability"] = float(edges[number[parent], number[child]])
-    return graph
+    network = GaussianBayesianNetwork._from_model(model)
+    columns = scores.columns
+    for i, j in dag.edges:
+        network.dag.edges[columns[i], columns[j]]["probability"] = float(edges[i, j])
+    return network

@@ -10,29 +10,24 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, int64
 
-from skbn._core.compile import inner_kernel, kernel
 from skbn._core.resources import Threads, allocate
-from skbn._core.subsets import insert_zero_bit, mask_of, members_of, popcount, subsets_of
-from skbn._core.zeta import join_larger
-from skbn._exact.plan import SearchPlan
-from skbn._exact.slab_kernels import (
-    fill_blocks,
-    join_families,
-    join_pairs,
-    score_itself,
-    weigh_families,
-    weigh_parent_sets,
+from skbn._core.subsets import mask_of, members_of, subsets_of
+from skbn._exact.parent_set_kernels import (
+    best_parents,
+    first_parents_that_reach,
+    parents_that_reach,
 )
+from skbn._exact.plan import SearchPlan
+from skbn._exact.slab_kernels import fill_blocks
 from skbn._exact.spot_check import check_slab, draw_states, local_maxima
 from skbn._regressions.local_score import local_score_terms
 
 __all__ = [
     "DENSE_KERNELS",
+    "LISTING_KERNELS",
     "BlockwiseFamilies",
     "DenseFamilies",
-    "first_parents_that_reach",
     "spread_tables",
 ]
 
@@ -44,6 +39,8 @@ _MOST_PARTS = 8
 # columns are later than those in which neighbouring sets differ.
 _FEWEST_TO_SHARE = 19
 _SHARED_COLUMNS = 3
+# How many parent sets there is room for at first when they are listed; more are listed again.
+_FIRST_ROOM = 1 << 10
 
 
 class BlockwiseFamilies(ABC):
@@ -159,7 +156,9 @@ class DenseFamilies(BlockwiseFamilies):
     ) -> None:
         super().__init__(log_det, tables, plan, allowed, required, n_scratch=2)
         m = len(log_det).bit_length() - 1
-        self._numbers = np.arange(m) if numbers is None else np.array(numbers)
+        self.numbers = list(range(m)) if numbers is None else list(numbers)
+        self.n_numbers = 1 + max(self.numbers)
+        self._order = np.array(self.numbers)
 
     def _fill_blocks(
         self,
@@ -208,18 +207,47 @@ class DenseFamilies(BlockwiseFamilies):
             shared = mask_of(members_of(among)[-_SHARED_COLUMNS:])
         tables = self._log_det, self._spread
         required = int(self._required[child])
-        numbers = self._numbers
+        order = self._order
         arguments = [
-            (*tables, numbers, child, among ^ shared, required, fixed, threshold)
+            (*tables, order, child, among ^ shared, required, fixed, threshold)
             for fixed in subsets_of(shared)
         ]
         reached = threads.map(first_parents_that_reach, arguments)
         found = [int(mask) for mask in reached if mask >= 0]
         return min(found, key=self._order_key, default=None)
 
+    def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
+        """Return the best local score among some candidates, and its parents in the search."""
+        score, mask = best_parents(*self._parent_sets(child, candidates))
+        return float(score), int(mask) & ~self._others
+
+    def parents_that_reach(
+        self, child: int, candidates: int, threshold: float
+    ) -> tuple[npt.NDArray[np.float64], list[int]]:
+        """Return the local scores that reach a threshold, the best first, and their parents."""
+        where = self._parent_sets(child, candidates)
+        n_reached = _FIRST_ROOM
+        masks, scores = np.empty(0, dtype=np.int64), np.empty(0)
+        while n_reached > len(masks):
+            masks, scores = np.empty(n_reached, dtype=np.int64), np.empty(n_reached)
+            n_reached = parents_that_reach(*where, threshold, masks, scores)
+        order = np.argsort(-scores[:n_reached], kind="stable")
+        return scores[order], [self._in_numbers(mask) for mask in masks[order].tolist()]
+
+    def _in_numbers(self, mask: int) -> int:
+        """Return the mask of columns by their numbers in the user's table."""
+        if self.numbers == sorted(self.numbers) and self.n_numbers == len(self.numbers):
+            return mask
+        return mask_of(self.numbers[v] for v in members_of(mask))
+
+    def _parent_sets(self, child: int, candidates: int) -> tuple[Any, ...]:
+        """Return what the kernels need to go through a child's parent sets."""
+        among = (candidates | self._others) & self._allowed[child]
+        return self._log_det, self._spread, child, among, int(self._required[child]), 0
+
     def _order_key(self, mask: int) -> tuple[int, list[int]]:
         """Return the key by which parent sets are ordered: their size, then their columns."""
-        return mask.bit_count(), sorted(self._numbers[members_of(mask)].tolist())
+        return mask.bit_count(), sorted(self._order[members_of(mask)].tolist())
 
     def largest_term(self, child: int, parents: int) -> float:
         """Return the largest magnitude of a number that enters this local score."""
@@ -249,96 +277,6 @@ def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np
     return np.stack([*tables[:2, parents], tables[2, np.clip(size - 1, 0, m - 1)]])
 
 
-@kernel(float64[::1], float64[:, :, ::1], int64[::1], int64, int64, int64, int64, float64)
-def first_parents_that_reach(
-    log_det, tables, numbers, child, candidates, required, fixed, threshold
-):
-    """Return the first parent set whose local score reaches a threshold, or -1.
-
-    Fewer parents come first, then the order of the sorted columns.
-
-    Parameters
-    ----------
-    log_det : ndarray of shape (2**m,), float64
-    tables : ndarray of shape (3, m + 1, width), float64
-        The criterion's tables, see `spread_tables`.
-    numbers : ndarray of shape (m,), int64
-        The columns' numbers, by which they are ordered.
-    child : int
-    candidates, required, fixed : int
-        Masks: the parents are those in `fixed` and any of the `candidates`, and must include the
-        `required` ones. The fixed columns are later than the candidates, and than the columns in
-        which `width` neighbouring sets differ.
-    threshold : float
-
-    Returns
-    -------
-    parents : int
-        Their mask.
-    """
-    width = tables.shape[2]
-    in_row = child if 1 << child < width else -1
-    parent_sets = np.empty(width)
-    families = np.empty(width)
-    scores = np.empty(width // 2 if in_row >= 0 else width)
-    zero = np.int64(0)
-    chosen = np.int64(-1)
-    chosen_size = tables.shape[1]
-    high = candidates & -width
-    above = 0
-    while True:
-        base = fixed | above
-        for i in range(scores.size):
-            scores[i] = -math.inf
-        weigh_parent_sets(log_det, tables, base, parent_sets)
-        if in_row >= 0:
-            weigh_families(log_det, tables, base, families)
-            join_pairs(scores, parent_sets, families, child, join_larger, score_itself, zero, zero)
-        else:
-            join_families(
-                scores,
-                parent_sets,
-                log_det,
-                tables,
-                base,
-                child,
-                join_larger,
-                score_itself,
-                zero,
-                zero,
-            )
-        n_reached = 0
-        for i in range(scores.size):
-            n_reached += scores[i] >= threshold
-        if n_reached:
-            for i in range(scores.size):
-                parents = base | (i if in_row < 0 else insert_zero_bit(i, in_row))
-                is_allowed = parents & ~(fixed | candidates) == 0 and required & ~parents == 0
-                if scores[i] >= threshold and is_allowed:
-                    size = popcount(parents)
-                    if (
-                        chosen < 0
-                        or size < chosen_size
-                        or (size == chosen_size and _precedes(parents, chosen, numbers))
-                    ):
-                        chosen = parents
-                        chosen_size = size
-        above = (above - high) & high  # the next larger subset, in the order of memory
-        if above == 0:
-            return chosen
-
-
-@inner_kernel
-def _precedes(parents, others, numbers):
-    """Whether the first column that is in only one of two sets is in `parents`."""
-    first = -1
-    is_parent = False
-    for column in range(numbers.size):
-        is_in_one = (parents ^ others) >> column & 1 == 1
-        if is_in_one and (first < 0 or numbers[column] < first):
-            first = numbers[column]
-            is_parent = parents >> column & 1 == 1
-    return is_parent
-
-
 DENSE_KERNELS = (fill_blocks, first_parents_that_reach)
+# Those that lists of near-optimal networks need as well.
+LISTING_KERNELS = (best_parents, parents_that_reach)

@@ -40,7 +40,8 @@ class ListedFamilies:
         plan: SearchPlan,
         term_of: Callable[[int, list[int]], float],
     ) -> None:
-        self._columns = columns
+        self.numbers = columns
+        self.n_numbers = 1 + max(*columns, *(int(each.max(initial=-1)) for each in parents))
         self._term_of = term_of
         self._parents = parents
         self._scores = scores
@@ -97,9 +98,25 @@ class ListedFamilies:
         found = [mask_of(int(p) for p in row if p >= 0) for row in rows]
         return min(found, key=lambda mask: (mask.bit_count(), members_of(mask)), default=None)
 
+    def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
+        """Return the best local score among some candidates, and its parents in the search."""
+        scores = np.where(self._masks[child] & ~candidates == 0, self._scores[child], -np.inf)
+        best = int(np.argmax(scores))
+        return float(scores[best]), int(self._masks[child][best])
+
+    def parents_that_reach(
+        self, child: int, candidates: int, threshold: float
+    ) -> tuple[npt.NDArray[np.float64], list[int]]:
+        """Return the local scores that reach a threshold, the best first, and their parents."""
+        is_candidate = self._masks[child] & ~candidates == 0
+        reached = np.flatnonzero((self._scores[child] >= threshold) & is_candidate)
+        order = reached[np.argsort(-self._scores[child][reached], kind="stable")]
+        rows = self._parents[child][order].tolist()
+        return self._scores[child][order], [mask_of(p for p in row if p >= 0) for row in rows]
+
     def largest_term(self, child: int, parents: int) -> float:
         """Return the largest magnitude of a number that enters this local score."""
-        return self._term_of(self._columns[child], members_of(parents))
+        return self._term_of(self.numbers[child], members_of(parents))
 
 
 def _masks_of_rows(columns: Sequence[int], parents: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:

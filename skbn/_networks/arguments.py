@@ -1,23 +1,29 @@
-"""Arguments of a network's methods: random states, and tables to predict from."""
+"""What a network's methods are given and return: random states, and containers of tables."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Hashable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn import get_config
 from sklearn.utils import check_random_state
 
 from skbn._core.text import readable_value
 from skbn._data.table import Table, read_columns
 
 __all__ = [
+    "check_container",
+    "in_container",
     "like_pandas",
     "random_generator",
     "read_given_columns",
 ]
+
+_CONTAINERS = ("default", "pandas", "polars")  # those of sklearn.set_config(transform_output=...)
 
 
 def random_generator(random_state: Any) -> np.random.Generator | np.random.RandomState:
@@ -93,3 +99,44 @@ def like_pandas(
         return pandas.Series(values[:, 0], index=X.index, name=target[0])
     names = pandas.Index(target, tupleize_cols=False)
     return pandas.DataFrame(values, index=X.index, columns=names)
+
+
+def check_container(name: Any) -> None:
+    """Raise a ValueError unless this is one of the containers that `in_container` knows."""
+    if name not in _CONTAINERS:
+        raise ValueError(
+            f"transform must be one of {', '.join(map(repr, _CONTAINERS))}, or None; got "
+            f"{readable_value(name)}."
+        )
+
+
+def in_container(
+    rows: npt.NDArray[np.float64], nodes: list[Hashable], container: str | None
+) -> Any:
+    """Return rows as an array, or as a data frame if one is asked for and all nodes are strings.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, m)
+    nodes : list of m hashables
+    container : {"default", "pandas", "polars"} or None
+        None stands for scikit-learn's setting.
+
+    Raises
+    ------
+    ImportError
+        If the library of the data frames is not installed.
+    """
+    container = get_config()["transform_output"] if container is None else container
+    if container == "default" or not all(isinstance(node, str) for node in nodes):
+        return rows
+    try:
+        library: Any = import_module(container)
+    except ImportError as error:
+        raise ImportError(
+            f"Rows as a data frame of {container} need it: pip install {container}, or "
+            f'set_output(transform="default") ({error}).'
+        ) from error
+    if container == "pandas":
+        return library.DataFrame(rows, columns=nodes)
+    return library.DataFrame(rows, schema=nodes, orient="row")

@@ -22,6 +22,7 @@ __all__ = [
     "compelled_parents",
     "cpdag",
     "is_equivalent",
+    "joined_columns",
     "structural_hamming_distance",
 ]
 
@@ -80,7 +81,7 @@ def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> lis
     causal explanation with background knowledge".
     """
     m = len(parents)
-    joined = _neighbours(parents)
+    joined = joined_columns(parents)
     compelled = [
         sum(1 << p for p in members_of(mask) if mask & ~joined[p] & ~(1 << p)) for mask in parents
     ]
@@ -137,7 +138,7 @@ def canonical_member(parents: list[int], fixed: list[int] | None = None) -> list
     The algorithm of Dor & Tarsi (1992), "A simple algorithm to construct a
     consistent extension of a partially oriented graph".
     """
-    joined = _neighbours(parents)
+    joined = joined_columns(parents)
     compelled = compelled_parents(parents, fixed)
     member = [0] * len(parents)
     remaining = (1 << len(parents)) - 1
@@ -160,7 +161,8 @@ def _can_be_sink(x: int, around: int, compelled: list[int], joined: list[int]) -
     return all(not around & ~joined[y] & ~(1 << y) for y in members_of(reversible))
 
 
-def _neighbours(parents: list[int]) -> list[int]:
+def joined_columns(parents: list[int]) -> list[int]:
+    """Return the masks of the columns to which an edge joins each column."""
     joined = list(parents)
     for child, mask in enumerate(parents):
         for parent in members_of(mask):

@@ -6,48 +6,33 @@ the functions of this package's other modules.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Mapping
-from dataclasses import replace
-from numbers import Integral
-from typing import Any, Self, overload
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_scalar
 
-from skbn._core.columns import named_nodes, named_values
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
+from skbn._core.frames import frame_of
 from skbn._core.graphs import (
     GraphStateMixin,
     check_dag,
-    check_same_nodes,
-    dag_of,
     fixed_parent_masks,
-    graph_contents,
     parent_masks,
 )
-from skbn._core.linear_model import is_parametrised
 from skbn._core.notebook import DocLinkMixin
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
 from skbn._data.table import Table, read_columns, row_labels
 from skbn._drawing.plot_mixin import PlotMixin
-from skbn._networks import equivalence, interchange
-from skbn._networks.arguments import (
-    like_pandas,
-    random_generator,
-    read_given_columns,
-)
-from skbn._networks.gaussian import (
-    GaussianDistribution,
-    LinearGaussianModel,
-    estimate_model,
-)
+from skbn._networks.edge_table import edge_columns, score_losses
+from skbn._networks.equations import network_text
+from skbn._networks.formats import FormatsMixin
+from skbn._networks.gaussian import estimate_model
+from skbn._networks.inference import InferenceMixin
+from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 
 __all__ = ["GaussianBayesianNetwork"]
@@ -57,6 +42,8 @@ class GaussianBayesianNetwork(
     GraphStateMixin,
     DocLinkMixin,
     PlotMixin,
+    InferenceMixin,
+    FormatsMixin,
     CallbackSupportMixin,
     DensityMixin,
     BaseEstimator,
@@ -67,6 +54,10 @@ class GaussianBayesianNetwork(
     graph carries the parameters, the network is ready to use; otherwise `fit` estimates
     them. Cross-validating networks compares their graphs by the likelihood of held-out
     rows.
+
+    ``network["ash"]`` is the mean and the standard deviation of a node, and
+    ``network[["ash", "hue"]]`` the joint distribution of several. ``print(network)`` writes the
+    regressions.
 
     Parameters
     ----------
@@ -112,93 +103,19 @@ class GaussianBayesianNetwork(
     >>> network = GaussianBayesianNetwork(dag).fit(wine)
     >>> round(network.score(wine), 2)
     -7.98
-    >>> network.condition({"alcohol": 14, "hue": 1}).mean.round()
-    array([1021.])
-    >>> network.do({"hue": 1}).mean_.round(2)
-    array([ 13.  , 763.53,   1.  ])
+    >>> round(network.condition({"alcohol": 14, "hue": 1})["proline"].mean)
+    1021
+    >>> print(network)
+    GaussianBayesianNetwork of 3 nodes and 2 edges (0 reversible)
+    alcohol = 13, noise sd 0.81
+    proline = -2980 + 258 alcohol + 391 hue, noise sd 223
+    hue = 0.957, noise sd 0.228
+    >>> round(network.do({"hue": 1})["proline"].mean)
+    764
     """
 
     def __init__(self, dag: nx.DiGraph) -> None:
         self.dag = dag
-
-    @classmethod
-    def _from_model(cls, model: LinearGaussianModel) -> Self:
-        """Return the network with these parameters."""
-        network = cls(model.to_dag())
-        network._keep_estimates(model)
-        return network
-
-    def _keep_estimates(self, model: LinearGaussianModel) -> None:
-        """Keep estimates, and the contents of the graph that they belong to."""
-        self._estimated = model
-        self._estimated_graph = graph_contents(self.dag)
-
-    # Parameters
-
-    @property
-    def nodes(self) -> list[Hashable]:
-        """The nodes, in the order of the graph.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph.
-        """
-        return list(self._structure())
-
-    @property
-    def dag_(self) -> nx.DiGraph:
-        """The graph with all parameters as attributes.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError, ValueError
-            If `dag` is not an acyclic graph; if a parameter is missing or wrong; if a mean
-            is out of float64's range.
-        """
-        return self._model().to_dag()
-
-    @property
-    def coef_(self) -> npt.NDArray[np.float64]:
-        """The edges' weights, shape (m, m): ``coef_[i, j]`` is that of i -> j, or 0.
-
-        Raises what `dag_` raises.
-        """
-        return self._model().coef.copy()
-
-    @property
-    def intercept_(self) -> npt.NDArray[np.float64]:
-        """The nodes' intercepts, shape (m,).
-
-        Raises what `dag_` raises.
-        """
-        return self._model().intercept.copy()
-
-    @property
-    def noise_variance_(self) -> npt.NDArray[np.float64]:
-        """The variances of the nodes' noise, shape (m,).
-
-        Raises what `dag_` raises.
-        """
-        return self._model().noise_variance.copy()
-
-    @property
-    def mean_(self) -> npt.NDArray[np.float64]:
-        """The nodes' joint mean, shape (m,).
-
-        Raises what `dag_` raises.
-        """
-        return self._model().mean.copy()
-
-    @property
-    def covariance_(self) -> npt.NDArray[np.float64]:
-        """The nodes' joint covariance, shape (m, m).
-
-        Raises what `dag_` raises, and ValueError if a variance is out of float64's range.
-        """
-        return self._model().covariance()
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -255,7 +172,7 @@ class GaussianBayesianNetwork(
                 )
             statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
             fixed = fixed_parent_masks(self.dag)
-            self._keep_estimates(estimate_model(statistics, parents, nodes, fixed=fixed))
+            self._keep(estimate_model(statistics, parents, nodes, fixed=fixed))
         return self
 
     # Density
@@ -342,650 +259,70 @@ class GaussianBayesianNetwork(
         rows = read_columns(Table(X), model.nodes, model.nodes)
         return _sample(X, rows, sample_weight).mean(model.log_density(rows))
 
-    # Inference
+    # Edges
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> npt.NDArray[np.float64]:
-        """Draw rows from the network.
+    def to_frame(self, scores: Any = None, *, criterion: str | Criterion | None = None) -> Any:
+        """Return a table with a row for each edge.
 
-        Parameters
-        ----------
-        n_samples : int, default=1
-        random_state : int, RandomState, Generator or None, default=None
-            A seed or a generator of numpy.random. With a number, each call draws the same rows.
-
-        Returns
-        -------
-        rows : ndarray of shape (n_samples, m), float64
-            The nodes in their order.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError, ValueError
-            If `n_samples` is not a positive integer, or `random_state` not one of these; if a
-            mean or a variance is out of float64's range.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph([("a", "b")])
-        >>> network = GaussianBayesianNetwork(dag).fit([[0, 1], [1, 3], [2, 5.3]])
-        >>> network.sample(5, random_state=0).shape
-        (5, 2)
-        """
-        model = self._model()
-        check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        noise = random_generator(random_state).standard_normal((n_samples, len(model.nodes)))
-        return np.asarray(model.mean + noise @ model.factor())
-
-    def condition(self, evidence: Mapping[Hashable, float]) -> GaussianDistribution:
-        """Return the distribution of the other nodes, given the values of some.
+        The rows are ordered by child and, for each child, by parent, both in the order of `nodes`:
+        each regression is a block of rows.
 
         Parameters
         ----------
-        evidence : dict of node to float, or pandas.Series
-            It may be empty. If it names all nodes, the result has none.
+        scores : LocalScores, ParentSetScores, or array-like or data frame of shape \
+(n_samples, m), optional
+            What to compute `score_loss` from. Not needed for the network of a learner, which knows
+            its losses until it is fitted again or its graph is changed.
+        criterion : {"bic", "aic", "loglik", "ebic", "bge"} or Criterion, optional
+            How to score a table; by default the BIC.
 
         Returns
         -------
-        distribution : GaussianDistribution
-            A named tuple of `nodes`, in their order, `mean` and `covariance`. It also has a
-            `standard_deviation`, and is displayed as a table.
+        table : pandas.DataFrame
+            Without pandas, a dict of the columns that is displayed as a table. The columns are
 
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError
-            If `evidence` is not a dict or a series.
-        ValueError
-            If there is no such node; if a value is not a finite number; if a node cannot be
-            given, because the network or the other evidence determines its value; if a mean or
-            a variance is out of float64's range.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
-        >>> dag.add_edge("a", "b", weight=1)
-        >>> nodes, mean, covariance = GaussianBayesianNetwork(dag).condition({"b": 3})
-        >>> nodes, mean.round(6), covariance.round(6)
-        (['a'], array([1.5]), array([[0.5]]))
-        """
-        model = self._model()
-        values = named_values(evidence, model.nodes, "evidence")
-        given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
-        mean, covariance = model.condition(given, np.array(list(values.values())), others)
-        return GaussianDistribution([model.nodes[v] for v in others], mean, covariance)
-
-    def predict(self, X: Any, target: Any = None, given: Any = None) -> Any:
-        """Predict nodes from others, row by row, by their conditional means.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_columns), or LocalScores
-            Finite numbers in the columns that are given; others may hold anything.
-        target : node or list of nodes, optional
-            The nodes to predict; by default all that are not given.
-        given : node or list of nodes, optional
-            The nodes to predict from. If the columns' names are strings, the default is all
-            columns that are nodes and not targets. Otherwise X must have m columns, the nodes
-            in their order, and the default is all but the targets; for fewer columns, name a
-            node for each. Nodes without variance, such as those that `do` has set, carry no
-            information and are left out by default.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples, n_targets) or (n_samples,)
-            A vector if `target` is a single node and not a list. For a pandas data frame, a
-            data frame or a series with its index.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        ValueError, TypeError
-            If X is not such a table; if a name is not a node, comes twice, or is both given
-            and predicted; if no node is left to predict or to predict from; if a node cannot be
-            given, because the network or the other given nodes determine its value; if a mean
-            is out of float64's range.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_nodes_from("abc", intercept=0, noise_variance=1)
-        >>> dag.add_weighted_edges_from([("a", "b", 1), ("b", "c", 2)])
-        >>> network = GaussianBayesianNetwork(dag)
-        >>> network.predict([[1], [2]], given="a")
-        array([[1., 2.],
-               [2., 4.]])
-        >>> network.predict([[1, 1, 9], [2, 3, 9]], target="c").round(6)
-        array([2., 6.])
-        """
-        model = self._model()
-        targets: list[Hashable] = []
-        is_single = False
-        if target is not None:
-            targets, is_single = named_nodes(target, model.nodes, "target")
-        if given is not None:
-            given, _ = named_nodes(given, model.nodes, "given")
-        deviations = model.standard_deviations()
-        varying = [node for node, s in zip(model.nodes, deviations, strict=True) if s > 0]
-        rows, given = read_given_columns(X, given, targets, model.nodes, varying)
-        if target is None:
-            targets = [node for node in model.nodes if node not in given]
-        if not targets:
-            raise ValueError("All nodes are given, so none is left to predict; name a target.")
-        inputs, outputs = ([model.nodes.index(v) for v in some] for some in (given, targets))
-        mean, _ = model.condition(inputs, rows, outputs)
-        return like_pandas(mean, X, targets, is_single)
-
-    def residuals(self, X: Any) -> Any:
-        """Return the difference of each value from what the node's parents predict.
-
-        The prediction is the intercept plus each parent times the weight of its edge, as in
-        the regressions that `fit` estimates; without parents, the node's mean. If the network
-        is right, the residuals are Gaussian, of mean 0 and the variance `noise_variance_`, and
-        independent of each other.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, m), or LocalScores
-            As in `fit`.
-
-        Returns
-        -------
-        residuals : ndarray or pandas.DataFrame of shape (n_samples, m), float64
-            A column for each node, in the order of `nodes` and in the node's units. For a
-            pandas data frame, a data frame with its index.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        ValueError, TypeError
-            If X is not such a table; if a residual is out of float64's range.
-
-        See Also
-        --------
-        ResidualsDisplay : Draws them.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_nodes_from("ab", intercept=1, noise_variance=1)
-        >>> dag.add_edge("a", "b", weight=2)
-        >>> GaussianBayesianNetwork(dag).residuals([[1, 3], [2, 4]])
-        array([[ 0.,  0.],
-               [ 1., -1.]])
-        """
-        model = self._model()
-        rows = read_columns(Table(X), model.nodes, model.nodes)
-        residuals = model.residuals(rows)
-        for node, values in zip(model.nodes, residuals.T, strict=True):
-            if not np.isfinite(values).all():
-                row = int(np.argmax(~np.isfinite(values)))
-                raise ValueError(
-                    f"The residual of node {node!r} in row {row} is out of float64's range. Leave "
-                    "out this row, or measure the nodes in other units."
-                )
-        return like_pandas(residuals, X, model.nodes, is_single=False)
-
-    def do(self, interventions: Mapping[Hashable, float]) -> Self:
-        """Return the network after nodes are set to values from outside.
-
-        These nodes lose their parents and their noise. Everything else stays as it is.
-
-        Parameters
-        ----------
-        interventions : dict of node to float, or pandas.Series
-
-        Returns
-        -------
-        network : GaussianBayesianNetwork
-            It has no density, because some nodes have no noise.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError
-            If `interventions` is not a dict or a series.
-        ValueError
-            If there is no such node, or a value is not a finite number; if a mean is then out
-            of float64's range.
-
-        Notes
-        -----
-        This is the truncated factorisation of Pearl (2009), "Causality", section 3.2. It is the
-        effect of an intervention if the edges are causes and no common cause of nodes is left
-        out. Data alone do not tell equivalent networks apart.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
-        >>> dag.add_edge("a", "b", weight=2)
-        >>> network = GaussianBayesianNetwork(dag)
-        >>> network.do({"a": 1}).mean_, network.do({"b": 1}).mean_
-        (array([1., 2.]), array([0., 1.]))
-        """
-        model = self._model()
-        return self._from_model(model.do(named_values(interventions, model.nodes, "interventions")))
-
-    # The graph and its equivalence class
-
-    def cpdag(self, *, knowledge: bool = True) -> nx.DiGraph:
-        """Return the graph of the network's equivalence class, its CPDAG.
-
-        Parameters
-        ----------
-        knowledge : bool, default=True
-            Whether to leave out networks of the class that contradict what is known, by
-            reversing an edge with the attribute `fixed`. A learner marks the edges whose
-            reverse its tiers, required and forbidden edges rule out. False takes the whole
-            class: what the independences say.
-
-        Returns
-        -------
-        cpdag : networkx.DiGraph
-            One edge for each pair that is joined. Its attribute `undirected` is True if some
-            network of the class reverses it. Such edges point as in the canonical member of the
-            class, so that the graph is acyclic. Equivalent networks with the same nodes in the
-            same order, and the same knowledge, have equal graphs.
+            - `parent` and `child`
+            - `weight` and `standardised_weight`, if the network has parameters. The latter is the
+              weight times the parent's standard deviation and divided by the child's, those of the
+              network's joint distribution. It is NaN if one of them does not vary.
+            - `score_loss`, if it is known or `scores` are given: by how many nats the score is
+              lower without this edge, while all others stay. It is negative if the network scores
+              higher without the edge, as it may if the edge was required. ParentSetScores may not
+              list the smaller set of parents; the child then keeps the best listed subset of it,
+              and the loss is infinite if there is none.
+            - `reversible`: whether an equivalent network that keeps all edges with the attribute
+              `fixed` has the edge reversed. It is undirected in `cpdag`.
+            - `probability` and `support`, if edges of the graph have such attributes, as those of
+              a posterior's median network have. It is NaN for edges without.
 
         Raises
         ------
         TypeError, ValueError
-            If `dag` is not an acyclic graph.
-
-        Notes
-        -----
-        This is the completed partially directed acyclic graph of Chickering (2002), "Learning
-        equivalence classes of Bayesian-network structures". With knowledge it is the
-        maximally oriented graph of Meek (1995), "Causal inference and causal explanation with
-        background knowledge". `max_parents` is not knowledge about directions: networks of the
-        class may have more parents.
+            If `dag` is not an acyclic graph, or only some of the parameters are there; if the
+            columns of `scores` are not the nodes; if a table does not suit `fit`; if a criterion is
+            given for scores that are made already, or for none.
 
         Examples
         --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph([("b", "a"), ("b", "c")])
-        >>> network = GaussianBayesianNetwork(dag)
-        >>> list(network.cpdag().edges(data="undirected"))
-        [('b', 'a', True), ('b', 'c', True)]
-
-        If a comes before b, then b comes before c: otherwise c would be another cause of b that
-        is independent of a.
-
-        >>> known = GaussianBayesianNetwork(nx.DiGraph([("a", "b", {"fixed": True}), ("b", "c")]))
-        >>> list(known.cpdag().edges(data="undirected"))
-        [('a', 'b', False), ('b', 'c', False)]
-        >>> known.cpdag(knowledge=False).edges["b", "c"]["undirected"]
-        True
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import GaussianBNLearner
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue"]]
+        >>> table = GaussianBNLearner().fit(wine).network_.to_frame()
+        >>> print(table.round(2).to_string(index=False))
+         parent   child  weight  standardised_weight  score_loss  reversible
+        alcohol proline  257.60                 0.66       53.02       False
+            hue proline  391.04                 0.28       10.51       False
         """
-        dag = self._structure()
-        return equivalence.cpdag(dag, fixed_parent_masks(self.dag) if knowledge else None)
-
-    def is_equivalent(self, other: GaussianBayesianNetwork | nx.DiGraph) -> bool:
-        """Whether another network states the same independences, regardless of fixed edges.
-
-        Parameters
-        ----------
-        other : GaussianBayesianNetwork or networkx.DiGraph
-            On the same nodes, in any order.
-
-        Returns
-        -------
-        is_equivalent : bool
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `other` is not an acyclic graph on these nodes.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
-        >>> network.is_equivalent(nx.DiGraph([("c", "b"), ("b", "a")]))
-        True
-        >>> network.is_equivalent(nx.DiGraph([("a", "b"), ("c", "b")]))
-        False
-        """
-        dag = self._structure()
-        return equivalence.is_equivalent(dag, _graph_on_same_nodes(other, dag))
-
-    def structural_hamming_distance(
-        self, other: GaussianBayesianNetwork | nx.DiGraph, *, cpdag: bool = False
-    ) -> int:
-        """Return the number of pairs of nodes that another network joins differently.
-
-        An edge that is missing, extra or reversed counts 1.
-
-        Parameters
-        ----------
-        other : GaussianBayesianNetwork or networkx.DiGraph
-            On the same nodes, in any order.
-        cpdag : bool, default=False
-            Whether to compare the equivalence classes instead, as ``cpdag(knowledge=False)``
-            gives them. An edge that is undirected in one and directed in the other counts 1.
-            Fixed edges are ignored: equivalent networks are at a distance of 0.
-
-        Returns
-        -------
-        distance : int
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `other` is not an acyclic graph on these nodes.
-
-        Notes
-        -----
-        The distance between equivalence classes is that of Tsamardinos, Brown & Aliferis
-        (2006), "The max-min hill-climbing Bayesian network structure learning algorithm".
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
-        >>> other = nx.DiGraph([("b", "a"), ("b", "c"), ("a", "c")])
-        >>> network.structural_hamming_distance(other)
-        2
-        >>> network.structural_hamming_distance(other, cpdag=True)
-        1
-        """
-        dag = self._structure()
-        other = _graph_on_same_nodes(other, dag)
-        return equivalence.structural_hamming_distance(dag, other, cpdag=cpdag)
-
-    def moral_graph(self) -> nx.Graph:
-        """Return the undirected graph that joins each node to its Markov blanket.
-
-        Returns
-        -------
-        moral_graph : networkx.Graph
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph.
-
-        Notes
-        -----
-        Lauritzen & Spiegelhalter (1988), "Local computations with probabilities on
-        graphical structures and their application to expert systems".
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c")]))
-        >>> network.moral_graph().has_edge("a", "b")
-        True
-        """
-        return nx.moral_graph(self._structure())
-
-    def markov_blanket(self, node: Hashable) -> list[Hashable]:
-        """Return the nodes that separate a node from all others.
-
-        Parameters
-        ----------
-        node : a node of the network
-
-        Returns
-        -------
-        markov_blanket : list of nodes
-            Its parents, its children and their other parents, in node order.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If there is no such node, or `dag` is not an acyclic graph.
-
-        Notes
-        -----
-        Pearl (1988), "Probabilistic reasoning in intelligent systems", section 3.3.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph([("a", "c"), ("b", "c"), ("c", "d")])
-        >>> GaussianBayesianNetwork(dag).markov_blanket("a")
-        ['c', 'b']
-        """
-        moral_graph = self.moral_graph()
-        if node not in moral_graph:
+        if scores is None and criterion is not None:
             raise ValueError(
-                f"There is no node {readable_value(node)}; the nodes are "
-                f"{readable_value(list(moral_graph))}."
+                f"criterion={readable_value(criterion)} was given without a table to score. Give "
+                "the table as scores."
             )
-        return [other for other in moral_graph if other in moral_graph[node]]
-
-    # Other formats
-
-    @overload
-    def to_json(self, path: None = None) -> str: ...
-    @overload
-    def to_json(self, path: str | os.PathLike[str]) -> None: ...
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Return the network as JSON, in networkx's node-link format, or write it to a file.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            The file. An existing file is replaced once everything is written, and kept if that
-            fails. A symbolic link is followed; a pipe is written to.
-
-        Returns
-        -------
-        text : str, or None with a path
-            `from_json` reads the same parameters from it, to the last bit, and the attribute
-            `fixed` of edges.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        ValueError
-            If a node is neither a string nor an integer.
-        OSError
-            If the file cannot be written.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_node("a", intercept=0.1, noise_variance=1)
-        >>> text = GaussianBayesianNetwork(dag).to_json()
-        >>> GaussianBayesianNetwork.from_json(text).intercept_
-        array([0.1])
-        """
-        return interchange.to_json(self._model().to_dag(), path)
-
-    @classmethod
-    def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
-        """Read a network from the text that `to_json` returns, or the file that it writes.
-
-        Parameters
-        ----------
-        text_or_path : str or path
-            A string is the JSON itself; a file is given by a ``pathlib.Path``, and is in UTF-8.
-            Nothing in it is evaluated. Attributes that are not parameters or `fixed` are ignored.
-
-        Returns
-        -------
-        network : GaussianBayesianNetwork
-
-        Raises
-        ------
-        TypeError
-            If it is neither a string nor a path.
-        ValueError
-            If it is not JSON, or a part is missing; if a node or an edge comes twice, an edge
-            has an unknown end, or the edges have a cycle; if a parameter is not a finite number,
-            or a variance is negative.
-        OSError
-            If the file cannot be read.
-
-        Examples
-        --------
-        >>> from skbn import GaussianBayesianNetwork
-        >>> text = '''{"directed": true, "multigraph": false, "edges": [],
-        ...           "nodes": [{"id": "a", "intercept": 0, "noise_variance": 1}]}'''
-        >>> GaussianBayesianNetwork.from_json(text).nodes
-        ['a']
-        """
-        return cls._from_model(interchange.from_json(text_or_path))
-
-    def to_dot(self, *, cpdag: bool = False) -> str:
-        """Return the network in Graphviz's DOT language, the weights as the edges' labels.
-
-        Parameters
-        ----------
-        cpdag : bool, default=False
-            Whether to return the graph of the equivalence class instead, as from the method
-            `cpdag`. It has no weights, and undirected edges have no heads.
-
-        Returns
-        -------
-        text : str
-            Without labels if the network has no parameters.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph; if two nodes have the same text; if only some of
-            the parameters are there.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
-        >>> dag.add_edge("a", "b", weight=2 / 3)
-        >>> print(GaussianBayesianNetwork(dag).to_dot())
-        digraph {
-          "a";
-          "b";
-          "a" -> "b" [label="0.667"];
-        }
-        """
-        return interchange.to_dot(self._exported_graph(cpdag))
-
-    def to_mermaid(self, *, cpdag: bool = False) -> str:
-        """Return the network as a Mermaid flowchart, the weights as the edges' labels.
-
-        Many viewers of Markdown show it as a picture, in a block of code whose language is
-        ``mermaid``.
-
-        Parameters
-        ----------
-        cpdag : bool, default=False
-            Whether to return the graph of the equivalence class instead, as from the method
-            `cpdag`. It has no weights, and undirected edges have no heads.
-
-        Returns
-        -------
-        text : str
-            Without labels if the network has no parameters.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `dag` is not an acyclic graph; if only some of the parameters are there.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
-        >>> print(network.to_mermaid())
-        flowchart TD
-          n0["a"]
-          n1["b"]
-          n0 --> n1
-        """
-        return interchange.to_mermaid(self._exported_graph(cpdag))
-
-    def _exported_graph(self, cpdag: bool) -> nx.DiGraph:
-        """Return the equivalence class's graph, or the network's with its parameters, if any."""
-        if cpdag:
-            return self.cpdag()
-        try:
-            return self._model().to_dag()
-        except NotFittedError:
-            return self._structure()
-
-    def to_pgmpy(self) -> Any:
-        """Return the network as a model of pgmpy.
-
-        Returns
-        -------
-        model : pgmpy.models.LinearGaussianBayesianNetwork
-            It keeps standard deviations, whose squares may differ from the variances in the
-            last bit. It does not keep the attribute `fixed` of edges.
-
-        Raises
-        ------
-        ImportError
-            If pgmpy is not installed.
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-
-        Examples
-        --------
-        >>> network.to_pgmpy().get_cpds("b")  # doctest: +SKIP
-        <LinearGaussianCPD: P(b | a) = N(2.0*a + 1.0; 0.5) at 0x7f5ff6c1e110>
-        """
-        return interchange.to_pgmpy(self._model().to_dag())
-
-    @classmethod
-    def from_pgmpy(cls, model: Any) -> Self:
-        """Read a network from a model of pgmpy.
-
-        Parameters
-        ----------
-        model : pgmpy.models.LinearGaussianBayesianNetwork
-            With the conditional distributions of all its nodes.
-
-        Returns
-        -------
-        network : GaussianBayesianNetwork
-
-        Raises
-        ------
-        ImportError
-            If pgmpy is not installed.
-        TypeError
-            If it is another model.
-        ValueError
-            If a node's conditional distribution is missing or does not fit its parents.
-
-        Examples
-        --------
-        >>> from pgmpy.models import LinearGaussianBayesianNetwork  # doctest: +SKIP
-        >>> model = LinearGaussianBayesianNetwork([("a", "b")]).fit(table)  # doctest: +SKIP
-        >>> network = GaussianBayesianNetwork.from_pgmpy(model)  # doctest: +SKIP
-        """
-        return cls._from_model(interchange.from_pgmpy(model))
+        check_dag(self.dag)
+        losses = self._score_losses if self._is_learned_graph() else None
+        if scores is not None:
+            losses = score_losses(self.dag, scores, criterion)
+        return frame_of(edge_columns(self.dag, self._parameters(), losses))
 
     # scikit-learn's conventions, and what the methods share
 
@@ -995,6 +332,12 @@ class GaussianBayesianNetwork(
         except (TypeError, ValueError):  # not a graph, or parameters missing or wrong
             return False
         return True
+
+    def __sklearn_clone__(self) -> Self:
+        # sklearn.base.clone keeps what set_output has set.
+        clone = super().__sklearn_clone__()
+        clone._output_container = self._output_container
+        return clone
 
     def __dir__(self) -> list[str]:
         # Without the attributes whose computation fails: a notebook reads all that are listed.
@@ -1010,36 +353,19 @@ class GaussianBayesianNetwork(
     def __repr__(self) -> str:
         return f"{type(self).__name__}(dag=<{self.dag}>)"
 
+    def __str__(self) -> str:
+        try:
+            check_dag(self.dag)
+        except (TypeError, ValueError):
+            return repr(self)
+        model = self._model() if self.__sklearn_is_fitted__() else None
+        return network_text(type(self).__name__, self.dag, model)
+
     def _shown_graph(self) -> nx.DiGraph | None:
         try:
             return self.dag_ if self.__sklearn_is_fitted__() else self._structure()
         except (TypeError, ValueError):
             return None
-
-    def _structure(self) -> nx.DiGraph:
-        """Return the graph without attributes, after checking it."""
-        check_dag(self.dag)
-        return dag_of(list(self.dag), parent_masks(self.dag))
-
-    def _model(self) -> LinearGaussianModel:
-        """Return the estimates if they belong to the graph, else the graph's own parameters."""
-        check_dag(self.dag)
-        if hasattr(self, "_estimated") and self._estimated_graph == graph_contents(self.dag):
-            return replace(self._estimated, fixed=fixed_parent_masks(self.dag))
-        if not is_parametrised(self.dag):
-            raise NotFittedError(
-                "This GaussianBayesianNetwork has no parameters yet. Call fit, or give the nodes "
-                "of dag the attributes intercept and noise_variance and its edges weight."
-            )
-        return LinearGaussianModel.from_dag(self.dag)
-
-
-def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
-    """Return another network's graph after checking that it has the same nodes."""
-    other = other.dag if isinstance(other, GaussianBayesianNetwork) else other
-    check_dag(other, "other", expected="a GaussianBayesianNetwork or a networkx.DiGraph")
-    check_same_nodes(dag, other)
-    return other
 
 
 def _sample(X: Any, rows: npt.NDArray[np.float64], sample_weight: Any) -> Sample:

@@ -108,15 +108,16 @@ class AllFamilies:
             scores = _scores_at(masks, child, log_det, tables)
             yield scores, partial(_members_at, masks)
 
-    def undominated(
+    def listed(
         self,
         child: int,
         required: Sequence[int],
         candidates: Sequence[int],
         log_det: npt.NDArray[np.float64],
         tables: npt.NDArray[np.float64],
+        with_dominated: bool,
     ) -> ScoredParentSets:
-        """Return the families that score higher than all with fewer of their parents.
+        """Return the families that score higher than all with fewer of their parents, or all.
 
         Parameters
         ----------
@@ -124,16 +125,13 @@ class AllFamilies:
             Columns that are parents in all of them, ascending.
         candidates : sequence of int
             Columns that may be parents as well, ascending.
+        with_dominated : bool
         """
         masks = _masks_of_subsets(candidates) | mask_of(required)
         scores = _scores_at(masks, child, log_det, tables)
-        n_bits = len(candidates)
-        best = scores.copy()
-        max_zeta(best, 0, n_bits)
-        keep = best > -np.inf
-        for bit in range(n_bits):
-            pairs = best.reshape(-1, 2, 1 << bit)
-            keep.reshape(-1, 2, 1 << bit)[:, 1] &= pairs[:, 0] < pairs[:, 1]
+        keep = scores > -np.inf
+        if not with_dominated:
+            _drop_dominated(keep, scores, len(candidates))
         kept = np.flatnonzero(keep)
         members = [members_of(mask) for mask in masks[kept]]
         width = max(map(len, members), default=0)
@@ -234,19 +232,21 @@ class SmallFamilies:
         scores = self._scores(child, [], candidates, free, log_det, tables)
         yield scores, lambda i: [candidates[j] for j in free.members(i)]
 
-    def undominated(
+    def listed(
         self,
         child: int,
         required: Sequence[int],
         candidates: Sequence[int],
         log_det: npt.NDArray[np.float64],
         tables: npt.NDArray[np.float64],
+        with_dominated: bool,
     ) -> ScoredParentSets:
-        """Return the families that score higher than all with fewer of their parents."""
+        """Return the families that score higher than all with fewer of their parents, or all."""
         free = SmallSubsets(len(candidates), self.max_parents - len(required))
         scores = self._scores(child, required, candidates, free, log_det, tables)
-        keep = np.zeros(len(scores), dtype=np.bool_)
-        keep_undominated(scores, free.n, free.most, free.binomials, free.starts, keep)
+        keep = scores > -np.inf
+        if not with_dominated:
+            keep_undominated(scores, free.n, free.most, free.binomials, free.starts, keep)
         members = np.full((int(keep.sum()), self.max_parents), -1, dtype=np.int16)
         list_families(*_int64_arrays(required, candidates), free.most, keep, members)
         return members, scores[keep]
@@ -317,6 +317,17 @@ def _scores_at(
         tables, np.bitwise_count(masks), of_parents, of_family
     )
     return c + parents_term + family_term
+
+
+def _drop_dominated(
+    keep: npt.NDArray[np.bool_], scores: npt.NDArray[np.float64], n_candidates: int
+) -> None:
+    """Set `keep` to False where a set with fewer parents scores at least as high."""
+    best = scores.copy()
+    max_zeta(best, 0, n_candidates)
+    for bit in range(n_candidates):
+        pairs = best.reshape(-1, 2, 1 << bit)
+        keep.reshape(-1, 2, 1 << bit)[:, 1] &= pairs[:, 0] < pairs[:, 1]
 
 
 def _members_at(masks: npt.NDArray[np.int64], index: int) -> list[int]:

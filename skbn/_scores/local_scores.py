@@ -429,5 +429,5 @@ class LocalScores(TableMixin, BaseScores):
 
     def _families_to_write(self, child: int) -> ScoredParentSets:
         others = [v for v in range(self.shape[1]) if v != child]
-        parents, scores = self.scorer.undominated(child, [], others)
+        parents, scores = self.scorer.listed(child, [], others)
         return parents, scores + self.scorer.score_offsets[child]

@@ -292,10 +292,14 @@ class FamilyScorer:
         for scores, parents_at in self.families.scored(child, candidates, log_det, self.tables):
             yield scores + offset, parents_at
 
-    def undominated(
-        self, child: int, required: list[int], candidates: list[int]
+    def listed(
+        self,
+        child: int,
+        required: list[int],
+        candidates: list[int],
+        with_dominated: bool = False,
     ) -> ScoredParentSets:
-        """Return a child's families that are not dominated by any subset of their parents.
+        """Return a child's families.
 
         Parameters
         ----------
@@ -304,6 +308,9 @@ class FamilyScorer:
             Columns that are parents in all of them, ascending.
         candidates : list of int
             Columns that may be parents as well, ascending.
+        with_dominated : bool
+            Whether to return families too that do not score higher than all with fewer of their
+            parents.
 
         Returns
         -------
@@ -313,7 +320,8 @@ class FamilyScorer:
             Without the child's offset.
         """
         log_det = self.log_determinants()
-        return self.families.undominated(child, required, candidates, log_det, self.tables)
+        where = child, required, candidates
+        return self.families.listed(*where, log_det, self.tables, with_dominated)
 
     def to_array(self) -> npt.NDArray[np.float64]:
         """Return the local scores of all families, shape (m, n_parent_sets)."""

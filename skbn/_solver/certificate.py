@@ -81,7 +81,7 @@ def certify_score(
 
 def certify_network(
     scores: LocalScores, constraints: Constraints, parents: list[int], coef: Floats
-) -> None:
+) -> Floats:
     """Raise unless a network is the best of its neighbours, and fits the rows themselves.
 
     Parameters
@@ -92,6 +92,12 @@ def certify_network(
         The mask of each column's parents.
     coef : ndarray of shape (m, m)
         The edges' weights, ``coef[i, j]`` that of i -> j.
+
+    Returns
+    -------
+    score_losses : ndarray of shape (m, m)
+        ``score_losses[i, j]`` is how many nats the network scores less without the edge i -> j; NaN
+        without an edge.
 
     Raises
     ------
@@ -110,10 +116,11 @@ def certify_network(
     offsets = scores.scorer.offsets
     scored = found if offsets is None else _in_own_units(found, orders, n_parents, offsets)
     _check_determinants(scores.scorer, parents, orders, scored)
-    gains = _gains(scores.scorer, orders, n_parents, scored)
-    _check_edges(scores.columns, gains, constraints, parents)
+    gains, tolerance = _gains(scores.scorer, orders, n_parents, scored)
+    _check_edges(scores.columns, gains - tolerance, constraints, parents)
     if scores.sample.has_rows:
         _check_rows(scores, orders, n_parents, coef, found)
+    return np.where(is_parent, -gains, np.nan).T
 
 
 def certify_listed_network(
@@ -179,15 +186,15 @@ def _check_determinants(
 
 def _gains(
     scorer: FamilyScorer, orders: Integers, n_parents: Integers, found: Neighbours
-) -> Floats:
-    """Return how much higher families score than the network's own, beyond rounding errors.
+) -> tuple[Floats, Floats]:
+    """Return how much higher families score than the network's own, and the rounding errors.
 
-    Shape (m, m). Row x, column z is for x with z added to its parents or removed from them; -inf
-    if that was not tried.
+    Both of shape (m, m). Row x, column z is for x with z added to its parents or removed from them;
+    a gain that was not tried is -inf.
     """
     m, own = len(orders), n_parents[:, np.newaxis]
     change = np.sign(np.arange(orders.shape[1]) - own)
-    gains = np.full((m, m), -np.inf)
+    gains, tolerance = np.full((m, m), -np.inf), np.zeros((m, m))
     with np.errstate(invalid="ignore"):  # dependent columns, which are in no family together
         terms = np.stack(
             local_score_terms(scorer.tables, own + change, found.of_parents, found.of_family)
@@ -197,9 +204,10 @@ def _gains(
         # The search treats differences below the rounding of the network's largest term as ties.
         largest = np.abs(terms).max(axis=0)
         of_network = np.take_along_axis(largest, own, axis=1).max()
-        higher -= score_tolerance(np.maximum(largest, of_network))
+        rounding = score_tolerance(np.maximum(largest, of_network))
     np.put_along_axis(gains, orders, higher, axis=1)
-    return gains
+    np.put_along_axis(tolerance, orders, rounding, axis=1)
+    return gains, tolerance
 
 
 def _check_edges(

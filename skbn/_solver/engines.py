@@ -14,10 +14,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
-from skbn._exact.dense_families import DENSE_KERNELS, DenseFamilies
+from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies
 from skbn._exact.listed_families import ListedFamilies
+from skbn._exact.near_optimal import (
+    NEAR_OPTIMAL_KERNELS,
+    NearOptimalStream,
+    near_optimal_networks,
+)
 from skbn._exact.plan import SearchPlan, numbers_of_small_families, plan_all_families, plan_search
 from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, exact_search
 from skbn._regressions.local_score import SCORE_ACCURACY
@@ -131,6 +137,23 @@ class GroupSearch(ABC):
             Advanced by `work` in all.
         """
 
+    @abstractmethod
+    def near_optimal(
+        self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress
+    ) -> NearOptimalStream:
+        """Return the networks of the columns in order of their score, after a search for the best.
+
+        Parameters
+        ----------
+        scores : LocalScores or ParentSetScores
+            The networks' scores lack their `score_offsets`.
+        equivalence_classes : bool
+            Whether to return only the best network of each equivalence class.
+        n_jobs : int or None
+        progress : Progress
+            Advanced by `work`.
+        """
+
 
 Engine = Callable[[Scores, Constraints, Group, MemoryLimit], GroupSearch | None]
 
@@ -215,32 +238,48 @@ class _DenseSearch(GroupSearch):
         n_jobs: int | None,
         progress: Progress,
     ) -> Optimum:
-        columns, plan, constraints = self._sets_of, self._plan, self._constraints
-        position = {column: i for i, column in enumerate(columns)}
-
-        def positions(masks: list[int]) -> list[int]:
-            of_group = (mask_of(position[x] for x in members_of(masks[x])) for x in self.columns)
-            return [*of_group, *[0] * plan.n_roots]
-
-        tables = scorer.tables[:, : len(columns)].copy()
-        tables[0, constraints.max_parents + 1 :] = -np.inf
-        families = DenseFamilies(
-            log_det,
-            tables,
-            plan,
-            positions(constraints.allowed),
-            positions(constraints.required),
-            columns,
-        )
-        found = exact_search(families, plan, n_jobs, progress)
+        columns, plan = self._sets_of, self._plan
+        found = exact_search(self._families(scorer, log_det), plan, n_jobs, progress)
         if not found.parents:  # no network has a finite score
             return Optimum([], found.score)
         _require_certainty(found)
-        score = found.score
+        score, tables = found.score, self._tables(scorer)
         for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
             score -= float(tables[0, 0] + tables[2, 0] * log_det[1 << i])
         masks = found.parents[: len(self.columns)]
         return Optimum([mask_of(columns[i] for i in members_of(mask)) for mask in masks], score)
+
+    def near_optimal(
+        self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress
+    ) -> NearOptimalStream:
+        assert isinstance(scores, LocalScores)
+        compile_kernels((*LISTING_KERNELS, *NEAR_OPTIMAL_KERNELS))
+        log_det = scores.scorer.log_determinants_of(self._sets_of, n_jobs, progress)
+        families = self._families(scores.scorer, log_det)
+        return near_optimal_networks(families, self._plan, equivalence_classes, n_jobs, progress)
+
+    def _families(self, scorer: FamilyScorer, log_det: npt.NDArray[np.float64]) -> DenseFamilies:
+        columns, constraints = self._sets_of, self._constraints
+        position = {column: i for i, column in enumerate(columns)}
+
+        def positions(masks: list[int]) -> list[int]:
+            of_group = (mask_of(position[x] for x in members_of(masks[x])) for x in self.columns)
+            return [*of_group, *[0] * self._plan.n_roots]
+
+        return DenseFamilies(
+            log_det,
+            self._tables(scorer),
+            self._plan,
+            positions(constraints.allowed),
+            positions(constraints.required),
+            columns,
+        )
+
+    def _tables(self, scorer: FamilyScorer) -> npt.NDArray[np.float64]:
+        """Return the criterion's tables, with families of too many parents ruled out."""
+        tables = scorer.tables[:, : len(self._sets_of)].copy()
+        tables[0, self._constraints.max_parents + 1 :] = -np.inf
+        return tables
 
 
 # Listed: families that a file lists, or that no family with fewer of the same parents beats
@@ -298,23 +337,37 @@ class _ListedSearch(GroupSearch):
         self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
     ) -> Iterator[Optimum]:
         for scores in path:
-            arguments = [(scores, self._constraints, x) for x in self.columns]
-            with Threads(n_jobs, len(scores.columns)) as threads:
-                listed = list(threads.map(_families_within, arguments))
-            families = ListedFamilies(
-                self.columns,
-                [parents for parents, _ in listed],
-                [local for _, local in listed],
-                self._plan,
-                (scores.scorer if isinstance(scores, LocalScores) else scores).largest_term,
-            )
+            families = self._families(scores, n_jobs)
             found = exact_search(families, self._plan, n_jobs, progress)
             _require_certainty(found)
             yield Optimum(found.parents, found.score)
 
+    def near_optimal(
+        self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress
+    ) -> NearOptimalStream:
+        compile_kernels(NEAR_OPTIMAL_KERNELS)
+        families = self._families(scores, n_jobs, with_dominated=True)
+        return near_optimal_networks(families, self._plan, equivalence_classes, n_jobs, progress)
 
-def _families_within(scores: Scores, constraints: Constraints, child: int) -> ScoredParentSets:
-    """Return the families of a child that may be part of the best network.
+    def _families(
+        self, scores: Scores, n_jobs: int | None, with_dominated: bool = False
+    ) -> ListedFamilies:
+        arguments = [(scores, self._constraints, x, with_dominated) for x in self.columns]
+        with Threads(n_jobs, len(scores.columns)) as threads:
+            listed = list(threads.map(_families_within, arguments))
+        return ListedFamilies(
+            self.columns,
+            [parents for parents, _ in listed],
+            [local for _, local in listed],
+            self._plan,
+            (scores.scorer if isinstance(scores, LocalScores) else scores).largest_term,
+        )
+
+
+def _families_within(
+    scores: Scores, constraints: Constraints, child: int, with_dominated: bool
+) -> ScoredParentSets:
+    """Return the families of a child that may be part of the best network, or of any.
 
     Their scores lack the child's offset.
     """
@@ -333,6 +386,6 @@ def _families_within(scores: Scores, constraints: Constraints, child: int) -> Sc
     if not required and not candidates:
         terms = scores.scorer.terms(child, [])
         return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
-    parents, local = scores.scorer.undominated(child, required, candidates)
+    parents, local = scores.scorer.listed(child, required, candidates, with_dominated)
     fits = (parents >= 0).sum(axis=1) <= constraints.max_parents
     return parents[fits], local[fits]

@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
+from skbn._core.graphs import dag_of
 from skbn._core.resources import MARGIN, Listener, Progress, one_blas_thread
 from skbn._core.text import rounded_up
 from skbn._exact.plan import TooLargeError, what_would_fit
+from skbn._networks.edge_table import score_losses
 from skbn._networks.equivalence import canonical_member
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._scores.criteria import Criterion
@@ -64,6 +67,9 @@ class Solution:
         The criterion that it maximises; None for ParentSetScores.
     model : LinearGaussianModel or None
         The network with its parameters. None for ParentSetScores, which have no rows.
+    score_losses : ndarray of shape (m, m)
+        ``score_losses[i, j]`` is by how many nats the score is lower without the edge i -> j, as
+        `GaussianBayesianNetwork.to_frame` defines it; NaN without an edge.
     """
 
     columns: list[str | int]
@@ -72,6 +78,7 @@ class Solution:
     score: float
     criterion: Criterion | None
     model: LinearGaussianModel | None
+    score_losses: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -273,12 +280,14 @@ def _certified(scores: Scores, optimum: Optimum, constraints: Constraints) -> So
         if not isinstance(scores, LocalScores):
             score = certify_score(scores, parents, optimum.score)
             certify_listed_network(scores, constraints, parents)
-            return Solution(columns, parents, constraints.fixed(parents), score, None, None)
+            fixed = constraints.fixed(parents)
+            losses = score_losses(dag_of(columns, parents), scores)
+            return Solution(columns, parents, fixed, score, None, None, losses)
         scorer = scores.scorer
         if constraints.is_free and is_score_equivalent(scorer.tables):
             parents = canonical_member(parents)
         score = certify_score(scores, parents, optimum.score)
         fixed, divisors = constraints.fixed(parents), scorer.noise_divisors
         model = estimate_model(scorer.statistics, parents, columns, fixed=fixed, divisors=divisors)
-        certify_network(scores, constraints, parents, model.coef)
-    return Solution(columns, parents, fixed, score, scores.criterion, model)
+        losses = certify_network(scores, constraints, parents, model.coef)
+    return Solution(columns, parents, fixed, score, scores.criterion, model, losses)

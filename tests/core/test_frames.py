@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 from skbn._core.frames import PlainTable, frame_of
@@ -25,6 +26,29 @@ def test_without_pandas_the_same_columns_are_a_plain_table(monkeypatch):
 def test_a_plain_table_converts():
     pd = pytest.importorskip("pandas")
     pd.testing.assert_frame_equal(pd.DataFrame(PlainTable(COLUMNS)), pd.DataFrame(COLUMNS))
+
+
+def test_other_libraries_take_a_plain_table():
+    columns = {"parent": ["a", "b"], "weight": [1.5, 2.0], "reversible": [True, False]}
+    pl, pa = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    assert pl.DataFrame(PlainTable(columns)).to_dict(as_series=False) == columns
+    assert pa.table(PlainTable(columns)).to_pydict() == columns
+
+
+def test_numbers_are_aligned_at_the_right():
+    table = PlainTable(
+        {
+            "weight": np.array([1.5, -22.25]),
+            "n": [1, 10],
+            "reversible": [True, False],
+            "p": [0.5, None],
+        }
+    )
+    assert repr(table).split("\n") == [
+        "weight   n  reversible  p",
+        "   1.5   1  True        0.5",
+        "-22.25  10  False       None",
+    ]
 
 
 def test_a_long_plain_table_is_shown_by_its_ends():

@@ -331,7 +331,7 @@ def test_large_parameters_are_shown_in_short():
     )
     html = learner._repr_html_()
     Elements(html)
-    assert len(html) < 40_000
+    assert len(html) < 42_000
     assert "<script>alert" not in html
     assert len(repr(learner)) < 2500
     assert len(GaussianBNLearner(required_edges=dag)._repr_html_()) < 40_000

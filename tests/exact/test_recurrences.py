@@ -8,8 +8,9 @@ import reference
 
 from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import mask_of, members_of
-from skbn._exact.dense_families import DenseFamilies, first_parents_that_reach, spread_tables
+from skbn._exact.dense_families import DenseFamilies, spread_tables
 from skbn._exact.listed_families import ListedFamilies
+from skbn._exact.parent_set_kernels import first_parents_that_reach
 from skbn._exact.plan import SearchPlan, plan_search
 from skbn._exact.recurrences import best_scores, exact_search
 

