@@ -99,7 +99,7 @@ print(sizes.sort_values().iloc[[0, 1, 2, -3, -2, -1]].to_string())
 column = sizes.idxmin()
 part = nx.DiGraph(dag.subgraph([column, *network.markov_blanket(column)]).edges)
 labels = {edge: f"{weights[edge]:.2f}" for edge in part.edges}
-NetworkDisplay.from_graph(part, highlight=column, edge_labels=labels)
+NetworkDisplay.from_graph(part, highlight=column, edge_label=labels)
 plt.show()
 
 # %%

@@ -56,7 +56,7 @@ for a, b in combinations(edges.columns, 2):
 # on the age, and the progression acts on nothing.
 
 known = GaussianBNPosterior(tiers=[["age"], ..., ["progression"]]).fit(patients)
-known.plot(edge_labels="probability")
+known.plot(edge_label="probability")
 
 # %%
 # Now the body mass index is a parent almost surely, as are the blood pressure and the

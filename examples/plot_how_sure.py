@@ -61,7 +61,7 @@ for a, b in sorted(learner.dag_.edges, key=lambda edge: -joined[frozenset(edge)]
 # not how sure it is. So write the shares beside the edges.
 
 labels = {(a, b): f"{joined[frozenset([a, b])]}%" for a, b in learner.dag_.edges}
-learner.plot(edge_labels=labels)
+learner.plot(edge_label=labels)
 
 # %%
 # Most refits join these pairs, although the best network does not:

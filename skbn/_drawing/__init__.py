@@ -1,8 +1,12 @@
 """Pictures of networks, with matplotlib.
 
-Each display has its own file. They draw with `picture` (a laid out graph as artists on axes),
-which takes the places of nodes and edges from `layout`, colours and line widths from
-`appearance`, names and texts at edges from `labels`, and standardised weights from `weights`.
+Each display has its own file. That of a network reads its options and makes a `network_picture`,
+which knows what nodes and edges look like: names and texts at edges are in `labels`, standardised
+weights in `weights`, probabilities and support in `probabilities`, colours by group or number in
+`node_colours`, tiers in `bands`, and colours, dashes and line widths in `appearance`. `composition`
+puts the places of nodes and edges, from `layout`, together with labels (`label_places`), titles
+and a `legend` so that they fit a figure, and `picture` draws it all.
+
 `fitted` finds the network in a learner, a pipeline or a search, and `plot_mixin` gives estimators
 `plot`.
 """

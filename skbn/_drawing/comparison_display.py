@@ -20,7 +20,7 @@ from skbn._drawing.appearance import (
 )
 from skbn._drawing.fitted import fitted_graph
 from skbn._drawing.labels import NodeNames
-from skbn._drawing.layout.layered import layered_layout
+from skbn._drawing.layout.layered import LayeredGraph
 
 __all__ = ["NetworkComparisonDisplay"]
 
@@ -33,9 +33,10 @@ class NetworkComparisonDisplay:
     """Two networks on the same nodes, side by side.
 
     Nodes stand at the same places in both pictures. Edges that both networks have are grey. Edges
-    that only the first has are *missing* from the second: orange and dashed. Edges that only the
-    second has are *extra*: blue. Edges that they direct differently, or that only one of two
-    CPDAGs leaves undirected, are *reversed*: purple. Nodes are laid out by the first network, so
+    that only the first has are *missing* from the second: purple and dashed. Edges that only the
+    second has are *extra*: green. Edges that they direct differently, or that only one of two
+    CPDAGs leaves undirected, are *reversed*: dark and dash-dotted (light on a dark background).
+    None of these colours says anything about signs. Nodes are laid out by the first network, so
     edges of the second may point upwards.
 
     Use `from_networks` to make one. Needs matplotlib (``pip install skbn[plot]``).
@@ -155,7 +156,7 @@ class NetworkComparisonDisplay:
         _check_two("titles", titles)
         font_size = float(rcParams["font.size"])
         names = NodeNames.of(self.expected, font_size)
-        layout = layered_layout(_union(self.expected, self.found), names.sizes)
+        layout = LayeredGraph(_union(self.expected, self.found), names.sizes).layout()
         if axes is None:
             axes = new_axes(
                 layout,
@@ -176,8 +177,7 @@ class NetworkComparisonDisplay:
                 layout,
                 {node: _node_look(names, node, style) for node in names.lines},
                 {edge: _edge_look(graph, edge, kind, style) for edge, kind in kinds.items()},
-                style=style,
-                font_size=font_size,
+                font_size,
             )
             ax.set_title(title, color=style.text)
             _draw_legend(ax, list(kinds.values()), style)

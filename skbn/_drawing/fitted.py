@@ -9,7 +9,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["fitted_graph", "fitted_network_and_table", "fitted_step"]
+__all__ = [
+    "add_score_losses",
+    "fitted_class",
+    "fitted_graph",
+    "fitted_network_and_table",
+    "fitted_step",
+    "fitted_tiers",
+]
 
 _EXPECTED = (
     "a learner, a GaussianBNPosterior, a GaussianBayesianNetwork, or a pipeline or a search that "
@@ -37,6 +44,46 @@ def fitted_graph(estimator: Any) -> nx.DiGraph:
         return graph  # a network without parameters
 
 
+def fitted_class(estimator: Any) -> nx.DiGraph:
+    """Return the graph of a fitted estimator, with the edges `undirected` that its CPDAG has so.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    TypeError
+        If it does not estimate networks.
+    """
+    graph = fitted_graph(estimator).copy()
+    pattern = _network(fitted_step(estimator, "dag_", _EXPECTED)).cpdag()
+    for a, b, is_undirected in pattern.edges(data="undirected"):
+        # The pattern may have an undirected edge the other way round.
+        edge = (a, b) if graph.has_edge(a, b) else (b, a)
+        graph.edges[edge]["undirected"] = is_undirected
+    return graph
+
+
+def add_score_losses(graph: nx.DiGraph, estimator: Any) -> None:
+    """Set the attribute `score_loss` of a graph's edges from the table of a fitted network.
+
+    It stays as it is if an edge has it, or if the network does not know it.
+    """
+    network = _network(fitted_step(estimator, "dag_", _EXPECTED))
+    if any("score_loss" in data for _, _, data in graph.edges(data=True)):
+        return
+    table = network.to_frame()
+    if "score_loss" in table:
+        for a, b, loss in zip(table["parent"], table["child"], table["score_loss"], strict=True):
+            graph.edges[a, b]["score_loss"] = float(loss)
+
+
+def fitted_tiers(estimator: Any) -> Any:
+    """Return the tiers that a fitted learner, or the learner inside a bootstrap, was given."""
+    step = fitted_step(estimator, "dag_", _EXPECTED)
+    tiers = getattr(step, "tiers", None)
+    return getattr(getattr(step, "estimator", None), "tiers", None) if tiers is None else tiers
+
+
 def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
     """Return the network of a fitted estimator, and a table transformed for it.
 
@@ -55,8 +102,12 @@ def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:
             estimator, X = estimator[-1], estimator[:-1].transform(X)
         else:
             estimator = estimator.best_estimator_
-    # A learner has a network_, a posterior a median_network_, and a network neither.
-    return getattr(step, "network_", getattr(step, "median_network_", step)), X
+    return _network(step), X
+
+
+def _network(step: Any) -> Any:
+    """Return a learner's network_, a posterior's median_network_, or the network itself."""
+    return getattr(step, "network_", getattr(step, "median_network_", step))
 
 
 def fitted_step(estimator: Any, attribute: str, expected: str) -> Any:

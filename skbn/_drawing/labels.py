@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import networkx as nx
@@ -12,16 +13,32 @@ import numpy as np
 from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
 from skbn._drawing.appearance import Edge
-from skbn._drawing.probabilities import probabilities_of, readable_probability
+from skbn._drawing.probabilities import readable_probability
 from skbn._drawing.weights import Strengths, readable_weight
 
-__all__ = ["LINE_HEIGHT", "NodeNames", "broken_into_lines", "edge_texts", "printable", "text_width"]
+__all__ = [
+    "LINE_HEIGHT",
+    "LINE_LENGTH",
+    "NodeNames",
+    "broken_into_lines",
+    "edge_texts",
+    "printable",
+    "text_width",
+]
 
-_LINE_LENGTH = 14  # characters, if there is a sign to break the name after
+LINE_LENGTH = 14  # characters, if there is a sign to break the name after
 _LONGEST_WORD = 28  # characters, if there is none
 _PADDING = 8.0, 5.0  # points between a name and the border
 _NARROWEST = 24.0
 LINE_HEIGHT = 1.2  # in font sizes
+_WITHOUT_WEIGHTS = "Fit a GaussianBayesianNetwork of the graph. "
+_REMEDIES = {
+    "weight": _WITHOUT_WEIGHTS,
+    "standardised_weight": _WITHOUT_WEIGHTS,
+    "probability": "Those of GaussianBNPosterior.dag_ have it. ",
+    "support": "Those of BootstrapBNLearner.dag_ have it. ",
+    "score_loss": "The network of a learner knows it. ",
+}
 
 
 class NodeNames(NamedTuple):
@@ -38,14 +55,16 @@ class NodeNames(NamedTuple):
     sizes: dict[Hashable, tuple[float, float]]
 
     @classmethod
-    def of(cls, nodes: Iterable[Hashable], font_size: float) -> Self:
+    def of(
+        cls, nodes: Iterable[Hashable], font_size: float, line_length: int = LINE_LENGTH
+    ) -> Self:
         """Break the names of nodes into lines and measure them, with matplotlib."""
-        lines = {node: broken_into_lines(str(node)) for node in nodes}
+        lines = {node: broken_into_lines(str(node), line_length) for node in nodes}
         return cls(lines, {node: _box_size(lines[node], font_size) for node in lines})
 
 
-def broken_into_lines(name: str) -> list[str]:
-    """Break a name after spaces and punctuation.
+def broken_into_lines(name: str, length: int = LINE_LENGTH) -> list[str]:
+    """Break a name after spaces and punctuation, into lines of about a length in characters.
 
     Only spaces at the end of a line are lost.
 
@@ -59,7 +78,7 @@ def broken_into_lines(name: str) -> list[str]:
         part = printable(part)
         lines.append("")
         for word in re.findall(rf"[^\s_/.:-]{{1,{_LONGEST_WORD}}}[\s_/.:-]*|[\s_/.:-]+", part):
-            if lines[-1] and len((lines[-1] + word).rstrip(" _/.:-")) > _LINE_LENGTH:
+            if lines[-1] and len((lines[-1] + word).rstrip(" _/.:-")) > length:
                 lines.append("")
             lines[-1] += word
     return [line.rstrip() for line in lines] or [""]
@@ -98,7 +117,7 @@ def _box_size(lines: list[str], font_size: float) -> tuple[float, float]:
     return max(width, _NARROWEST), len(lines) * LINE_HEIGHT * font_size + 2 * _PADDING[1]
 
 
-def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[Edge, str]:
+def edge_texts(dag: nx.DiGraph, edge_label: Any, strengths: Strengths) -> dict[Edge, str]:
     """Return the texts of the edges that have one.
 
     Edges whose parent does not vary have no standardised weight, and get no text for it.
@@ -106,50 +125,48 @@ def edge_texts(dag: nx.DiGraph, edge_labels: Any, strengths: Strengths) -> dict[
     Raises
     ------
     ValueError
-        If `edge_labels` is not a bool, "weight", "probability" or a dict, names an edge that does
-        not exist, or asks for weights or probabilities of a graph without them.
+        If a dict names an edge that does not exist, or if no edge has an attribute.
+    TypeError
+        If `edge_label` is something else.
     """
-    if isinstance(edge_labels, Mapping):
-        for edge in edge_labels:
+    if edge_label is None:
+        return {}
+    if isinstance(edge_label, Mapping):
+        for edge in edge_label:
             if not (isinstance(edge, tuple) and len(edge) == 2 and dag.has_edge(*edge)):
-                raise ValueError(f"edge_labels: there is no edge {readable_value(edge)}.")
-        return {edge: printable(str(text)) for edge, text in edge_labels.items()}
-    if isinstance(edge_labels, bool | np.bool_):
-        if not edge_labels:
-            return {}
-        _require_weights(dag)
+                raise ValueError(f"edge_label: there is no edge {readable_value(edge)}.")
+        return {edge: printable(str(text)) for edge, text in edge_label.items()}
+    names = [edge_label] if isinstance(edge_label, str) else edge_label
+    if not (isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)):
+        raise TypeError(
+            "edge_label must be None, the name of an attribute such as 'weight', a list of names, "
+            f"or a dict of edge to text; got {readable_value(edge_label)}."
+        )
+    columns = [_texts_of_attribute(dag, name, strengths) for name in names]
+    texts = {edge: [column[edge] for column in columns if edge in column] for edge in dag.edges}
+    return {edge: ", ".join(parts) for edge, parts in texts.items() if parts}
+
+
+def _texts_of_attribute(dag: nx.DiGraph, name: str, strengths: Strengths) -> dict[Edge, str]:
+    """Return an attribute's texts; raise a ValueError if there are edges, and none has it."""
+    if name == "standardised_weight" and is_parametrised(dag):
         return {edge: readable_weight(weight) for edge, weight in strengths.weights.items()}
-    if isinstance(edge_labels, str) and edge_labels == "weight":
-        _require_weights(dag)
-        return {(a, b): f"{weight:.3g}" for a, b, weight in dag.edges(data="weight")}
-    if isinstance(edge_labels, str) and edge_labels == "probability":
-        return _texts_of_probabilities(dag)
-    raise ValueError(
-        "edge_labels must be a bool, 'weight', 'probability' or a dict of edge to text; got "
-        f"{readable_value(edge_labels)}."
-    )
-
-
-def _require_weights(dag: nx.DiGraph) -> None:
-    """Raise a ValueError if the edges of a graph have no weights."""
-    if any(is_undirected for _, _, is_undirected in dag.edges(data="undirected")):
+    found = {
+        (a, b): data[name] for a, b, data in dag.edges(data=True) if data.get(name) is not None
+    }
+    if dag.edges and not found:
+        known = sorted({name for _, _, data in dag.edges(data=True) for name in data})
+        remedy = _REMEDIES.get(name, f"They have {readable_value(known)}. ")
         raise ValueError(
-            "edge_labels asks for weights, and a CPDAG has none. Plot the network itself, or give "
-            "a dict of texts."
+            f"edge_label={name!r}: the edges have no attribute {name}. {remedy}You can also give a "
+            "dict of edge to text."
         )
-    if not is_parametrised(dag):
-        raise ValueError(
-            "edge_labels asks for weights, and the graph has no parameters. Fit a "
-            "GaussianBayesianNetwork of it, or give a dict of texts."
-        )
+    return {edge: _readable(value, name) for edge, value in found.items()}
 
 
-def _texts_of_probabilities(dag: nx.DiGraph) -> dict[Edge, str]:
-    """Return the text of each edge's probability; raise a ValueError if edges have none."""
-    probabilities = probabilities_of(dag)
-    if dag.edges and not probabilities:
-        raise ValueError(
-            "edge_labels='probability' was asked for, but the edges have no attribute probability, "
-            "as those of GaussianBNPosterior.dag_ have. Set it, or give a dict of texts."
-        )
-    return {edge: readable_probability(value) for edge, value in probabilities.items()}
+def _readable(value: Any, name: str) -> str:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        return printable(str(value))
+    if name in ("probability", "support"):
+        return readable_probability(float(value))
+    return f"{float(value):.3g}"

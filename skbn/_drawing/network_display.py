@@ -3,52 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, Self
 
 import networkx as nx
-import numpy as np
 
+from skbn._core.columns import by_label, finite_number, is_labelled
 from skbn._core.graphs import check_dag
-from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
-from skbn._drawing.appearance import (
-    Edge,
-    EdgeLook,
-    NodeLook,
-    Style,
-    check_axes,
-    require_matplotlib,
-    style_for,
-)
-from skbn._drawing.fitted import fitted_graph
-from skbn._drawing.labels import NodeNames, edge_texts
-from skbn._drawing.layout.layered import layered_layout
-from skbn._drawing.probabilities import probabilities_of
-from skbn._drawing.weights import Strengths, strengths_of
+from skbn._drawing.appearance import check_axes, require_matplotlib
+from skbn._drawing.bands import Bands, bands_of
+from skbn._drawing.fitted import add_score_losses, fitted_class, fitted_graph, fitted_tiers
+from skbn._drawing.labels import edge_texts
+from skbn._drawing.layout.curves import Point
+from skbn._drawing.network_picture import NetworkPicture, emphasis_on, no_such_node
+from skbn._drawing.node_colours import node_colours
+from skbn._drawing.probabilities import confidence_in
+from skbn._drawing.weights import strengths_of
 
-if TYPE_CHECKING:
-    from skbn._drawing.picture import Artists
-
-__all__ = ["NetworkDisplay", "draw_network"]
+__all__ = ["NetworkDisplay"]
 
 _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
-# Widths of lines, in points
-_WIDTHS = 0.8, 4.0  # edges of standardised weight 0, and of 1 or more
-_WIDTH_UNKNOWN = 1.5
-_BORDER, _BORDER_HELD = 0.8, 2.4
-_LEAST_OPACITY = 0.2  # of an edge of probability 0; the thinnest line can still be seen
-
-
-class _Emphasis(NamedTuple):
-    """Which nodes are marked. With a centre, all but its Markov blanket is faint."""
-
-    chosen: set[Hashable]
-    blanket: set[Hashable]
-    centre: Hashable | None
-
-
-_NO_EMPHASIS = _Emphasis(set(), set(), None)
+_ORIENTATIONS = "top-bottom", "left-right"
+_LEGENDS = True, False, "auto"
 
 
 class NetworkDisplay:
@@ -58,13 +34,15 @@ class NetworkDisplay:
     An edge is blue if its weight is positive and orange if it is negative. Its width grows with
     its standardised weight, up to 1; standardised weights are those of columns scaled to a
     standard deviation of 1. Edges of weight 0 and edges of a graph without parameters are grey.
-    Edges that a CPDAG leaves undirected have no arrowhead. A node held at a value by
+    Edges that are undirected, as in a CPDAG, have no arrowhead. A node held at a value by
     `GaussianBayesianNetwork.do` has a thick border. The edges out of it all have the same width,
     because it has no standard deviation to scale their weights by.
 
-    If the edges have the attribute `probability`, as those of `GaussianBNPosterior.dag_` have, an
-    edge's opacity grows with it: from 0.2 at probability 0 to 1 at probability 1. You can set this
-    attribute in any graph, for example to how often resampled tables gave the edge.
+    If the edges have the attribute `probability`, as those of `GaussianBNPosterior.dag_` have, or
+    else the attribute `support`, the share of resampled tables that gave the edge, an edge's
+    opacity grows with it: from 0.3 at 0 to 1 at 1. The line is solid from 0.9 on, dashed from 0.5
+    on and dotted below, so that firm and doubtful edges differ in black and white too. You can
+    set either attribute in any graph.
 
     Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install
     skbn[plot]``).
@@ -73,8 +51,8 @@ class NetworkDisplay:
     ----------
     dag : networkx.DiGraph
         An acyclic graph with the attributes of `GaussianBNLearner.dag_`, or one without
-        parameters, such as `GaussianBayesianNetwork.cpdag` returns. All edges have the attribute
-        `probability`, or none.
+        parameters, such as `GaussianBayesianNetwork.cpdag` returns. Edges may have the attribute
+        `undirected`. All edges have the attribute `probability` or `support`, or none.
 
     Attributes
     ----------
@@ -88,6 +66,9 @@ class NetworkDisplay:
         The lines, without their arrowheads.
     heads_ : dict of (parent, child) to matplotlib.patches.Polygon
         The arrowheads of the edges that have one.
+    names_ : dict of node to matplotlib.text.Text
+    labels_ : dict of (parent, child) to matplotlib.text.Text
+        The labels of the edges that have one.
 
     Raises
     ------
@@ -96,7 +77,7 @@ class NetworkDisplay:
     ValueError
         If it has a cycle or no nodes; if a parameter is missing, not a finite number or a
         negative variance, or if a mean or a variance is out of float64's range; if only some edges
-        have a probability, or one is not a number from 0 to 1.
+        have a probability or support, or one is not a number from 0 to 1.
 
     See Also
     --------
@@ -116,11 +97,14 @@ class NetworkDisplay:
     def __init__(self, dag: nx.DiGraph) -> None:
         check_dag(dag, expected=_EXPECTED, may_be_undirected=True)
         strengths_of(dag)  # raises if a parameter is wrong
-        probabilities_of(dag)  # raises if a probability is wrong
+        confidence_in(dag)  # raises if a probability is wrong
         self.dag = dag.copy()
+        self._tiers: Any = None
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> Self:
+    def from_estimator(
+        cls, estimator: Any, *, ax: Any = None, cpdag: bool = False, **options: Any
+    ) -> Self:
         """Draw the network of a fitted learner, the median network of a posterior, or a network.
 
         Parameters
@@ -130,6 +114,9 @@ GaussianBayesianNetwork
             Or a pipeline that ends with one, or a search such as GridSearchCV over one.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
+        cpdag : bool, default=False
+            Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
+            do not tell their direction. Widths and colours are those of the network.
         **options
             Options of `plot`.
 
@@ -146,7 +133,12 @@ GaussianBayesianNetwork
         ValueError, ImportError
             As for the class and `plot`.
         """
-        return cls(fitted_graph(estimator)).plot(ax=ax, **options)
+        display = cls(fitted_class(estimator) if cpdag else fitted_graph(estimator))
+        label = options.get("edge_label")
+        if isinstance(label, str | list | tuple) and "score_loss" in label:
+            add_score_losses(display.dag, estimator)
+        display._tiers = fitted_tiers(estimator)
+        return display.plot(ax=ax, **options)
 
     @classmethod
     def from_graph(cls, graph: nx.DiGraph, *, ax: Any = None, **options: Any) -> Self:
@@ -183,27 +175,61 @@ GaussianBayesianNetwork
         self,
         *,
         ax: Any = None,
+        figsize: Any = None,
+        orientation: str = "top-bottom",
+        pos: Any = None,
+        tiers: Any = "auto",
+        node_color: Any = None,
+        edge_label: Any = None,
         highlight: Any = None,
         markov_blanket: Any = None,
-        edge_labels: Any = False,
+        legend: bool | str = "auto",
+        min_font_size: float = 6.0,
     ) -> Self:
         """Draw the network.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default in a new figure of the size that the network takes.
-            The colours suit the figure's background, dark or light.
+            Where to draw; by default in a new figure of the size that the network takes, with
+            names in matplotlib's `font.size`. The colours suit the figure's background, dark or
+            light.
+        figsize : (width, height), optional
+            Size of the new figure in inches. The network is scaled and stretched to fill it. With
+            a height of None the figure is as high as the network takes at this width.
+        orientation : {"top-bottom", "left-right"}, default="top-bottom"
+            Whether parents stand above their children or left of them.
+        pos : dict of node to (x, y), optional
+            Where nodes stand instead of in layers, in any unit, as networkx's layouts return.
+            All distances are scaled alike; nodes too close to each other are pushed apart.
+            Edges bend around nodes in their way.
+        tiers : list of lists of nodes, dict of title to list, None or "auto", default="auto"
+            Groups of nodes that each have a band of the picture, in the order of the edges;
+            `...` in place of a list stands for all nodes that are not named. "auto" takes those
+            that the learner was given, and none with `pos`.
+        node_color : colour, dict or Series of node to value, optional
+            A colour for all nodes, or values of some nodes. Numbers are drawn by a colour map. If
+            all values are colours of matplotlib by their full names, such as "tab:blue", "C0" or
+            "#ffcc00", or tuples, they are used. Other values are groups, each of which gets a
+            colour. Names are black or white, whichever can be read.
+        edge_label : str, list of str or dict of (parent, child) to str, optional
+            The attribute to write at the edges, or several, with commas between them: "weight" is
+            the weight in the columns' units, "standardised_weight" that between columns of
+            standard deviation 1 (of the edges whose parent varies), "probability" and "support"
+            have two decimals, and you can set others in `dag`. From a learner, "score_loss" is how
+            many nats the score loses without the edge. A dict has your own texts for some edges.
         highlight : node or list of nodes, optional
             Nodes to mark.
         markov_blanket : node, optional
             Mark this node and its Markov blanket (parents, children and their other parents),
             and draw everything else faintly. In a CPDAG, mark what is in its blanket in every
             network of the class. Faint edges are equally faint, whatever their probability.
-        edge_labels : bool, "weight", "probability" or dict of (parent, child) to str, default=False
-            True writes standardised weights at the edges whose parent varies, "weight" writes
-            weights in the columns' units, "probability" writes the edges' probabilities to two
-            decimals, and a dict has your own texts for some edges.
+        legend : bool or "auto", default="auto"
+            Whether to explain colours, widths and dashes below the network. "auto" does in a new
+            figure, and not on your own axes.
+        min_font_size : float, default=6.0
+            The smallest text that can be read, in points. A new figure without `figsize` is large
+            enough for it. Elsewhere, smaller text is drawn with a warning.
 
         Returns
         -------
@@ -214,11 +240,14 @@ GaussianBayesianNetwork
         ------
         ImportError
             If matplotlib is not installed.
-        TypeError
-            If `ax` is something else.
-        ValueError
-            If there is no such node or edge, or if weights or probabilities are asked for and
-            there are none.
+        TypeError, ValueError
+            If an option is wrong, there is no such node or edge, or edges lack an attribute that
+            is to be written.
+
+        Warns
+        -----
+        UserWarning
+            If text is smaller than `min_font_size`.
 
         Examples
         --------
@@ -227,125 +256,96 @@ GaussianBayesianNetwork
         >>> dag = nx.DiGraph()
         >>> dag.add_edge("a", "b", probability=0.93)
         >>> dag.add_edge("b", "c", probability=0.58)
-        >>> display = NetworkDisplay(dag).plot(edge_labels="probability")
+        >>> display = NetworkDisplay(dag).plot(edge_label="probability", orientation="left-right")
         """
         require_matplotlib("NetworkDisplay.plot")
+        from matplotlib import pyplot
+
         check_axes(ax)
-        emphasis = _emphasis_on(self.dag, highlight, markov_blanket)
-        strengths = strengths_of(self.dag)
-        texts = edge_texts(self.dag, edge_labels, strengths)
-        self.ax_, artists = draw_network(self.dag, strengths, ax=ax, emphasis=emphasis, texts=texts)
+        size = _checked_size(figsize, ax)
+        smallest = finite_number(min_font_size, "min_font_size")
+        if smallest < 0:
+            raise ValueError(f"min_font_size must not be negative; got {min_font_size}.")
+        if not isinstance(orientation, str) or orientation not in _ORIENTATIONS:
+            raise ValueError(
+                f"orientation must be 'top-bottom' or 'left-right'; got "
+                f"{readable_value(orientation)}."
+            )
+        if not any(legend is each or legend == each for each in _LEGENDS):
+            raise ValueError(f"legend must be True, False or 'auto'; got {readable_value(legend)}.")
+        picture = NetworkPicture(
+            self.dag,
+            edge_texts(self.dag, edge_label, strengths_of(self.dag)),
+            node_colours(self.dag, node_color),
+            emphasis_on(self.dag, highlight, markov_blanket),
+            places=_places(self.dag, pos),
+            bands=self._bands(tiers, pos),
+            is_sideways=orientation == "left-right",
+            has_legend=ax is None if legend == "auto" else bool(legend),
+        )
+        if ax is None:
+            figure = pyplot.figure(layout="none")
+            self.ax_, artists = picture.draw_in_new_figure(figure, size, smallest)
+        else:
+            self.ax_, artists = ax, picture.draw_on(ax, smallest)
         self.figure_ = self.ax_.figure
         self.nodes_, self.edges_, self.heads_ = artists.nodes, artists.edges, artists.heads
+        self.names_, self.labels_ = artists.names, artists.labels
         return self
 
-
-def draw_network(
-    dag: nx.DiGraph,
-    strengths: Strengths,
-    *,
-    ax: Any = None,
-    style: Style | None = None,
-    emphasis: _Emphasis = _NO_EMPHASIS,
-    texts: Mapping[Edge, str] = MappingProxyType({}),
-) -> tuple[Any, Artists]:
-    """Draw a graph on axes, or on new ones, by default in the colours that suit them."""
-    from matplotlib import rcParams
-
-    from skbn._drawing.picture import draw_picture, new_axes, place_labels
-
-    font_size = float(rcParams["font.size"])
-    names = NodeNames.of(dag, font_size)
-    layout = layered_layout(dag, names.sizes)
-    labels, layout = place_labels(layout, names.sizes, texts, font_size)
-    if ax is None:
-        (ax,) = new_axes(layout)
-    style = style_for(ax) if style is None else style
-    nodes = {node: _node_look(names, node, style, emphasis, node in strengths.held) for node in dag}
-    edges = _edge_looks(dag, strengths.weights, probabilities_of(dag), style, emphasis)
-    return ax, draw_picture(ax, layout, nodes, edges, labels, style=style, font_size=font_size)
+    def _bands(self, tiers: Any, pos: Any) -> Bands | None:
+        """Return the bands of tiers."""
+        if isinstance(tiers, str) and tiers == "auto":
+            tiers = self._tiers if pos is None else None
+        elif tiers is not None and pos is not None:
+            raise ValueError("tiers are drawn as bands of layers, and pos places nodes; give one.")
+        return None if tiers is None else bands_of(self.dag, tiers)
 
 
-def _node_look(
-    names: NodeNames, node: Hashable, style: Style, emphasis: _Emphasis, is_held: bool
-) -> NodeLook:
-    lines, size = names.lines[node], names.sizes[node]
-    width = _BORDER_HELD if is_held else _BORDER
-    if node in emphasis.chosen:
-        return NodeLook(lines, size, style.chosen, style.accent, style.text, max(width, 1.4))
-    if node in emphasis.blanket:
-        return NodeLook(lines, size, style.blanket, style.accent, style.text, width)
-    if emphasis.centre is None:
-        return NodeLook(lines, size, style.box, style.border, style.text, width)
-    faint = style.faint
-    return NodeLook(lines, size, faint(style.box), faint(style.border), faint(style.text), width)
+def _checked_size(figsize: Any, ax: Any) -> tuple[float, float | None] | None:
+    """Return a figure's width and height in inches; the height may be None."""
+    if figsize is None:
+        return None
+    if ax is not None:
+        raise ValueError("figsize is the size of a new figure; leave it out, or leave ax out.")
+    if isinstance(figsize, str) or not hasattr(figsize, "__len__") or len(figsize) != 2:
+        raise ValueError(
+            "figsize must be (width, height) in inches, or (width, None); got "
+            f"{readable_value(figsize)}."
+        )
+    width = finite_number(figsize[0], "The width in figsize")
+    height = None if figsize[1] is None else finite_number(figsize[1], "The height in figsize")
+    if width <= 0 or (height is not None and height <= 0):
+        raise ValueError(f"figsize must be positive; got {readable_value(figsize)}.")
+    return width, height
 
 
-def _edge_looks(
-    dag: nx.DiGraph,
-    weights: Mapping[Edge, float],
-    probabilities: Mapping[Edge, float],
-    style: Style,
-    emphasis: _Emphasis,
-) -> dict[Edge, EdgeLook]:
-    has_weights, looks = is_parametrised(dag), {}
-    for parent, child, data in dag.edges(data=True):
-        colour, text, width = style.neutral, style.text, _WIDTH_UNKNOWN
-        if has_weights:
-            sign = np.sign(data["weight"])
-            colour = {1: style.positive, -1: style.negative}.get(sign, style.neutral)
-        if (parent, child) in weights:
-            strength = min(abs(weights[parent, child]), 1)
-            width = _WIDTHS[0] + (_WIDTHS[1] - _WIDTHS[0]) * strength
-        opacity, centre = None, emphasis.centre
-        if centre is not None and not _makes_blanket(dag, parent, child, centre):
-            colour, text = style.faint(colour), style.faint(text)
-        elif (parent, child) in probabilities:
-            opacity = _LEAST_OPACITY + (1 - _LEAST_OPACITY) * probabilities[parent, child]
-        has_head = not data.get("undirected")
-        looks[parent, child] = EdgeLook(colour, width, text, has_head, opacity=opacity)
-    return looks
-
-
-def _emphasis_on(dag: nx.DiGraph, highlight: Any, centre: Any) -> _Emphasis:
-    """Return which nodes to mark; raise a ValueError if there is no such node."""
-    chosen = [] if highlight is None else _nodes(dag, highlight)
-    if centre is None:
-        return _Emphasis(set(chosen), set(), None)
-    if centre not in dag:
-        raise ValueError(f"markov_blanket: {_no_such_node(dag, centre)}")
-    edges = [(a, b) for a, b in dag.edges if _makes_blanket(dag, a, b, centre)]
-    members = {node for edge in edges for node in edge}
-    return _Emphasis({*chosen, centre}, members - {centre}, centre)
-
-
-def _makes_blanket(dag: nx.DiGraph, parent: Hashable, child: Hashable, centre: Hashable) -> bool:
-    """Whether an edge makes its ends members of a node's Markov blanket.
-
-    In a CPDAG only directed edges lead to a child's other parents. If these are not neighbours of
-    the node, all networks of the class share them.
-    """
-    if centre in (parent, child):
-        return True
-    return (
-        dag.has_edge(centre, child)
-        and not dag.edges[centre, child].get("undirected")
-        and not dag.edges[parent, child].get("undirected")
-    )
-
-
-def _nodes(dag: nx.DiGraph, highlight: Any) -> list[Hashable]:
-    """Return one node, or the nodes of a list, as a list."""
-    is_one = highlight in dag or isinstance(highlight, str | bytes)
-    try:
-        nodes = [highlight] if is_one else list(highlight)
-    except TypeError:  # neither a node nor a list
-        nodes = [highlight]
-    for node in nodes:
+def _places(dag: nx.DiGraph, pos: Any) -> Mapping[Hashable, Point] | None:
+    """Return the places of nodes, checked."""
+    if pos is None:
+        return None
+    if not is_labelled(pos):
+        raise TypeError(f"pos must be a dict of node to (x, y); got {type(pos).__name__}.")
+    given = by_label(pos, "pos", "node")
+    for node in given:
         if node not in dag:
-            raise ValueError(f"highlight: {_no_such_node(dag, node)}")
-    return nodes
-
-
-def _no_such_node(dag: nx.DiGraph, node: Any) -> str:
-    return f"there is no node {readable_value(node)}; the nodes are {readable_value(list(dag))}."
+            raise ValueError(f"pos: {no_such_node(dag, node)}")
+    places: dict[Hashable, Point] = {}
+    for node in dag:
+        if node not in given:
+            raise ValueError(f"pos has no place for the node {readable_value(node)}; add it.")
+        place = given[node]
+        if isinstance(place, str) or not hasattr(place, "__len__") or len(place) != 2:
+            raise ValueError(
+                f"pos: the place of node {readable_value(node)} must be (x, y); got "
+                f"{readable_value(place)}."
+            )
+        x, y = (finite_number(each, f"pos: x and y of node {node!r}") for each in place)
+        if (x, y) in places.values():
+            other = next(each for each, there in places.items() if there == (x, y))
+            raise ValueError(
+                f"pos: the nodes {readable_value(other)} and {readable_value(node)} have the same "
+                "place; move one."
+            )
+        places[node] = x, y
+    return places

@@ -31,22 +31,48 @@ class PlotMixin:
         self,
         *,
         ax: Any = None,
+        figsize: Any = None,
+        orientation: str = "top-bottom",
+        cpdag: bool = False,
+        pos: Any = None,
+        tiers: Any = "auto",
+        node_color: Any = None,
+        edge_label: Any = None,
         highlight: Any = None,
         markov_blanket: Any = None,
-        edge_labels: Any = False,
+        legend: bool | str = "auto",
+        min_font_size: float = 6.0,
     ) -> NetworkDisplay:
         """Draw the network.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default in a new figure.
+            Where to draw; by default in a new figure of the size that the network takes.
+        figsize : (width, height), optional
+            Size of the new figure in inches, which the network fills. The height may be None.
+        orientation : {"top-bottom", "left-right"}, default="top-bottom"
+            Whether parents stand above their children or left of them.
+        cpdag : bool, default=False
+            Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
+            do not tell their direction.
+        pos : dict of node to (x, y), optional
+            Where nodes stand instead of in layers, in any unit.
+        tiers : list of lists of nodes, dict of title to list, None or "auto", default="auto"
+            Groups of nodes that each have a band of the picture; "auto" takes those of `fit`.
+        node_color : colour, dict or Series of node to value, optional
+            Colours of nodes, or their groups or numbers to choose colours by.
+        edge_label : str, list of str or dict of (parent, child) to str, optional
+            What to write at the edges: "weight", "standardised_weight", "score_loss",
+            "probability", "support", another attribute, several, or your own texts.
         highlight : node or list of nodes, optional
-            Nodes to be marked.
+            Nodes to mark.
         markov_blanket : node, optional
-            Mark this node and its Markov blanket, and leave all else faint.
-        edge_labels : bool, "weight", "probability" or dict of (parent, child) to str, default=False
-            As in `NetworkDisplay.plot`.
+            Mark this node and its Markov blanket, and draw everything else faintly.
+        legend : bool or "auto", default="auto"
+            Whether to explain colours, widths and dashes; "auto" does in a new figure.
+        min_font_size : float, default=6.0
+            The smallest text that can be read, in points; smaller text gets a warning.
 
         Returns
         -------
@@ -58,13 +84,13 @@ class PlotMixin:
             Before a learner is fitted.
         ImportError
             If matplotlib is not installed.
-        ValueError
-            If there is no such node or edge, or weights or probabilities are asked for and there
-            are none.
+        TypeError, ValueError
+            If an option is wrong, there is no such node or edge, or edges lack an attribute that
+            is to be written.
 
         See Also
         --------
-        NetworkDisplay : What is drawn how.
+        NetworkDisplay : What is drawn how; its `plot` says more of each option.
 
         Examples
         --------
@@ -72,15 +98,24 @@ class PlotMixin:
         >>> from skbn import GaussianBNLearner
         >>> learner = GaussianBNLearner().fit(load_wine(as_frame=True).data)
         >>> display = learner.plot(markov_blanket="hue")
+        >>> slide = learner.plot(orientation="left-right", figsize=(13.33, 7.5))
         """
         from skbn._drawing.network_display import NetworkDisplay
 
         return NetworkDisplay.from_estimator(
             self,
             ax=ax,
+            figsize=figsize,
+            orientation=orientation,
+            cpdag=cpdag,
+            pos=pos,
+            tiers=tiers,
+            node_color=node_color,
+            edge_label=edge_label,
             highlight=highlight,
             markov_blanket=markov_blanket,
-            edge_labels=edge_labels,
+            legend=legend,
+            min_font_size=min_font_size,
         )
 
     def _shown_graph(self) -> nx.DiGraph | None:
@@ -121,16 +156,12 @@ def _svg(graph: nx.DiGraph) -> bytes:
     from matplotlib.figure import Figure
 
     from skbn._drawing.appearance import LIGHT
-    from skbn._drawing.network_display import NetworkDisplay, draw_network
-    from skbn._drawing.weights import strengths_of
+    from skbn._drawing.network_display import NetworkDisplay
+    from skbn._drawing.network_picture import NetworkPicture
 
-    figure = Figure(figsize=(1, 1))
+    figure = Figure()
     figure.set_layout_engine("none")
-    ax = figure.add_axes((0, 0, 1, 1))
-    dag = NetworkDisplay(graph).dag
-    draw_network(dag, strengths_of(dag), ax=ax, style=LIGHT)
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
-    figure.set_size_inches((right - left) / 72, (top - bottom) / 72)
+    NetworkPicture(NetworkDisplay(graph).dag).draw_plainly(figure, LIGHT)
     svg = BytesIO()
     figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
     return svg.getvalue()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -13,8 +13,15 @@ from skbn._core.columns import finite_number
 from skbn._core.text import readable_value
 from skbn._drawing.appearance import Edge
 
-__all__ = ["joined_probabilities", "probabilities_of", "probability_array", "readable_probability"]
+__all__ = [
+    "Confidence",
+    "confidence_in",
+    "joined_probabilities",
+    "probability_array",
+    "readable_probability",
+]
 
+_NAMES = {"probability": "posterior probability", "support": "bootstrap support"}
 _ROUNDING = 1e-9  # sums of many shares exceed 1 by less
 
 
@@ -29,8 +36,23 @@ def readable_probability(probability: float) -> str:
     return f"{probability:.2f}"
 
 
-def probabilities_of(graph: nx.DiGraph) -> dict[Edge, float]:
-    """Return the attribute `probability` of the edges, or an empty dict if none has it.
+class Confidence(NamedTuple):
+    """How sure each edge is.
+
+    Parameters
+    ----------
+    name : str
+        What the numbers are: "posterior probability" or "bootstrap support".
+    values : dict of edge to float
+        From 0 to 1; empty if nothing is known.
+    """
+
+    name: str
+    values: dict[Edge, float]
+
+
+def confidence_in(graph: nx.DiGraph) -> Confidence:
+    """Return the attribute `probability` of the edges, or else their attribute `support`.
 
     Raises
     ------
@@ -39,21 +61,24 @@ def probabilities_of(graph: nx.DiGraph) -> dict[Edge, float]:
 
     Examples
     --------
-    >>> probabilities_of(nx.DiGraph([("a", "b", {"probability": 0.5})]))
-    {('a', 'b'): 0.5}
+    >>> confidence_in(nx.DiGraph([("a", "b", {"support": 0.5})]))
+    Confidence(name='bootstrap support', values={('a', 'b'): 0.5})
     """
-    given = {
-        (a, b): data["probability"]
-        for a, b, data in graph.edges(data=True)
-        if "probability" in data
-    }
-    missing = [edge for edge in graph.edges if edge not in given]
-    if given and missing:
-        raise ValueError(
-            f"The edge {_edge(*missing[0])} has no attribute probability, but "
-            f"{_edge(*next(iter(given)))} has one. Give it to all edges, or to none."
-        )
-    return {edge: _probability(value, edge) for edge, value in given.items()}
+    for attribute, name in _NAMES.items():
+        given = {
+            (a, b): data[attribute] for a, b, data in graph.edges(data=True) if attribute in data
+        }
+        if not given:
+            continue
+        missing = [edge for edge in graph.edges if edge not in given]
+        if missing:
+            raise ValueError(
+                f"The edge {_edge(*missing[0])} has no attribute {attribute}, but "
+                f"{_edge(*next(iter(given)))} has one. Give it to all edges, or to none."
+            )
+        values = {edge: _probability(value, edge, attribute) for edge, value in given.items()}
+        return Confidence(name, values)
+    return Confidence("", {})
 
 
 def probability_array(
@@ -142,9 +167,9 @@ def joined_probabilities(
     return np.minimum(sums, 1.0)
 
 
-def _probability(value: Any, edge: Edge) -> float:
+def _probability(value: Any, edge: Edge, attribute: str = "probability") -> float:
     """Return the probability of an edge as a float, or raise a ValueError that names the edge."""
-    name = f"The probability of edge {_edge(*edge)}"
+    name = f"The {attribute} of edge {_edge(*edge)}"
     number = finite_number(value, name)
     if not -_ROUNDING <= number <= 1 + _ROUNDING:
         raise ValueError(f"{name} must be from 0 to 1; got {readable_value(value)}.")

@@ -25,7 +25,7 @@ from collections.abc import Callable
 import networkx as nx
 import numpy as np
 
-from skbn._drawing.layout.layered import layered_layout
+from skbn._drawing.layout.layered import LayeredGraph
 
 Sizes = dict[int, tuple[float, float]]
 Picture = tuple[dict[int, tuple[float, float]], dict[tuple[int, int], np.ndarray]]
@@ -43,7 +43,7 @@ def random_network(rng: random.Random) -> tuple[nx.DiGraph, Sizes]:
 
 
 def by_skbn(dag: nx.DiGraph, sizes: Sizes) -> Picture:
-    layout = layered_layout(dag, sizes)
+    layout = LayeredGraph(dag, sizes).layout()
     return layout.positions, {edge: polyline(curve) for edge, curve in layout.routes.items()}
 
 

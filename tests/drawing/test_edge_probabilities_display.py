@@ -172,9 +172,9 @@ def test_probabilities_of_a_posterior(posterior):
 
 def test_pictures_of_a_posterior_show_its_median_network(posterior, wine):
     edges = posterior.median_network_.dag.edges
-    display = posterior.plot(edge_labels="probability")
+    display = posterior.plot(edge_label="probability")
     assert display.edges_.keys() == set(edges)
-    written = [text.get_text() for text in display.ax_.texts[4:]]
+    written = [text.get_text() for text in display.labels_.values()]
     assert written == [f"{posterior.dag_.edges[edge]['probability']:.2f}" for edge in edges]
     weights = EdgeWeightsDisplay.from_estimator(posterior).weights
     assert np.isfinite(weights).sum() == len(edges)
@@ -202,7 +202,7 @@ def test_posteriors_at_the_end_of_pipelines_and_searches(wine):
         estimator.fit(wine)
         display = EdgeProbabilitiesDisplay.from_estimator(estimator)
         assert display.probabilities.shape == (4, 4)
-        network = NetworkDisplay.from_estimator(estimator, edge_labels="probability")
+        network = NetworkDisplay.from_estimator(estimator, edge_label="probability")
         assert nx.get_edge_attributes(network.dag, "probability").keys() == network.edges_.keys()
         assert ResidualsDisplay.from_estimator(estimator, wine).residuals.shape == wine.shape
 

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
+from sklearn.metrics import pairwise_distances
 
 from skbn import GaussianBNLearner
 from skbn._drawing.layout.coordinates import CORNER
-from skbn._drawing.layout.layered import Layout, layered_layout
+from skbn._drawing.layout.layered import LayeredGraph, Layout
 from skbn._drawing.layout.order import shortest_layers
+from skbn._drawing.layout.placed import PlacedGraph
 
 CLEARANCE = 3.5
 
@@ -67,15 +69,18 @@ def crossings(layout):
     return sum(cross(lines[e], lines[f]) for e, f in combinations(lines, 2) if not set(e) & set(f))
 
 
-def check(dag, sizes, layout):
+def check(dag, sizes, layout, is_sideways=False):
+    """Check that boxes and edges are clear of each other, and that edges go one way."""
     positions, routes = layout.positions, layout.routes
+    ahead, way = (0, 1) if is_sideways else (1, -1)
     assert list(positions) == list(dag)
     assert list(routes) == list(dag.edges)
     for a, b in combinations(dag, 2):
         apart = np.abs(np.subtract(positions[a], positions[b]))
         assert (apart >= np.add(sizes[a], sizes[b]) / 2 + 8).any()
     for (a, b), curve in routes.items():
-        assert positions[a][1] - sizes[a][1] / 2 > positions[b][1] + sizes[b][1] / 2
+        gap = way * (positions[b][ahead] - positions[a][ahead])
+        assert gap > (sizes[a][ahead] + sizes[b][ahead]) / 2
         assert len(curve) % 3 == 1
         points = sampled(curve)
         for node in dag:
@@ -94,10 +99,10 @@ def check(dag, sizes, layout):
     assert (points <= np.add((right, top), 1e-3)).all()
 
 
-def laid_out(dag, sizes=None):
+def laid_out(dag, sizes=None, stretch=(1.0, 1.0), **options):
     sizes = random_sizes(dag) if sizes is None else sizes
-    layout = layered_layout(dag, sizes)
-    check(dag, sizes, layout)
+    layout = LayeredGraph(dag, sizes, **options).layout(stretch)
+    check(dag, sizes, layout, options.get("is_sideways", False))
     return layout
 
 
@@ -130,7 +135,7 @@ def test_regular_networks(dag):
 
 
 def test_one_node():
-    layout = layered_layout(nx.empty_graph(1, nx.DiGraph), {0: (40.0, 22.0)})
+    layout = LayeredGraph(nx.empty_graph(1, nx.DiGraph), {0: (40.0, 22.0)}).layout()
     left, right, bottom, top = layout.extent
     assert (right - left, top - bottom) == (40.0, 22.0)
 
@@ -223,11 +228,11 @@ def test_fewer_crossings_than_layers_in_the_order_of_the_columns():
 
 PROGRAM = """
 import networkx as nx
-from skbn._drawing.layout.layered import layered_layout
+from skbn._drawing.layout.layered import LayeredGraph
 
 edges = [(i, j) for i in range(9) for j in range(i + 1, 9) if (i * 5 + j * 3) % 7 < 3]
 dag = nx.DiGraph((f"column {i}", f"column {j}") for i, j in edges)
-found = str(layered_layout(dag, {node: (60.0, 24.0) for node in dag}))
+found = str(LayeredGraph(dag, {node: (60.0, 24.0) for node in dag}).layout())
 """
 
 
@@ -248,7 +253,7 @@ def test_the_same_in_every_process():
 def test_picture_of_the_wine_data():
     """The picture as it is, to notice when it changes: look at both, then write down the better."""
     dag = GaussianBNLearner().fit(load_wine(as_frame=True).data).dag_
-    drawn = layered_layout(dag, dict.fromkeys(dag, (80.0, 24.0)))
+    drawn = LayeredGraph(dag, dict.fromkeys(dag, (80.0, 24.0))).layout()
     expected = {
         "alcohol": (77, -332),
         "malic_acid": (68, -268),
@@ -273,12 +278,140 @@ def test_names_do_not_matter():
     dag = random_dag(9, 14, 2)
     names = {node: f"{(node * 7) % 9} {node}" for node in dag}
     sizes = random_sizes(dag)
-    one = layered_layout(dag, sizes)
-    other = layered_layout(
+    one = LayeredGraph(dag, sizes).layout()
+    other = LayeredGraph(
         nx.relabel_nodes(dag, names), {names[node]: size for node, size in sizes.items()}
-    )
+    ).layout()
     assert list(other.positions.values()) == list(one.positions.values())
     assert {(names[a], names[b]): curve for (a, b), curve in one.routes.items()} == other.routes
+
+
+@pytest.mark.parametrize(("n", "n_edges"), [(6, 5), (13, 27), (20, 26)])
+@pytest.mark.parametrize("is_sideways", [False, True])
+def test_stretched_layouts_stay_clear(n, n_edges, is_sideways):
+    dag = random_dag(n, n_edges, 1)
+    plain = laid_out(dag, is_sideways=is_sideways)
+    stretched = laid_out(dag, is_sideways=is_sideways, stretch=(2.5, 1.5))
+    extents = np.array([plain.extent, stretched.extent])
+    widths, heights = extents[:, 1] - extents[:, 0], extents[:, 3] - extents[:, 2]
+    assert 1.1 < widths[1] / widths[0] <= 2.51
+    assert 1.1 < heights[1] / heights[0] <= 1.51
+
+
+def test_sideways_the_first_nodes_are_above():
+    dag = nx.DiGraph([("a", "x"), ("a", "y"), ("b", "y")])
+    positions = laid_out(dag, dict.fromkeys(dag, (90.0, 22.0)), is_sideways=True).positions
+    assert positions["a"][0] == positions["b"][0] < positions["x"][0] == positions["y"][0]
+    assert positions["a"][1] > positions["b"][1]
+    assert positions["x"][1] > positions["y"][1]
+
+
+def random_bands(dag, n_bands, seed):
+    """Cut a topological order into bands."""
+    rng = np.random.RandomState(seed)
+    order = list(nx.topological_sort(dag))
+    cuts = np.sort(rng.choice(np.arange(1, len(order)), n_bands - 1, replace=False))
+    return {node: int((cuts <= i).sum()) for i, node in enumerate(order)}
+
+
+@settings(max_examples=12)
+@given(st.data())
+def test_bands_hold_their_nodes_and_nothing_else(data):
+    n, is_sideways = data.draw(st.integers(3, 9)), data.draw(st.booleans())
+    dag = random_dag(n, data.draw(st.integers(0, n)), data.draw(st.integers(0, 99)))
+    bands = random_bands(dag, data.draw(st.integers(1, 3)), data.draw(st.integers(0, 99)))
+    sizes = random_sizes(dag)
+    layout = laid_out(dag, sizes, is_sideways=is_sideways, bands=bands)
+    assert layout.bands.keys() == {*bands.values()}
+    for node, (x, y) in layout.positions.items():
+        half_width, half_height = np.array(sizes[node]) / 2
+        for band, (left, right, bottom, top) in layout.bands.items():
+            if band == bands[node]:
+                assert left < x - half_width < x + half_width < right
+                assert bottom < y - half_height < y + half_height < top
+            else:
+                beyond = [left - x - half_width, x - half_width - right]
+                beyond += [bottom - y - half_height, y - half_height - top]
+                assert max(beyond) > 0
+    extents = np.array(list(layout.bands.values()))
+    assert layout.extent[0] == extents[:, 0].min()
+    assert layout.extent[3] == extents[:, 3].max()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shortest_layers_of_bands(seed):
+    """Against all ways to put five nodes into five layers."""
+    dag = random_dag(5, 4, seed)
+    band_of = random_bands(dag, 2, seed)
+    bands = [band_of[v] for v in range(5)]
+    edges = list(dag.edges)
+    layers = shortest_layers(5, edges, bands)
+
+    def is_allowed(way):
+        first = [layer for layer, band in zip(way, bands, strict=True) if band == 0]
+        last = [layer for layer, band in zip(way, bands, strict=True) if band == 1]
+        return max(first) < min(last) and all(way[a] < way[b] for a, b in edges)
+
+    def length(way):
+        return sum(way[b] - way[a] for a, b in edges)
+
+    allowed = [way for way in product(range(5), repeat=5) if is_allowed(way)]
+    assert is_allowed(layers)
+    assert length(layers) == min(map(length, allowed))
+
+
+def overlapping(dag, sizes, layout):
+    pairs = combinations(dag, 2)
+    position = layout.positions
+    return [
+        (a, b)
+        for a, b in pairs
+        if (np.abs(np.subtract(position[a], position[b])) < np.add(sizes[a], sizes[b]) / 2).all()
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nodes_stand_where_they_are_put(seed):
+    dag = random_dag(8, 10, seed)
+    sizes = random_sizes(dag)
+    places = nx.circular_layout(dag)
+    layout = PlacedGraph(dag, sizes, places).layout()
+    given = np.array([places[v] for v in dag])
+    drawn = np.array([layout.positions[v] for v in dag])
+    # Distances are the same but for one factor.
+    ratios = pairwise_distances(drawn)[~np.eye(8, dtype=bool)]
+    ratios /= pairwise_distances(given)[~np.eye(8, dtype=bool)]
+    assert np.ptp(ratios) < 1e-3 * ratios.mean()
+    assert overlapping(dag, sizes, layout) == []
+    for edge, route in layout.routes.items():
+        for node in dag:
+            if node not in edge:
+                assert distances(sampled(route), layout.positions[node], sizes[node]).min() > 0
+
+
+def test_nodes_put_close_together_are_pushed_apart():
+    dag = random_dag(12, 15, 0)
+    sizes = random_sizes(dag)
+    rng = np.random.RandomState(0)
+    places = {v: rng.normal(size=2) for v in dag}
+    places[3] = places[4] + 1e-6
+    layout = PlacedGraph(dag, sizes, places).layout()
+    assert overlapping(dag, sizes, layout) == []
+    left, right, bottom, top = layout.extent
+    assert (right - left) * (top - bottom) < 40 * sum(w * h for w, h in sizes.values())
+
+
+def test_edges_bend_around_nodes_in_their_way():
+    dag = nx.DiGraph([("a", "c"), ("a", "b")])
+    sizes = dict.fromkeys(dag, (60.0, 24.0))
+    layout = PlacedGraph(dag, sizes, {"a": (0, 0), "b": (1, 0), "c": (2, 0)}).layout()
+    around, straight = layout.routes["a", "c"], layout.routes["a", "b"]
+    assert distances(sampled(around), layout.positions["b"], sizes["b"]).min() > 2
+    assert np.ptp([y for _, y in straight]) == 0
+    for (a, b), route in layout.routes.items():
+        for node, end in ((a, route[0]), (b, route[-1])):
+            beyond = np.abs(np.subtract(end, layout.positions[node])) - np.array(sizes[node]) / 2
+            assert beyond.max() == pytest.approx(0, abs=0.01)
 
 
 def test_input_is_unchanged():

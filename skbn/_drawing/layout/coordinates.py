@@ -1,25 +1,27 @@
 """Coordinates of ordered layers: where boxes stand, and the curves of the edges between them.
 
-A layer is a band as high as its highest box. A curve is drawn from the border of the parent's box
-through a knot at the lower edge of its band, two knots at the upper and the lower edge of each
-band that it passes, and one at the upper edge of the child's band, to the border of its box.
+A layer is a strip as high as its highest box. A curve is drawn from the border of the parent's box
+through a knot at the lower edge of its strip, two knots at the upper and the lower edge of each
+strip that it passes, and one at the upper edge of the child's strip, to the border of its box.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import CubicSpline, PchipInterpolator
 from scipy.optimize import isotonic_regression
 
+from skbn._drawing.layout.curves import Point
 from skbn._drawing.layout.order import Edge, Order
 
-__all__ = ["CORNER", "Point", "Size", "place_items"]
+__all__ = ["CORNER", "Items", "Size"]
 
 Floats = npt.NDArray[np.float64]
-Point = tuple[float, float]
 Size = tuple[float, float]
 
 # Lengths in points, chosen by looking at pictures.
@@ -30,6 +32,7 @@ _EDGE_GAP = 9.0  # in the middle of a layer, between an edge and its neighbours
 _LEAST_EDGE_GAP = 4.0  # between two edges at the upper or the lower edge of a layer
 _PORT_GAP = 8.0  # between edges at a box, where there is room
 _LEAST_GAP, _GREATEST_GAP = 30.0, 84.0  # between two layers
+_BAND_GAP = 10.0  # more than that between the layers of two bands
 _STEEP = 0.42  # the least height over width of edges, up to the greatest gap
 _AIM = 0.6  # how far an edge's end moves along its box, over the distance of its other end
 _STIFF = 140.0  # the length over which bends count as much as slopes
@@ -39,26 +42,20 @@ _ROUNDS = 3  # of placing items, and moving the edges' ends and the layers accor
 _FAR = 1e6  # wider than any picture
 
 
-def place_items(
-    layers: Sequence[int], orders: Sequence[Order], edges: Sequence[Edge], sizes: Sequence[Size]
-) -> tuple[list[Point], list[list[Point]]]:
-    """Place the boxes of ordered layers, and lead the edges between them.
-
-    The layers and their orders are those of `order_layers`. Return the centre of each box, and
-    the control points of each edge, as in `Layout`.
-    """
-    items = _Items(layers, orders, edges, sizes)
-    for _ in range(_ROUNDS):
-        items.settle()
-        items.aim_edges()
-        items.space_layers()
-    return items.centres(), items.curves()
-
-
-class _Items:
-    """The items of all layers, numbered layer by layer from left to right.
+class Items:
+    """The items of all layers, numbered layer by layer from left to right, in their places.
 
     Each edge has a path of items: its parent, itself in each layer that it passes, its child.
+
+    Parameters
+    ----------
+    layers, orders
+        As `order_layers` returns them.
+    edges : sequence of (int, int)
+    sizes : sequence of (width, height)
+        Of the boxes.
+    bands : sequence of int, optional
+        The band of each box.
     """
 
     def __init__(
@@ -67,6 +64,7 @@ class _Items:
         orders: Sequence[Order],
         edges: Sequence[Edge],
         sizes: Sequence[Size],
+        bands: Sequence[int] | None = None,
     ) -> None:
         n = len(sizes)
         items = [(layer, item) for layer, order in enumerate(orders) for item in order]
@@ -79,12 +77,21 @@ class _Items:
         self.layers = np.array([layer for layer, _ in items])
         self.widths, self.heights = np.zeros((2, len(items)))
         self.widths[self.boxes], self.heights[self.boxes] = np.transpose(sizes)
-        self.bands = np.full(len(orders), 2 * _CLEARANCE)
-        np.maximum.at(self.bands, self.layers, self.heights + 2 * _CLEARANCE)
+        self.strips = np.full(len(orders), 2 * _CLEARANCE)
+        np.maximum.at(self.strips, self.layers, self.heights + 2 * _CLEARANCE)
+        band_of = np.zeros(len(orders), int)
+        if bands is not None:
+            np.maximum.at(band_of, layers, bands)
+            band_of = np.maximum.accumulate(band_of)
+        self.more_gap = _BAND_GAP * np.diff(band_of).astype(bool)
         self.distances = self._distances(_EDGE_GAP, _EDGE_GAP)
         self.x = _separated(np.zeros(len(items)), self.distances, np.ones(len(items)))
         self.ends = np.zeros((2, len(edges)))  # from the middle of the parent, and of the child
         self.space_layers()
+        for _ in range(_ROUNDS):
+            self._settle()
+            self._aim_edges()
+            self.space_layers()
 
     def _distances(self, from_box: float, from_edge: float) -> Floats:
         """Return how far each item must be from the one before; beyond all others for a layer."""
@@ -93,12 +100,14 @@ class _Items:
         distances = gaps + (self.widths[1:] + self.widths[:-1]) / 2
         return np.where(self.layers[1:] > self.layers[:-1], -_FAR, distances)
 
-    def settle(self) -> None:
+    def _settle(self) -> None:
         """Place the items so that edges are short and bend little.
 
         The sum of the squared slopes and bends is a convex quadratic function. It is minimised by
         an accelerated projected gradient method (Beck & Teboulle 2009) with restarts.
         """
+        if not self.paths:
+            return
         hessian, shift = np.zeros((len(self.x), len(self.x))), np.zeros(len(self.x))
         y = self._middles()[self.layers]
         for path, ends in zip(self.paths, self.ends.T, strict=True):
@@ -109,7 +118,8 @@ class _Items:
             form += bends.T @ (_STIFF**2 / (drops[1:] + drops[:-1]) * 2 * bends)
             hessian[np.ix_(path, path)] += form
             shift[path] += form[:, [0, -1]] @ ends
-        scale = hessian.diagonal()
+        scale = hessian.diagonal().copy()
+        scale[scale == 0] = scale.max()  # of boxes without edges, which stay
         step = 1 / (np.abs(hessian).sum(axis=1) / scale).max()
         x = ahead = self.x
         momentum = 1.0
@@ -126,7 +136,7 @@ class _Items:
                 break
         self.x = x
 
-    def aim_edges(self) -> None:
+    def _aim_edges(self) -> None:
         """Move the ends of edges along their boxes, towards their other ends."""
         for ends, pairs in (
             (self.ends[0], [path[:2] for path in self.paths]),
@@ -147,14 +157,25 @@ class _Items:
 
     def space_layers(self) -> None:
         """Move layers apart where edges between them would be flat."""
-        widths = np.zeros(len(self.bands) - 1)
+        widths = np.zeros(len(self.strips) - 1)
         for e, path in enumerate(self.paths):
             np.maximum.at(widths, self.layers[path[:-1]], np.abs(np.diff(self._through(e))))
-        gaps = np.clip(_STEEP * widths, _LEAST_GAP, _GREATEST_GAP)
-        self.tops = -np.append(0.0, np.cumsum(self.bands[:-1] + gaps))
+        gaps = np.clip(_STEEP * widths, _LEAST_GAP, _GREATEST_GAP) + self.more_gap
+        self.tops = -np.append(0.0, np.cumsum(self.strips[:-1] + gaps))
+
+    def stretched(self, across: float, down: float) -> Self:
+        """Return the items with the middles in a layer, and the gaps between layers, farther apart.
+
+        Both are factors of 1 or more. Boxes keep their sizes, and edges their clearance.
+        """
+        items = copy(self)
+        items.x = self.x * across
+        gaps = down * (-np.diff(self.tops) - self.strips[:-1])
+        items.tops = -np.append(0.0, np.cumsum(self.strips[:-1] + gaps))
+        return items
 
     def _middles(self) -> Floats:
-        return self.tops - self.bands / 2
+        return self.tops - self.strips / 2
 
     def _through(self, e: int) -> Floats:
         """Return the x of an edge in the middle of its path's layers."""
@@ -170,7 +191,7 @@ class _Items:
     def curves(self) -> list[list[Point]]:
         """Return the control points of each edge."""
         tops = self.tops[self.layers]
-        bottoms = tops - self.bands[self.layers]
+        bottoms = tops - self.strips[self.layers]
         splines, ends = [], []
         upper, lower = self.x.copy(), self.x.copy()
         for e, path in enumerate(self.paths):

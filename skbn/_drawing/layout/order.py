@@ -37,35 +37,55 @@ _NEIGHBOURS, _LARGEST_BATCH = 0.3, 4  # share of neighbours, and nodes, moved at
 _FIRST_TOLERANCE = 4000  # by how much a result may be worse at the beginning
 
 
-def shortest_layers(n_nodes: int, edges: Sequence[Edge]) -> list[int]:
+def shortest_layers(
+    n_nodes: int, edges: Sequence[Edge], bands: Sequence[int] | None = None
+) -> list[int]:
     """Choose layers, numbered from the top, that make the edges as short as possible in total.
+
+    With the band of each node, 0 or more, all layers of a band are above those of the next.
 
     This is a linear program whose vertices are integer, because each constraint compares two
     nodes. Of all optima it takes the one with the nodes as high as possible, which is unique.
     """
-    graph = nx.DiGraph(edges)
-    incidence = nx.incidence_matrix(graph, range(n_nodes), edges, oriented=True).T
-    # The layers add up to less than n_nodes**2, so they only decide between equal lengths.
-    cost = n_nodes**2 * incidence.sum(axis=0) + 1
-    found = linprog(cost, A_ub=-incidence, b_ub=-np.ones(len(edges)))
-    return [round(layer) for layer in found.x.tolist()]
+    # Below the nodes of each band but the last stands a fence, above those of the next.
+    n_fences = max(bands) if bands else 0
+    pairs = list(edges)
+    for v, band in enumerate(bands or ()):
+        pairs += [(n_nodes + band - 1, v)] if band > 0 else []
+        pairs += [(v, n_nodes + band)] if band < n_fences else []
+    graph = nx.DiGraph(pairs)
+    size = n_nodes + n_fences
+    graph.add_nodes_from(range(size))
+    incidence = nx.incidence_matrix(graph, range(size), pairs, oriented=True).T
+    # The layers add up to less than size**2, so they only decide between equal lengths.
+    cost = size**2 * incidence[: len(edges)].sum(axis=0) + 1
+    found = linprog(cost, A_ub=-incidence, b_ub=-np.ones(len(pairs)))
+    layers = [round(layer) for layer in found.x.tolist()[:n_nodes]]
+    return layers if bands is None else [x - band for x, band in zip(layers, bands, strict=True)]
 
 
 def order_layers(
-    layers: Sequence[int], edges: Sequence[Edge], widths: Sequence[float], widest: float
+    layers: Sequence[int],
+    edges: Sequence[Edge],
+    widths: Sequence[float],
+    widest: float,
+    bands: Sequence[int] | None = None,
 ) -> tuple[list[int], list[Order]]:
-    """Order the layers of a connected graph so that few edges cross.
+    """Order the layers of a graph so that few edges cross.
 
-    Nodes may move to other layers, and do where the nodes of a layer are wider together than
-    `widest`. Return the layer of each node, and the items of each layer from left to right: node v
-    is item v, and edge number e is item n + e in every layer that it passes through.
+    Nodes may move to other layers of their band, and do where the nodes of a layer are wider
+    together than `widest`. Return the layer of each node, and the items of each layer from left to
+    right: node v is item v, and edge number e is item n + e in every layer that it passes through.
     """
     random = np.random.RandomState(0)  # the same numbers in all versions of NumPy
-    layering = _Layering(_spread(layers, widths, widest), edges, widths, widest)
+    bands = [0] * len(layers) if bands is None else bands
+    layering = _Layering(_spread(layers, widths, widest), edges, widths, widest, bands)
     graph = nx.Graph(edges)
-    root = max(range(layering.n), key=graph.degree)
-    for node in [root, *(node for _, node in nx.bfs_edges(graph, root))]:
-        layering.insert(node)
+    graph.add_nodes_from(range(layering.n))
+    for part in nx.connected_components(graph):
+        root = max(sorted(part), key=graph.degree)
+        for node in [root, *(node for _, node in nx.bfs_edges(graph, root))]:
+            layering.insert(node)
     _improve(layering, random)
     orders = [order for order in layering.orders if order]
     number = {item: i for i, order in enumerate(orders) for item in order if item < layering.n}
@@ -91,13 +111,24 @@ class _Layering:
     """Layers of items: the nodes inserted so far, and the edges passing between them."""
 
     def __init__(
-        self, layers: Sequence[int], edges: Sequence[Edge], widths: Sequence[float], widest: float
+        self,
+        layers: Sequence[int],
+        edges: Sequence[Edge],
+        widths: Sequence[float],
+        widest: float,
+        bands: Sequence[int],
     ) -> None:
         self.n = len(layers)
         self.edges, self.widths, self.widest = edges, widths, widest
         self.incident = [[e for e, edge in enumerate(edges) if v in edge] for v in range(self.n)]
         self.layers = list(layers)
         self.orders: list[Order] = [()] * (max(layers) + 1)
+        starts = [
+            min(x for x, band in zip(layers, bands, strict=True) if band >= least)
+            for least in range(max(bands) + 1)
+        ]
+        ends = [*(start - 1 for start in starts[1:]), max(layers)]
+        self.reach = [(starts[band] if band else 0, ends[band]) for band in bands]
         # Most insertions change few layers.
         self._compare = lru_cache(maxsize=256)(self._compare_layers)
 
@@ -121,8 +152,9 @@ class _Layering:
         other = {e: sum(self.edges[e]) - node for e in self.incident[node]}
         parents = [v for e, v in other.items() if v == self.edges[e][0]]
         children = [v for e, v in other.items() if v == self.edges[e][1]]
-        highest = max([self.layers[v] + 1 for v in parents], default=0)
-        lowest = min([self.layers[v] - 1 for v in children], default=len(self.orders) - 1)
+        first, last = self.reach[node]
+        highest = max([first, *(self.layers[v] + 1 for v in parents)])
+        lowest = min([last, *(self.layers[v] - 1 for v in children)])
         costs = {layer: self._crowding(node, layer) for layer in range(highest, lowest + 1)}
         inserted = {e: v for e, v in other.items() if v in self.orders[self.layers[v]]}
         for v in inserted.values():

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from skbn._drawing.picture import cut_at_end, point_at
+from skbn._drawing.layout.curves import cut_at_end, point_at
 
 ARCH = [(0, 0), (0, 60), (100, 60), (100, 0)]
 TWO_PIECES = [*ARCH, (100, -2), (100, -4), (100, -5)]
