@@ -60,7 +60,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     >>> near = GaussianBNLearner("bge").fit(wine).near_optimal(within=2)
     >>> near
     4 best equivalence classes, down to 1.74 nats below the best
-       score  difference  edges
+          score  difference  edges
     0  -1495.36           0      3
     1  -1496.20       0.839      4
     2  -1496.82        1.45      3
