@@ -9,7 +9,6 @@ ORDER = (
     "penalty",
     "scores",
     "how_sure",
-    "edge_probabilities",
     "intervention",
     "greedy",
     "all_regressions",
