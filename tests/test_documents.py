@@ -102,7 +102,7 @@ def check_scikit_learn(names):
 
 
 def check_networks(names):
-    assert names["joined"][frozenset(["alcohol", "proline"])] == 100
+    assert names["strength"].loc["alcohol", "proline"] == 1
     assert not names["theirs"].is_equivalent(names["network"])
     # as the page says of the picture's edges
     undirected = {frozenset(e[:2]) for e in names["cpdag"].edges(data="undirected") if e[2]}
@@ -119,11 +119,11 @@ def check_coming_from(names):
     ours = re.sub(r"\(\S+\.md\S*\)", "", " ".join(row.split("|")[3] for row in rows))
     owners = {"a": names["fitted"], "network": names["fitted"], "dag": names["learner"].dag_}
     owners |= {"learner": names["learner"], "scores": names["scores"], "networkx": networkx}
-    owners["posterior"] = skbn.GaussianBNPosterior
+    owners |= {"posterior": skbn.GaussianBNPosterior, "bootstrap": names["bootstrap"]}
     attributes = set(re.findall(r"\b([a-z]\w*)\.([a-z]\w*)", ours))
     assert len(attributes) > 20
     assert not [f"{a}.{b}" for a, b in attributes if not hasattr(owners[a], b)]
-    classes = set(re.findall(r"\b((?:Gaussian|Local|Network)\w+)", ours))
+    classes = set(re.findall(r"\b((?:Bootstrap|Gaussian|Local|Network)\w+)", ours))
     assert classes <= set(skbn.__all__)
 
 
@@ -158,8 +158,15 @@ def check_how_sure(names):
     assert edges.loc["alcohol", "proline"] == pytest.approx(0.09, abs=0.005)
     colour = edges.loc["hue", "color_intensity"], edges.loc["color_intensity", "hue"]
     assert (colour[0], sum(colour)) == pytest.approx((0.75, 1.0), abs=0.005)
-    best = names["GaussianBNLearner"]("bge").fit(names["wine"]).network_
+    best = names["networks"][0]
     assert posterior.log_probability(best) == pytest.approx(math.log(3.3e-6), abs=0.01)
+    order = names["GaussianBNPosterior"](structure_prior="order").fit(names["wine"])
+    by_order = order.edge_probabilities_
+    i, j = divmod(abs(by_order - edges.to_numpy()).argmax(), len(edges))
+    assert (edges.index[i], edges.index[j]) == ("proline", "magnesium")
+    assert (edges.iloc[i, j], by_order[i, j]) == pytest.approx((0.70, 0.83), abs=0.005)
+    smaller = names["GaussianBNPosterior"](skbn.BGe(alpha_w=30)).fit(names["wine"])
+    assert smaller.edge_probabilities_.sum() == pytest.approx(43, abs=0.5)
     with pytest.warns(skbn.exceptions.ApproximateEvidenceWarning):
         by_bic = skbn.GaussianBNPosterior("bic").fit(names["wine"]).edge_probabilities_
     assert abs(by_bic - posterior.edge_probabilities_).max() == pytest.approx(0.22, abs=0.005)
