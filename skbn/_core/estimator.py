@@ -311,7 +311,7 @@ def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
 def _forget(estimator: BaseEstimator) -> None:
     """Remove the fitted attributes of an estimator."""
     for name in [*vars(estimator)]:
-        if name.endswith("_") and not name.startswith("_"):
+        if name.endswith("_"):
             delattr(estimator, name)
 
 

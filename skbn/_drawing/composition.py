@@ -123,21 +123,7 @@ def compose(
     """
     arranged = arrange(ASPECT)
     if room is None:
-        across = 1.0
-        if contents.is_sideways and contents.texts:  # labels hide most of the shortest edges
-            font_size = contents.small_text * contents.font_size
-            widest = max(text_width(text, font_size) for text in contents.texts.values())
-            across = min(max((widest + _ROOM_AROUND_LABEL) / _LEAST_GAP, 1.0), _STRETCHES[-1])
-        found = _composed(arranged, contents, across, 1.0)
-        for stretch in _STRETCHES[1:]:
-            if not found.labels.n_hiding:
-                break
-            other = _composed(arranged, contents, max(across, stretch), stretch)
-            if max(size_of(other.layout)) > _MOST_POINTS:
-                break
-            if other.labels.n_hiding < found.labels.n_hiding:
-                found = other
-        return found
+        return _of_own_size(arranged, contents)
     width, height = room
     found = _composed(arranged, contents, 1.0, 1.0)
     if _scale(found, room) < 1:
@@ -147,6 +133,25 @@ def compose(
         if _scale(other, room) > _CLEARLY * _scale(found, room):
             arranged, found = narrow, other
     return _filled(arranged, contents, found, room)
+
+
+def _of_own_size(arranged: Arranged, contents: Contents) -> Composition:
+    """Stretch a picture until its labels hide nothing."""
+    across = 1.0
+    if contents.is_sideways and contents.texts:  # labels would hide most of the shortest edges
+        font_size = contents.small_text * contents.font_size
+        widest = max(text_width(text, font_size) for text in contents.texts.values())
+        across = min(max((widest + _ROOM_AROUND_LABEL) / _LEAST_GAP, 1.0), _STRETCHES[-1])
+    found = _composed(arranged, contents, across, 1.0)
+    for stretch in _STRETCHES[1:]:
+        if not found.labels.n_hiding:
+            break
+        other = _composed(arranged, contents, max(across, stretch), stretch)
+        if max(size_of(other.layout)) > _MOST_POINTS:
+            break
+        if other.labels.n_hiding < found.labels.n_hiding:
+            found = other
+    return found
 
 
 def _filled(

@@ -24,7 +24,6 @@ __all__ = ["NetworkDisplay"]
 
 _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
 _ORIENTATIONS = "top-bottom", "left-right"
-_LEGENDS = True, False, "auto"
 
 
 class NetworkDisplay:
@@ -271,7 +270,7 @@ GaussianBayesianNetwork
                 f"orientation must be 'top-bottom' or 'left-right'; got "
                 f"{readable_value(orientation)}."
             )
-        if not any(legend is each or legend == each for each in _LEGENDS):
+        if not isinstance(legend, bool) and not (isinstance(legend, str) and legend == "auto"):
             raise ValueError(f"legend must be True, False or 'auto'; got {readable_value(legend)}.")
         picture = NetworkPicture(
             self.dag,

@@ -54,7 +54,7 @@ class NetworkLearner(OneNetworkEstimator):
 
     network_score_: float
     criterion_: Criterion | None
-    _searched: tuple[Scores, Constraints]
+    _searched_: tuple[Scores, Constraints]
 
     if not TYPE_CHECKING:  # a type checker would take any name for an attribute
 
@@ -81,7 +81,7 @@ class NetworkLearner(OneNetworkEstimator):
             dag_=network.dag.copy(),
             network_score_=solution.score,
             criterion_=solution.criterion,
-            _searched=(scores, constraints),
+            _searched_=(scores, constraints),
         )
 
     def near_optimal(
@@ -142,7 +142,7 @@ class NetworkLearner(OneNetworkEstimator):
             raise ValueError(f"within must not be negative; got {within}.")
         if n is None and within is None:
             within = _WITHIN
-        scores, constraints = self._searched
+        scores, constraints = self._searched_
         # The log-determinants of a copy are dropped when the list is made.
         again = scores.of_sample(scores.sample) if isinstance(scores, LocalScores) else scores
         found = near_optimal(

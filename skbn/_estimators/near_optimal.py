@@ -72,7 +72,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     2        1.45          4.28          2
     3        1.74          5.68          1
     >>> list(near[0].dag_.edges)
-    [('alcohol', 'proline'), ('proline', 'ash'), ('hue', 'proline')]
+    [('alcohol', 'ash'), ('proline', 'alcohol'), ('hue', 'alcohol')]
     """
 
     def __init__(

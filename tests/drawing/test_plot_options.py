@@ -355,7 +355,6 @@ def test_wine_has_all_its_labels_clear(learner):
             assert other == edge or not covers
 
 
-@pytest.mark.skipif(not hasattr(GaussianBayesianNetwork, "to_frame"), reason="needs tables")
 def test_labels_of_what_the_score_loses_without_an_edge(small):
     display = small.plot(edge_label="score_loss")
     table = small.network_.to_frame()
