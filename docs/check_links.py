@@ -35,11 +35,13 @@ SEARCHES = {
     "arc strength": "guide/coming-from",
     "blacklist": "guide/coming-from",
     "boot.strength": "guide/coming-from",
+    "bootstrap": "guide/how-sure",
     "calibration": "theory/posterior",
     "cite": "guide/cite",
     "confidence": "guide/coming-from",
     "edge probability": "guide/how-sure",
     "missing values": "guide/limits",
+    "near-optimal": "guide/how-sure",
     "whitelist": "guide/coming-from",
     "windows": "guide/install",
 }

@@ -82,7 +82,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         A seed or a generator of numpy.random. With a number, each fit draws the same resamples.
     n_jobs : int or None, default=None
         How many resamples are fitted at the same time, by joblib's rules: in threads, or by the
-        backend that `joblib.parallel_config` chooses, such as processes ("loky") or a dask
+        backend that ``joblib.parallel_config`` chooses, such as processes ("loky") or a dask
         cluster. It does not change a bit of the result. Each fit takes one thread, unless
         `n_jobs` of the estimator says otherwise. With fewer than 18 columns the learners of this
         library are fitted one after the other, because threads would wait for each other;

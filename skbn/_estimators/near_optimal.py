@@ -43,6 +43,15 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     estimated when one is taken from it. In a list of equivalence classes each class is there as
     one of its networks.
 
+    Parameters
+    ----------
+    found : NearOptimal
+        The networks' parents and scores.
+    scores : LocalScores or ParentSetScores
+        What the networks were learned from.
+    constraints : Constraints
+    equivalence_classes : bool
+
     Attributes
     ----------
     scores : ndarray of shape (n,), float64, nats
