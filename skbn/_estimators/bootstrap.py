@@ -162,7 +162,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
     networks_: list[GaussianBayesianNetwork]
     threshold_: float
     estimator_: Any
-    _average: _Average
+    _average_: _Average
 
     def __init__(
         self,
@@ -256,7 +256,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         network = average.network(threshold)
         # In one step, for threads that read the estimator meanwhile.
         self.__dict__.update(
-            _average=average,
+            _average_=average,
             edge_support_=support.directed,
             strength_=support.strength,
             direction_=support.direction,
@@ -359,7 +359,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
             raise ValueError(
                 f"threshold must be a number from 0 to 1; got {readable_value(threshold)}."
             )
-        return self._average.network(float(threshold))
+        return self._average_.network(float(threshold))
 
     def to_frame(self) -> Any:
         """Return the support of each pair of columns that some network joins.
@@ -367,9 +367,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
         Returns
         -------
         table : pandas.DataFrame, or a table as a dict of lists without pandas
-            A row for each pair, the strongest first, with the columns of bnlearn's
-            `boot.strength`: "from" and "to" in the direction with more support (in column order
-            if both have as much), "strength" and "direction".
+            A row for each pair, the strongest first, as bnlearn's `boot.strength` has them:
+            `parent` and `child` in the direction with more support, or in column order if both
+            have as much; `strength` and `direction`.
 
         Raises
         ------
@@ -382,7 +382,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         >>> from skbn import BootstrapBNLearner
         >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
         >>> BootstrapBNLearner(random_state=0).fit(wine).to_frame().round(3)
-              from       to  strength  direction
+            parent    child  strength  direction
         0  alcohol  proline     1.000      0.800
         1      hue  proline     0.890      0.980
         2  proline      ash     0.535      0.645
@@ -391,14 +391,14 @@ class BootstrapBNLearner(OneNetworkEstimator):
         5      hue      ash     0.145      0.810
         """
         check_is_fitted(self)
-        columns, (directed, strength, direction) = self._average.columns, self._average.support
+        columns, (directed, strength, direction) = self._average_.columns, self._average_.support
         pairs = np.argwhere(np.triu(strength > 0, 1)).tolist()
         edges = [(a, b) if directed[a, b] >= directed[b, a] else (b, a) for a, b in pairs]
         edges.sort(key=lambda edge: (-strength[edge], -direction[edge]))
         return frame_of(
             {
-                "from": [columns[parent] for parent, _ in edges],
-                "to": [columns[child] for _, child in edges],
+                "parent": [columns[parent] for parent, _ in edges],
+                "child": [columns[child] for _, child in edges],
                 "strength": [float(strength[edge]) for edge in edges],
                 "direction": [float(direction[edge]) for edge in edges],
             }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -100,7 +101,8 @@ class NetworkLearner(OneNetworkEstimator):
         n : int or None, default=None
             The largest number of networks, or of equivalence classes.
         within : float or None, default=None
-            How far below the best a score may be, in nats. If `n` is None as well, it is 3: the
+            How far below the best a score may be, in nats; ``math.inf`` lists all, which are many
+            beyond 5 columns. If `n` is None as well, it is 3: the
             data make the best network up to 20 times as probable as those in the list.
         equivalence_classes : bool, default=True
             Whether to list equivalence classes, each as the best of its networks, instead of all
@@ -138,8 +140,10 @@ class NetworkLearner(OneNetworkEstimator):
         check_is_fitted(self)
         if n is not None and (n := as_integer(n, "n")) < 1:
             raise ValueError(f"n must be at least 1; got {n}.")
-        if within is not None and (within := finite_number(within, "within")) < 0:
-            raise ValueError(f"within must not be negative; got {within}.")
+        if within is not None and within != math.inf:
+            within = finite_number(within, "within")
+            if within < 0:
+                raise ValueError(f"within must not be negative; got {within}.")
         if n is None and within is None:
             within = _WITHIN
         scores, constraints = self._searched_

@@ -274,6 +274,9 @@ class _Each(Sequence[Item]):
     def __len__(self) -> int:
         return len(self._parents)
 
+    def __repr__(self) -> str:
+        return f"<{len(self)} graphs or networks, made when they are taken by index>"
+
     @overload
     def __getitem__(self, index: int) -> Item: ...
     @overload

@@ -19,6 +19,7 @@ from skbn._exact.parent_set_kernels import (
     parents_that_reach,
 )
 from skbn._exact.plan import SearchPlan
+from skbn._exact.recurrences import RankedParentSets
 from skbn._exact.slab_kernels import fill_blocks
 from skbn._exact.spot_check import check_slab, draw_states, local_maxima
 from skbn._regressions.local_score import local_score_terms
@@ -221,10 +222,8 @@ class DenseFamilies(BlockwiseFamilies):
         score, mask = best_parents(*self._parent_sets(child, candidates))
         return float(score), int(mask) & ~self._others
 
-    def parents_that_reach(
-        self, child: int, candidates: int, threshold: float
-    ) -> tuple[npt.NDArray[np.float64], list[int]]:
-        """Return the local scores that reach a threshold, the best first, and their parents."""
+    def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParentSets:
+        """Return the parent sets whose local scores reach a threshold, the best first."""
         where = self._parent_sets(child, candidates)
         n_reached = _FIRST_ROOM
         masks, scores = np.empty(0, dtype=np.int64), np.empty(0)
@@ -232,7 +231,9 @@ class DenseFamilies(BlockwiseFamilies):
             masks, scores = np.empty(n_reached, dtype=np.int64), np.empty(n_reached)
             n_reached = parents_that_reach(*where, threshold, masks, scores)
         order = np.argsort(-scores[:n_reached], kind="stable")
-        return scores[order], [self._in_numbers(mask) for mask in masks[order].tolist()]
+        masks = masks[order]
+        in_numbers = [self._in_numbers(mask) for mask in masks.tolist()]
+        return RankedParentSets(scores[order], masks & ~self._others, in_numbers)
 
     def _in_numbers(self, mask: int) -> int:
         """Return the mask of columns by their numbers in the user's table."""

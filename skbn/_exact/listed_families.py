@@ -11,6 +11,7 @@ from skbn._core.resources import Threads
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.zeta import max_zeta
 from skbn._exact.plan import SearchPlan
+from skbn._exact.recurrences import RankedParentSets
 
 __all__ = ["ListedFamilies"]
 
@@ -104,15 +105,14 @@ class ListedFamilies:
         best = int(np.argmax(scores))
         return float(scores[best]), int(self._masks[child][best])
 
-    def parents_that_reach(
-        self, child: int, candidates: int, threshold: float
-    ) -> tuple[npt.NDArray[np.float64], list[int]]:
-        """Return the local scores that reach a threshold, the best first, and their parents."""
-        is_candidate = self._masks[child] & ~candidates == 0
-        reached = np.flatnonzero((self._scores[child] >= threshold) & is_candidate)
-        order = reached[np.argsort(-self._scores[child][reached], kind="stable")]
+    def parents_that_reach(self, child: int, candidates: int, threshold: float) -> RankedParentSets:
+        """Return the parent sets whose local scores reach a threshold, the best first."""
+        scores, masks = self._scores[child], self._masks[child]
+        reached = np.flatnonzero((scores >= threshold) & (masks & ~candidates == 0))
+        order = reached[np.argsort(-scores[reached], kind="stable")]
         rows = self._parents[child][order].tolist()
-        return self._scores[child][order], [mask_of(p for p in row if p >= 0) for row in rows]
+        in_numbers = [mask_of(p for p in row if p >= 0) for row in rows]
+        return RankedParentSets(scores[order], masks[order], in_numbers)
 
     def largest_term(self, child: int, parents: int) -> float:
         """Return the largest magnitude of a number that enters this local score."""

@@ -1,22 +1,4 @@
-"""The kernel that finds the next network of a stream; `near_optimal` says what a stream is.
-
-All streams share a few tables that grow at their ends, and refer to each other's rows:
-
-- *networks*: the sink, its family, the network without it (`REST`), and the next network of the
-  same stream (`NEXT`, -1 if it is not known);
-- *families*: score and parents, in runs that are each a list of a child's parent sets;
-- *heap*: what may come next in a stream. Each stream's nodes form a skew heap, a binary tree in
-  which no node has a higher score than the node above it.
-
-A node stands for the network of a sink, a network on the other columns, and a family of the sink.
-As long as only an upper bound of its score is known, its `KIND` says what is to be found out:
-
-- `FIRST`: whether the bound is the score of the best network with this sink;
-- `BEST`: the best network on the other columns;
-- `LATER_FAMILY`: the family after the one of this rank in its list;
-- `LATER_REST`: the network after this one on the other columns;
-- `KNOWN`: nothing, the score is known.
-"""
+"""The kernel that finds the next network of a stream, on the tables of `stream_kernels`."""
 
 from __future__ import annotations
 
@@ -24,36 +6,45 @@ import numpy as np
 from numba import float64, int64, uint64
 
 from skbn._core.compile import inner_kernel, kernel
+from skbn._exact.network_key_kernels import is_new, mix, set_class_key, set_network_key
+from skbn._exact.stream_kernels import (
+    BEGIN,
+    BEST,
+    COLUMNS,
+    END,
+    EXHAUSTED,
+    FAMILY,
+    FIRST,
+    FOUND,
+    GOES_ON,
+    IS_COMPLETE,
+    KIND,
+    KNOWN,
+    LATER_FAMILY,
+    LATER_REST,
+    N_NETWORKS,
+    N_NODES,
+    N_STREAMS,
+    NEEDS_LIST,
+    NEEDS_ROOM,
+    NEWEST,
+    NEXT,
+    OF_RANK,
+    OF_REST,
+    OF_SINK,
+    OLDEST,
+    REST,
+    SINK,
+    TOP,
+    WAITS,
+    lower_bound,
+    merge_heaps,
+    push_node,
+    stream_of,
+    take_top,
+)
 
-__all__ = ["copy_keys", "next_network", "push_node", "set_bound"]
-
-# Columns of the table of networks.
-SINK, FAMILY, REST, NEXT = range(4)
-# Columns of the table of the heap's nodes; the last two are the nodes below, or -1.
-KIND, OF_SINK, OF_REST, OF_RANK, LEFT, RIGHT = range(6)
-FIRST, BEST, LATER_FAMILY, LATER_REST, KNOWN = range(5)
-# Columns of the table of streams: the heap's top, the first and the last network, or -1.
-TOP, OLDEST, NEWEST = range(3)
-# Columns of the table of lists.
-BEGIN, END, IS_COMPLETE = range(3)
-# How many networks and nodes there are, and how many keys have been seen.
-N_NETWORKS, N_NODES, N_SEEN = range(3)
-# What `next_network` returns.
-FOUND, EXHAUSTED, NEEDS_BOUND, NEEDS_STREAM, NEEDS_LIST, NEEDS_ROOM, WAITS = range(7)
-
-# Constants of the hash function splitmix64 (Steele, Lea & Flood 2014), and two salts.
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FACTOR_1 = np.uint64(0xBF58476D1CE4E5B9)
-_FACTOR_2 = np.uint64(0x94D049BB133111EB)
-_SHIFT_1 = np.uint64(30)
-_SHIFT_2 = np.uint64(27)
-_SHIFT_3 = np.uint64(31)
-_TWO_BYTES = np.uint64(16)
-_FOUR_BYTES = np.uint64(32)
-_ONE = np.uint64(1)
-_WORD = 64
-# In a key, what stands for the child of an edge, where v-structures have the number of theirs.
-_NO_CHILD = 0xFFFF
+__all__ = ["next_network"]
 
 
 @kernel(
@@ -66,9 +57,14 @@ _NO_CHILD = 0xFFFF
     int64[:, ::1],
     int64[:, ::1],
     int64[:, ::1],
+    int64[::1],
     int64[:, ::1],
     float64[::1],
+    float64[::1],
+    float64[::1],
     uint64[:, ::1],
+    int64[::1],
+    float64[::1],
     int64[::1],
     int64[::1],
     uint64[:, ::1],
@@ -85,10 +81,15 @@ def next_network(
     heap_scores,
     streams,
     without,
-    list_of,
-    lists,
+    search_of,
+    places,
+    searches,
+    search_scores,
+    list_ends,
     family_scores,
     parents,
+    inside,
+    best_network_score,
     numbers,
     sinks,
     seen,
@@ -102,13 +103,21 @@ def next_network(
     ----------
     target : int
         The row of the stream.
-    networks, network_scores, keys, heap, heap_scores, streams, lists, family_scores : ndarray
-        The tables; `keys` has two words for each network.
-    without, list_of : ndarray of shape (n_streams, n_sinks), int64
-        For each stream and sink, the stream without the sink, and the list of the sink's parent
-        sets among the other columns; -1 if there is none yet.
+    networks, network_scores, keys, heap, heap_scores, streams, searches, search_scores, \
+family_scores, inside : ndarray
+        The tables; `keys` has two words for each network. The first searches are those among all
+        other columns, one for each sink.
+    without, search_of : ndarray of shape (n_streams, n_sinks), int64
+        For each stream and sink, the stream without the sink, and the search for the sink's parents
+        among the other columns; -1 as long as it is not known.
+    places : ndarray of shape (a power of 2,), int64
+        A hash table of the streams' rows, see `_place_of_stream`.
+    list_ends : ndarray of shape (n_searches,), float64
+        Down to which local score each list goes.
     parents : ndarray of shape (n_families, n_words), uint64
-        The masks of the families' parents, in words of 64 bits.
+        The masks of the families' parents by their numbers, in words of 64 bits.
+    best_network_score : ndarray of shape (2**m,), float64
+        F.
     numbers : ndarray of shape (n_sinks,), int64
         The sinks' numbers in these masks.
     sinks : ndarray of shape (n_numbers,), int64
@@ -119,76 +128,177 @@ def next_network(
     are_classes : int
         1 if only the best network of each equivalence class is to be found, else 0.
     work : ndarray of shape (n_sinks + 4,), int64
-        Memory for the streams that wait for others. In the last two entries, the stream and the
-        sink are returned for which something is missing.
+        Memory for the streams that wait for others. In the last two entries, the sink and the
+        search are returned for which something is missing.
 
     Returns
     -------
     status : int
-        `FOUND`, `EXHAUSTED`, or what is missing: `NEEDS_BOUND`, `NEEDS_STREAM`, `NEEDS_LIST`, for
-        a stream and a sink, or `NEEDS_ROOM` at the ends of the tables.
+        `FOUND`, `EXHAUSTED`, or what is missing: `NEEDS_SEARCH`, without the first of the best
+        parents that is not among the candidates, which is in the entry before the last two;
+        `NEEDS_LIST`, one that is longer; `NEEDS_ROOM` at the ends of the tables.
     """
     members = np.empty(sinks.size, np.int64)
     family_of = np.empty(numbers.size, np.int64)
+    # A stream that others wait for goes on as long as what it may find next is as good as then.
+    least = np.empty(work.size)
     depth = 0
     work[0] = target
-    status = FOUND
+    least[0] = -np.inf
+    status = EXHAUSTED
     while depth >= 0:
         stream = work[depth]
         node = streams[stream, TOP]
-        if node < 0:
+        if node < 0 or heap_scores[node] < least[depth]:
             status = EXHAUSTED
             depth -= 1
             continue
-        if _is_full(networks, heap, seen, counts):
+        if _is_full(networks, heap, streams, places, seen, counts, numbers.size):
             return NEEDS_ROOM
         x = heap[node, OF_SINK]
-        others, row = without[stream, x], list_of[stream, x]
-        if heap[node, KIND] == KNOWN:
-            family, rest = lists[row, BEGIN] + heap[node, OF_RANK], heap[node, OF_REST]
-            family_score = family_scores[family]
-            _push_successors(
-                heap, heap_scores, streams, counts, networks, stream, others, family_score
+        kind = heap[node, KIND]
+        if kind == FIRST:
+            status = lower_bound(
+                heap,
+                heap_scores,
+                streams,
+                search_of,
+                searches,
+                search_scores,
+                best_network_score,
+                stream,
+                work,
             )
-            new = counts[N_NETWORKS]
-            network_scores[new] = network_scores[rest] + family_score
-            networks[new, SINK] = x
-            networks[new, FAMILY] = family
-            networks[new, REST] = rest
-            networks[new, NEXT] = -1
-            if are_classes:
-                _class_key(keys, new, networks, parents, numbers, sinks, members, family_of)
-            else:
-                _network_key(keys, new, networks, parents)
-            if _see(seen, counts, keys[new, 0] ^ _mix(np.uint64(stream)), keys[new, 1]):
-                _append(networks, streams, counts, stream)
-                status = FOUND
-                depth -= 1
+        elif without[stream, x] < 0:
+            status = GOES_ON
+            without[stream, x] = stream_of(
+                streams[stream, COLUMNS] ^ 1 << x,
+                networks,
+                network_scores,
+                keys,
+                heap,
+                heap_scores,
+                streams,
+                without,
+                search_of,
+                places,
+                searches,
+                search_scores,
+                best_network_score,
+                counts,
+            )
+        elif kind == KNOWN:
+            status = _take_known(
+                networks,
+                network_scores,
+                keys,
+                heap,
+                heap_scores,
+                streams,
+                searches,
+                family_scores,
+                parents,
+                inside,
+                numbers,
+                sinks,
+                seen,
+                counts,
+                are_classes,
+                stream,
+                without[stream, x],
+                search_of[stream, x],
+                members,
+                family_of,
+            )
         else:
-            status = _find_out(heap, heap_scores, streams, networks, lists, stream, others, row)
-            if status == WAITS:
-                depth += 1
-                work[depth] = others
-            elif status != FOUND:
-                work[work.size - 2] = stream
-                work[work.size - 1] = x
-                return status
-            elif heap[node, KIND] == KNOWN:
-                family = lists[row, BEGIN] + heap[node, OF_RANK]
-                score = network_scores[heap[node, OF_REST]] + family_scores[family]
-                heap_scores[node] = score
-                streams[stream, TOP] = _merge(heap, heap_scores, streams[stream, TOP], node)
+            status = _find_out(
+                heap,
+                heap_scores,
+                streams,
+                networks,
+                network_scores,
+                searches,
+                list_ends,
+                family_scores,
+                inside,
+                stream,
+                without[stream, x],
+                search_of[stream, x],
+            )
+        if status == FOUND:
+            depth -= 1
+        elif status == WAITS:
+            depth += 1
+            work[depth] = without[stream, x]
+            least[depth] = heap_scores[streams[work[depth], TOP]]
+        elif status != GOES_ON:
+            work[work.size - 2] = x
+            work[work.size - 1] = search_of[stream, x]
+            return status
     return status
 
 
 @inner_kernel
-def _is_full(networks, heap, seen, counts):
-    """Whether a table may be too small for one network more."""
+def _is_full(networks, heap, streams, places, seen, counts, n_sinks):
+    """Whether a table may be too small for one network and one stream more."""
     return (
-        counts[N_NETWORKS] == networks.shape[0]
-        or counts[N_NODES] == heap.shape[0]
-        or 2 * counts[N_SEEN] >= seen.shape[0]
+        counts[N_NETWORKS] + 2 > networks.shape[0]
+        or counts[N_NODES] + n_sinks + 2 > heap.shape[0]
+        or counts[N_STREAMS] == streams.shape[0]
+        or 2 * counts[N_STREAMS] >= places.size
+        or 2 * counts[N_NETWORKS] >= seen.shape[0]
     )
+
+
+@inner_kernel
+def _take_known(
+    networks,
+    network_scores,
+    keys,
+    heap,
+    heap_scores,
+    streams,
+    searches,
+    family_scores,
+    parents,
+    inside,
+    numbers,
+    sinks,
+    seen,
+    counts,
+    are_classes,
+    stream,
+    others,
+    row,
+    members,
+    family_of,
+):
+    """Take the network at the top of a heap. Returns `GOES_ON` if it was found before."""
+    node, new = streams[stream, TOP], counts[N_NETWORKS]
+    x, rest = heap[node, OF_SINK], heap[node, OF_REST]
+    family = searches[row, BEGIN] + heap[node, OF_RANK]
+    network_scores[new] = heap_scores[node]
+    networks[new, SINK] = x
+    networks[new, FAMILY] = family
+    networks[new, REST] = rest
+    networks[new, NEXT] = -1
+    if are_classes:
+        if inside[family] != 0:  # else there is no v-structure to look for
+            _set_families(family_of, networks, rest)
+        set_class_key(keys, new, rest, numbers[x], family, parents, sinks, members, family_of)
+    else:
+        set_network_key(keys, new, rest, x, family, parents)
+    score = family_scores[family]
+    _push_successors(heap, heap_scores, streams, counts, networks, stream, others, score)
+    if not is_new(seen, keys[new, 0] ^ mix(np.uint64(stream)), keys[new, 1]):
+        return GOES_ON
+    counts[N_NETWORKS] += 1
+    if streams[stream, NEWEST] < 0:
+        streams[stream, OLDEST] = new
+    else:
+        networks[streams[stream, NEWEST], NEXT] = new
+    streams[stream, NEWEST] = new
+    return FOUND
 
 
 @inner_kernel
@@ -198,9 +308,9 @@ def _push_successors(heap, heap_scores, streams, counts, networks, stream, other
     Each pair of a network on the other columns and a family comes after one other pair: the one
     with the family before, or, for the first family, with the network before.
     """
-    node = _take(heap, heap_scores, streams, stream)
+    node = take_top(heap, heap_scores, streams, stream)
     heap[node, KIND] = LATER_FAMILY
-    streams[stream, TOP] = _merge(heap, heap_scores, streams[stream, TOP], node)
+    streams[stream, TOP] = merge_heaps(heap, heap_scores, streams[stream, TOP], node)
     rest, rank = heap[node, OF_REST], heap[node, OF_RANK]
     top = streams[others, TOP]
     if rank == 0 and (networks[rest, NEXT] >= 0 or top >= 0):
@@ -212,209 +322,73 @@ def _push_successors(heap, heap_scores, streams, counts, networks, stream, other
 
 
 @inner_kernel
-def _find_out(heap, heap_scores, streams, networks, lists, stream, others, row):
-    """Find out which network the top of a heap stands for, and take it off.
+def _find_out(
+    heap,
+    heap_scores,
+    streams,
+    networks,
+    network_scores,
+    searches,
+    list_ends,
+    family_scores,
+    inside,
+    stream,
+    others,
+    row,
+):
+    """Find out the score of the network that the top of a heap stands for, or lower its bound.
 
-    It is made `KNOWN` if there is such a network. Returns `FOUND`, what is missing, or `WAITS` if
-    the stream of the other columns has to find a network first; then it stays where it is.
+    Returns `NEEDS_LIST`, or `WAITS` if the stream of the other columns has to go on first.
     """
     node = streams[stream, TOP]
     kind, rest, rank = heap[node, KIND], heap[node, OF_REST], heap[node, OF_RANK]
-    if kind == FIRST:
-        return NEEDS_BOUND
-    if others < 0:
-        return NEEDS_STREAM
-    if row < 0:
+    begin, end = searches[row, BEGIN], searches[row, END]
+    if begin < 0:
         return NEEDS_LIST
+    bound = -np.inf
     if kind == LATER_FAMILY:
-        rank += 1
-        exists = lists[row, BEGIN] + rank < lists[row, END]
-        if not exists and not lists[row, IS_COMPLETE]:
-            return NEEDS_LIST
+        rank = _next_rank(inside, begin, end, rank, streams[others, COLUMNS])
+        is_known = begin + rank < end
+        if not is_known:
+            rank -= 1
+            if not searches[row, IS_COMPLETE]:
+                # Families that are not listed score lower than what the list goes down to.
+                bound = network_scores[rest] + list_ends[row]
+        missing = NEEDS_LIST
     else:
-        rest = streams[others, OLDEST] if kind == BEST else networks[rest, NEXT]
-        exists = rest >= 0
-        if not exists and streams[others, TOP] >= 0:
-            return WAITS
-    _take(heap, heap_scores, streams, stream)
-    if exists:
-        heap[node, KIND] = KNOWN
-        heap[node, OF_REST] = rest
-        heap[node, OF_RANK] = rank
-    return FOUND
-
-
-@inner_kernel
-def _append(networks, streams, counts, stream):
-    """Append the network after the last one to its table, and to its stream."""
-    new = counts[N_NETWORKS]
-    counts[N_NETWORKS] += 1
-    if streams[stream, NEWEST] < 0:
-        streams[stream, OLDEST] = new
-    else:
-        networks[streams[stream, NEWEST], NEXT] = new
-    streams[stream, NEWEST] = new
-
-
-@inner_kernel
-def _take(heap, scores, streams, stream):
-    """Take the top off a stream's heap and return it."""
-    node = streams[stream, TOP]
-    streams[stream, TOP] = _merge(heap, scores, heap[node, LEFT], heap[node, RIGHT])
-    heap[node, LEFT] = -1
-    heap[node, RIGHT] = -1
-    return node
-
-
-@kernel(
-    int64[:, ::1],
-    float64[::1],
-    int64[:, ::1],
-    int64[::1],
-    int64,
-    int64,
-    int64,
-    int64,
-    int64,
-    float64,
-)
-def push_node(heap, heap_scores, streams, counts, stream, kind, x, rest, rank, score):
-    """Add a node to the heap of a stream."""
-    node = counts[N_NODES]
-    counts[N_NODES] += 1
-    heap[node, KIND] = kind
-    heap[node, OF_SINK] = x
+        later = streams[others, OLDEST] if kind == BEST else networks[rest, NEXT]
+        is_known = later >= 0
+        if is_known:
+            rest = later
+        elif streams[others, TOP] >= 0:
+            bound = heap_scores[streams[others, TOP]] + family_scores[begin]
+        missing = WAITS
+    if bound >= heap_scores[node]:
+        return missing
+    take_top(heap, heap_scores, streams, stream)
     heap[node, OF_REST] = rest
     heap[node, OF_RANK] = rank
-    heap[node, LEFT] = -1
-    heap[node, RIGHT] = -1
-    heap_scores[node] = score
-    streams[stream, TOP] = _merge(heap, heap_scores, streams[stream, TOP], node)
-
-
-@kernel(int64[:, ::1], float64[::1], int64[:, ::1], int64, float64, int64)
-def set_bound(heap, heap_scores, streams, stream, score, is_exact):
-    """Set the score of the `FIRST` node at the top of a heap, or a lower bound than it had."""
-    node = _take(heap, heap_scores, streams, stream)
-    heap_scores[node] = score
-    heap[node, KIND] = BEST if is_exact else FIRST
-    if score > -np.inf:
-        streams[stream, TOP] = _merge(heap, heap_scores, streams[stream, TOP], node)
+    if is_known:
+        heap[node, KIND] = KNOWN
+        bound = network_scores[rest] + family_scores[begin + rank]
+    if bound > -np.inf:
+        heap_scores[node] = bound
+        streams[stream, TOP] = merge_heaps(heap, heap_scores, streams[stream, TOP], node)
+    return GOES_ON
 
 
 @inner_kernel
-def _merge(heap, scores, a, b):
-    """Return the top of two skew heaps put together (Sleator & Tarjan 1986)."""
-    top = np.int64(-1)
-    above = np.int64(-1)
-    while a >= 0 and b >= 0:
-        if scores[b] > scores[a]:
-            a, b = b, a
-        if above < 0:
-            top = a
-        else:
-            heap[above, LEFT] = a
-        # The right side is merged with b, and becomes the left one.
-        above, a = a, heap[a, RIGHT]
-        heap[above, RIGHT] = heap[above, LEFT]
-    left = max(a, b)
-    if above < 0:
-        return left
-    heap[above, LEFT] = left
-    return top
+def _next_rank(inside, begin, end, rank, candidates):
+    """Return the rank of the next parent set among some candidates; the list may be among more."""
+    rank += 1
+    while begin + rank < end and inside[begin + rank] & ~candidates:
+        rank += 1
+    return rank
 
 
 @inner_kernel
-def _network_key(keys, new, networks, parents):
-    """Set the key of a network: that of the network without its sink, and that of the family."""
-    x, family, rest = networks[new, SINK], networks[new, FAMILY], networks[new, REST]
-    for word in range(2):
-        mixed = _mix(np.uint64(2 * x + word))
-        for i in range(parents.shape[1]):
-            mixed = _mix(mixed ^ parents[family, i])
-        keys[new, word] = keys[rest, word] ^ mixed
-
-
-@inner_kernel
-def _class_key(keys, new, networks, parents, numbers, sinks, members, family_of):
-    """Set the key of a network's equivalence class: its joined pairs, and its v-structures.
-
-    Two parents of the sink are joined if one of them is a parent of the other. If neither is a
-    sink, an edge between them is no part of these networks, and the pair is left out: networks
-    with the same edges to the sink agree on it.
-    """
-    x, family, rest = networks[new, SINK], networks[new, FAMILY], networks[new, REST]
-    below = rest
-    while networks[below, REST] >= 0:
-        family_of[networks[below, SINK]] = networks[below, FAMILY]
-        below = networks[below, REST]
-    n = 0
-    for v in range(sinks.size):
-        if _has(parents, family, v):
-            members[n] = v
-            n += 1
-    for word in range(2):
-        keys[new, word] = keys[rest, word]
-    child = numbers[x]
-    for i in range(n):
-        u = members[i]
-        _add_to_key(keys, new, min(u, child), max(u, child), _NO_CHILD)
-        for k in range(i + 1, n):
-            v = members[k]
-            if sinks[u] >= 0 or sinks[v] >= 0:
-                is_child_u = sinks[u] >= 0 and _has(parents, family_of[sinks[u]], v)
-                is_child_v = sinks[v] >= 0 and _has(parents, family_of[sinks[v]], u)
-                if not (is_child_u or is_child_v):
-                    _add_to_key(keys, new, u, v, child)
-
-
-@inner_kernel
-def _has(parents, family, v):
-    return parents[family, v // _WORD] >> np.uint64(v % _WORD) & _ONE == _ONE
-
-
-@inner_kernel
-def _add_to_key(keys, new, u, v, x):
-    triple = np.uint64(u) | np.uint64(v) << _TWO_BYTES | np.uint64(x) << _FOUR_BYTES
-    keys[new, 0] ^= _mix(triple)
-    keys[new, 1] ^= _mix(~triple)
-
-
-@inner_kernel
-def _mix(z):
-    """Return 64 bits that look random, by splitmix64."""
-    z += _STEP
-    z = (z ^ z >> _SHIFT_1) * _FACTOR_1
-    z = (z ^ z >> _SHIFT_2) * _FACTOR_2
-    return z ^ z >> _SHIFT_3
-
-
-@inner_kernel
-def _see(seen, counts, word, other):
-    """Add a key to the hash table; return whether it is new. Free entries are 0, 0."""
-    i = _place_of_key(seen, word, other)
-    if seen[i, 0] == word and seen[i, 1] == other:
-        return False
-    seen[i, 0] = word
-    seen[i, 1] = other
-    counts[N_SEEN] += 1
-    return True
-
-
-@inner_kernel
-def _place_of_key(seen, word, other):
-    """Return the entry of a key, or the free entry for it."""
-    i = np.int64(word & np.uint64(seen.shape[0] - 1))
-    while (seen[i, 0] != 0 or seen[i, 1] != 0) and (seen[i, 0] != word or seen[i, 1] != other):
-        i = (i + 1) & (seen.shape[0] - 1)
-    return i
-
-
-@kernel(uint64[:, ::1], uint64[:, ::1])
-def copy_keys(seen, larger):
-    """Copy the keys of a hash table to a larger one."""
-    for i in range(seen.shape[0]):
-        if seen[i, 0] != 0 or seen[i, 1] != 0:
-            j = _place_of_key(larger, seen[i, 0], seen[i, 1])
-            larger[j, 0] = seen[i, 0]
-            larger[j, 1] = seen[i, 1]
+def _set_families(family_of, networks, network):
+    """Set the family of each column of a network."""
+    while networks[network, REST] >= 0:
+        family_of[networks[network, SINK]] = networks[network, FAMILY]
+        network = networks[network, REST]

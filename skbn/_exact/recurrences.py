@@ -47,6 +47,7 @@ from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
 __all__ = [
     "SLAB_KERNELS",
     "FamilySource",
+    "RankedParentSets",
     "SearchResult",
     "Slab",
     "TableSource",
@@ -81,6 +82,23 @@ class SearchResult(NamedTuple):
     parents: list[int]
     score: float
     uncertainty: float
+
+
+class RankedParentSets(NamedTuple):
+    """Parent sets of a child, in descending order of their local scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,), float64
+    inside : ndarray of shape (n,), int64
+        The masks of those parents that are columns of the search, by their numbers there.
+    parents : list of n int
+        The masks of all parents, by their numbers in the user's table.
+    """
+
+    scores: Floats
+    inside: Integers
+    parents: list[int]
 
 
 class TableSource(Protocol):

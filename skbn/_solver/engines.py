@@ -137,11 +137,12 @@ class GroupSearch(ABC):
             Advanced by `work` in all.
         """
 
-    @abstractmethod
     def near_optimal(
         self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress
     ) -> NearOptimalStream:
         """Return the networks of the columns in order of their score, after a search for the best.
+
+        An engine need not define it.
 
         Parameters
         ----------
@@ -153,6 +154,10 @@ class GroupSearch(ABC):
         progress : Progress
             Advanced by `work`.
         """
+        names = [scores.columns[x] for x in self.columns]
+        raise ValueError(
+            f"The search of the columns {names} finds the best network, and cannot list others."
+        )
 
 
 Engine = Callable[[Scores, Constraints, Group, MemoryLimit], GroupSearch | None]

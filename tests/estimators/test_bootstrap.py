@@ -250,7 +250,7 @@ def test_edges_that_the_constraints_fix_stay_fixed(wine):
 def test_the_table_of_pairs(wine):
     bootstrap = BootstrapBNLearner(n_resamples=15, random_state=0).fit(wine)
     table = bootstrap.to_frame()
-    assert [*table] == ["from", "to", "strength", "direction"]
+    assert [*table] == ["parent", "child", "strength", "direction"]
     assert table["strength"].is_monotonic_decreasing
     assert len(table) == np.count_nonzero(np.triu(bootstrap.strength_))
     names = [*wine.columns]
