@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Progress, Threads
+from skbn._core.resources import Progress, Threads, require_memory
 from skbn._exact.near_optimal_kernels import next_network
 from skbn._exact.network_key_kernels import copy_keys
 from skbn._exact.plan import SearchPlan
@@ -53,8 +53,8 @@ __all__ = [
     "NearOptimalStream",
     "NetworkStream",
     "RankedFamilies",
-    "SumStream",
     "near_optimal_networks",
+    "sum_of_streams",
 ]
 
 NEAR_OPTIMAL_KERNELS = (next_network, add_stream, place_streams, copy_keys)
@@ -363,11 +363,27 @@ class _Tables:
         for name in names:
             table = getattr(self, name)
             while row >= len(table):
+                require_memory(2 * table.nbytes, "The list of networks", _shorter_list)
                 table = np.concatenate([table, np.zeros_like(table)])
             setattr(self, name, table)
 
 
-class SumStream:
+def _shorter_list(_: int) -> str:
+    return "give a smaller n, or a smaller within"
+
+
+def sum_of_streams(streams: list[NearOptimalStream]) -> NearOptimalStream:
+    """Return the stream of networks that consist of one network of each stream."""
+    while len(streams) > 1:  # in pairs, so that few streams wait for each other
+        pairs: list[NearOptimalStream] = [
+            _SumStream(left, right)
+            for left, right in zip(streams[::2], streams[1::2], strict=False)
+        ]
+        streams = pairs + streams[len(streams) & ~1 :]
+    return streams[0]
+
+
+class _SumStream:
     """The stream of networks that consist of one network of each of two streams."""
 
     def __init__(self, left: NearOptimalStream, right: NearOptimalStream) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Listener, Progress, available_memory, one_blas_thread
-from skbn._exact.near_optimal import NearOptimalNetwork, NearOptimalStream, SumStream
+from skbn._exact.near_optimal import NearOptimalNetwork, NearOptimalStream, sum_of_streams
 from skbn._networks.equivalence import canonical_member
 from skbn._scores.criterion_checks import is_score_equivalent
 from skbn._scores.local_scores import LocalScores
@@ -93,11 +92,11 @@ def near_optimal(
     progress = Progress(plan.work(), listeners)
     if plan.shared_work and isinstance(scores, LocalScores):
         scores.scorer.log_determinants(progress)
-    streams: list[NearOptimalStream] = [
+    streams = [
         search.near_optimal(scores, equivalence_classes, n_jobs, progress)
         for search in plan.searches
     ]
-    found, is_complete = _first(reduce(SumStream, streams), n, within)
+    found, is_complete = _first(sum_of_streams(streams), n, within)
     parents = [_parents_of(network, len(scores.columns)) for network in found]
     with one_blas_thread():
         for i in {0, len(found) - 1}:

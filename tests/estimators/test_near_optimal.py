@@ -248,6 +248,30 @@ def test_the_first_is_the_network_of_the_learner():
         assert nx.get_edge_attributes(near.cpdags[0], "undirected") == undirected
 
 
+def test_a_hundred_columns_in_a_known_order():
+    rows = np.random.default_rng(0).normal(size=(50, 100))
+    learner = GaussianBNLearner(max_parents=1, tiers=[[x] for x in range(100)]).fit(rows)
+    near = learner.near_optimal(3, equivalence_classes=False)
+    scores, _ = learner._searched_
+    steps = []  # from a column's best parents to the next best
+    for x in range(1, 100):
+        local = sorted(scores.local_score(x, p) for p in [[], *([v] for v in range(x))])
+        steps += [local[-1] - local[-2]]
+    assert_allclose(near.scores[0] - near.scores[1:], sorted(steps)[:2], atol=1e-8)
+
+
+def test_memory_that_runs_short_names_what_helps(monkeypatch):
+    learner = GaussianBNLearner().fit(ROWS)
+    monkeypatch.setattr("skbn._exact.near_optimal.require_memory", refuse)
+    with pytest.raises(ValueError, match="give a smaller n, or a smaller within"):
+        learner.near_optimal(within=inf, equivalence_classes=False)
+
+
+def refuse(n_bytes, purpose, remedy):
+    """Refuse memory, as if there were none."""
+    raise ValueError(f"{purpose} needs {n_bytes}; {remedy(0)}")
+
+
 def test_jobs_and_column_order_do_not_change_the_list():
     rows = load_wine().data[:, :9]
     order = np.random.default_rng(0).permutation(9)
