@@ -10,7 +10,11 @@ from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import mask_of, members_of
 from skbn._exact.dense_families import DenseFamilies, spread_tables
 from skbn._exact.listed_families import ListedFamilies
-from skbn._exact.parent_set_kernels import first_parents_that_reach
+from skbn._exact.parent_set_kernels import (
+    best_parents,
+    first_parents_that_reach,
+    parents_that_reach,
+)
 from skbn._exact.plan import SearchPlan, plan_search
 from skbn._exact.recurrences import best_scores, exact_search
 
@@ -141,6 +145,35 @@ def test_first_parents_that_reach(width, is_shuffled):
             == -1
         )
     assert several > 100
+
+
+@pytest.mark.parametrize("width", [4, 16])
+def test_best_parents_and_those_that_reach_a_threshold(width):
+    m = 6
+    log_det, tables = random_log_det(m), TABLES["all varying"](m)
+    spread = spread_tables(tables, width)
+    scores = local_scores(log_det, tables, m)
+    required = 1 << 2
+    for child, candidates in reference.families(m):
+        for must in (0, required):
+            of_sets = {
+                mask_of(p): scores[child, p]
+                for p in reference.subsets(candidates)
+                if must & ~mask_of(p) == 0
+            }
+            best, parents = best_parents(log_det, spread, child, mask_of(candidates), must, 0)
+            assert best == max(of_sets.values(), default=-np.inf)
+            assert parents == max(of_sets, key=of_sets.get, default=0)
+            for threshold in (best - 1.5, best, np.nextafter(best, np.inf)):
+                expected = {p: s for p, s in of_sets.items() if s >= threshold}
+                for room in (64, 1):  # more may reach the threshold than there is room for
+                    masks, local = np.zeros(room, dtype=np.int64), np.zeros(room)
+                    where = log_det, spread, child, mask_of(candidates), must, 0
+                    n = parents_that_reach(*where, threshold, masks, local)
+                    assert n == len(expected)
+                    listed = dict(zip(masks[:n].tolist(), local[:n].tolist(), strict=True))
+                    assert listed.items() <= expected.items()
+                    assert len(listed) == min(n, room)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
