@@ -33,15 +33,13 @@ from skbn._exact.recurrences import FamilySource, RankedParentSets, best_scores
 from skbn._exact.stream_kernels import (
     BEGIN,
     EXHAUSTED,
-    FAMILY,
+    FAMILIES,
     FOUND,
     IS_COMPLETE,
     NEEDS_LIST,
     NEEDS_SEARCH,
     NEWEST,
     PARENTS,
-    REST,
-    SINK,
     WITHOUT,
     add_stream,
     place_streams,
@@ -250,11 +248,9 @@ class NetworkStream:
         """Return a network of the tables."""
         tables, families = self._tables, []
         score = float(tables.network_scores[row] - self._F[self._roots])
-        while tables.networks[row, REST] >= 0:
-            words = tables.parents[tables.networks[row, FAMILY]].tolist()
-            parents = sum(word << i * _WORD for i, word in enumerate(words))
-            families.append((self._numbers[tables.networks[row, SINK]], parents))
-            row = int(tables.networks[row, REST])
+        for number, family in zip(self._numbers, tables.networks[row, FAMILIES:], strict=True):
+            words = tables.parents[family].tolist()
+            families.append((number, sum(word << i * _WORD for i, word in enumerate(words))))
         return NearOptimalNetwork(score, families)
 
 
@@ -281,7 +277,7 @@ class _Tables:
 
     def __init__(self, n_sinks: int, m: int, n_words: int) -> None:
         room = _FIRST_ROOM
-        self.networks = np.empty((room, 4), dtype=np.int64)
+        self.networks = np.empty((room, FAMILIES + n_sinks), dtype=np.int32)
         self.network_scores = np.empty(room)
         self.keys = np.empty((room, 2), dtype=np.uint64)
         self.seen = np.zeros((2 * room, 2), dtype=np.uint64)

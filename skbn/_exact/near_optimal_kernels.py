@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64, uint64
+from numba import float64, int32, int64, uint64
 
 from skbn._core.compile import inner_kernel, kernel
 from skbn._exact.network_key_kernels import is_new, mix, set_class_key, set_network_key
@@ -13,7 +13,7 @@ from skbn._exact.stream_kernels import (
     COLUMNS,
     END,
     EXHAUSTED,
-    FAMILY,
+    FAMILIES,
     FIRST,
     FOUND,
     GOES_ON,
@@ -33,8 +33,6 @@ from skbn._exact.stream_kernels import (
     OF_REST,
     OF_SINK,
     OLDEST,
-    REST,
-    SINK,
     TOP,
     WAITS,
     lower_bound,
@@ -49,7 +47,7 @@ __all__ = ["next_network"]
 
 @kernel(
     int64,
-    int64[:, ::1],
+    int32[:, ::1],
     float64[::1],
     uint64[:, ::1],
     int64[:, ::1],
@@ -139,7 +137,6 @@ family_scores, inside : ndarray
         `NEEDS_LIST`, one that is longer; `NEEDS_ROOM` at the ends of the tables.
     """
     members = np.empty(sinks.size, np.int64)
-    family_of = np.empty(numbers.size, np.int64)
     # A stream that others wait for goes on as long as what it may find next is as good as then.
     least = np.empty(work.size)
     depth = 0
@@ -208,7 +205,6 @@ family_scores, inside : ndarray
                 without[stream, x],
                 search_of[stream, x],
                 members,
-                family_of,
             )
         else:
             status = _find_out(
@@ -271,21 +267,18 @@ def _take_known(
     others,
     row,
     members,
-    family_of,
 ):
     """Take the network at the top of a heap. Returns `GOES_ON` if it was found before."""
     node, new = streams[stream, TOP], counts[N_NETWORKS]
     x, rest = heap[node, OF_SINK], heap[node, OF_REST]
     family = searches[row, BEGIN] + heap[node, OF_RANK]
     network_scores[new] = heap_scores[node]
-    networks[new, SINK] = x
-    networks[new, FAMILY] = family
-    networks[new, REST] = rest
+    networks[new] = networks[rest]
     networks[new, NEXT] = -1
+    networks[new, FAMILIES + x] = family
     if are_classes:
-        if inside[family] != 0:  # else there is no v-structure to look for
-            _set_families(family_of, networks, rest)
-        set_class_key(keys, new, rest, numbers[x], family, parents, sinks, members, family_of)
+        of_rest = networks[rest, FAMILIES:]
+        set_class_key(keys, new, rest, numbers[x], family, parents, sinks, members, of_rest)
     else:
         set_network_key(keys, new, rest, x, family, parents)
     score = family_scores[family]
@@ -384,11 +377,3 @@ def _next_rank(inside, begin, end, rank, candidates):
     while begin + rank < end and inside[begin + rank] & ~candidates:
         rank += 1
     return rank
-
-
-@inner_kernel
-def _set_families(family_of, networks, network):
-    """Set the family of each column of a network."""
-    while networks[network, REST] >= 0:
-        family_of[networks[network, SINK]] = networks[network, FAMILY]
-        network = networks[network, REST]

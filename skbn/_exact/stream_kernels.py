@@ -2,8 +2,8 @@
 
 All streams share a few tables that grow at their ends, and refer to each other's rows:
 
-- *networks*: the sink, its family, the network without it (`REST`), and the next network of the
-  same stream (`NEXT`, -1 if it is not known);
+- *networks*: the next network of the same stream (`NEXT`, -1 if it is not known), and the family of
+  each column, or -1 if the network does not have the column;
 - *heap*: what may come next in a stream. Each stream's nodes form a skew heap, a binary tree in
   which no node has a higher score than the node above it;
 - *searches*: what is known of a child's parent sets among some candidates: the best of them, and
@@ -26,7 +26,7 @@ out:
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64, uint64
+from numba import float64, int32, int64, uint64
 
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import bit_length
@@ -42,8 +42,8 @@ __all__ = [
     "take_top",
 ]
 
-# Columns of the table of networks.
-SINK, FAMILY, REST, NEXT = range(4)
+# Columns of the table of networks. The rest are for the sinks.
+NEXT, FAMILIES = range(2)
 # Columns of the table of the heap's nodes; the last two are the nodes below, or -1.
 KIND, OF_SINK, OF_REST, OF_RANK, LEFT, RIGHT = range(6)
 FIRST, BEST, LATER_FAMILY, LATER_REST, KNOWN = range(5)
@@ -108,7 +108,7 @@ def merge_heaps(heap, scores, a, b):
 
 @kernel(
     int64,
-    int64[:, ::1],
+    int32[:, ::1],
     float64[::1],
     uint64[:, ::1],
     int64[:, ::1],
@@ -164,10 +164,7 @@ def add_stream(
     if n_sinks == 0:
         empty = counts[N_NETWORKS]
         counts[N_NETWORKS] += 1
-        networks[empty, SINK] = -1
-        networks[empty, FAMILY] = -1
-        networks[empty, REST] = -1
-        networks[empty, NEXT] = -1
+        networks[empty] = -1
         network_scores[empty] = best_network_score[columns]
         keys[empty, 0] = 0
         keys[empty, 1] = 0
