@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Hashable, Mapping
@@ -51,6 +52,10 @@ _WIDTH_UNKNOWN = 1.5  # of an edge without a standardised weight, in points
 _BORDER, _BORDER_HELD, _BORDER_MARKED = 0.8, 2.4, 1.4
 _PORT_ROOM = 4.5  # points between edges at the end of a box, where layers stand side by side
 _SHORT_LINES = 11  # characters in a line of a name, where layers stand side by side
+
+
+def _rounded_up(inches: float) -> str:
+    return f"{math.ceil(10 * inches) / 10:g}"
 
 
 def _outside() -> int:
@@ -205,9 +210,11 @@ class _Drawn:
                 return composition, scale
         more = min_font_size / self.contents.smallest_font / 72
         other = "top-bottom" if self.picture.is_sideways else "left-right"
+        points = math.floor(10 * drawn) / 10
         warnings.warn(
-            f"Names are drawn at {drawn:.1f} pt, less than min_font_size={min_font_size:g}. A "
-            f"figure of {more * width:.1f} x {more * height:.1f} inches has room for that size. "
+            f"Names are drawn at {points:g} pt, less than min_font_size={min_font_size:g}. A "
+            f"figure of {_rounded_up(more * width)} x {_rounded_up(more * height)} inches has room "
+            "for that size. "
             f"You can also try orientation={other!r}, shorter names or legend=False, or lower "
             "min_font_size.",
             UserWarning,

@@ -63,8 +63,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
 
     The support of an edge is the share of the networks that have it. It says how stable the edge
     is under other samples of this size, and is not a probability of the edge: for that, see
-    `GaussianBNPosterior`. The averaged network has the edges that are found in at least half of
-    the resamples.
+    `GaussianBNPosterior`. The averaged network joins the pairs of columns that an edge joins, in
+    either direction, in at least half of the resamples.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
     network_ : GaussianBayesianNetwork
         The averaged network with the default threshold, with parameters fitted to all rows.
     dag_ : networkx.DiGraph
-        Its graph. Its edges have the attribute `support`, beside those that `GaussianBNLearner`
-        gives them.
+        Its graph. Its edges have the attributes `support` and `strength`, beside those that
+        `GaussianBNLearner` gives them.
     estimator_ : estimator
         The estimator, fitted to all rows.
     n_features_in_ : int
@@ -257,9 +257,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
         # In one step, for threads that read the estimator meanwhile.
         self.__dict__.update(
             _average_=average,
-            edge_support_=support.directed,
-            strength_=support.strength,
-            direction_=support.direction,
+            edge_support_=support.directed.copy(),
+            strength_=support.strength.copy(),
+            direction_=support.direction.copy(),
             networks_=networks,
             threshold_=threshold,
             network_=network,
@@ -324,16 +324,15 @@ class BootstrapBNLearner(OneNetworkEstimator):
         Parameters
         ----------
         threshold : float, optional
-            From 0 to 1. An edge is included if its strength is above it, or is 1. The default is
-            `threshold_`, for which these are the edges that are found in at least half of the
-            resamples.
+            From 0 to 1. Two columns are joined if their strength is above it, or is 1. The default
+            is `threshold_`, for which these are the pairs that at least half of the resamples join.
 
         Returns
         -------
         network : GaussianBayesianNetwork
-            With parameters fitted to all rows. Its edges have the attribute `support`, from
-            `edge_support_`. It may have columns with more parents than `max_parents` of the
-            estimator.
+            With parameters fitted to all rows. Its edges have the attributes `support`, from
+            `edge_support_`, and `strength`, from `strength_`. A column may have more parents than
+            `max_parents` of the estimator.
 
         Raises
         ------
@@ -438,7 +437,9 @@ class _Average:
         network = GaussianBayesianNetwork._from_model(model)
         number = {column: v for v, column in enumerate(self.columns)}
         for parent, child, data in network.dag.edges(data=True):
-            data["support"] = float(self.support.directed[number[parent], number[child]])
+            edge = number[parent], number[child]
+            data["support"] = float(self.support.directed[edge])
+            data["strength"] = float(self.support.strength[edge])
         return network
 
 

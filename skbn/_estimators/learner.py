@@ -15,6 +15,7 @@ from skbn._core.estimator import (
     listeners_of,
 )
 from skbn._core.graphs import dag_of
+from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._estimators.near_optimal import NearOptimalNetworks
 from skbn._estimators.network_estimator import OneNetworkEstimator
@@ -99,11 +100,13 @@ class NetworkLearner(OneNetworkEstimator):
         Parameters
         ----------
         n : int or None, default=None
-            The largest number of networks, or of equivalence classes.
+            The largest number of networks, or of equivalence classes. It is the safe bound: how
+            many are within so many nats grows exponentially with the columns.
         within : float or None, default=None
             How far below the best a score may be, in nats; ``math.inf`` lists all, which are many
-            beyond 5 columns. If `n` is None as well, it is 3: the
-            data make the best network up to 20 times as probable as those in the list.
+            beyond 5 columns. If `n` is None as well, it is 3: if
+            the score is a log marginal likelihood, the data make the best network up to 20 times as
+            probable as those in the list.
         equivalence_classes : bool, default=True
             Whether to list equivalence classes, each as the best of its networks, instead of all
             networks one by one.
@@ -117,14 +120,14 @@ class NetworkLearner(OneNetworkEstimator):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError, TypeError
-            If `n` is not a positive integer, or `within` a number that is not negative; if the
-            list takes more memory than there is, and `n` would limit it.
+            If `n` is not a positive integer, `within` not a number from 0 on, or
+            `equivalence_classes` not a bool; if the list takes more memory than there is.
 
         Notes
         -----
         The constraints and `max_parents` of `fit` hold for all networks of the list. The search
-        runs once more, with `n_jobs` and `max_memory`. Networks whose scores are equal up to
-        rounding come in no particular order.
+        runs once more, with `n_jobs` and `max_memory`; the list takes memory of its own. Networks
+        whose scores are equal up to rounding come in no particular order.
 
         Examples
         --------
@@ -138,6 +141,11 @@ class NetworkLearner(OneNetworkEstimator):
         False
         """
         check_is_fitted(self)
+        if not isinstance(equivalence_classes, bool):
+            raise TypeError(
+                "equivalence_classes must be True or False; got "
+                f"{readable_value(equivalence_classes)}."
+            )
         if n is not None and (n := as_integer(n, "n")) < 1:
             raise ValueError(f"n must be at least 1; got {n}.")
         if within is not None and within != math.inf:

@@ -34,6 +34,8 @@ Item = TypeVar("Item")
 _HEADER = ("", "score", "difference", "edges")
 # How many rows of the list are shown.
 _SHOWN = 5
+# Scores that are larger are shown with six digits.
+_LARGEST_PLAIN = 1e12
 
 
 class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
@@ -57,7 +59,8 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     scores : ndarray of shape (n,), float64, nats
         Descending. Read-only.
     is_complete : bool
-        Whether the list has every network, or class, within the bound that was asked for.
+        Whether the list has every network, or class, within the bound that was asked for. False if
+        it ends because `n` does.
     equivalence_classes : bool
         Whether these are equivalence classes, or all networks one by one.
 
@@ -148,11 +151,12 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
 
             - `score`, in nats;
             - `difference`: how far the score is below the best, in nats;
-            - `bayes_factor`: the exponential of the difference. With a marginal likelihood such as
-              `BGe`, it says how many times as probable as this network the data make the best; with
-              the BIC it approximates that;
+            - `bayes_factor`: the exponential of the difference, infinite beyond 709 nats. With a
+              marginal likelihood such as `BGe`, it says how many times as probable as this network
+              the data make the best; with the BIC it approximates that. A criterion that is no
+              marginal likelihood, such as the AIC, has no such column;
             - `n_members`: how many networks the class has that the constraints allow; only in a
-              list of classes;
+              list of classes, and not with ParentSetScores, which may rule out some of them;
             - `n_edges`;
             - `n_differences`: how many pairs of columns are joined differently from the best
               network, or class.
@@ -160,12 +164,11 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         difference = self.scores[0] - self.scores
         with np.errstate(over="ignore"):
             factor = np.exp(difference)
-        columns: dict[str, Any] = {
-            "score": self.scores,
-            "difference": difference,
-            "bayes_factor": factor,
-        }
-        if self.equivalence_classes:
+        columns: dict[str, Any] = {"score": self.scores, "difference": difference}
+        scores = self._local_scores
+        if not isinstance(scores, LocalScores) or scores.criterion.marginal_likelihood != "none":
+            columns["bayes_factor"] = factor
+        if self.equivalence_classes and isinstance(scores, LocalScores):
             columns["n_members"] = self._n_members
         columns["n_edges"] = self._n_edges
         patterns = [self._pattern(parents) for parents in self._parents]
@@ -175,8 +178,8 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     def edge_frequencies(self, *, weighted: bool = True) -> npt.NDArray[np.float64]:
         """Return in what share of the listed networks each edge is.
 
-        The list is only a part of all networks, so that these are no probabilities of edges; those
-        are in `edge_probabilities_` of `GaussianBNPosterior`.
+        The list is only a part of all networks, so these are not edge probabilities; those are
+        in `edge_probabilities_` of `GaussianBNPosterior`.
 
         Parameters
         ----------
@@ -193,8 +196,9 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         Raises
         ------
         ValueError
-            If classes are to be weighted whose members may have different scores: those of
-            ParentSetScores, or of a criterion that is not score-equivalent.
+            For classes of ParentSetScores, which may rule out some of their members; if classes
+            are to be weighted under a criterion that is not score-equivalent, because their members
+            have different scores.
         """
         m = len(self._local_scores.columns)
         log_weights = self.scores - self.scores[0] if weighted else np.zeros(len(self))
@@ -203,8 +207,8 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
             edges = bits_of([mask for parents in self._parents for mask in parents], m)
             of_children = edges.reshape(len(self), m, m)
             return np.asarray(np.einsum("k,kji->ij", weights / weights.sum(), of_children))
+        self._check_members(weighted)
         if weighted:
-            self._require_equal_members()
             log_weights = log_weights + [math.log(n) for n in self._n_members]
         weights = np.exp(log_weights - log_weights.max())
         frequencies = np.zeros((m, m))
@@ -212,12 +216,18 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
             frequencies += weight * edge_shares(parents, self._constraints.allowed)
         return frequencies
 
-    def _require_equal_members(self) -> None:
+    def _check_members(self, weighted: bool) -> None:
+        """Raise unless the members of each class are known, and have the same score if weighted."""
         scores = self._local_scores
-        if not isinstance(scores, LocalScores) or not is_score_equivalent(scores.scorer.tables):
+        if not isinstance(scores, LocalScores):
             raise ValueError(
-                "The members of these equivalence classes may have different scores, so that a "
-                "class has no weight. Give weighted=False, or list networks by "
+                "ParentSetScores may rule out some members of these equivalence classes. List "
+                "networks by near_optimal(equivalence_classes=False)."
+            )
+        if weighted and not is_score_equivalent(scores.scorer.tables):
+            raise ValueError(
+                "The members of these equivalence classes have different scores, so that a class "
+                "has no weight. Give weighted=False, or list networks by "
                 "near_optimal(equivalence_classes=False)."
             )
 
@@ -256,7 +266,12 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
 
     def _rows(self) -> list[list[str]]:
         rows = [
-            [str(i), f"{score:.2f}", f"{self.scores[0] - score:.3g}", str(n_edges)]
+            [
+                str(i),
+                f"{score:.2f}" if abs(score) < _LARGEST_PLAIN else f"{score:.6g}",
+                f"{self.scores[0] - score:.3g}",
+                str(n_edges),
+            ]
             for i, (score, n_edges) in enumerate(
                 zip(self.scores[:_SHOWN], self._n_edges, strict=False)
             )

@@ -226,6 +226,11 @@ class Resamples:
     def _by_processes(self, progress: Progress) -> list[GaussianBayesianNetwork]:
         tasks = (delayed(self._network_elsewhere)(i) for i in range(len(self.draws.seeds)))
         networks = []
+        backend, _ = get_active_backend()
+        if not getattr(backend, "supports_return_generator", False):
+            networks = Parallel(n_jobs=self.n_jobs)(tasks)
+            progress.advance(self.refit.work * len(networks))
+            return networks
         with closing(Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)) as results:
             for network in results:
                 networks.append(network)

@@ -27,7 +27,7 @@ _CONFIDENCES = ("probability", "support")
 
 def edge_columns(
     dag: nx.DiGraph, model: LinearGaussianModel | None, losses: npt.NDArray[np.float64] | None
-) -> dict[str, list[Any]]:
+) -> dict[str, Any]:
     """Return the columns of a table with a row for each edge.
 
     Parameters
@@ -43,7 +43,7 @@ def edge_columns(
     compelled = compelled_parents(parents, fixed_parent_masks(dag))
     pairs = [(p, c) for c, mask in enumerate(parents) for p in members_of(mask)]
     edges = [(nodes[p], nodes[c]) for p, c in pairs]
-    columns: dict[str, list[Any]] = {
+    columns: dict[str, Any] = {
         "parent": [parent for parent, _ in edges],
         "child": [child for _, child in edges],
     }
@@ -52,7 +52,8 @@ def edge_columns(
         columns["standardised_weight"] = _standardised(model, pairs)
     if losses is not None:
         columns["score_loss"] = [float(losses[pair]) for pair in pairs]
-    columns["reversible"] = [not compelled[c] >> p & 1 for p, c in pairs]
+    # Truth values also without any edge, so that they can select rows.
+    columns["reversible"] = np.array([not compelled[c] >> p & 1 for p, c in pairs], dtype=bool)
     for name in _CONFIDENCES:
         values = [dag.edges[edge].get(name) for edge in edges]
         if any(value is not None for value in values):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ __all__ = ["NearOptimal", "near_optimal"]
 _NETWORKS_BETWEEN_CHECKS = 1 << 12
 # Fewer bytes are too few to go on: the tables of a list are doubled when they are full.
 _LEAST_MEMORY = 1 << 28
+_SECONDS_BETWEEN_LINES = 2.0
 # Scores that differ by no more tie: a difference in nats, and a share of the score for rounding.
 _TIE = 1e-9
 _ROUNDING = 1e-12
@@ -39,7 +41,7 @@ class NearOptimal(NamedTuple):
         The masks of the columns' parents in each network.
     scores : ndarray of shape (n_networks,), float64, nats
     is_complete : bool
-        Whether no other network is within the bound.
+        Whether it is known that no other network is within the bound.
     """
 
     parents: list[list[int]]
@@ -76,7 +78,8 @@ def near_optimal(
     listeners : tuple of callable
         Called with the progress of the search.
     announce : callable, optional
-        Called with the plan in words before the search begins.
+        Called with the plan in words before the search begins, and every few seconds with the
+        number of networks found.
 
     Raises
     ------
@@ -96,7 +99,7 @@ def near_optimal(
         search.near_optimal(scores, equivalence_classes, n_jobs, progress)
         for search in plan.searches
     ]
-    found, is_complete = _first(sum_of_streams(streams), n, within)
+    found, is_complete = _first(sum_of_streams(streams), n, within, announce)
     parents = [_parents_of(network, len(scores.columns)) for network in found]
     with one_blas_thread():
         for i in {0, len(found) - 1}:
@@ -123,21 +126,33 @@ def _parents_of(network: NearOptimalNetwork, m: int) -> list[int]:
 
 
 def _first(
-    stream: NearOptimalStream, n: int | None, within: float | None
+    stream: NearOptimalStream,
+    n: int | None,
+    within: float | None,
+    announce: Callable[[str], None] | None,
 ) -> tuple[list[NearOptimalNetwork], bool]:
     """Return the first networks of a stream, and whether no other one is within the bound."""
     found: list[NearOptimalNetwork] = []
     lowest = -np.inf
-    while (network := stream.network(len(found))) is not None and network.score >= lowest:
+    said = time.monotonic()
+    while (
+        (n is None or within is not None or len(found) < n)
+        and (network := stream.network(len(found))) is not None
+        and network.score >= lowest
+    ):
         if len(found) == n:
             return found, False
         if not found and within is not None:
             lowest = network.score - within - _TIE - _ROUNDING * abs(network.score)
         found.append(network)
+        if announce is not None and time.monotonic() > said + _SECONDS_BETWEEN_LINES:
+            said = time.monotonic()
+            below = found[0].score - network.score
+            announce(f"{len(found)} networks, down to {below:.3g} nats below the best")
         if len(found) % _NETWORKS_BETWEEN_CHECKS == 0 and available_memory() < _LEAST_MEMORY:
             raise ValueError(
                 f"Memory ran short after {len(found)} networks, of which the last is "
                 f"{found[0].score - network.score:.3g} nats below the best. Give n={len(found)} "
                 "or less, or a smaller within."
             )
-    return found, True
+    return found, n is None or len(found) < n or within is not None

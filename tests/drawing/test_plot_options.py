@@ -120,7 +120,7 @@ def test_small_text_is_warned_of(learner, options):
         display = learner.plot(**options)
     (message,) = [str(each.message) for each in found]
     (size,) = re.findall(r"drawn at ([\d.]+) pt", message)
-    assert min(drawn_sizes(display)) == pytest.approx(float(size), abs=0.06)
+    assert float(size) <= min(drawn_sizes(display)) < float(size) + 0.1
     assert found[0].filename == __file__
 
 
@@ -128,7 +128,7 @@ def test_the_size_that_a_warning_names_is_enough(learner):
     with pytest.warns(UserWarning, match="A figure of .* inches has room") as found:
         learner.plot(figsize=(3.4, 2.5))
     (size,) = re.findall(r"([\d.]+) x ([\d.]+) inches", str(found[0].message))
-    bigger = [float(side) + 0.1 for side in size]  # they are rounded
+    bigger = [float(side) for side in size]
     assert min(drawn_sizes(learner.plot(figsize=bigger))) >= 5.9
 
 
