@@ -29,6 +29,7 @@ from skbn._core.text import readable_sizes
 __all__ = [
     "FEWEST_COLUMNS",
     "MARGIN",
+    "SECONDS_BETWEEN_LINES",
     "Listener",
     "Progress",
     "StoppedError",
@@ -56,7 +57,7 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 _MOST_THREADS = 64
 # With fewer columns it takes longer to start threads than to do the work.
 FEWEST_COLUMNS = 18
-_SECONDS_BETWEEN_LINES = 2.0
+SECONDS_BETWEEN_LINES = 2.0
 
 Listener = Callable[[int, float], None]
 
@@ -324,7 +325,7 @@ def printing_listener(name: str) -> Listener:
 
     def listen(percent: int, seconds_left: float) -> None:
         nonlocal last
-        if time.perf_counter() - last >= _SECONDS_BETWEEN_LINES:
+        if time.perf_counter() - last >= SECONDS_BETWEEN_LINES:
             last = time.perf_counter()
             say(f"[{name}] {percent} % done, about {_duration(seconds_left)} left")
 

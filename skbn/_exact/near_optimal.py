@@ -12,8 +12,8 @@ of each class, the best: classes are found without a list of their members. That
 the class of a network with the sink x depends only on the class of the network without x, and on
 the parents of x.
 
-`near_optimal_kernels` goes through the heaps. What it needs for that is made here: the streams of
-further sets, and lists of parent sets.
+`near_optimal_kernels` goes through the heaps. What it asks for is made here: searches for the best
+parents among some candidates, and lists of parent sets.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from skbn._exact.stream_kernels import (
     NEWEST,
     PARENTS,
     WITHOUT,
-    add_stream,
     place_streams,
+    stream_of,
 )
 
 __all__ = [
@@ -55,7 +55,7 @@ __all__ = [
     "sum_of_streams",
 ]
 
-NEAR_OPTIMAL_KERNELS = (next_network, add_stream, place_streams, copy_keys)
+NEAR_OPTIMAL_KERNELS = (next_network, stream_of, place_streams, copy_keys)
 
 # Parent sets are listed down to this many nats below the best, at first; twice as far each time
 # that more are needed. Lists this deep hold some tens of parent sets.
@@ -182,7 +182,7 @@ class NetworkStream:
         for x in range(n_sinks):
             self._add_search(x, every ^ 1 << x)
         self._tables.make_room()
-        add_stream(every, *self._tables.of_streams, self._F, self._tables.counts)
+        stream_of(every, *self._tables.of_streams, self._F, self._tables.counts)
         self._found: list[NearOptimalNetwork] = []
 
     def network(self, i: int) -> NearOptimalNetwork | None:
@@ -197,7 +197,6 @@ class NetworkStream:
         tables = self._tables
         while True:
             status = next_network(
-                0,
                 *tables.of_streams,
                 tables.list_ends,
                 tables.family_scores,

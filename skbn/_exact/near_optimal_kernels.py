@@ -46,7 +46,6 @@ __all__ = ["next_network"]
 
 
 @kernel(
-    int64,
     int32[:, ::1],
     float64[::1],
     uint64[:, ::1],
@@ -71,7 +70,6 @@ __all__ = ["next_network"]
     int64[::1],
 )
 def next_network(
-    target,
     networks,
     network_scores,
     keys,
@@ -95,12 +93,10 @@ def next_network(
     are_classes,
     work,
 ):
-    """Find the next network of a stream, or say what has to be made for it first.
+    """Find the next network of the first stream, or say what has to be made for it first.
 
     Parameters
     ----------
-    target : int
-        The row of the stream.
     networks, network_scores, keys, heap, heap_scores, streams, searches, search_scores, \
 family_scores, inside : ndarray
         The tables; `keys` has two words for each network. The first searches are those among all
@@ -127,20 +123,19 @@ family_scores, inside : ndarray
         1 if only the best network of each equivalence class is to be found, else 0.
     work : ndarray of shape (n_sinks + 4,), int64
         Memory for the streams that wait for others. In the last two entries, the sink and the
-        search are returned for which something is missing.
+        search are returned for which something is missing, and before them the column to leave out.
 
     Returns
     -------
     status : int
-        `FOUND`, `EXHAUSTED`, or what is missing: `NEEDS_SEARCH`, without the first of the best
-        parents that is not among the candidates, which is in the entry before the last two;
+        `FOUND`, `EXHAUSTED`, or what is missing: `NEEDS_SEARCH`, one without a certain column;
         `NEEDS_LIST`, one that is longer; `NEEDS_ROOM` at the ends of the tables.
     """
     members = np.empty(sinks.size, np.int64)
     # A stream that others wait for goes on as long as what it may find next is as good as then.
     least = np.empty(work.size)
     depth = 0
-    work[0] = target
+    work[0] = 0
     least[0] = -np.inf
     status = EXHAUSTED
     while depth >= 0:
@@ -195,7 +190,6 @@ family_scores, inside : ndarray
                 searches,
                 family_scores,
                 parents,
-                inside,
                 numbers,
                 sinks,
                 seen,
@@ -257,7 +251,6 @@ def _take_known(
     searches,
     family_scores,
     parents,
-    inside,
     numbers,
     sinks,
     seen,

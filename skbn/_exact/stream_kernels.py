@@ -33,7 +33,6 @@ from skbn._core.subsets import bit_length
 from skbn._exact.network_key_kernels import mix
 
 __all__ = [
-    "add_stream",
     "lower_bound",
     "merge_heaps",
     "place_streams",
@@ -122,7 +121,7 @@ def merge_heaps(heap, scores, a, b):
     float64[::1],
     int64[::1],
 )
-def add_stream(
+def stream_of(
     columns,
     networks,
     network_scores,
@@ -138,17 +137,21 @@ def add_stream(
     best_network_score,
     counts,
 ):
-    """Add the stream of a set of columns, with the best network of each sink, or a bound of it.
+    """Return the row of the stream of a set of columns, which is added if there is none.
 
-    The tables are those of `next_network`. Returns the row of the stream.
+    It is added with the best network of each sink, or a bound of it. The tables are those of
+    `next_network`.
     """
+    place = _place_of_stream(places, streams, columns)
+    if places[place] >= 0:
+        return places[place]
     stream = counts[N_STREAMS]
     counts[N_STREAMS] += 1
     streams[stream, COLUMNS] = columns
     streams[stream, TOP] = -1
     streams[stream, OLDEST] = -1
     streams[stream, NEWEST] = -1
-    places[_place_of_stream(places, streams, columns)] = stream
+    places[place] = stream
     n_sinks = 0
     for x in range(without.shape[1]):
         without[stream, x] = -1
@@ -171,45 +174,6 @@ def add_stream(
         streams[stream, OLDEST] = empty
         streams[stream, NEWEST] = empty
     return stream
-
-
-@inner_kernel
-def stream_of(
-    columns,
-    networks,
-    network_scores,
-    keys,
-    heap,
-    heap_scores,
-    streams,
-    without,
-    search_of,
-    places,
-    searches,
-    search_scores,
-    best_network_score,
-    counts,
-):
-    """Return the row of the stream of a set of columns, which is added if there is none."""
-    row = places[_place_of_stream(places, streams, columns)]
-    if row >= 0:
-        return row
-    return add_stream(
-        columns,
-        networks,
-        network_scores,
-        keys,
-        heap,
-        heap_scores,
-        streams,
-        without,
-        search_of,
-        places,
-        searches,
-        search_scores,
-        best_network_score,
-        counts,
-    )
 
 
 @inner_kernel

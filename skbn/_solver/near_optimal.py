@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
-from skbn._core.resources import Listener, Progress, available_memory, one_blas_thread
+from skbn._core.resources import (
+    SECONDS_BETWEEN_LINES,
+    Listener,
+    Progress,
+    available_memory,
+    one_blas_thread,
+)
 from skbn._exact.near_optimal import NearOptimalNetwork, NearOptimalStream, sum_of_streams
 from skbn._networks.equivalence import canonical_member
 from skbn._scores.criterion_checks import is_score_equivalent
@@ -26,7 +32,6 @@ __all__ = ["NearOptimal", "near_optimal"]
 _NETWORKS_BETWEEN_CHECKS = 1 << 12
 # Fewer bytes are too few to go on: the tables of a list are doubled when they are full.
 _LEAST_MEMORY = 1 << 28
-_SECONDS_BETWEEN_LINES = 2.0
 # Scores that differ by no more tie: a difference in nats, and a share of the score for rounding.
 _TIE = 1e-9
 _ROUNDING = 1e-12
@@ -145,7 +150,7 @@ def _first(
         if not found and within is not None:
             lowest = network.score - within - _TIE - _ROUNDING * abs(network.score)
         found.append(network)
-        if announce is not None and time.monotonic() > said + _SECONDS_BETWEEN_LINES:
+        if announce is not None and time.monotonic() > said + SECONDS_BETWEEN_LINES:
             said = time.monotonic()
             below = found[0].score - network.score
             announce(f"{len(found)} networks, down to {below:.3g} nats below the best")

@@ -1,9 +1,10 @@
 """Time lists of near-optimal networks, beside a fit of the learner.
 
-    python tests/benchmarks/time_near_optimal.py wine 16 20 24
+    python tests/benchmarks/time_near_optimal.py wine cancer 16 20
     python tests/benchmarks/time_near_optimal.py wine --networks 10000
 
-A number is a random sparse network of that many columns, with 500 rows. Each line has the least
+"cancer" is the first 20 columns of the breast-cancer data, and a number a random sparse network of
+that many columns, with 500 rows. Each line has the least
 seconds of a list of the best equivalence classes, or of the best networks, which begins with a
 search of its own, and how far the last one is below the best.
 """
@@ -12,11 +13,13 @@ import argparse
 import time
 import warnings
 
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 
 from skbn import GaussianBNLearner
 from skbn.datasets import make_gaussian_network
 from skbn.exceptions import DataWarning
+
+TABLES = {"wine": load_wine().data, "cancer": load_breast_cancer().data[:, :20]}
 
 
 def least_seconds(function, repeats):
@@ -30,7 +33,7 @@ def least_seconds(function, repeats):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("tables", nargs="+", help="wine, or a number of columns")
+    parser.add_argument("tables", nargs="+", help="wine, cancer, or a number of columns")
     parser.add_argument("--classes", type=int, default=1000)
     parser.add_argument("--networks", type=int, help="this many networks in place of classes")
     parser.add_argument("--criterion", default="bge")
@@ -43,11 +46,10 @@ def main():
     print("| table | listed | list s | fit s | last below the best, nats |")
     print("| ---: " * 5 + "|")
     for name in arguments.tables:
-        rows = (
-            load_wine().data
-            if name == "wine"
-            else make_gaussian_network(int(name), n_samples=500, random_state=int(name))[0]
-        )
+        if name in TABLES:
+            rows = TABLES[name]
+        else:
+            rows = make_gaussian_network(int(name), n_samples=500, random_state=int(name))[0]
         learner = GaussianBNLearner(arguments.criterion)
         fit, _ = least_seconds(lambda learner=learner, rows=rows: learner.fit(rows), 3)
         seconds, near = least_seconds(
