@@ -103,10 +103,9 @@ class NetworkLearner(OneNetworkEstimator):
             The largest number of networks, or of equivalence classes. It is the safe bound: how
             many are within so many nats grows exponentially with the columns.
         within : float or None, default=None
-            How far below the best a score may be, in nats; ``math.inf`` lists all, which are many
-            beyond 5 columns. If `n` is None as well, it is 3: if
-            the score is a log marginal likelihood, the data make the best network up to 20 times as
-            probable as those in the list.
+            How far below the best a score may be, in nats; ``math.inf`` lists all networks, of
+            which 5 columns have 29,281. If `n` is None as well, `within` is 3: by a log marginal
+            likelihood, the data make the best network up to 20 times as probable as the others.
         equivalence_classes : bool, default=True
             Whether to list equivalence classes, each as the best of its networks, instead of all
             networks one by one.

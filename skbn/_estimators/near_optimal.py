@@ -155,7 +155,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
               marginal likelihood such as `BGe`, it says how many times as probable as this network
               the data make the best; with the BIC it approximates that. A criterion that is no
               marginal likelihood, such as the AIC, has no such column;
-            - `n_members`: how many networks the class has that the constraints allow; only in a
+            - `n_members`: how many networks of the class the constraints allow; only in a
               list of classes, and not with ParentSetScores, which may rule out some of them;
             - `n_edges`;
             - `n_differences`: how many pairs of columns are joined differently from the best
