@@ -112,7 +112,7 @@ def test_a_learner_pickled_while_it_is_fitted_is_fitted_or_not():
 
 
 def test_a_closed_terminal_does_not_end_a_search(monkeypatch):
-    monkeypatch.setattr("skbn._core.resources._SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("skbn._core.resources.SECONDS_BETWEEN_LINES", 0)
     expected = GaussianBNLearner().fit(table(5)).network_score_
     closed = io.StringIO()
     closed.close()

@@ -293,7 +293,7 @@ def test_verbose_prints_the_plan(capsys):
 
 
 def test_verbose_prints_the_time_left(capsys, monkeypatch):
-    monkeypatch.setattr("skbn._core.resources._SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("skbn._core.resources.SECONDS_BETWEEN_LINES", 0)
     GaussianBNLearner(verbose=True).fit(table(5))
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "[GaussianBNLearner] 100 % done, about 0.0 s left"

@@ -430,7 +430,7 @@ def test_it_says_why_it_has_no_partial_fit():
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_progress_is_printed(wine, capsys, monkeypatch, backend):
-    monkeypatch.setattr("skbn._core.resources._SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("skbn._core.resources.SECONDS_BETWEEN_LINES", 0.0)
     with parallel_config(backend, n_jobs=2):
         BootstrapBNLearner(Wrapped(), n_resamples=10, verbose=True).fit(wine)
     first, *lines = capsys.readouterr().out.splitlines()
