@@ -14,6 +14,7 @@ __all__ = [
     "DataWarning",
     "DiscreteChildWarning",
     "DummyEdgeWarning",
+    "MaxParentsWarning",
     "OrderPriorWarning",
     "SkewedResidualsWarning",
 ]
@@ -80,6 +81,23 @@ class DummyEdgeWarning(DataWarning):
     >>> import warnings
     >>> import skbn
     >>> warnings.filterwarnings("ignore", category=skbn.exceptions.DummyEdgeWarning)
+    """
+
+
+class MaxParentsWarning(UserWarning):
+    """Many columns have as many parents as `max_parents` allows, and would gain from one more.
+
+    `GaussianBNLearner.fit` and `GaussianBNLearnerCV.fit` warn if these are at least three columns,
+    and at least a tenth of all, and one more parent for each would raise the score by 3 nats or
+    more in all. The message has both numbers. Raise `max_parents`, or leave it at None: then there
+    is no such warning. ``search="order"`` needs no limit. There is no warning after a fit to
+    `ParentSetScores` either, which do not tell what a larger family would score.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.MaxParentsWarning)
     """
 
 

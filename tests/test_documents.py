@@ -172,6 +172,17 @@ def check_how_sure(names):
     assert abs(by_bic - posterior.edge_probabilities_).max() == pytest.approx(0.22, abs=0.005)
 
 
+def check_past_thirty(names):
+    learner, known = names["learner"], names["known"]
+    assert not learner.is_optimal_
+    assert learner.optimality_gap_ == math.inf
+    assert not set(known.dag_.predecessors(0)) - {1, 2}
+    sparse = names["sparse"].dag_
+    assert sparse.number_of_edges() == 41  # and the table of what the search found of it
+    pairs, true = ({frozenset(e) for e in dag.edges} for dag in (names["of_few"].dag_, sparse))
+    assert (len(pairs), len(pairs & true)) == (34, 29)
+
+
 CHECKS = {
     "index": check_index,
     "guide/scores": check_scores,
@@ -183,6 +194,7 @@ CHECKS = {
     "guide/limits": check_limits,
     "guide/how-sure": check_how_sure,
     "guide/pictures": check_pictures,
+    "guide/past-thirty": check_past_thirty,
 }
 
 

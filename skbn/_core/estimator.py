@@ -339,19 +339,19 @@ def _callback_listener(estimator: BaseEstimator, context: Any) -> Listener:
     Raises
     ------
     RuntimeError
-        When a callback asks to stop: an exact search that is not finished has no result.
+        When a callback asks to stop: a search that is not finished has no result.
     """
     told = 0
 
-    def listen(percent: int, seconds_left: float) -> None:
+    def listen(percent: int, seconds_left: float, note: str) -> None:
         nonlocal told
         for _ in range(told, percent):
             subtask = context.subcontext("percent of the search")
             subtask.call_on_fit_task_begin(estimator=estimator)
             if subtask.call_on_fit_task_end(estimator=estimator):
                 raise RuntimeError(
-                    f"A callback stopped the search after {percent} % of its work; an exact "
-                    "search has no result before it is finished."
+                    f"A callback stopped the search after {percent} % of its work; a search has "
+                    "no result before it is finished."
                 )
         told = percent
 

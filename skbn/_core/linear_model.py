@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from skbn._core.columns import finite_number
 from skbn._core.graphs import dag_of, fixed_parent_masks, parent_masks
+from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 
 __all__ = ["LinearModel", "equilibrated", "is_parametrised", "propagate", "require_finite"]
@@ -129,11 +130,12 @@ def propagate(
     own: npt.NDArray[np.float64], coef: npt.NDArray[np.float64], parents: list[int]
 ) -> npt.NDArray[np.float64]:
     """Solve ``x = own + x @ coef`` of shape (m,) or (k, m), given the masks of the parents."""
-    x = own.copy()
+    x = own.T.copy()  # a row for each node
     with np.errstate(over="ignore", invalid="ignore"):
         for v in nx.topological_sort(dag_of(range(len(parents)), parents)):
-            x[..., v] += x @ coef[:, v]
-    return x
+            members = members_of(parents[v])
+            x[v] += coef[members, v] @ x[members]
+    return np.ascontiguousarray(x.T)
 
 
 def equilibrated(

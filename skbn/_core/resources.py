@@ -59,7 +59,7 @@ _MOST_THREADS = 64
 FEWEST_COLUMNS = 18
 SECONDS_BETWEEN_LINES = 2.0
 
-Listener = Callable[[int, float], None]
+Listener = Callable[[int, float, str], None]
 
 
 # Memory
@@ -276,8 +276,8 @@ class Progress:
     work : float
         The amount of work in all, in any unit.
     listeners : sequence of callable
-        Each is called as ``listener(percent, seconds_left)`` whenever another percent
-        of the work is done. An exception that it raises ends the computation.
+        Each is called as ``listener(percent, seconds_left, note)`` whenever another percent
+        of the work is done, or there is a note. An exception that it raises ends the computation.
 
     Attributes
     ----------
@@ -311,7 +311,13 @@ class Progress:
                 self._percent = percent
                 elapsed = time.perf_counter() - self._start
                 for listener in self._listeners:
-                    listener(percent, elapsed * (100 / percent - 1))
+                    listener(percent, elapsed * (100 / percent - 1), "")
+
+    def tell(self, note: str) -> None:
+        """Tell the listeners something that percents do not say."""
+        with self._lock:
+            for listener in self._listeners:
+                listener(self._percent, math.inf, note)
 
     def stop(self, error: BaseException) -> None:
         """Make every later call of `advance` raise, which ends the other threads' work."""
@@ -323,11 +329,11 @@ def printing_listener(name: str) -> Listener:
     """Return a listener that prints a line every two seconds."""
     last = time.perf_counter()
 
-    def listen(percent: int, seconds_left: float) -> None:
+    def listen(percent: int, seconds_left: float, note: str) -> None:
         nonlocal last
         if time.perf_counter() - last >= SECONDS_BETWEEN_LINES:
             last = time.perf_counter()
-            say(f"[{name}] {percent} % done, about {_duration(seconds_left)} left")
+            say(f"[{name}] {note or f'{percent} % done, about {_duration(seconds_left)} left'}")
 
     return listen
 

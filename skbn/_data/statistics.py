@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,12 +11,8 @@ import numpy.typing as npt
 
 from skbn._data.sample import RowSummary
 from skbn._regressions.local_score import SCORE_ACCURACY
-from skbn._regressions.triangular import (
-    families_first,
-    solve_triangular,
-    stacked_factors,
-    triangular_factor,
-)
+from skbn._regressions.network_families import Families, families_of
+from skbn._regressions.triangular import solve_triangular, triangular_factor
 
 __all__ = ["Prior", "Regression", "SampleStatistics", "sample_statistics"]
 
@@ -83,12 +79,21 @@ class IndependenceCheck:
         """Raise if these columns, which have this triangular factor, are not independent."""
         rounding = self.rounding[columns]
         k = len(columns)
-        for j in range(1, k):  # exact dependence: name the first column that adds nothing
-            weights = solve_triangular(factor[:j, :j], factor[:j, j])
-            if abs(factor[j, j]) <= rounding[j] + np.abs(weights) @ rounding[:j]:
-                raise self._dependence(columns[j], columns[:j], weights, abs(factor[j, j]))
+        left = np.abs(np.diag(factor))
+        # With rows scaled to a diagonal of ones, column j of the inverse has the combination of
+        # earlier columns that is nearest to column j.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            unit = factor / np.diag(factor)[:, np.newaxis]
+            unit[~np.isfinite(unit)] = 0.0  # only columns after one that adds nothing notice
+            np.fill_diagonal(unit, 1.0)
+            solved = solve_triangular(unit, np.eye(k))
+            combinations = -np.triu(solved, 1)
+            adds_nothing = left <= rounding + rounding @ np.abs(combinations)
+        if adds_nothing[1:].any():  # exact dependence: name the first such column
+            j = 1 + int(np.argmax(adds_nothing[1:]))
+            raise self._dependence(columns[j], columns[:j], combinations[:j, j], left[j])
         # The residual of x on all others is 1 over the norm of row x of the inverse.
-        inverse = solve_triangular(factor, np.eye(k))
+        inverse = solved / np.diag(factor)
         residual = 1 / np.linalg.norm(inverse, axis=1)
         weights = -(inverse @ inverse.T) * residual[:, np.newaxis] ** 2
         np.fill_diagonal(weights, 1.0)
@@ -186,26 +191,26 @@ class SampleStatistics:
             float(intercept), coefficients, float((factor[k, k] * self.scale[child]) ** 2)
         )
 
-    def family_factors(self, is_parent: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-        """Return the factors of each column's parents and itself, in this order.
+    def families_of(self, is_parent: npt.NDArray[np.bool_]) -> Iterator[Families]:
+        """Yield the families of a network, with their triangular factors.
 
         Parameters
         ----------
         is_parent : ndarray of shape (m, m), bool
             Row x has column x's parents.
 
-        Returns
-        -------
-        factors : ndarray of shape (m, k, k)
-            Smaller families are continued by other columns.
+        Raises
+        ------
+        ValueError
+            If the columns of a family are not linearly independent.
         """
-        n_parents = is_parent.sum(axis=1)
-        orders = families_first(is_parent)[:, : int(n_parents.max()) + 1]
-        factors = stacked_factors(self.factor, orders)
-        if not self.is_checked:
-            for factor, order, n in zip(factors, orders, n_parents + 1, strict=True):
-                self.independence.check(factor[:n, :n], order[:n].tolist())
-        return factors
+        for families in families_of(self.factor, is_parent):
+            if not self.is_checked:
+                for columns, factor, n in zip(
+                    families.columns, families.factors, families.n_parents + 1, strict=True
+                ):
+                    self.independence.check(factor[:n, :n], columns[:n].tolist())
+            yield families
 
     def check(self, columns: Sequence[int]) -> None:
         """Raise if these columns are not linearly independent."""
@@ -319,6 +324,8 @@ def _too_few_rows(summary: RowSummary, largest_family: int) -> ValueError:
     most = n - 2
     left = f", leave out columns until {n - 1} or fewer are left" if n > 2 else ""
     fewer = f", set max_parents to {most}{' or less' if most else ''}" if most >= 0 else ""
+    if n >= 30:
+        fewer += f" (better {n // 10} or less: more parents fit so few rows by chance)"
     return ValueError(
         f"X has n_samples = {n} rows for {families} some regressions leave no residual, and the "
         f"likelihood is unbounded. Give more rows{left}{fewer}, or use "

@@ -6,6 +6,7 @@ What draws is imported when something is drawn: a fit needs none of it.
 from __future__ import annotations
 
 from base64 import b64encode
+from html import escape
 from importlib.util import find_spec
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ __all__ = ["PlotMixin"]
 
 # Notebooks draw no larger networks, which can take seconds each time they are shown.
 _MOST_NODES, _MOST_EDGES = 40, 80
+_NOTE_STYLE = "margin:0.5em 0"
 _IMAGE_STYLE = "max-width:100%;height:auto;margin:0.5em 0"
 
 
@@ -122,11 +124,17 @@ class PlotMixin:
         """Return the graph to show, or None if there is none without a search."""
         raise NotImplementedError
 
+    def _shown_note(self) -> str:
+        """Return what to say above the picture; nothing by default."""
+        return ""
+
     def _repr_html_(self) -> str | None:
         if get_config()["display"] != "diagram":
             return None  # a notebook shows the text
         html: str = estimator_html_repr(self)
         graph = self._shown_graph()
+        if note := self._shown_note():
+            html += f'<div style="{_NOTE_STYLE}">{escape(note)}</div>'
         return html if graph is None else html + _notebook_picture(graph)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:

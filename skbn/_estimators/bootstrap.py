@@ -80,6 +80,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         be less than 1.
     random_state : int, RandomState, Generator or None, default=None
         A seed or a generator of numpy.random. With a number, each fit draws the same resamples.
+        The searches of an estimator with ``search="order"`` are seeded by its own `random_state`,
+        the same for all resamples; give both a number to find the same networks again.
     n_jobs : int or None, default=None
         How many resamples are fitted at the same time, by joblib's rules: in threads, or by the
         backend that ``joblib.parallel_config`` chooses, such as processes ("loky") or a dask
@@ -227,7 +229,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
 
         Warns
         -----
-        skbn.exceptions.DataWarning
+        skbn.exceptions.DataWarning, skbn.exceptions.MaxParentsWarning
             As the estimator, for all rows together but not for the resamples.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:

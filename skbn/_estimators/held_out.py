@@ -21,10 +21,11 @@ from skbn._core.resources import (
 from skbn._core.text import readable_value
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample
-from skbn._estimators.learner import network_of
+from skbn._estimators.network_learner import network_of
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import MemoryLimit
+from skbn._solver.order_engine import OrderSettings
 from skbn._solver.solve import plan_searches, solve
 
 __all__ = ["HeldOutScores", "Split", "read_splits", "searches_at_a_time"]
@@ -94,13 +95,14 @@ def searches_at_a_time(
     memory: MemoryLimit,
     n_threads: int,
     n_searches: int,
+    order: OrderSettings | None = None,
 ) -> int:
     """Return how many searches of some of the rows may run at the same time, in threads."""
     n_rows, m = scores.shape
     is_small = m < FEWEST_COLUMNS and n_rows < _FEWEST_ROWS
     for n in range(1 if is_small else min(n_threads, n_searches), 1, -1):
         with suppress(ValueError):  # raised if they do not fit in memory
-            plan_searches(scores, constraints, memory.share(n))
+            plan_searches(scores, constraints, memory.share(n), order)
             return n
     return 1
 
@@ -119,6 +121,8 @@ class HeldOutScores:
         Limit for all searches that run at the same time.
     n_jobs : int or None
         Number of threads, by joblib's rules.
+    order : OrderSettings or None
+        None for exact searches.
 
     Attributes
     ----------
@@ -135,21 +139,25 @@ class HeldOutScores:
         splits: list[Split],
         memory: MemoryLimit,
         n_jobs: int | None,
+        order: OrderSettings | None = None,
     ) -> None:
         # A copy without log-determinants: those of all rows cannot be used for a fold.
         self._scores = scores = scores.of_sample(scores.sample)
         self._constraints = constraints
         self._penalties = penalties
         self._splits = splits
+        self._order = order
         n_threads = count_threads(n_jobs)
-        self.n_at_a_time = searches_at_a_time(scores, constraints, memory, n_threads, len(splits))
+        self.n_at_a_time = searches_at_a_time(
+            scores, constraints, memory, n_threads, len(splits), order
+        )
         self._memory = memory.share(self.n_at_a_time)
         # The last folds share the threads that would be idle otherwise.
         n_last = len(splits) % self.n_at_a_time
         n_first = len(splits) - n_last
         self._n_jobs = [n_threads // self.n_at_a_time] * n_first
         self._n_jobs += [n_threads // max(n_last, 1)] * n_last
-        plan = plan_searches(scores, constraints, self._memory)
+        plan = plan_searches(scores, constraints, self._memory, order)
         self.work = len(splits) * plan.work(len(penalties))
 
     def compute(
@@ -220,6 +228,7 @@ class HeldOutScores:
             penalties=self._penalties,
             n_jobs=n_jobs,
             progress=progress,
+            order=self._order,
         )
         outcomes = []
         for solution in solutions:

@@ -1,182 +1,42 @@
-"""GaussianBNLearner, and what it shares with other learners: their parameters and methods."""
+"""GaussianBNLearner: the network with the highest score of all."""
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
-from sklearn.utils.validation import check_is_fitted
+import numpy as np
 
-from skbn._core.columns import as_integer, finite_number
 from skbn._core.estimator import (
     all_or_nothing,
     fit_method,
     fit_task,
     listeners_of,
 )
-from skbn._core.graphs import dag_of
-from skbn._core.text import readable_value
-from skbn._data.sample import Sample
-from skbn._estimators.near_optimal import NearOptimalNetworks
-from skbn._estimators.network_estimator import OneNetworkEstimator
+from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
     check_settings,
 )
 from skbn._networks.diagnostics import warn_about_data
-from skbn._networks.network import GaussianBayesianNetwork
+from skbn._networks.parent_limit import warn_about_limit
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.constraints import Constraints
-from skbn._solver.engines import Scores
-from skbn._solver.near_optimal import near_optimal
-from skbn._solver.solve import Solution, solve
+from skbn._solver.solve import solve
 
-__all__ = ["GaussianBNLearner", "NetworkLearner", "network_of"]
-
-# In nats. Beyond a Bayes factor of 20, the logarithm of which is 3.0, evidence is called strong
-# (Kass & Raftery 1995, "Bayes factors").
-_WITHIN = 3.0
-
-
-def network_of(solution: Solution) -> GaussianBayesianNetwork:
-    """Return the network of a solution, without parameters if it has none."""
-    if solution.model is None:
-        dag = dag_of(solution.columns, solution.parents, solution.fixed)
-    else:
-        dag = solution.model.to_dag()
-    network = GaussianBayesianNetwork(dag)
-    network._keep(solution.model, solution.score_losses)
-    return network
-
-
-class NetworkLearner(OneNetworkEstimator):
-    """A learner that searches. Derived classes have the parameters of `NetworkEstimator`."""
-
-    network_score_: float
-    criterion_: Criterion | None
-    _searched_: tuple[Scores, Constraints]
-
-    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "partial_fit":
-                raise AttributeError(
-                    f"{type(self).__name__} has no partial_fit. Give the chunks to "
-                    "LocalScoreTransformer().partial_fit, and then its local_scores_ to fit: "
-                    "GaussianBNLearner().fit(transformer.local_scores_)."
-                )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def _keep(
-        self, solution: Solution, scores: Scores, constraints: Constraints, **learned: Any
-    ) -> None:
-        """Keep what was found as attributes, and what `near_optimal` needs to search again."""
-        network = network_of(solution)
-        if isinstance(scores, LocalScores):
-            scores = scores.of_sample(Sample.of_summary(scores.sample.summary))
-        # In one step, for threads that read the estimator meanwhile.
-        self.__dict__.update(
-            learned,
-            network_=network,
-            dag_=network.dag.copy(),
-            network_score_=solution.score,
-            criterion_=solution.criterion,
-            _searched_=(scores, constraints),
-        )
-
-    def near_optimal(
-        self,
-        n: int | None = None,
-        *,
-        within: float | None = None,
-        equivalence_classes: bool = True,
-    ) -> NearOptimalNetworks:
-        """Return the networks that score nearly as high as the best, in order of their score.
-
-        The list is exact: no network or class that it leaves out scores higher than the last one.
-
-        Parameters
-        ----------
-        n : int or None, default=None
-            The largest number of networks, or of equivalence classes. It is the safe bound: how
-            many are within so many nats grows exponentially with the columns.
-        within : float or None, default=None
-            How far below the best a score may be, in nats; ``math.inf`` lists all networks, of
-            which 5 columns have 29,281. If `n` is None as well, `within` is 3: by a log marginal
-            likelihood, the data make the best network up to 20 times as probable as the others.
-        equivalence_classes : bool, default=True
-            Whether to list equivalence classes, each as the best of its networks, instead of all
-            networks one by one.
-
-        Returns
-        -------
-        near_optimal : NearOptimalNetworks
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError, TypeError
-            If `n` is not a positive integer, `within` not a number from 0 on, or
-            `equivalence_classes` not a bool; if the list takes more memory than there is.
-
-        Notes
-        -----
-        The constraints and `max_parents` of `fit` hold for all networks of the list. The search
-        runs once more, with `n_jobs` and `max_memory`; the list takes memory of its own. Networks
-        whose scores are equal up to rounding come in no particular order.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from skbn import GaussianBNLearner
-        >>> learner = GaussianBNLearner("bge").fit(load_iris(as_frame=True).data)
-        >>> near = learner.near_optimal(3)
-        >>> near.scores.round(2)
-        array([-419.5 , -421.09, -421.4 ])
-        >>> near.is_complete
-        False
-        """
-        check_is_fitted(self)
-        if not isinstance(equivalence_classes, bool):
-            raise TypeError(
-                "equivalence_classes must be True or False; got "
-                f"{readable_value(equivalence_classes)}."
-            )
-        if n is not None and (n := as_integer(n, "n")) < 1:
-            raise ValueError(f"n must be at least 1; got {n}.")
-        if within is not None and within != math.inf:
-            within = finite_number(within, "within")
-            if within < 0:
-                raise ValueError(f"within must not be negative; got {within}.")
-        if n is None and within is None:
-            within = _WITHIN
-        scores, constraints = self._searched_
-        # The log-determinants of a copy are dropped when the list is made.
-        again = scores.of_sample(scores.sample) if isinstance(scores, LocalScores) else scores
-        found = near_optimal(
-            again,
-            constraints,
-            self._memory(),
-            n=n,
-            within=within,
-            equivalence_classes=equivalence_classes,
-            n_jobs=self.n_jobs,
-            listeners=listeners_of(self, None),
-            announce=self._announce if self.verbose else None,
-        )
-        return NearOptimalNetworks(found, scores, constraints, equivalence_classes)
+__all__ = ["GaussianBNLearner"]
 
 
 class GaussianBNLearner(NetworkLearner):
     """Find the Gaussian Bayesian network with the highest score of all.
 
-    Each column is a linear function of its parents plus Gaussian noise. The search is exact: no
-    other acyclic network on the columns has a higher score, up to rounding. Rounding is about
-    1e-12 of the score. For nearly collinear columns it may reach 1e-3 nats, and `fit` refuses
+    Each column is a linear function of its parents plus Gaussian noise. By default the search is
+    exact: no other acyclic network on the columns has a higher score, up to rounding. Rounding is
+    about 1e-12 of the score. For nearly collinear columns it may reach 1e-3 nats, and `fit` refuses
     tables for which it would be larger.
+
+    The exact search takes up to about 30 columns. For more, ``search="order"`` finds a network with
+    a very high score that is not proven to be the highest; `is_optimal_` says so.
 
     Parameters
     ----------
@@ -204,6 +64,19 @@ None, default=None
         are not named. The search then takes ``2**t`` states for each group of t columns instead
         of ``2**m`` for all of them. Other constraints that order the columns have the same
         effect.
+    search : {"exact", "order"}, default="exact"
+        "exact" finds the network with the highest score of all. "order" finds one with a very high
+        score, of hundreds of columns too; it is not proven to be the best. It is an ordering-based
+        search with optimal windows: see the notes. It needs no `max_parents`.
+    time_limit : float or None, default=None
+        After how many seconds the order search ends with the best network it has found. The time
+        to read the table, and to verify and fit the network, comes on top. None means that it ends
+        by itself. With a limit, Ctrl-C ends it in the same way; without one, Ctrl-C leaves the
+        learner unfitted. Only for ``search="order"``.
+    random_state : int, RandomState or None, default=None
+        The seed of the order search, or a generator of numpy.random to draw it from. With a number,
+        each fit without `time_limit` finds the same network, whatever `n_jobs`. The exact search
+        ignores it, because nothing in it is random.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result. The
         log-determinants of LocalScores are computed with their own `n_jobs`.
@@ -226,6 +99,18 @@ None, default=None
         True, if the constraints rule out the reverse edge.
     network_score_ : float
         The network's score, in nats.
+    is_optimal_ : bool
+        Whether it is proven that no network within the constraints has a higher score. True after
+        an exact search.
+    score_bound_ : float
+        A score that no network within the constraints exceeds, in nats: `network_score_` if it is
+        optimal, and inf if no bound was computed.
+    optimality_gap_ : float
+        ``score_bound_ - network_score_``, in nats: 0 if the network is optimal, and inf if no bound
+        was computed.
+    n_iter_ : int
+        How many perturbed orders of the columns the order search started from again; 0 for an
+        exact search.
     network_ : GaussianBayesianNetwork
         The network as an object with densities, samples, conditional distributions,
         interventions, equivalence and interchange formats. Its `to_frame` is a table of the edges,
@@ -243,9 +128,16 @@ None, default=None
 
     Notes
     -----
-    Dynamic programming over the sets of columns (Silander & Myllymäki 2006, "A
+    The exact search is dynamic programming over the sets of columns (Silander & Myllymäki 2006, "A
     simple approach for finding the globally optimal Bayesian network structure"):
     time and memory grow as 2**m, and `fit` refuses tables whose search does not fit in memory.
+
+    The order search (Teyssier & Koller 2005, "Ordering-based search: a simple and effective
+    algorithm for learning Bayesian networks") looks for an order of the columns in which the best
+    parents of each column among the earlier ones give a high score. It moves single columns in the
+    order, arranges windows of neighbouring columns optimally by the exact search's dynamic
+    programming, and starts again from perturbed orders. Each fit verifies that no edge that is
+    added, deleted or reversed raises the score.
 
     Ties, that is scores that are equal up to rounding, are broken by column order. Among parent
     sets that tie, the search takes one with the fewest columns, and among those the first when
@@ -284,6 +176,9 @@ None, default=None
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
+        search: str = "exact",
+        time_limit: float | None = None,
+        random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         max_memory: float | None = None,
         verbose: bool | int = False,
@@ -294,6 +189,9 @@ None, default=None
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers
+        self.search = search
+        self.time_limit = time_limit
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.max_memory = max_memory
         self.verbose = verbose
@@ -327,7 +225,8 @@ None, default=None
             the constraints; if constraints are given by an iterator, which a second fit would
             find empty; if the search needs more memory than is available or than `max_memory`;
             if a parameter has a value other than those above, or differs from that of the
-            LocalScores; if the weights do not match the rows.
+            LocalScores; if an exact search is given a `time_limit`; if the weights do not match the
+            rows.
         RuntimeError
             If a callback asks to stop before the search is finished; if regressions that are
             independent of the search do not confirm its network, which means a defect of the
@@ -340,12 +239,15 @@ None, default=None
         skbn.exceptions.DataWarning
             If the table may not suit the model: a `DiscreteChildWarning`, a
             `SkewedResidualsWarning` or a `DummyEdgeWarning`.
+        skbn.exceptions.MaxParentsWarning
+            If `max_parents` costs the network much of its score.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, context)
 
     def _fit(self, X: Any, sample_weight: Any, context: Any) -> Self:
         penalty = 1.0 if self.penalty is None else float(self.penalty)
+        order = self._order_settings()
         scores = self._read_scores(X, sample_weight, penalty)
         if isinstance(X, LocalScores | ParentSetScores):
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
@@ -357,8 +259,11 @@ None, default=None
             n_jobs=self.n_jobs,
             listeners=listeners_of(self, context),
             announce=self._announce if self.verbose else None,
+            order=order and order._replace(ends_on_interrupt=True),
         )
         self._keep(solution, scores, constraints)
         if isinstance(scores, LocalScores) and solution.model is not None:
             warn_about_data(solution.model, scores.sample)
+            limit = constraints.possible, constraints.max_parents
+            warn_about_limit(scores, solution.model, *limit)
         return self

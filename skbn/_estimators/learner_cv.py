@@ -21,13 +21,16 @@ from skbn._core.resources import Progress, say
 from skbn._core.text import readable_value
 from skbn._data.row_values import in_order_of_rows
 from skbn._estimators.held_out import HeldOutScores, Split, read_splits
-from skbn._estimators.learner import NetworkLearner
+from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import check_settings
 from skbn._networks.diagnostics import warn_about_data
+from skbn._networks.parent_limit import warn_about_limit
 from skbn._scores.criteria import Criterion, InformationCriterion
 from skbn._scores.criterion_checks import read_penalty
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._solver.constraints import Constraints
+from skbn._solver.order_engine import OrderSettings
 from skbn._solver.solve import plan_searches, solve
 
 __all__ = ["GaussianBNLearnerCV"]
@@ -41,7 +44,7 @@ class GaussianBNLearnerCV(NetworkLearner):
     For each penalty, the best network of some of the rows is scored by its mean log-likelihood
     on the rows held out. The network is then learned from all rows with the penalty that scored
     best. All penalties of a fold share one set of log-determinants, and the folds are searched
-    in parallel.
+    in parallel. With ``search="order"`` no network is proven to be the best.
 
     Parameters
     ----------
@@ -73,6 +76,13 @@ None, default=None
         As in `GaussianBNLearner`.
     tiers : list of lists of columns and at most one ``...``, or None, default=None
         As in `GaussianBNLearner`.
+    search : {"exact", "order"}, default="exact"
+        As in `GaussianBNLearner`, for all networks. Those of "order" are not proven to be the best.
+    time_limit : float or None, default=None
+        After how many seconds each order search ends: that of one penalty in one fold, and the last
+        one of all rows. Only for ``search="order"``.
+    random_state : int, RandomState or None, default=None
+        As in `GaussianBNLearner`. All searches of a fit have the same seed.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. As many folds are searched at the same time as fit
         in memory. It does not change a bit of the result.
@@ -101,6 +111,13 @@ None, default=None
         As in `GaussianBNLearner`.
     network_score_ : float
         The score with this penalty, in nats.
+    is_optimal_ : bool
+        Whether `network_` is proven to have the highest score with this penalty; this and the next
+        three are as in `GaussianBNLearner`.
+    score_bound_ : float
+    optimality_gap_ : float
+    n_iter_ : int
+        Of the search of all rows.
     criterion_ : Criterion
         The criterion that was maximised.
     n_features_in_ : int
@@ -153,6 +170,9 @@ None, default=None
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
+        search: str = "exact",
+        time_limit: float | None = None,
+        random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         max_memory: float | None = None,
         verbose: bool | int = False,
@@ -165,6 +185,9 @@ None, default=None
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers
+        self.search = search
+        self.time_limit = time_limit
+        self.random_state = random_state
         self.n_jobs = n_jobs
         self.max_memory = max_memory
         self.verbose = verbose
@@ -207,6 +230,8 @@ None, default=None
         -----
         skbn.exceptions.DataWarning
             As `GaussianBNLearner.fit`, for all rows together but not for the folds.
+        skbn.exceptions.MaxParentsWarning
+            As `GaussianBNLearner.fit`, for all rows together but not for the folds.
         """
         if params and not get_config()["enable_metadata_routing"]:
             raise ValueError(
@@ -221,6 +246,7 @@ None, default=None
         self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], context: Any
     ) -> Self:
         penalties = _read_penalties(self.penalties)
+        order = self._order_settings()
         scores = self._read_scores(X, sample_weight, 1.0)
         if isinstance(scores, ParentSetScores):
             raise TypeError(
@@ -239,8 +265,11 @@ None, default=None
         splits = read_splits(self._splits(X, y, routed), scores.sample)
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yielded one.")
-        self._choose(scores, penalties, splits, context)
-        warn_about_data(self.network_._model(), scores.sample)
+        constraints = self._constraints(scores)
+        best = self._choose(scores, constraints, penalties, splits, order, context)
+        model = self.network_._model()
+        warn_about_data(model, scores.sample)
+        warn_about_limit(best, model, constraints.possible, constraints.max_parents)
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -264,13 +293,16 @@ None, default=None
     def _choose(
         self,
         scores: LocalScores,
+        constraints: Constraints,
         penalties: list[float],
         splits: list[Split],
+        order: OrderSettings | None,
         context: Any,
-    ) -> None:
-        constraints, memory = self._constraints(scores), self._memory()
-        plan = plan_searches(scores, constraints, memory)
-        folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs)
+    ) -> LocalScores:
+        """Choose the penalty, keep the network of all rows, and return its scores."""
+        memory = self._memory()
+        plan = plan_searches(scores, constraints, memory, order)
+        folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs, order)
         if self.verbose:
             say(
                 f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
@@ -281,8 +313,11 @@ None, default=None
         cv_results = _cv_results(penalties, *folds.compute(progress))
         penalty = penalties[_chosen(cv_results, self.rule)]
         best = scores.with_penalty(penalty)
-        (solution,) = solve(best, constraints, memory, n_jobs=self.n_jobs, progress=progress)
+        (solution,) = solve(
+            best, constraints, memory, n_jobs=self.n_jobs, progress=progress, order=order
+        )
         self._keep(solution, best, constraints, cv_results_=cv_results, penalty_=penalty)
+        return best
 
 
 def _has_complexity(scores: LocalScores) -> bool:

@@ -21,14 +21,16 @@ from skbn._core.resources import Listener, Progress, StoppedError, Threads, coun
 from skbn._data.sample import Sample
 from skbn._drawing.fitted import fitted_step
 from skbn._estimators.held_out import searches_at_a_time
-from skbn._estimators.learner import GaussianBNLearner, network_of
+from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
+from skbn._estimators.network_learner import network_of
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import MemoryLimit
+from skbn._solver.order_engine import OrderSettings
 from skbn._solver.solve import plan_searches, solve
-from skbn.exceptions import DataWarning
+from skbn.exceptions import DataWarning, MaxParentsWarning
 
 __all__ = ["Draws", "Resamples", "fitted_network", "plan_resamples", "reads_scores"]
 
@@ -92,13 +94,19 @@ class _Search:
     memory: MemoryLimit
     n_jobs: int
     work: int
+    order: OrderSettings | None
 
     def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
         sample = self.scores.sample
         resample = Sample(sample.rows, weight, sample.labels)
         scores = self.scores.of_sample(resample, n_jobs=self.n_jobs)
         (solution,) = solve(
-            scores, self.constraints, self.memory, n_jobs=self.n_jobs, progress=progress
+            scores,
+            self.constraints,
+            self.memory,
+            n_jobs=self.n_jobs,
+            progress=progress,
+            order=self.order,
         )
         return network_of(solution)
 
@@ -196,7 +204,7 @@ class Resamples:
             As a fit of the learner, with the number of the resample.
         """
         progress = Progress(len(self.draws.seeds) * self.refit.work, listeners)
-        with _without_data_warnings():
+        with _without_warnings():
             if self.n_threads is not None:
                 return self._by_threads(self.n_threads, progress)
             return self._by_processes(progress)
@@ -238,7 +246,7 @@ class Resamples:
         return networks
 
     def _network_elsewhere(self, number: int) -> GaussianBayesianNetwork:
-        with _without_data_warnings():
+        with _without_warnings():
             return self._network(number, Progress())
 
     def _network(self, number: int, progress: Progress) -> GaussianBayesianNetwork:
@@ -294,13 +302,16 @@ def plan_resamples(
         # A copy without log-determinants: those of all rows cannot be used for a resample.
         scores = X.of_sample(sample)
         constraints, memory = learner._constraints(scores), learner._memory()
+        order = learner._order_settings()
         if in_threads:
-            n_at_a_time = searches_at_a_time(scores, constraints, memory, n_threads, n_resamples)
+            n_at_a_time = searches_at_a_time(
+                scores, constraints, memory, n_threads, n_resamples, order
+            )
         memory = memory.share(n_at_a_time)
         if type(learner).fit is GaussianBNLearner.fit:
             threads_a_search = learner.n_jobs or max(1, n_threads // n_at_a_time)
-            work = plan_searches(scores, constraints, memory).work()
-            refit = _Search(scores, constraints, memory, threads_a_search, work)
+            work = plan_searches(scores, constraints, memory, order).work()
+            refit = _Search(scores, constraints, memory, threads_a_search, work, order)
         else:
             most = memory.available if memory.allowed is None else memory.allowed
             learner = clone(learner).set_params(max_memory=most)
@@ -322,8 +333,9 @@ def _with_one_thread(learner: Any) -> Any:
 
 
 @contextmanager
-def _without_data_warnings() -> Iterator[None]:
-    """Ignore warnings about the data, which the fit to all rows has given already."""
+def _without_warnings() -> Iterator[None]:
+    """Ignore warnings of learners, which the fit to all rows has given already."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("ignore", MaxParentsWarning)
         yield

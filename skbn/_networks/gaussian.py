@@ -12,7 +12,7 @@ from skbn._core.linear_model import LinearModel, equilibrated, propagate, requir
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._data.statistics import SampleStatistics
-from skbn._regressions.triangular import first_block, solve_triangular, triangular_factor
+from skbn._regressions.triangular import solve_triangular, triangular_factor
 
 __all__ = [
     "LinearGaussianModel",
@@ -68,15 +68,12 @@ def estimate_model(
     m = len(parents)
     is_parent = bits_of(parents, m)
     n_parents = is_parent.sum(axis=1)
-    factors, last = statistics.family_factors(is_parent), n_parents[:, np.newaxis]
-    own = factors[np.arange(m)[:, np.newaxis], np.arange(factors.shape[1]), last]
-    # Beyond its parents, a child has a unit matrix and zeros here, and so a solution of 0.
-    k = factors.shape[1] - 1
-    right = np.where(np.arange(k) < last, own[:, :k], 0.0)
-    solved = np.linalg.solve(first_block(factors, n_parents), right[:, :, np.newaxis])
-    squares = (np.take_along_axis(own, last, axis=1)[:, 0] * statistics.scale) ** 2
-    coef = np.zeros((m, m))
-    noise_variance = np.empty(m)
+    coef, noise_variance, left = np.zeros((m, m)), np.empty(m), np.empty(m)
+    for families in statistics.families_of(is_parent):
+        coefficients, left[families.children] = families.regressions()
+        for child, of_child in zip(families.children, coefficients, strict=True):
+            coef[is_parent[child], child] = of_child[: n_parents[child]]
+    squares = (left * statistics.scale) ** 2
     for child, n in enumerate(n_parents):
         divisor = statistics.n_samples if divisors is None else divisors[n]
         if not divisor > 0:
@@ -88,7 +85,7 @@ def estimate_model(
             )
         members = is_parent[child]
         with np.errstate(over="ignore"):
-            unscaled = solved[child, :n, 0] * statistics.scale[child]
+            unscaled = coef[members, child] * statistics.scale[child]
             coef[members, child] = unscaled / statistics.scale[members]
         if not np.isfinite(coef[:, child]).all():
             parent = nodes[int(np.argmax(~np.isfinite(coef[:, child])))]

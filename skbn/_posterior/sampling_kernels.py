@@ -1,6 +1,6 @@
 """The kernels of exact samples: orders, layers of networks, and parent sets; see `sampling`.
 
-Each sample has a random generator of its own, SplitMix64, whose state is a number of `states`: its
+Each sample has a random generator of its own, whose state is a number of `states`: its
 numbers depend on the sample alone, however the samples are shared among threads. A sample comes to
 a dead end if rounding led it to networks that weigh nothing; its candidates are -1 then.
 
@@ -15,6 +15,7 @@ from numba import float64, int64, uint64
 from numba.extending import register_jitable
 
 from skbn._core.compile import inner_kernel, kernel
+from skbn._core.random_numbers import uniform
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
 from skbn._core.vectors import larger, load, plus, raised_by_bit_0, raised_by_bit_1, store, times
 from skbn._core.wide import wide_as_double, wide_product
@@ -22,27 +23,12 @@ from skbn._core.zeta import zeta_transform
 
 __all__ = ["draw_first_layers", "draw_layers", "draw_orders", "draw_parents"]
 
-# The constants of SplitMix64 (Steele, Lea and Flood 2014).
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
 # Shares of a sum below this are nothing: a wide number that stands for zero does not always become
 # 0.0 beside larger ones, but may become a number below 2**-1000.
 _NOTHING = 2.0**-400
 # Smaller terms of a layer's weight are raised to this. 2**32 such terms are still nothing, and
 # arithmetic with numbers below 2**-1022 takes ten times as long.
 _LEAST_TERM = 2.0**-500
-
-
-@inner_kernel
-def _uniform(states, i):
-    """Return the sample's next random number, from 0 to below 1."""
-    states[i] += _STEP
-    z = states[i]
-    z = (z ^ (z >> np.uint64(30))) * _FIRST_FACTOR
-    z = (z ^ (z >> np.uint64(27))) * _SECOND_FACTOR
-    z ^= z >> np.uint64(31)
-    return np.float64(z >> np.uint64(11)) * 2.0**-53
 
 
 # Orders
@@ -112,7 +98,7 @@ def draw_orders(
             W = columns[i]
             if targets[i] < 0.0:
                 whole = wide_as_double(F[W], bits, F[W] >> bits)
-                targets[i] = _uniform(states, i) * whole
+                targets[i] = uniform(states, i) * whole
             sink, targets[i] = _try_sinks(
                 W,
                 next_sinks[i],
@@ -318,7 +304,7 @@ def draw_first_layers(M, alpha, starts, states, layers, bits, bias, least):
         none, none, M, alpha, starts, columns, products, terms, cumulative, bits, bias, least
     )
     for i in range(layers.size):
-        layers[i] = _draw_layer(cumulative, columns, columns.size, _uniform(states, i))
+        layers[i] = _draw_layer(cumulative, columns, columns.size, uniform(states, i))
 
 
 @kernel(
@@ -388,7 +374,7 @@ def draw_layers(
                 )
                 if is_second:
                     of_second = used
-            layer = _draw_layer(cumulative, left, n - popcount(used), _uniform(states, i))
+            layer = _draw_layer(cumulative, left, n - popcount(used), uniform(states, i))
             if layer == 0:
                 candidates[:, i] = -1
                 break
@@ -483,7 +469,7 @@ def draw_parents(
                 without = low_sums[start | low & ~one_of]
                 shares[k] -= wide_as_double(without, bits, exponent)
             subset = (subset - high) & high
-        k = _draw_share(shares, n_shares, _uniform(states, i))
+        k = _draw_share(shares, n_shares, uniform(states, i))
         if k < 0:
             continue
         start = _nth_subset(high, k) << low_bits
@@ -493,7 +479,7 @@ def draw_parents(
             share = wide_as_double(weights[start | subset], bits, exponent)
             shares[k] = 0.0 if one_of and not (start | subset) & one_of else share
             subset = (subset - low) & low
-        k = _draw_share(shares, n_shares, _uniform(states, i))
+        k = _draw_share(shares, n_shares, uniform(states, i))
         if k >= 0:
             parents[i] = insert_zero_bit(start | _nth_subset(low, k), child)
 

@@ -19,7 +19,7 @@ from skbn._data.sample import Sample, centred_blocks
 from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
 from skbn._regressions.local_score import local_score_terms
 from skbn._regressions.log_determinants import log_determinants
-from skbn._regressions.triangular import family_log_determinants, triangular_factor
+from skbn._regressions.triangular import triangular_factor
 from skbn._scores.criteria import Criterion, InformationCriterion, criterion_for
 from skbn._scores.criterion_checks import (
     check_noise_divisors,
@@ -275,8 +275,10 @@ class FamilyScorer:
         """
         is_parent = bits_of([mask_of(each) for each in parents], len(parents))
         n = is_parent.sum(axis=1)
-        factors = self.statistics.family_factors(is_parent)
-        of_parents, of_family = family_log_determinants(factors, n)
+        of_parents, of_family = np.empty((2, len(n)))
+        for families in self.statistics.families_of(is_parent):
+            at = families.children
+            of_parents[at], of_family[at] = families.log_determinants()
         if self.offsets is not None:
             of_parents += is_parent @ self.offsets
             of_family += is_parent @ self.offsets + self.offsets

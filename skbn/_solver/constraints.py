@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from skbn._core.columns import column_number, is_series
 from skbn._core.graphs import reject_undirected
-from skbn._core.subsets import mask_of, members_of
+from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._core.text import readable_value
 
 __all__ = ["Constraints", "Group", "read_constraints"]
@@ -87,17 +89,18 @@ class Constraints(NamedTuple):
         """
         if self.is_free:
             return [Group(list(range(len(self.allowed))), [])]
-        graph: nx.DiGraph = nx.DiGraph()
-        graph.add_nodes_from(range(len(self.allowed)))
-        graph.add_edges_from(
-            (p, x) for x, mask in enumerate(self.allowed) for p in members_of(mask)
-        )
+        m = len(self.allowed)
+        graph = csr_array(bits_of(self.allowed, m))
+        _, component_of = connected_components(graph, connection="strong")
+        members: dict[int, list[int]] = {}
+        for x, component in enumerate(component_of.tolist()):
+            members.setdefault(component, []).append(x)
         groups = []
-        for component in sorted(map(sorted, nx.strongly_connected_components(graph))):
+        for columns in members.values():
             others = 0
-            for x in component:
+            for x in columns:
                 others |= self.allowed[x]
-            groups.append(Group(component, members_of(others & ~mask_of(component))))
+            groups.append(Group(columns, members_of(others & ~mask_of(columns))))
         return groups
 
 
@@ -167,6 +170,7 @@ def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
             column_number(columns, node)
         edges = list(edges.edges())
     pairs = []
+    number: dict[Any, int] = {column: x for x, column in enumerate(columns)}
     for edge in _listed(edges, name):
         is_ordered = isinstance(edge, Sequence | np.ndarray) and not isinstance(edge, str)
         if not is_ordered or len(ends := [*edge]) != 2:
@@ -175,7 +179,10 @@ def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
             raise TypeError(
                 f"{name} must hold pairs (parent, child); got {readable_value(edge)}.{remedy}"
             )
-        parent, child = (column_number(columns, end) for end in ends)
+        parent, child = (
+            number[end] if isinstance(end, str) and end in number else column_number(columns, end)
+            for end in ends
+        )
         if parent == child:
             raise ValueError(
                 f"{name} has an edge from column {readable_value(ends[0])} to itself; leave it out."

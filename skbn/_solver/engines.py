@@ -2,7 +2,8 @@
 
 An engine is a function `plan(scores, constraints, group, memory)` that returns a `GroupSearch`, or
 None if it cannot search these scores. There are two, dense and listed. To add one, write its file
-and name it in `ENGINES` of `solve.py`.
+and name it in `ENGINES` of `solve.py`. The order search of `order_engine` takes their place if it
+is asked for.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ __all__ = [
     "MemoryLimit",
     "Optimum",
     "Scores",
+    "families_within",
     "plan_dense_search",
     "plan_listed_search",
 ]
@@ -52,14 +54,25 @@ Scores = LocalScores | ParentSetScores
 
 
 class Optimum(NamedTuple):
-    """The masks of the parents of a group's columns in the best network, and its score in nats.
+    """The best network that a search found for the columns of a group.
 
-    The score is that of the search, which leaves out the scores' `score_offsets`. Without any
-    network of a finite score it is -inf, and there are no masks.
+    Parameters
+    ----------
+    parents : list of int
+        The mask of each column's parents. Empty without any network of a finite score.
+    score : float
+        In nats, as the search adds it up, without the scores' `score_offsets`; -inf without any
+        network of a finite score.
+    is_optimal : bool
+        Whether it is proven that no network within the constraints has a higher score.
+    n_iter : int
+        How many perturbed orders an order search started from again; 0 for an exact search.
     """
 
     parents: list[int]
     score: float
+    is_optimal: bool = True
+    n_iter: int = 0
 
 
 class MemoryLimit(NamedTuple):
@@ -359,7 +372,7 @@ class _ListedSearch(GroupSearch):
     ) -> ListedFamilies:
         arguments = [(scores, self._constraints, x, with_dominated) for x in self.columns]
         with Threads(n_jobs, len(scores.columns)) as threads:
-            listed = list(threads.map(_families_within, arguments))
+            listed = list(threads.map(families_within, arguments))
         return ListedFamilies(
             self.columns,
             [parents for parents, _ in listed],
@@ -369,7 +382,7 @@ class _ListedSearch(GroupSearch):
         )
 
 
-def _families_within(
+def families_within(
     scores: Scores, constraints: Constraints, child: int, with_dominated: bool
 ) -> ScoredParentSets:
     """Return the families of a child that may be part of the best network, or of any.

@@ -93,7 +93,7 @@ def near_optimal(
     RuntimeError
         If independent regressions do not confirm the first and the last score.
     """
-    plan = plan_searches(scores, constraints, memory)
+    plan = plan_searches(scores, constraints, memory, must_be_exact=True)
     if announce is not None:
         announce(str(plan))
     compile_kernels(plan.kernels, verbose=announce is not None)

@@ -1,12 +1,13 @@
 """solve: plan the search for the best network, run it, and certify what it found.
 
 The constraints cut the columns into groups, each of which is a search of its own (see
-`Constraints.groups`). For each group the engine is taken that fits in memory and takes least
-time.
+`Constraints.groups`). For each group the exact engine is taken that fits in memory and takes least
+time, unless the order search is asked for.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,16 +44,22 @@ from skbn._solver.engines import (
     plan_dense_search,
     plan_listed_search,
 )
+from skbn._solver.order_engine import OrderSettings, plan_order_search
 
 __all__ = ["Plan", "Solution", "plan_searches", "solve"]
 
 # Of engines that would take equally long, the first is used.
 ENGINES: tuple[Engine, ...] = (plan_listed_search, plan_dense_search)
+# The way out for tables beyond the exact search.
+_NOT_EXACT = (
+    ' Or set search="order", as in GaussianBNLearner(search="order"): its network has a very high '
+    "score, but is not proven to be the best."
+)
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A best network, certified.
+    """The network that a search found, certified.
 
     Parameters
     ----------
@@ -70,6 +77,10 @@ class Solution:
     score_losses : ndarray of shape (m, m)
         ``score_losses[i, j]`` is by how many nats the score is lower without the edge i -> j, as
         `GaussianBayesianNetwork.to_frame` defines it; NaN without an edge.
+    is_optimal : bool
+        Whether it is proven that no network within the constraints has a higher score.
+    n_iter : int
+        How many perturbed orders the order search started from again; 0 for an exact search.
     """
 
     columns: list[str | int]
@@ -79,6 +90,13 @@ class Solution:
     criterion: Criterion | None
     model: LinearGaussianModel | None
     score_losses: npt.NDArray[np.float64]
+    is_optimal: bool
+    n_iter: int
+
+    @property
+    def score_bound(self) -> float:
+        """A score that no network within the constraints exceeds; infinite if none is known."""
+        return self.score if self.is_optimal else math.inf
 
 
 @dataclass(frozen=True)
@@ -122,6 +140,7 @@ def solve(
     progress: Progress | None = None,
     listeners: tuple[Listener, ...] = (),
     announce: Callable[[str], None] | None = None,
+    order: OrderSettings | None = None,
 ) -> list[Solution]:
     """Return the best network within constraints, for each of some penalties.
 
@@ -140,6 +159,9 @@ def solve(
         Called with the progress, if `progress` is not given.
     announce : callable, optional
         Called with the plan in words before the search begins.
+    order : OrderSettings, optional
+        With these, the order search is used, whose networks are not proven to be the best. Its
+        time limit holds for each penalty.
 
     Raises
     ------
@@ -149,7 +171,7 @@ def solve(
     RuntimeError
         If independent regressions do not confirm the result of the search.
     """
-    plan = plan_searches(scores, constraints, memory)
+    plan = plan_searches(scores, constraints, memory, order, n_jobs=n_jobs)
     if announce is not None:
         announce(str(plan))
     compile_kernels(plan.kernels, verbose=announce is not None)
@@ -158,33 +180,57 @@ def solve(
         path = [scores.with_penalty(penalty) for penalty in penalties]
     if progress is None:
         progress = Progress(plan.work(len(path)), listeners)
-    optima = _best_networks(path, plan, n_jobs, progress)
+    if order is None:
+        optima = _best_networks(path, plan, n_jobs, progress)
+    else:
+        optima = []
+        for each in path:
+            plan = plan_searches(each, constraints, memory, order.from_now(), n_jobs=n_jobs)
+            optima += _best_networks([each], plan, n_jobs, progress)
     return [_certified(*each, constraints) for each in zip(path, optima, strict=True)]
 
 
 # Plan
 
 
-def plan_searches(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> Plan:
-    """Plan the search of each group of columns.
+def plan_searches(
+    scores: Scores,
+    constraints: Constraints,
+    memory: MemoryLimit,
+    order: OrderSettings | None = None,
+    *,
+    n_jobs: int | None = None,
+    must_be_exact: bool = False,
+) -> Plan:
+    """Plan the search of each group of columns: exact ones, or order searches with `order`.
 
     Raises
     ------
     ValueError
         If a search does not fit in memory: what the largest one needs, and what would make all of
-        them fit.
+        them fit. An order search is among these remedies unless `must_be_exact`.
     """
     searches, refusals = [], []
+    n_left = len(scores.columns)
     for group in constraints.groups:
+        if order is not None:
+            order = order._replace(share=len(group.columns) / n_left)
+            n_left -= len(group.columns)
         try:
-            searches.append(_plan_group(scores, constraints, group, memory))
+            is_trivial = len(group.columns) + len(group.others) == 1
+            if order is None or is_trivial:
+                search = _plan_group(scores, constraints, group, memory)
+            else:
+                search = plan_order_search(scores, constraints, group, memory, order, n_jobs)
+            searches.append(search)
         except TooLargeError as error:
             refusals.append(error)
     if not refusals:
         return Plan(searches)
     largest = max(refusals, key=lambda error: error.plan.n_bytes)
     remedies = ", or ".join(_remedies(scores, constraints, memory))
-    raise ValueError(f"{largest}. {remedies[:1].upper()}{remedies[1:]}.")
+    way_out = "" if must_be_exact or order is not None else _NOT_EXACT
+    raise ValueError(f"{largest}. {remedies[:1].upper()}{remedies[1:]}.{way_out}")
 
 
 def _plan_group(
@@ -247,47 +293,55 @@ def _best_networks(
     if plan.shared_work and isinstance(first, LocalScores):
         first.scorer.log_determinants(progress)
     parents = [[0] * len(first.columns) for _ in path]
-    totals = [0.0] * len(path)
+    totals, are_optimal, n_iter = [0.0] * len(path), [True] * len(path), [0] * len(path)
     for search in plan.searches:
         for i, optimum in enumerate(search.optima(path, n_jobs, progress)):
             if optimum.score == -np.inf:
                 names = [first.columns[x] for x in search.columns]
+                if optimum.is_optimal:
+                    what, may = f"No acyclic network of the columns {names} has a finite score", ""
+                else:
+                    what = f"Found no acyclic network of the columns {names} with a finite score"
+                    may = "may "
                 raise ValueError(
-                    f"No acyclic network of the columns {names} has a finite score: the "
-                    "constraints, the criterion or the lack of listed families rule all out. "
-                    "Relax these."
+                    f"{what}: the constraints, the criterion or the lack of listed families {may}"
+                    "rule all out. Relax these."
                 )
             for x, mask in zip(search.columns, optimum.parents, strict=True):
                 parents[i][x] = mask
             totals[i] += optimum.score
-    return [Optimum(*each) for each in zip(parents, totals, strict=True)]
+            are_optimal[i] &= optimum.is_optimal
+            n_iter[i] += optimum.n_iter
+    return [Optimum(*each) for each in zip(parents, totals, are_optimal, n_iter, strict=True)]
 
 
 # Certify
 
 
 def _certified(scores: Scores, optimum: Optimum, constraints: Constraints) -> Solution:
-    """Return the network of an optimum, with parameters if there are rows to estimate them from.
+    """Return the network that was found, with parameters if there are rows to estimate them from.
 
     Raises
     ------
     RuntimeError
         If independent regressions do not confirm the result of the search.
     """
-    parents, columns = optimum.parents, scores.columns
+    parents, searched, is_optimal, n_iter = optimum
+    columns = scores.columns
     certify_constraints(columns, constraints, parents)
     with one_blas_thread():
         if not isinstance(scores, LocalScores):
-            score = certify_score(scores, parents, optimum.score)
+            score = certify_score(scores, parents, searched)
             certify_listed_network(scores, constraints, parents)
             fixed = constraints.fixed(parents)
             losses = score_losses(dag_of(columns, parents), scores)
-            return Solution(columns, parents, fixed, score, None, None, losses)
+            return Solution(columns, parents, fixed, score, None, None, losses, is_optimal, n_iter)
         scorer = scores.scorer
         if constraints.is_free and is_score_equivalent(scorer.tables):
             parents = canonical_member(parents)
-        score = certify_score(scores, parents, optimum.score)
+        score = certify_score(scores, parents, searched)
         fixed, divisors = constraints.fixed(parents), scorer.noise_divisors
         model = estimate_model(scorer.statistics, parents, columns, fixed=fixed, divisors=divisors)
         losses = certify_network(scores, constraints, parents, model.coef)
-    return Solution(columns, parents, fixed, score, scores.criterion, model, losses)
+    criterion = scores.criterion
+    return Solution(columns, parents, fixed, score, criterion, model, losses, is_optimal, n_iter)

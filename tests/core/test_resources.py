@@ -267,14 +267,28 @@ def test_listeners_hear_of_each_percent_once():
     progress = Progress(50.0, (lambda *told: heard.append(told),))
     for _ in range(200):
         progress.advance(0.25)
-    percents, seconds_left = zip(*heard, strict=True)
+    percents, seconds_left, notes = zip(*heard, strict=True)
     assert percents == tuple(range(1, 101))
     assert min(seconds_left) == seconds_left[-1] == 0
+    assert not any(notes)
+
+
+def test_listeners_hear_notes_at_any_time():
+    heard = []
+    progress = Progress(2.0, (lambda *told: heard.append(told),))
+    progress.tell("a first network")
+    progress.advance(1.0)
+    progress.tell("a better one")
+    assert [(percent, note) for percent, _, note in heard] == [
+        (0, "a first network"),
+        (50, ""),
+        (50, "a better one"),
+    ]
 
 
 def test_large_steps_skip_percents():
     heard = []
-    progress = Progress(4, (lambda percent, _: heard.append(percent),))
+    progress = Progress(4, (lambda percent, *_: heard.append(percent),))
     for _ in range(4):
         progress.advance(1)
     assert heard == [25, 50, 75, 100]

@@ -21,6 +21,7 @@ CONFIGURATIONS = [
     LocalScoreTransformer("bge", max_parents=2),
     GaussianBNLearner(),
     GaussianBNLearner(BGe(alpha_mu=0.1), max_memory=1e9),
+    GaussianBNLearner(search="order", random_state=0),
     GaussianBNLearnerCV([1, 3], cv=3, rule="one-standard-error", criterion="aic", n_jobs=2),
     GaussianBNPosterior(),
     BootstrapBNLearner(n_resamples=3, random_state=0),
@@ -28,6 +29,7 @@ CONFIGURATIONS = [
 SLOW_CONFIGURATIONS = [
     GaussianBNLearner("loglik", penalty=0.5, n_jobs=2),
     GaussianBNLearnerCV(),
+    GaussianBNLearnerCV([1, 3], cv=3, search="order", time_limit=5.0, random_state=0),
 ]
 RETURNS_A_GRAPH = "predict returns one graph, and not a value for each row"
 UNBOUNDED = "the check's table has 15 rows of 30 columns, on which the likelihood is unbounded"

@@ -195,6 +195,6 @@ def test_progress_is_told_of_all_work():
     percents = []
     problem = random_problem(6)
     work = network_work(6)
-    problem.sums(progress=Progress(work * 1.0001, (lambda percent, _: percents.append(percent),)))
+    problem.sums(progress=Progress(work * 1.0001, (lambda percent, *_: percents.append(percent),)))
     assert percents == sorted(percents)
     assert percents[-1] == 99

@@ -1,7 +1,5 @@
 """What is proved again of a found network, and that each kind of defect is noticed."""
 
-from itertools import permutations
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -14,103 +12,17 @@ from skbn import (
     ParentSetScores,
 )
 from skbn._core.graphs import dag_of
-from skbn._core.subsets import bits_of, mask_of, members_of
+from skbn._core.subsets import mask_of, members_of
 from skbn._exact.dense_families import DenseFamilies
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, exact_search
 from skbn._exact.spot_check import draw_states
 from skbn._networks.gaussian import estimate_model
-from skbn._regressions.triangular import families_first, neighbours, stacked_factors
 from skbn._solver import solve
 from skbn._solver.certificate import certify_network
 from skbn._solver.constraints import read_constraints
 from skbn._solver.engines import Optimum
 from skbn.datasets import make_gaussian_network
-
-
-def log_determinant(rows, columns):
-    chosen = rows[:, sorted(columns)]
-    return np.linalg.slogdet(chosen.T @ chosen)[1] if columns else 0.0
-
-
-def test_neighbours_are_regressions_with_a_parent_more_or_fewer():
-    rows = make_gaussian_network(6, n_samples=40, random_state=0)[0]
-    parents = [0b100110, 0, 0b101001, 0b1, 0b101111, 0]
-    is_parent = bits_of(parents, 6)
-    orders = families_first(is_parent)
-    found = neighbours(stacked_factors(np.linalg.qr(rows, mode="r"), orders), is_parent.sum(axis=1))
-    for x, mask in enumerate(parents):
-        family = set(members_of(mask))
-        assert orders[x].tolist()[: len(family) + 1] == [*sorted(family), x]
-        for place, column in enumerate(orders[x].tolist()):
-            changed = family if column == x else family ^ {column}
-            expected = log_determinant(rows, changed), log_determinant(rows, changed | {x})
-            at_place = found.of_parents[x, place], found.of_family[x, place]
-            assert at_place == pytest.approx(expected, abs=1e-12)
-
-
-def constrained(seed, m):
-    """Return constraints, at random, in which the order of the columns may be the network's."""
-    rng = np.random.default_rng(seed)
-    edges = [(a, b) for a in range(m) for b in range(m) if a != b]
-    required = [edge for edge in edges if edge[0] < edge[1] and rng.random() < 0.1]
-    forbidden = [edge for edge in edges if edge not in required and rng.random() < 0.2]
-    constraints = read_constraints(
-        list(range(m)), max_parents=3, required_edges=required, forbidden_edges=forbidden
-    )
-    pairs = {(a, b) for b in range(m) for a in members_of(constraints.allowed[b]) if a < b}
-    drawn = [pair for pair in sorted(pairs) if rng.random() < 0.5]
-    parents = [mask_of(a for a, c in {*drawn, *required} if c == b) for b in range(m)]
-    return constraints, parents
-
-
-def is_acyclic(parents):
-    return nx.is_directed_acyclic_graph(dag_of(range(len(parents)), parents))
-
-
-def neighbouring_networks(parents):
-    """Yield all acyclic networks with an edge added, deleted or reversed."""
-    m = len(parents)
-    for a, b in permutations(range(m), 2):
-        other = list(parents)
-        other[b] ^= 1 << a
-        if not parents[a] >> b & 1 and is_acyclic(other):
-            yield other
-        if parents[b] >> a & 1:
-            turned = [mask | (x == a) << b for x, mask in enumerate(other)]
-            if is_acyclic(turned):
-                yield turned
-
-
-def satisfies(constraints, parents):
-    return all(
-        mask & ~may == 0 and must & ~mask == 0 and mask.bit_count() <= constraints.max_parents
-        for mask, may, must in zip(parents, constraints.allowed, constraints.required, strict=True)
-    )
-
-
-@pytest.mark.parametrize("criterion", ["bic", "aic", BGe()])
-def test_a_network_is_refused_if_and_only_if_one_near_it_scores_higher(criterion):
-    """On the way from random networks up to where none near is better."""
-    m = 5
-    rows = make_gaussian_network(m, n_samples=60, random_state=1)[0]
-    scores = LocalScoreTransformer(criterion, max_parents=3).fit_transform(rows)
-    for seed in range(12):
-        constraints, parents = constrained(seed, m)
-        better = parents if satisfies(constraints, parents) else None
-        while better:
-            parents, better = better, None
-            estimated = estimate_model(scores.statistics, parents, scores.columns)
-            best = scores.network_score(dag_of(range(m), parents)) + 0.002
-            for other in neighbouring_networks(parents):
-                if satisfies(constraints, other):
-                    score = scores.network_score(dag_of(range(m), other))
-                    best, better = (score, other) if score > best else (best, better)
-            if better:
-                with pytest.raises(RuntimeError, match=r"edge \d -> \d (add|delet|revers)ed"):
-                    certify_network(scores, constraints, parents, estimated.coef)
-            else:
-                certify_network(scores, constraints, parents, estimated.coef)
 
 
 @pytest.fixture
@@ -183,7 +95,7 @@ def test_what_a_defective_search_ends_with_is_no_network(rows, monkeypatch):
     for optimum, message in [
         (Optimum(best, score + 1), "the best network's score is .* from the search and"),
         (Optimum(best, np.nan), "the best network's score is nan from the search"),
-        (Optimum([0] * 6, empty), "with the edge . -> . added the best network scores higher by"),
+        (Optimum([0] * 6, empty), "with the edge . -> . added the network found scores higher by"),
     ]:
         monkeypatch.setattr(solve, "_best_networks", returning(optimum))
         with pytest.raises(RuntimeError, match=message + ".*please report it"):
@@ -200,30 +112,32 @@ def test_a_defective_search_of_listed_families_is_noticed(monkeypatch):
     monkeypatch.setattr(solve, "_best_networks", returning(Optimum([0, 1], -7.0)))
     assert GaussianBNLearner().fit(scores).network_score_ == -14.0  # none that differs in one
     monkeypatch.setattr(solve, "_best_networks", returning(Optimum([0, 0], -12.0)))
-    with pytest.raises(RuntimeError, match=r"other parents of column 'a' the best .* by 7 nats"):
+    with pytest.raises(RuntimeError, match=r"other parents of column 'a' the network .* by 7 nats"):
         GaussianBNLearner().fit(scores)
 
 
-def test_of_many_columns_some_are_tried():
-    m = 45
-    rows = np.random.default_rng(3).normal(size=(200, m))
-    rows[:, 1:] += 0.9 * rows[:, :-1]
-    chain = [0, *(1 << x for x in range(m - 1))]
-    scores = LocalScoreTransformer(max_parents=2).fit_transform(rows)
-    estimated = estimate_model(scores.statistics, chain, scores.columns)
-    order = [(a, b) for b in range(m) for a in range(b + 1, m)]
-    one_order = read_constraints(list(range(m)), max_parents=2, forbidden_edges=order)
-    edges = [(x, x + 1) for x in range(m - 1)]
-    only = [(a, b) for a in range(m) for b in range(m) if a != b and (a, b) not in edges]
-    certify_network(
-        scores,
-        read_constraints(list(range(m)), max_parents=2, forbidden_edges=only),
-        chain,
-        estimated.coef,
-    )
-    empty = [0] * m
-    with pytest.raises(RuntimeError, match=r"edge \d+ -> \d+ added"):
-        certify_network(scores, one_order, empty, np.zeros((m, m)))
+@pytest.mark.parametrize(
+    ("parents", "edge"),
+    [
+        ({100: [70, 98]}, None),
+        ({100: [70]}, "98 -> 100 added"),
+        ({100: [70, 90, 98]}, "90 -> 100 deleted"),
+        ({100: [98], 70: [100]}, "100 -> 70 reversed"),
+    ],
+)
+def test_a_faulty_edge_among_many_columns_is_noticed(parents, edge):
+    m = 101
+    rows = np.random.default_rng(3).normal(size=(2000, m))
+    rows[:, 100] += rows[:, 98] - 2 * rows[:, 70]
+    scores = LocalScoreTransformer(penalty=3).fit_transform(rows)
+    free = read_constraints(scores.columns, max_parents=m - 1)
+    masks = [mask_of(parents.get(x, [])) for x in range(m)]
+    coef = estimate_model(scores.statistics, masks, scores.columns).coef
+    if edge is None:
+        certify_network(scores, free, masks, coef)
+        return
+    with pytest.raises(RuntimeError, match=f"with the edge {edge} the network found scores higher"):
+        certify_network(scores, free, masks, coef)
 
 
 class Cost(InformationCriterion):

@@ -1,0 +1,34 @@
+"""Random numbers in kernels, by SplitMix64 (Steele, Lea and Flood 2014).
+
+The state of a generator is one number of an array. What a kernel draws depends on that number
+alone, and not on the thread that runs it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skbn._core.compile import inner_kernel
+
+__all__ = ["random_below", "uniform"]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
+
+
+@inner_kernel
+def uniform(states, i):
+    """Return the next random number of generator i, from 0 to below 1."""
+    states[i] += _STEP
+    z = states[i]
+    z = (z ^ (z >> np.uint64(30))) * _FIRST_FACTOR
+    z = (z ^ (z >> np.uint64(27))) * _SECOND_FACTOR
+    z ^= z >> np.uint64(31)
+    return np.float64(z >> np.uint64(11)) * 2.0**-53
+
+
+@inner_kernel
+def random_below(states, i, n):
+    """Return a random whole number from 0 to below n, which is below 2**53."""
+    return np.int64(uniform(states, i) * n)

@@ -1,0 +1,217 @@
+"""What learners share: how they search, what they keep of it, and lists of further networks."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skbn._core.columns import as_integer, finite_number
+from skbn._core.estimator import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+    listeners_of,
+)
+from skbn._core.graphs import dag_of
+from skbn._core.text import readable_value
+from skbn._data.sample import Sample
+from skbn._estimators.near_optimal import NearOptimalNetworks
+from skbn._estimators.network_estimator import OneNetworkEstimator
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.criteria import Criterion
+from skbn._scores.local_scores import LocalScores
+from skbn._solver.constraints import Constraints
+from skbn._solver.engines import Scores
+from skbn._solver.near_optimal import near_optimal
+from skbn._solver.order_engine import OrderSettings
+from skbn._solver.solve import Solution
+
+__all__ = ["NetworkLearner", "network_of"]
+
+# In nats. Beyond a Bayes factor of 20, the logarithm of which is 3.0, evidence is called strong
+# (Kass & Raftery 1995, "Bayes factors").
+_WITHIN = 3.0
+
+
+def network_of(solution: Solution) -> GaussianBayesianNetwork:
+    """Return the network of a solution, without parameters if it has none."""
+    if solution.model is None:
+        dag = dag_of(solution.columns, solution.parents, solution.fixed)
+    else:
+        dag = solution.model.to_dag()
+    network = GaussianBayesianNetwork(dag)
+    network._keep(solution.model, solution.score_losses)
+    return network
+
+
+class NetworkLearner(OneNetworkEstimator):
+    """A learner that searches, exactly or not. Derived classes have the parameters below.
+
+    They also have those of `NetworkEstimator`.
+    """
+
+    _allowed_values: ClassVar[dict[str, Any]] = {
+        **OneNetworkEstimator._allowed_values,
+        "search": [StrOptions({"exact", "order"})],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": [
+            Interval(Integral, 0, 2**32 - 1, closed="both"),
+            np.random.RandomState,
+            None,
+        ],
+    }
+    search: str
+    time_limit: float | None
+    random_state: int | np.random.RandomState | None
+    network_score_: float
+    is_optimal_: bool
+    score_bound_: float
+    optimality_gap_: float
+    n_iter_: int
+    criterion_: Criterion | None
+    _searched_: tuple[Scores, Constraints]
+    _search_: str
+
+    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "partial_fit":
+                raise AttributeError(
+                    f"{type(self).__name__} has no partial_fit. Give the chunks to "
+                    "LocalScoreTransformer().partial_fit, and then its local_scores_ to fit: "
+                    "GaussianBNLearner().fit(transformer.local_scores_)."
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _order_settings(self) -> OrderSettings | None:
+        """Return the settings of the order search, with a seed drawn for it; None if exact."""
+        if self.search == "order":
+            seed = int(check_random_state(self.random_state).randint(2**31))
+            return OrderSettings(seed, self.time_limit)
+        if self.time_limit is not None:
+            raise InvalidParameterError(
+                f'time_limit={readable_value(self.time_limit)} applies to search="order" only: an '
+                'exact search has no result before it is finished. Set search="order", or leave '
+                "time_limit at None."
+            )
+        return None
+
+    def _keep(
+        self, solution: Solution, scores: Scores, constraints: Constraints, **learned: Any
+    ) -> None:
+        """Keep what was found as attributes, and what `near_optimal` needs to search again."""
+        network = network_of(solution)
+        if isinstance(scores, LocalScores):
+            scores = scores.of_sample(Sample.of_summary(scores.sample.summary))
+        # In one step, for threads that read the estimator meanwhile.
+        self.__dict__.update(
+            learned,
+            network_=network,
+            dag_=network.dag.copy(),
+            network_score_=solution.score,
+            is_optimal_=solution.is_optimal,
+            score_bound_=solution.score_bound,
+            optimality_gap_=solution.score_bound - solution.score,
+            n_iter_=solution.n_iter,
+            criterion_=solution.criterion,
+            _searched_=(scores, constraints),
+            _search_=self.search,
+        )
+
+    def _shown_note(self) -> str:
+        is_proven = vars(self).get("is_optimal_", True)
+        return "" if is_proven else 'Not proven optimal: found by search="order".'
+
+    def near_optimal(
+        self,
+        n: int | None = None,
+        *,
+        within: float | None = None,
+        equivalence_classes: bool = True,
+    ) -> NearOptimalNetworks:
+        """Return the networks that score nearly as high as the best, in order of their score.
+
+        The list is exact: no network or class that it leaves out scores higher than the last one.
+
+        Parameters
+        ----------
+        n : int or None, default=None
+            The largest number of networks, or of equivalence classes. It is the safe bound: how
+            many are within so many nats grows exponentially with the columns.
+        within : float or None, default=None
+            How far below the best a score may be, in nats; ``math.inf`` lists all networks, of
+            which 5 columns have 29,281. If `n` is None as well, `within` is 3: by a log marginal
+            likelihood, the data make the best network up to 20 times as probable as the others.
+        equivalence_classes : bool, default=True
+            Whether to list equivalence classes, each as the best of its networks, instead of all
+            networks one by one.
+
+        Returns
+        -------
+        near_optimal : NearOptimalNetworks
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If `n` is not a positive integer, `within` not a number from 0 on, or
+            `equivalence_classes` not a bool; if the list takes more memory than there is; after a
+            fit with ``search="order"``, which does not prove what it leaves out.
+
+        Notes
+        -----
+        The constraints and `max_parents` of `fit` hold for all networks of the list. The search
+        runs once more, with `n_jobs` and `max_memory`; the list takes memory of its own. Networks
+        whose scores are equal up to rounding come in no particular order.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner("bge").fit(load_iris(as_frame=True).data)
+        >>> near = learner.near_optimal(3)
+        >>> near.scores.round(2)
+        array([-419.5 , -421.09, -421.4 ])
+        >>> near.is_complete
+        False
+        """
+        check_is_fitted(self)
+        if self._search_ == "order":
+            raise ValueError(
+                "The order search does not prove which networks are near-optimal. Fit with "
+                'search="exact" to list them; max_parents or tiers make it fit more columns.'
+            )
+        if not isinstance(equivalence_classes, bool):
+            raise TypeError(
+                "equivalence_classes must be True or False; got "
+                f"{readable_value(equivalence_classes)}."
+            )
+        if n is not None and (n := as_integer(n, "n")) < 1:
+            raise ValueError(f"n must be at least 1; got {n}.")
+        if within is not None and within != math.inf:
+            within = finite_number(within, "within")
+            if within < 0:
+                raise ValueError(f"within must not be negative; got {within}.")
+        if n is None and within is None:
+            within = _WITHIN
+        scores, constraints = self._searched_
+        # The log-determinants of a copy are dropped when the list is made.
+        again = scores.of_sample(scores.sample) if isinstance(scores, LocalScores) else scores
+        found = near_optimal(
+            again,
+            constraints,
+            self._memory(),
+            n=n,
+            within=within,
+            equivalence_classes=equivalence_classes,
+            n_jobs=self.n_jobs,
+            listeners=listeners_of(self, None),
+            announce=self._announce if self.verbose else None,
+        )
+        return NearOptimalNetworks(found, scores, constraints, equivalence_classes)

@@ -1,0 +1,142 @@
+"""The lists of families that an order search chooses from; they grow while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._orders.order_kernels import BLOCK, Lists, State, find_dominated
+
+__all__ = ["FamilyLists"]
+
+_WORD = 64
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class FamilyLists:
+    """For each column as a child, sets of parents and their scores, best first.
+
+    Parameters
+    ----------
+    m : int
+    missing : float
+        The score of a family without parents that stands last in each list, for orders that no
+        listed family of the child fits.
+    """
+
+    def __init__(self, m: int, missing: float) -> None:
+        self.m = m
+        self.missing = missing
+        self._columns: list[list[int]] = [[] for _ in range(m)]
+        self._sets = [np.zeros((0, 1), dtype=np.int64) for _ in range(m)]
+        self._scores = [np.zeros(0) for _ in range(m)]
+        self._firsts: list[Integers] = [np.zeros(0, dtype=np.int64) for _ in range(m)]
+
+    @property
+    def n_families(self) -> int:
+        """How many families all lists have."""
+        return sum(map(len, self._scores))
+
+    def spread(self, child: int) -> float:
+        """Return by how much the listed scores of a child differ at most."""
+        return float(np.ptp(self._scores[child]))
+
+    def add(
+        self, child: int, columns: Sequence[int], sets: npt.NDArray[np.bool_], scores: Floats
+    ) -> None:
+        """Add families of a child.
+
+        Parameters
+        ----------
+        child : int
+        columns : sequence of k int
+        sets : ndarray of shape (n, k), bool
+            Which of the columns are parents.
+        scores : ndarray of shape (n,), float64
+        """
+        known = self._columns[child]
+        bit_of = {y: bit for bit, y in enumerate(known)}
+        for y in columns:
+            if y not in bit_of:
+                bit_of[y] = len(known)
+                known.append(y)
+        n_words = max(1, -(-len(known) // _WORD))
+        added = np.zeros((len(scores), n_words), dtype=np.uint64)
+        for y, is_parent in zip(columns, sets.T, strict=True):
+            word, bit = divmod(bit_of[y], _WORD)
+            added[:, word] |= is_parent.astype(np.uint64) << np.uint64(bit)
+        old = self._sets[child]
+        old = np.pad(old, ((0, 0), (0, n_words - old.shape[1])))
+        every = np.concatenate([old, added.view(np.int64)])
+        every_score = np.concatenate([self._scores[child], scores])
+        best_first = np.argsort(-every_score, kind="stable")
+        every, every_score = every[best_first], every_score[best_first]
+        is_dominated = np.zeros(len(every), dtype=bool)
+        find_dominated(every, best_first >= len(old), is_dominated)
+        kept = ~is_dominated
+        self._sets[child], self._scores[child] = every[kept], every_score[kept]
+        self._firsts[child] = _first_with_bit(self._sets[child], len(known))
+
+    def arrays(self) -> Lists:
+        """Return the lists as arrays for kernels."""
+        n_words = max(sets.shape[1] for sets in self._sets)
+        starts = np.zeros(self.m + 1, dtype=np.int64)
+        sizes = [len(scores) // BLOCK * BLOCK + BLOCK for scores in self._scores]
+        np.cumsum(sizes, out=starts[1:])
+        sets = np.zeros((starts[-1], n_words), dtype=np.int64)
+        scores = np.full(starts[-1], self.missing)
+        columns = np.full((self.m, _WORD * n_words), -1, dtype=np.int16)
+        bits = np.full((self.m, self.m), -1, dtype=np.int16)
+        firsts = np.zeros((self.m, self.m), dtype=np.int32)
+        for x, start in enumerate(starts[:-1]):
+            n, width = self._sets[x].shape
+            sets[start : start + n, :width] = self._sets[x]
+            scores[start : start + n] = self._scores[x]
+            columns[x, : len(self._columns[x])] = self._columns[x]
+            bits[x, self._columns[x]] = np.arange(len(self._columns[x]))
+            firsts[x, self._columns[x]] = start + self._firsts[x]
+        return Lists(
+            starts,
+            sets,
+            np.bitwise_and.reduce(sets.reshape(-1, BLOCK, n_words), axis=1),
+            scores,
+            columns,
+            bits,
+            np.ascontiguousarray(bits.T),
+            firsts,
+            np.ascontiguousarray(firsts.T),
+        )
+
+    def parents(self, lists: Lists, child: int, family: int) -> list[int]:
+        """Return the parents in one of the families of `arrays`, ascending."""
+        columns, words = lists.columns[child], lists.sets[family].astype(np.uint64)
+        return sorted(
+            int(columns[bit])
+            for bit in np.flatnonzero(columns >= 0).tolist()
+            if int(words[bit // _WORD]) >> bit % _WORD & 1
+        )
+
+
+def state_of(order: Integers, lists: Lists) -> State:
+    """Return the state of an order; `choose_families` sets all but the order."""
+    m, n_words = len(order), lists.sets.shape[1]
+    return State(
+        order.copy(),
+        np.empty(m, dtype=np.int64),
+        np.empty((m, n_words), dtype=np.int64),
+        np.empty(m, dtype=np.int64),
+        np.zeros(m, dtype=np.bool_),
+        np.zeros(m + 1, dtype=np.int64),
+    )
+
+
+def _first_with_bit(sets: Integers, n_bits: int) -> Integers:
+    """Return the index of the first set that has each bit."""
+    if len(sets) == 0:
+        return np.zeros(n_bits, dtype=np.int64)
+    firsts = [np.argmax(sets[:, bit // _WORD] >> bit % _WORD & 1) for bit in range(n_bits)]
+    return np.array(firsts, dtype=np.int64)

@@ -1,0 +1,197 @@
+"""FamilyGrowth: where the lists of an order search get their families from, if scores are local."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.resources import Threads
+from skbn._orders.family_lists import FamilyLists, state_of
+from skbn._orders.growth_kernels import (
+    LEAST_PIVOT,
+    Family,
+    Regressions,
+    grow_for_insertions,
+    score_subsets,
+    select_forward,
+)
+from skbn._orders.order_kernels import Lists, State, choose_families
+
+__all__ = ["GROWTH_KERNELS", "FamilyGrowth"]
+
+GROWTH_KERNELS = (choose_families, grow_for_insertions, score_subsets, select_forward)
+
+# At first, all families of the columns that explain most of each child are scored, from 2**20 to
+# 2**21 in all. Up to 17 columns, these are all families.
+_FIRST_FAMILIES = 20
+# Of these, each child keeps the best, and those of few parents, which fit many orders.
+_MOST_FIRST = 1500
+_FEW_PARENTS = 2
+# Later, those of the columns that are in most of the families that have been grown.
+_LATER_CANDIDATES = 8
+# Columns of which all families are scored by regressions of their own: a millisecond for 2**4.
+_MOST_DEPENDENT = 4
+# More families of a child, grown for one order, wait for the next time.
+_MOST_GROWN = 1000
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class _Families(NamedTuple):
+    """Families of a child: which of some columns are the parents, and the scores."""
+
+    child: int
+    columns: list[int]
+    sets: npt.NDArray[np.bool_]
+    scores: Floats
+
+
+class FamilyGrowth:
+    """Grows the families of all columns, and lists them.
+
+    Parameters
+    ----------
+    regressions : Regressions
+    max_parents : int
+    least : float
+        Smaller differences of scores are rounding.
+    local_score : callable
+        Returns the score of a child and its parents by a regression of its own; raises ValueError
+        if they are linearly dependent. It is for columns that the products cannot tell apart.
+    """
+
+    def __init__(
+        self,
+        regressions: Regressions,
+        max_parents: int,
+        least: float,
+        local_score: Callable[[int, list[int]], float],
+    ) -> None:
+        self.regressions = regressions
+        self._local_score = local_score
+        self._max_parents = max_parents
+        self._least = least
+
+    def list_first(self, lists: FamilyLists, children: Integers, threads: Threads) -> None:
+        """Give each child the families of the columns that explain most of it."""
+        self._extend(lists, self._first, children, threads)
+
+    def grow(self, lists: FamilyLists, arrays: Lists, order: Integers, threads: Threads) -> int:
+        """Grow all families for an order and its insertions; return how many were missing.
+
+        See `grow_for_insertions`.
+        """
+        state = state_of(order, arrays)
+        choose_families(arrays, state)
+        movable = np.flatnonzero(self.regressions.may_be_parent.any(axis=1))
+
+        def grown(children: Integers) -> list[_Families]:
+            return self._grown(arrays, state, children)
+
+        return self._extend(lists, grown, movable, threads)
+
+    def _extend(
+        self,
+        lists: FamilyLists,
+        families_of: Callable[[Integers], list[_Families]],
+        children: Integers,
+        threads: Threads,
+    ) -> int:
+        parts = [(part,) for part in threads.split(children)]
+        n = 0
+        for part in threads.map(families_of, parts):
+            for families in part:
+                lists.add(*families)
+                n += len(families.scores)
+        return n
+
+    def _first(self, children: Integers) -> list[_Families]:
+        family, selected = self._scratch(), np.empty(self._m, dtype=np.int64)
+        listed = []
+        n_candidates = _FIRST_FAMILIES - self._m.bit_length() + 1
+        for x in children:
+            n_required = int(self.regressions.must_be_parent[x].sum())
+            n = min(n_required + n_candidates, self._m)
+            n = select_forward(self.regressions, family, x, n, selected)
+            if family.left[x] < LEAST_PIVOT:
+                listed.append(
+                    self._nearly_dependent(x, selected[:n_required], selected[n_required:n])
+                )
+            families = self._undominated(x, selected[:n_required], selected[n_required:n])
+            rank = np.argsort(np.argsort(-families.scores))
+            is_small = families.sets.sum(axis=1) <= n_required + _FEW_PARENTS
+            kept = (rank < _MOST_FIRST) | is_small
+            listed.append(families._replace(sets=families.sets[kept], scores=families.scores[kept]))
+        return listed
+
+    def _grown(self, arrays: Lists, state: State, children: Integers) -> list[_Families]:
+        family = self._scratch()
+        width = min(self._max_parents, self._m)
+        found = np.empty((_MOST_GROWN, max(width, 1)), dtype=np.int16)
+        scores = np.empty(_MOST_GROWN)
+        grown = []
+        for x in children:
+            n = grow_for_insertions(
+                arrays,
+                state,
+                self.regressions,
+                family,
+                x,
+                self._max_parents,
+                self._least,
+                found,
+                scores,
+            )
+            if n == 0:
+                continue
+            is_parent = np.zeros((n, self._m + 1), dtype=bool)
+            is_parent[np.arange(n)[:, np.newaxis], found[:n]] = True  # -1 is the last
+            n_families = is_parent[:, :-1].sum(axis=0)
+            columns = np.flatnonzero(n_families)
+            grown.append(_Families(x, columns.tolist(), is_parent[:, columns], scores[:n].copy()))
+            required = np.flatnonzero(self.regressions.must_be_parent[x])
+            n_families[required] = 0
+            most = np.argsort(-n_families, kind="stable")[:_LATER_CANDIDATES]
+            grown.append(self._undominated(x, required, most[n_families[most] > 0]))
+        return grown
+
+    def _undominated(self, x: int, fixed: Integers, free: Integers) -> _Families:
+        """Return the families of fixed parents and free ones that no smaller one of them beats."""
+        k = len(free)
+        scores, best, stack = np.empty(1 << k), np.empty(1 << k), np.empty((k + 1, k + 1, k + 1))
+        limits = self._max_parents, self._least
+        score_subsets(self.regressions, x, fixed.copy(), free.copy(), *limits, scores, best, stack)
+        kept = np.flatnonzero(scores > -np.inf)
+        sets = np.ones((len(kept), k + len(fixed)), dtype=bool)
+        sets[:, :k] = kept[:, np.newaxis] >> np.arange(k) & 1
+        return _Families(int(x), [*free.tolist(), *fixed.tolist()], sets, scores[kept])
+
+    def _nearly_dependent(self, x: int, fixed: Integers, free: Integers) -> _Families:
+        """Return families of columns that leave next to nothing of the child."""
+        free = free[:_MOST_DEPENDENT]
+        columns = [*free.tolist(), *fixed.tolist()]
+        sets = np.ones((1 << len(free), len(columns)), dtype=bool)
+        sets[:, : len(free)] = np.arange(1 << len(free))[:, np.newaxis] >> np.arange(len(free)) & 1
+        sets = sets[sets.sum(axis=1) <= self._max_parents]
+        scores = [self._local_score(int(x), [*np.array(columns)[row]]) for row in sets]
+        return _Families(int(x), columns, sets, np.array(scores))
+
+    @property
+    def _m(self) -> int:
+        return len(self.regressions.products)
+
+    def _scratch(self) -> Family:
+        m = self._m
+        return Family(
+            np.empty(m, dtype=np.int64),
+            np.empty((m, m)),
+            np.empty(m),
+            np.empty(m),
+            np.empty(1),
+            np.empty(m, dtype=np.bool_),
+            np.empty((m + 1, m + 1)),
+        )

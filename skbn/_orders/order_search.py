@@ -1,0 +1,276 @@
+"""The search among orders: climb, perturb, climb again, and grow the lists of families meanwhile.
+
+Teyssier & Koller (2005), "Ordering-based search: a simple and effective algorithm for learning
+Bayesian networks", with optimal windows, iterated from perturbed orders.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.resources import Threads
+from skbn._orders.family_lists import FamilyLists, state_of
+from skbn._orders.growth import FamilyGrowth
+from skbn._orders.order_kernels import State, choose_families, find_dominated
+from skbn._orders.search_kernels import climb, perturb_and_climb
+
+__all__ = ["ORDER_KERNELS", "FoundOrder", "OrderSearch"]
+
+ORDER_KERNELS = (choose_families, find_dominated, climb, perturb_and_climb)
+
+# Columns of a window, which the dynamic program puts into their optimal order.
+_WIDTH = 8
+# Perturbations between two looks at the clock: a few tenths of a second for 1000 columns.
+_STEP = 50
+# The search ends when this many perturbations of each start, for each column, bring no better
+# network, but not before the least number.
+_PATIENCE = 20
+_LEAST_PATIENCE = 400
+# It also ends after this many perturbations of each start for each column, and after this many in
+# all, which take minutes with 1000 columns.
+_MOST = 60
+_MOST_IN_ALL = 20_000
+# Families are grown again after one step for every 25 columns.
+_COLUMNS_A_STEP = 25
+# With more columns growth takes longer, and is done for the best start only.
+_MOST_TO_GROW_ALL = 150
+# In nats: while growth gains more than this for each column, it comes before perturbations.
+_MUCH_A_COLUMN = 0.01
+# Up to so many columns, there are so many starts: with more, one takes longer and gets further.
+_STARTS = ((30, 8), (150, 4), (math.inf, 2))
+# Growth that betters nothing so many times in a row finds the same families, up to rounding.
+_MOST_IN_VAIN = 20
+# A limit in time leaves this share of it for the last growth.
+_LAST_SHARE = 0.1
+
+Integers = npt.NDArray[np.int64]
+Report = Callable[[float, int, float], None]
+
+
+class FoundOrder(NamedTuple):
+    """The best order that was found.
+
+    Parameters
+    ----------
+    parents : list of m lists of int
+    score : float
+        The sum of the families' listed scores.
+    n_iter : int
+        How many perturbations there were.
+    is_missing : bool
+        Whether no listed family of some column fits the order.
+    """
+
+    parents: list[list[int]]
+    score: float
+    n_iter: int
+    is_missing: bool
+
+
+class _Start:
+    """The search from one of the random orders."""
+
+    def __init__(self, order: Integers) -> None:
+        self.best_order = order
+        # The scores of the order at which the search is now, and of the best one.
+        self.totals = np.full(2, -np.inf)
+        self.grown = -np.inf  # the best score when families were last grown for it
+
+
+class OrderSearch:
+    """Searches for an order of columns with listed families.
+
+    Parameters
+    ----------
+    lists : FamilyLists
+    growth : FamilyGrowth or None
+        What the lists may be extended by; None if they have all families.
+    first : int
+        The first columns, ``0``, ..., ``first - 1``, have no parents and precede all others.
+    least : float
+        Smaller differences of scores are rounding.
+    seed : int
+    n_jobs : int or None
+    deadline : float
+        When to end, by ``time.monotonic()``.
+    ends_on_interrupt : bool
+        Whether Ctrl-C ends the search, as the deadline does, instead of raising.
+    report : callable
+        Called now and then with the best score so far, the number of perturbations, and the share
+        of the search that is done.
+    """
+
+    def __init__(
+        self,
+        lists: FamilyLists,
+        growth: FamilyGrowth | None,
+        first: int,
+        least: float,
+        seed: int,
+        n_jobs: int | None,
+        deadline: float,
+        ends_on_interrupt: bool,
+        report: Report,
+    ) -> None:
+        self._lists, self._growth = lists, growth
+        self._first, self._least = first, least
+        self._n_jobs, self._report = n_jobs, report
+        self._began = time.monotonic()
+        self._deadline, self._ends_on_interrupt = deadline, ends_on_interrupt
+        m = lists.m
+        self._width = min(_WIDTH, m - first)
+        generator = np.random.default_rng(seed)
+        n_starts = next(n for most, n in _STARTS if m - first <= most) if m - first > 1 else 1
+        self._starts = [
+            _Start(np.r_[:first, first + generator.permutation(m - first)]) for _ in range(n_starts)
+        ]
+        self._random = generator.integers(0, 2**64, size=n_starts, dtype=np.uint64)
+        self._n_iter = 0
+        self._arrays = lists.arrays()
+
+    def run(self) -> FoundOrder:
+        """Search from several random orders."""
+        try:
+            with Threads(self._n_jobs) as threads:
+                if self._growth is not None:
+                    movable = np.arange(self._first, self._lists.m)
+                    self._growth.list_first(self._lists, movable, threads)
+                    self._arrays = self._lists.arrays()
+                self._climb(threads)
+                while self._grow(threads, self._starts) > _MUCH_A_COLUMN * self._lists.m:
+                    pass
+                self._iterate(threads)
+                return self._settle(threads)
+        except KeyboardInterrupt:
+            if not self._ends_on_interrupt or math.isinf(self._best.totals[1]):
+                raise
+            self._deadline = time.monotonic()
+            return self._found()
+
+    def run_from(self, order: list[int]) -> FoundOrder:
+        """Go on from another order that is better than the one that was found."""
+        self._starts = [_Start(np.array(order))]
+        try:
+            with Threads(self._n_jobs) as threads:
+                self._climb(threads)
+                return self._settle(threads)
+        except KeyboardInterrupt:
+            if not self._ends_on_interrupt:
+                raise
+            self._deadline = time.monotonic()
+            return self._found()
+
+    @property
+    def _best(self) -> _Start:
+        return max(self._starts, key=lambda start: start.totals[1])
+
+    def _is_over(self, share: float = 1.0) -> bool:
+        """Whether this share of the time is over."""
+        limit = self._deadline - self._began
+        return time.monotonic() >= self._began + share * limit
+
+    def _climb(self, threads: Threads) -> bool:
+        """Climb from the best order of each start; return whether one became better."""
+
+        def climb_from(i: int) -> bool:
+            start = self._starts[i]
+            state = self._state(start.best_order)
+            total = climb(
+                self._arrays, state, self._first, self._width, self._least, self._random, i
+            )
+            is_better = bool(total > start.totals[1] + self._least)
+            if is_better:
+                start.best_order, start.totals[:] = state.order, total
+            return is_better
+
+        numbers = [(i,) for i in range(len(self._starts))]
+        return any([*threads.map(climb_from, numbers)])
+
+    def _grow(self, threads: Threads, starts: Sequence[_Start]) -> float:
+        """Grow families for starts that have improved, and climb; return what the best gains."""
+        if self._growth is None or self._is_over(1 - _LAST_SHARE):
+            return 0.0
+        n, before = 0, self._best.totals[1]
+        for start in starts:
+            if start.totals[1] > start.grown + self._least:
+                start.grown = start.totals[1]
+                n += self._growth.grow(self._lists, self._arrays, start.best_order, threads)
+        if n > 0:
+            self._arrays = self._lists.arrays()
+            self._climb(threads)
+        return float(self._best.totals[1] - before)
+
+    def _iterate(self, threads: Threads) -> None:
+        """Perturb and climb until that has not helped for long."""
+        m = self._lists.m - self._first
+        if m < 2:
+            return
+        patience = max(_LEAST_PATIENCE, _PATIENCE * m)
+        most, done, last = min(max(_MOST * m, patience), _MOST_IN_ALL), 0, 0
+        top = self._best.totals[1]
+        while done < most and done - last < patience and not self._is_over(1 - _LAST_SHARE):
+            # From here to the next growth the lists stay the same.
+            states = [self._state(start.best_order) for start in self._starts]
+            for start in self._starts:
+                start.totals[0] = start.totals[1]
+            for _ in range(max(1, m // _COLUMNS_A_STEP)):
+                if self._is_over(1 - _LAST_SHARE):
+                    break
+                arguments = [(i, state) for i, state in enumerate(states)]
+                for _ in threads.map(self._perturb, arguments):
+                    pass
+                done += _STEP
+                self._n_iter += _STEP * len(self._starts)
+                share = max(done / most, (done - last) / patience)
+                self._report(self._best.totals[1], self._n_iter, share)
+            self._grow(threads, self._starts if m <= _MOST_TO_GROW_ALL else [self._best])
+            if self._best.totals[1] > top + self._least:
+                top, last = self._best.totals[1], done
+
+    def _perturb(self, i: int, state: State) -> None:
+        start, kept = self._starts[i], state_of(state.order, self._arrays)
+        perturb_and_climb(
+            self._arrays,
+            state,
+            kept,
+            start.best_order,
+            start.totals,
+            self._first,
+            self._width,
+            self._least,
+            _STEP,
+            self._random,
+            i,
+        )
+
+    def _state(self, order: Integers) -> State:
+        state = state_of(order, self._arrays)
+        choose_families(self._arrays, state)
+        return state
+
+    def _settle(self, threads: Threads) -> FoundOrder:
+        """Grow families for the best order until none is missing; return what was found."""
+        self._starts = [self._best]
+        start, n_in_vain = self._starts[0], 0
+        while self._growth is not None and n_in_vain < _MOST_IN_VAIN and not self._is_over():
+            n = self._growth.grow(self._lists, self._arrays, start.best_order, threads)
+            self._arrays = self._lists.arrays()
+            if n == 0:
+                break
+            n_in_vain = 0 if self._climb(threads) else n_in_vain + 1
+        return self._found()
+
+    def _found(self) -> FoundOrder:
+        chosen = self._state(self._best.best_order).chosen
+        return FoundOrder(
+            [self._lists.parents(self._arrays, x, family) for x, family in enumerate(chosen)],
+            float(self._arrays.scores[chosen].sum()),
+            self._n_iter,
+            bool(np.any(self._arrays.scores[chosen] == self._lists.missing)),
+        )

@@ -1,0 +1,191 @@
+"""The families of a network, and those that differ from them by one parent, by LAPACK alone.
+
+Each child has a QR decomposition of its own, of its parents and itself. Families of about as many
+parents are decomposed together. A column that becomes a parent adds what the family leaves of it,
+a sum of squares of residuals; a parent that is removed takes its residual on the others away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Families",
+    "Neighbours",
+    "families_of",
+    "neighbours",
+]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+# The families decomposed together have at most this many numbers in their columns (16 MB).
+_BATCH = 1 << 21
+# If a family leaves a smaller share of a column, the difference between the column's square and the
+# explained part would lose more than three digits. Its residuals are computed instead.
+_LEAST_SHARE = 1e-3
+
+
+class Families(NamedTuple):
+    """Some families of a network, with the triangular factors of their columns.
+
+    Parameters
+    ----------
+    children, n_parents : ndarray of shape (n,), int
+    columns : ndarray of shape (n, width), int
+        Each child's parents, ascending, then the child, then other columns.
+    factors : ndarray of shape (n, width, width)
+        The triangular factors of these columns.
+    """
+
+    children: Integers
+    n_parents: Integers
+    columns: Integers
+    factors: Floats
+
+    def first_block(self, n: Integers) -> Floats:
+        """Return the first n rows and columns of each factor, continued by the unit matrix."""
+        k = int(n.max())
+        is_first = np.arange(k) < n[:, np.newaxis]
+        both = is_first[:, :, np.newaxis] & is_first[:, np.newaxis, :]
+        return np.where(both, self.factors[:, :k, :k], np.eye(k))
+
+    def log_determinants(self) -> tuple[Floats, Floats]:
+        """Return those of each family's parents, and of the parents and the child, shape (n,)."""
+        each, n = np.arange(len(self.children)), self.n_parents
+        with np.errstate(divide="ignore"):  # outside the families, columns may be dependent
+            log_det = np.cumsum(np.log(np.diagonal(self.factors, axis1=1, axis2=2) ** 2), axis=1)
+        return np.where(n > 0, log_det[each, n - 1], 0.0), log_det[each, n]
+
+    def regressions(self) -> tuple[Floats, Floats]:
+        """Return the children's coefficients, continued by zeros, and what their parents leave.
+
+        Returns
+        -------
+        coefficients : ndarray of shape (n, width - 1)
+            In the order of `columns`.
+        left : ndarray of shape (n,)
+            The norms of the residuals.
+        """
+        last = self.n_parents[:, np.newaxis]
+        own = np.take_along_axis(self.factors, last[:, :, np.newaxis], axis=2)
+        # Beyond its parents, a child has a unit matrix and zeros here, and so a solution of 0.
+        k = int(self.n_parents.max())
+        right = np.where(np.arange(k)[:, np.newaxis] < last[:, :, np.newaxis], own[:, :k], 0.0)
+        solved = np.linalg.solve(self.first_block(self.n_parents), right)
+        left = np.take_along_axis(own, last[:, :, np.newaxis], axis=1)
+        return np.asarray(solved)[:, :, 0], np.abs(left[:, 0, 0])
+
+
+class Neighbours(NamedTuple):
+    """The log-determinants of some families, and of those with one parent more or fewer.
+
+    Parameters
+    ----------
+    children : ndarray of shape (n,), int
+    of_parents, of_family : ndarray of shape (n, m)
+        The log-determinants of the parents, and of the parents and the child, after this
+        column has become a parent or ceased to be one. In the child's own column they are
+        those of the family as it is.
+    """
+
+    children: Integers
+    of_parents: Floats
+    of_family: Floats
+
+
+def families_of(
+    factor: Floats, is_parent: Booleans, children: Integers | None = None
+) -> Iterator[Families]:
+    """Yield a network's families, those with the most parents first.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (m, m)
+        The triangular factor of all columns.
+    is_parent : ndarray of shape (m, m), bool
+        Row x has column x's parents.
+    children : ndarray of int, optional
+        The children whose families to yield; by default all.
+    """
+    for chosen, n_parents, columns in _batches(is_parent, children):
+        factors = np.linalg.qr(factor[:, columns].transpose(1, 0, 2), mode="r")
+        yield Families(chosen, n_parents, columns, np.asarray(factors))
+
+
+def neighbours(
+    factor: Floats, is_parent: Booleans, children: Integers | None = None
+) -> Iterator[Neighbours]:
+    """Yield the log-determinants of the families that differ from a network's by one parent.
+
+    Parameters
+    ----------
+    factor, is_parent, children : as in `families_of`
+    """
+    factor = np.asfortranarray(factor)  # columns are copied
+    squared_norm = (factor**2).sum(axis=0)
+    for chosen, n_parents, columns in _batches(is_parent, children):
+        basis, factors = np.linalg.qr(factor[:, columns].transpose(1, 0, 2))
+        families = Families(chosen, n_parents, columns, np.asarray(factors))
+        yield _neighbours_of(families, basis, factor, squared_norm)
+
+
+def _batches(
+    is_parent: Booleans, children: Integers | None
+) -> Iterator[tuple[Integers, Integers, Integers]]:
+    """Yield children with about as many parents, these numbers, and the families' columns."""
+    m = len(is_parent)
+    children = np.arange(m) if children is None else children
+    n_parents = is_parent[children].sum(axis=1)
+    most_first = np.argsort(-n_parents, kind="stable")
+    start = 0
+    while start < len(children):
+        width = int(n_parents[most_first[start]]) + 1
+        end = start + max(1, _BATCH // (m * width))
+        at = most_first[start:end]
+        chosen, start = children[at], end
+        rank = np.where(is_parent[chosen], -1, 1)
+        rank[np.arange(len(chosen)), chosen] = 0
+        yield chosen, n_parents[at], np.argsort(rank, axis=1, kind="stable")[:, :width]
+
+
+def _neighbours_of(
+    families: Families, basis: Floats, factor: Floats, squared_norm: Floats
+) -> Neighbours:
+    """Return the neighbours of families, given an orthonormal basis of each one's columns."""
+    children, n_parents, columns, _ = families
+    each, width = np.arange(len(children)), columns.shape[1]
+    own_of_parents, own_of_family = families.log_determinants()
+    # Another parent adds what the parents, without and with the child, leave of it.
+    flat = basis.transpose(0, 2, 1).reshape(-1, len(factor))
+    products = (flat @ factor).reshape(len(children), width, -1)
+    in_family = np.arange(width) <= n_parents[:, np.newaxis]
+    products[~in_family] = 0.0
+    left_by_family = squared_norm - np.einsum("xij,xij->xj", products, products)
+    is_small = left_by_family < _LEAST_SHARE * squared_norm
+    row, place = np.nonzero(in_family)
+    is_small[row, columns[row, place]] = False
+    for i in np.flatnonzero(is_small.any(axis=1)):
+        others = np.flatnonzero(is_small[i])
+        residuals = factor.T[others]
+        residuals -= products[i].T[others] @ basis[i].T
+        left_by_family[i, others] = np.einsum("ij,ij->i", residuals, residuals)
+    left_by_parents = left_by_family + products[each, n_parents] ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):  # the families' own columns, or dependent
+        of_parents = own_of_parents[:, np.newaxis] + np.log(left_by_parents)
+        of_family = own_of_family[:, np.newaxis] + np.log(left_by_family)
+    # Removing a parent takes away its residual on the others: one over the norm of its row of the
+    # inverse.
+    inverse = np.asarray(np.linalg.inv(families.first_block(n_parents + 1)), dtype=np.float64)
+    squares = np.cumsum(inverse**2, axis=2)
+    row, place = np.nonzero(np.arange(width) < n_parents[:, np.newaxis])
+    n, parent = n_parents[row], columns[row, place]
+    of_parents[row, parent] = own_of_parents[row] + np.log(squares[row, place, n - 1])
+    of_family[row, parent] = own_of_family[row] + np.log(squares[row, place, n])
+    of_parents[each, children], of_family[each, children] = own_of_parents, own_of_family
+    return Neighbours(children, of_parents, of_family)

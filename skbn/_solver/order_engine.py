@@ -1,0 +1,322 @@
+"""The order search as an engine: a very good network of many columns, without a proof."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from graphlib import TopologicalSorter
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.resources import MARGIN, Progress, count_threads, one_blas_thread
+from skbn._core.subsets import bits_of, mask_of, members_of
+from skbn._core.text import readable_sizes, readable_value, rounded_up
+from skbn._orders.family_lists import FamilyLists
+from skbn._orders.growth import GROWTH_KERNELS, FamilyGrowth
+from skbn._orders.growth_kernels import Regressions
+from skbn._orders.order_search import ORDER_KERNELS, FoundOrder, OrderSearch
+from skbn._regressions.local_score import SCORE_ACCURACY
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._solver.constraints import Constraints, Group
+from skbn._solver.edge_changes import descendants_of, polished
+from skbn._solver.engines import GroupSearch, MemoryLimit, Optimum, Scores, families_within
+
+__all__ = ["OrderSettings", "plan_order_search"]
+
+# Arrays of m x m: products, bits, first families, and the scratch of each thread.
+_BYTES_A_PAIR = 40
+_BYTES_A_PAIR_AND_THREAD = 16
+# Of the families that the lists of a column hold in the end; with 1000 columns they held 400.
+_BYTES_A_COLUMN = 2000 * 32
+# Their numbers are kept as int16.
+_MOST_COLUMNS = np.iinfo(np.int16).max
+# Having no family that fits is so many times worse than all other differences together can be.
+_WORSE = 10.0
+# What the parents leave of a column is at least 1e-12 of it, the logarithm of which is -27.6.
+_LARGEST_LOG = 28.0
+# In nats: moves that gain less are not made, and what rounding adds to that, in units of the
+# largest term.
+_LEAST_GAIN = 1e-6
+_ROUNDING = 1e-10
+
+
+class OrderSettings(NamedTuple):
+    """What the order search is told beside its scores and constraints.
+
+    Parameters
+    ----------
+    seed : int
+        Of all its random choices.
+    time_limit : float or None
+        In seconds, for one network: all groups of columns together. None if there is no limit.
+    deadline : float
+        When the search of a group must end, by ``time.monotonic()``. `solve` sets it when the
+        search begins.
+    share : float
+        The share of the time until then that the search of a group may take.
+    ends_on_interrupt : bool
+        Whether Ctrl-C ends a search that has a time limit as the limit does.
+    """
+
+    seed: int
+    time_limit: float | None = None
+    deadline: float = math.inf
+    share: float = 1.0
+    ends_on_interrupt: bool = False
+
+    def from_now(self) -> Self:
+        """Return the settings of a search that begins now."""
+        if self.time_limit is None:
+            return self
+        return self._replace(deadline=time.monotonic() + self.time_limit)
+
+
+def plan_order_search(
+    scores: Scores,
+    constraints: Constraints,
+    group: Group,
+    memory: MemoryLimit,
+    settings: OrderSettings,
+    n_jobs: int | None = None,
+) -> GroupSearch:
+    """Plan the order search of a group of columns.
+
+    Raises
+    ------
+    ValueError
+        If it does not fit in memory.
+    """
+    m = len(group.columns) + len(group.others)
+    if m > _MOST_COLUMNS:
+        raise ValueError(
+            f"The order search takes at most {_MOST_COLUMNS:,} columns at a time; got {m:,}. Leave "
+            "out columns."
+        )
+    available, limit = memory.beside(0)
+    n_bytes = _n_bytes(m, n_jobs)
+    if n_bytes > available:
+        needed, given = readable_sizes(n_bytes, available)
+        most = max(n for n in range(1, m) if n == 1 or _n_bytes(n, n_jobs) <= available)
+        is_capped = memory.allowed is not None and n_bytes <= MARGIN * memory.available
+        more = f"Raise max_memory to {rounded_up(n_bytes)}, or leave" if is_capped else "Leave"
+        raise ValueError(
+            f"The order search over {m} columns needs {needed} of memory, and {given} {limit}. "
+            f"{more} out columns until {most} or fewer are left."
+        )
+    return _OrderSearch(constraints, group, settings, n_bytes)
+
+
+def _n_bytes(m: int, n_jobs: int | None) -> int:
+    n_threads = count_threads(n_jobs)
+    return m * m * (_BYTES_A_PAIR + _BYTES_A_PAIR_AND_THREAD * n_threads) + m * _BYTES_A_COLUMN
+
+
+class _OrderSearch(GroupSearch):
+    def __init__(
+        self, constraints: Constraints, group: Group, settings: OrderSettings, n_bytes: int
+    ) -> None:
+        self.columns = group.columns
+        self.kernels: tuple[Any, ...] = (*ORDER_KERNELS, *GROWTH_KERNELS)
+        self.n_bytes = n_bytes
+        self._constraints, self._settings = constraints, settings
+        # The others have no parents here, and precede the group's columns.
+        self._order = [*group.others, *group.columns]
+        self._n_others = len(group.others)
+
+    def __str__(self) -> str:
+        return f"order search over {len(self.columns)} columns, not proven to find the best network"
+
+    def cost(self) -> int:
+        return len(self._order) ** 2
+
+    def work(self, n_penalties: int) -> int:
+        return n_penalties * self.cost()
+
+    def optima(
+        self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
+    ) -> Iterator[Optimum]:
+        for scores in path:
+            yield self._optimum(scores, n_jobs, progress)
+
+    def _optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
+        offset = float(_offsets(scores)[self.columns].sum())
+        told = 0.0
+
+        def report(best: float, n_iter: int, share: float) -> None:
+            nonlocal told
+            progress.tell(f"best score so far: {best + offset:,.2f} nats; {n_iter:,} perturbations")
+            progress.advance(max(0.0, min(share, 1.0) - told) * self.cost())
+            told = max(told, share)
+
+        now = time.monotonic()
+        deadline = now + self._settings.share * (self._settings.deadline - now)
+        lists, growth, least = (
+            self._grown_lists(scores) if isinstance(scores, LocalScores) else self._given(scores)
+        )
+        search = OrderSearch(
+            lists,
+            growth,
+            self._n_others,
+            least,
+            self._settings.seed,
+            n_jobs,
+            deadline,
+            self._settings.ends_on_interrupt and self._settings.time_limit is not None,
+            report,
+        )
+        found = search.run()
+        if found.is_missing:
+            names = [scores.columns[x] for x in self.columns]
+            raise ValueError(
+                f"The order search found no acyclic network of the columns {readable_value(names)} "
+                "within the constraints that has a finite score. There may be one all the same: "
+                'relax the constraints, list more families, or try search="exact".'
+            )
+        progress.advance(max(0.0, 1.0 - told) * self.cost())
+        masks = self._masks(found)
+        if isinstance(scores, LocalScores):
+            with one_blas_thread():
+                masks, score = self._polished(scores, search, masks)
+        else:
+            masks, score = self._with_best_families(scores, search, found)
+        return Optimum(
+            [masks[x] for x in self.columns], score, is_optimal=False, n_iter=found.n_iter
+        )
+
+    def _polished(
+        self, scores: LocalScores, search: OrderSearch, masks: list[int]
+    ) -> tuple[list[int], float]:
+        """Return a network that neither an edge nor an insertion betters, and its score.
+
+        The search and its growth move columns within an order; this also changes edges that no
+        order close by has, by regressions of their own.
+        """
+        is_own = mask_of(self.columns)
+        constraints = self._constraints
+        if is_own.bit_count() < len(scores.columns):  # leave the other columns as they are
+            allowed, required = [
+                [mask if is_own >> x & 1 else 0 for x, mask in enumerate(each)]
+                for each in (constraints.allowed, constraints.required)
+            ]
+            constraints = constraints._replace(allowed=allowed, required=required)
+        score = self._score(scores, masks)
+        while True:
+            better = polished(scores.scorer, constraints, masks)
+            better_score = self._score(scores, better)
+            if better_score <= score + SCORE_ACCURACY:
+                return masks, score
+            masks, score = better, better_score
+            again = self._masks(search.run_from(self._order_of(masks)))
+            score_again = self._score(scores, again)
+            if score_again > score:
+                masks, score = again, score_again
+
+    def _with_best_families(
+        self, scores: ParentSetScores, search: OrderSearch, found: FoundOrder
+    ) -> tuple[list[int], float]:
+        """Return a network in which no column has a better family without a cycle, and its score.
+
+        To make way for such a family in an order, several columns may have to move at once.
+        """
+        masks, score = self._masks(found), found.score
+        while (better := self._with_better_family(scores, masks)) is not None:
+            masks, score = better, self._score(scores, better)
+            again = search.run_from(self._order_of(masks))
+            if again.score > score:
+                masks, score = self._masks(again), again.score
+        return masks, score
+
+    def _with_better_family(self, scores: ParentSetScores, masks: list[int]) -> list[int] | None:
+        """Return the network with a better family of one column, or None if there is none."""
+        constraints, after = self._constraints, descendants_of(masks)
+        for x in self.columns:
+            required = members_of(constraints.required[x])
+            candidates = members_of(constraints.allowed[x] & ~constraints.required[x] & ~after[x])
+            parents, local = scores.listed(x, required, candidates, constraints.max_parents)
+            listed = [mask_of(p for p in row if p >= 0) for row in parents.tolist()]
+            best = int(np.argmax(local))
+            if local[best] > local[listed.index(masks[x])] + SCORE_ACCURACY:
+                return [*masks[:x], listed[best], *masks[x + 1 :]]
+        return None
+
+    def _score(self, scores: Scores, masks: list[int]) -> float:
+        """Return the score of the group's families, without their offsets."""
+        *terms, _ = scores.network_terms([members_of(mask) for mask in masks])
+        return float(sum(terms)[self.columns].sum())
+
+    def _order_of(self, masks: list[int]) -> list[int]:
+        """Return an order of a network, in the search's numbers."""
+        number = {x: i for i, x in enumerate(self._order)}
+        graph = {number[x]: [number[p] for p in members_of(masks[x])] for x in self.columns}
+        order = TopologicalSorter(graph).static_order()
+        return [*range(self._n_others), *(i for i in order if i >= self._n_others)]
+
+    def _masks(self, found: FoundOrder) -> list[int]:
+        """Return the mask of the parents of all columns of the table; of others none."""
+        masks = [0] * len(self._constraints.allowed)
+        for x, parents in zip(self._order, found.parents, strict=True):
+            masks[x] = mask_of(self._order[p] for p in parents)
+        return masks
+
+    # The families
+
+    def _grown_lists(self, scores: LocalScores) -> tuple[FamilyLists, FamilyGrowth, float]:
+        scorer, order, m = scores.scorer, self._order, len(self._constraints.allowed)
+        factor = scorer.statistics.factor[:, order]
+        offsets = np.zeros(m) if scorer.offsets is None else scorer.offsets
+        is_own = np.arange(len(order)) >= self._n_others
+        allowed, required = (
+            np.ascontiguousarray(bits_of(masks, m)[np.ix_(order, order)] & is_own[:, np.newaxis])
+            for masks in (self._constraints.allowed, self._constraints.required)
+        )
+        tables = scorer.tables.copy()
+        with one_blas_thread():  # more would change bits
+            products = np.ascontiguousarray(factor.T @ factor)
+        regressions = Regressions(products, offsets[order], tables, allowed, required)
+        largest = float(np.abs(tables[np.isfinite(tables)]).max())
+        least = _LEAST_GAIN + _ROUNDING * largest
+
+        def local_score(x: int, parents: list[int]) -> float:
+            return sum(scorer.terms(order[x], [order[p] for p in parents]))
+
+        growth = FamilyGrowth(regressions, self._constraints.max_parents, least, local_score)
+        lists = self._empty_lists(_WORSE * m * _LARGEST_LOG * largest)
+        for x in self.columns:
+            # From the products of nearly collinear columns, growth cannot score this family.
+            parents = members_of(self._constraints.required[x])
+            if parents:
+                columns = [order.index(y) for y in parents]
+                score = np.array([local_score(order.index(x), columns)])
+                lists.add(order.index(x), columns, np.ones((1, len(parents)), dtype=bool), score)
+        return lists, growth, least
+
+    def _given(self, scores: ParentSetScores) -> tuple[FamilyLists, None, float]:
+        constraints, number = self._constraints, {x: i for i, x in enumerate(self._order)}
+        numbers = np.array([number.get(x, -1) for x in range(len(constraints.allowed))] + [-1])
+        listed = [families_within(scores, constraints, x, False) for x in self.columns]
+        lists = self._empty_lists(0.0)
+        for x, (parents, local) in zip(self.columns, listed, strict=True):
+            columns = np.unique(parents[parents >= 0])
+            is_parent = np.zeros((len(local), len(numbers)), dtype=bool)
+            is_parent[np.arange(len(local))[:, np.newaxis], parents] = True
+            # Families that tie come with the fewest parents first, and then in column order.
+            in_order = np.lexsort((*parents.T[::-1], (parents >= 0).sum(axis=1)))
+            sets = is_parent[:, columns][in_order]
+            lists.add(number[x], numbers[columns].tolist(), sets, local[in_order])
+        spreads = [lists.spread(number[x]) for x in self.columns]
+        lists.missing = -_WORSE * sum(spreads) - 1.0
+        return lists, None, _LEAST_GAIN + _ROUNDING * max(spreads)
+
+    def _empty_lists(self, missing: float) -> FamilyLists:
+        lists = FamilyLists(len(self._order), -missing)
+        for x in range(self._n_others):
+            lists.add(x, [], np.zeros((1, 0), dtype=bool), np.zeros(1))
+        return lists
+
+
+def _offsets(scores: Scores) -> npt.NDArray[np.float64]:
+    return (scores.scorer if isinstance(scores, LocalScores) else scores).score_offsets

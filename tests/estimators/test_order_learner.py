@@ -1,0 +1,388 @@
+"""Learners with search="order": parameters, what they tell of the proof, and what they refuse."""
+
+import pickle
+import time
+
+import networkx as nx
+import numpy as np
+import pytest
+from random_constraints import is_allowed, random_constraints
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbn import (
+    BootstrapBNLearner,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
+from skbn._solver import solve
+from skbn.datasets import make_gaussian_network
+
+FOLDS = KFold(3, shuffle=True, random_state=0)
+
+
+def order_learner(**settings):
+    return GaussianBNLearner(**{"search": "order", "random_state": 0} | settings)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return make_gaussian_network(12, n_samples=200, random_state=0)[0]
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """The settings with which order searches are planned, in their order."""
+    settings, plan = [], solve.plan_order_search
+
+    def recording(scores, constraints, group, memory, order, n_jobs):
+        settings.append(order)
+        return plan(scores, constraints, group, memory, order, n_jobs)
+
+    monkeypatch.setattr(solve, "plan_order_search", recording)
+    return settings
+
+
+def with_deadline(settings):
+    """Those with which networks were searched, and not only the memory was planned."""
+    return [each for each in settings if each.deadline < np.inf]
+
+
+# Attributes
+
+
+def test_an_exact_search_proves_its_network(rows):
+    learner = GaussianBNLearner(random_state=0).fit(rows)
+    assert learner.is_optimal_ is True
+    assert learner.score_bound_ == learner.network_score_
+    assert learner.optimality_gap_ == 0
+    assert learner.n_iter_ == 0
+
+
+def test_an_order_search_proves_nothing(rows):
+    learner = order_learner().fit(rows)
+    assert learner.is_optimal_ is False
+    assert learner.score_bound_ == learner.optimality_gap_ == np.inf
+    assert isinstance(learner.n_iter_, int)
+    assert learner.n_iter_ >= 0
+    exact = GaussianBNLearner().fit(rows)
+    assert learner.network_score_ <= exact.network_score_ + 1e-6
+    scores = LocalScoreTransformer().fit_transform(rows)
+    assert learner.network_score_ == pytest.approx(scores.network_score(learner.dag_), abs=1e-6)
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+
+
+def test_a_network_without_a_choice_is_proven(rows):
+    every = [(a, b) for a in range(12) for b in range(12) if a != b]
+    learner = order_learner(forbidden_edges=every).fit(rows)
+    assert learner.is_optimal_ is True
+    assert learner.optimality_gap_ == learner.n_iter_ == 0
+    assert learner.score_bound_ == learner.network_score_
+
+
+def test_attributes_are_kept_and_forgotten(rows):
+    learner = order_learner().fit(rows)
+    names = ["is_optimal_", "score_bound_", "optimality_gap_", "n_iter_"]
+    told = [getattr(learner, name) for name in names]
+    stored = pickle.loads(pickle.dumps(learner))
+    assert [getattr(stored, name) for name in names] == told
+    assert not any(hasattr(clone(learner), name) for name in names)
+    with pytest.raises(ValueError, match="minimum of 2"):
+        learner.fit(rows[:, :1])
+    assert not any(hasattr(learner, name) for name in names)
+
+
+def test_parameters_come_and_go(rows):
+    learner = GaussianBNLearner()
+    settings = {"search": "order", "time_limit": 30.0, "random_state": 3}
+    assert {name: learner.get_params()[name] for name in settings} == {
+        "search": "exact",
+        "time_limit": None,
+        "random_state": None,
+    }
+    one = clone(learner.set_params(**settings))
+    assert {name: one.get_params()[name] for name in settings} == settings
+    assert repr(one) == "GaussianBNLearner(random_state=3, search='order', time_limit=30.0)"
+    other = GaussianBNLearner(**settings)
+    assert list(one.fit(rows).dag_.edges) == list(other.fit(rows).dag_.edges)
+    with pytest.raises(TypeError, match="positional"):
+        GaussianBNLearner("bic", "order")
+
+
+# Seeds
+
+
+def test_a_number_gives_the_same_network_with_any_number_of_jobs(rows):
+    one = order_learner().fit(rows)
+    for other in (order_learner(), order_learner(n_jobs=2)):
+        assert other.fit(rows).network_score_ == one.network_score_
+        np.testing.assert_array_equal(other.network_.coef_, one.network_.coef_)
+
+
+def test_the_seed_is_drawn_by_scikit_learns_rules(rows, searched):
+    for state in (3, np.int64(3), np.random.RandomState(3)):
+        order_learner(random_state=state).fit(rows)
+    assert len({settings.seed for settings in searched}) == 1
+    state = np.random.RandomState(3)
+    learner = order_learner(random_state=state)
+    learner.fit(rows)
+    learner.fit(rows)
+    first, second = dict.fromkeys(settings.seed for settings in searched)
+    assert first != second
+    np.random.seed(3)  # noqa: NPY002
+    searched.clear()
+    order_learner(random_state=None).fit(rows)
+    assert {settings.seed for settings in searched} == {first}
+
+
+def test_an_exact_search_draws_nothing(rows):
+    state = np.random.RandomState(0)
+    GaussianBNLearner(random_state=state).fit(rows)
+    assert state.randint(2**31) == np.random.RandomState(0).randint(2**31)
+
+
+def test_resamples_are_searched_with_the_seed_of_the_estimator(rows, searched):
+    learner = order_learner(random_state=7, time_limit=600)
+    one, two = (
+        BootstrapBNLearner(learner, n_resamples=4, random_state=1, n_jobs=n_jobs).fit(rows)
+        for n_jobs in (1, 2)
+    )
+    assert len(with_deadline(searched)) == 2 * (1 + 4)
+    assert len({settings.seed for settings in searched}) == 1
+    for a, b in zip(one.networks_, two.networks_, strict=True):
+        np.testing.assert_array_equal(a.coef_, b.coef_)
+    assert one.estimator_.is_optimal_ is False
+
+
+def test_a_resample_is_searched_like_a_table(rows):
+    bootstrap = BootstrapBNLearner(order_learner(), n_resamples=2, random_state=1).fit(rows)
+    exact = BootstrapBNLearner(n_resamples=2, random_state=1).fit(rows)
+    scores = LocalScoreTransformer().fit_transform(rows)
+    for found, best in zip(bootstrap.networks_, exact.networks_, strict=True):
+        # Resamples differ from the table, and so do their networks.
+        assert scores.network_score(found.dag) != scores.network_score(bootstrap.dag_)
+        np.testing.assert_allclose(found.mean_, best.mean_)
+
+
+# Time limits
+
+
+def test_groups_share_the_time(rows, searched):
+    start = time.monotonic()
+    tiers = [range(6), range(6, 12)]
+    learner = order_learner(tiers=tiers, time_limit=60).fit(rows)
+    deadlines = {settings.deadline for settings in with_deadline(searched)}
+    assert len(deadlines) == 1
+    assert start + 60 <= deadlines.pop() <= time.monotonic() + 60
+    tier = {x: x >= 6 for x in range(12)}
+    assert all(tier[a] <= tier[b] for a, b in learner.dag_.edges)
+
+
+def test_each_search_of_a_fold_has_the_time(rows, searched):
+    learner = GaussianBNLearnerCV(
+        [1, 4], cv=FOLDS, search="order", time_limit=60, random_state=0
+    ).fit(rows)
+    used = with_deadline(searched)
+    assert len({settings.deadline for settings in used}) == 2 * 3 + 1
+    assert len({settings.seed for settings in searched}) == 1
+    assert learner.is_optimal_ is False
+
+
+def test_a_moment_is_enough_for_a_network(rows):
+    learner = order_learner(time_limit=1e-6).fit(rows)
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+    assert learner.is_optimal_ is False
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"search": "orders"}, r"'search' .* a str among \{'exact', 'order'\}\. Got 'orders'"),
+        ({"search": None}, r"'search' parameter of .* among \{'exact', 'order'\}\. Got None"),
+        ({"time_limit": 0}, r"'time_limit' .* a float in the range \(0\.0, inf\) or None\. Got 0"),
+        ({"time_limit": -1.5}, r"'time_limit' .* in the range \(0\.0, inf\) or None\. Got -1\.5"),
+        ({"time_limit": np.inf}, r"'time_limit' .* in the range \(0\.0, inf\) or None\. Got inf"),
+        ({"time_limit": np.nan}, r"'time_limit' .* in the range \(0\.0, inf\) or None\. Got nan"),
+        ({"time_limit": "60"}, r"'time_limit' .* or None\. Got '60'"),
+        ({"random_state": -1}, r"'random_state' .* \[0, 4294967295\], .* or None\. Got -1"),
+        ({"random_state": 0.5}, r"'random_state' parameter .* or None\. Got 0\.5"),
+        (
+            {"search": "exact", "time_limit": 5},
+            r'time_limit=5 applies to search="order" only: .* Set search="order", or leave',
+        ),
+    ],
+)
+def test_parameters_that_are_wrong(rows, settings, message):
+    for estimator in (order_learner(), GaussianBNLearnerCV(search="order")):
+        estimator.set_params(**settings)
+        for error in (ValueError, TypeError):
+            with pytest.raises(error, match=message):
+                estimator.fit(rows)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"required_edges": [(0, 1), (1, 0)]}, "The required edges have a cycle"),
+        ({"required_edges": [(0, 1)], "forbidden_edges": [(0, 1)]}, "forbidden edges too"),
+        ({"required_edges": [(1, 0)], "tiers": [[0], ...]}, "points from tier 1 back to tier 0"),
+        (
+            {"required_edges": [(0, 2), (1, 2)], "max_parents": 1},
+            r"has 2 required parents, \[0, 1\], and max_parents=1; raise it or require fewer",
+        ),
+    ],
+)
+def test_knowledge_that_no_network_satisfies(rows, settings, message):
+    with pytest.raises(ValueError, match=message):
+        order_learner(**settings).fit(rows)
+
+
+def test_families_of_which_no_network_consists():
+    both = [([[1]], [0.0]), ([[0]], [0.0])]  # each column needs the other
+    scores = ParentSetScores(["a", "b"], both)
+    with pytest.raises(ValueError, match=r"ound no acyclic network of the columns \['a', 'b'\]"):
+        order_learner().fit(scores)
+    with pytest.raises(ValueError, match=r"^No acyclic network of the columns \['a', 'b'\] has a"):
+        GaussianBNLearner().fit(scores)
+
+
+def test_fewer_than_two_columns(rows):
+    with pytest.raises(ValueError, match=r"minimum of 2 is required by GaussianBNLearner"):
+        order_learner().fit(rows[:, :1])
+    alone = ParentSetScores(["a"], [([[-1]], [0.0])])
+    with pytest.raises(ValueError, match="needs at least 2 columns; the ParentSetScores have 1"):
+        order_learner().fit(alone)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        GaussianBNLearner(),
+        GaussianBNLearner(max_memory=1e6),
+        GaussianBNLearner(max_parents=2),
+        GaussianBNLearnerCV(),
+        BootstrapBNLearner(),
+    ],
+    ids=repr,
+)
+def test_an_exact_search_that_is_too_large_names_the_way_out(estimator):
+    wide = np.random.default_rng(0).normal(size=(200, 60))
+    with pytest.raises(
+        ValueError,
+        match=r"over 60 columns needs .* memory.*\. Or set search=\"order\", as in "
+        r"GaussianBNLearner\(search=\"order\"\): its network .* is not proven to be the best\.$",
+    ):
+        estimator.fit(wide)
+
+
+def test_a_list_of_networks_does_not_name_an_order_search(rows, monkeypatch):
+    learner = GaussianBNLearner(max_memory=1e9).fit(rows)
+    learner.set_params(max_memory=1000)
+    with pytest.raises(ValueError, match=r"are allowed by max_memory\. Raise max_memory") as error:
+        learner.near_optimal()
+    assert "order" not in str(error.value)
+
+
+def test_near_optimal_networks_need_a_proof(rows):
+    learner = order_learner()
+    with pytest.raises(NotFittedError):
+        learner.near_optimal()
+    learner.fit(rows).set_params(search="exact")  # which it was not fitted with
+    with pytest.raises(ValueError, match=r'does not prove which .* Fit with search="exact"'):
+        learner.near_optimal(2)
+    learner.fit(rows).set_params(search="order")
+    assert len(learner.near_optimal(2)) == 2
+    cv = GaussianBNLearnerCV([1, 2], cv=2, search="order", random_state=0).fit(rows)
+    with pytest.raises(ValueError, match="does not prove which networks are near-optimal"):
+        cv.near_optimal()
+
+
+# Scores, constraints and scikit-learn
+
+
+@pytest.mark.parametrize("criterion", ["bic", "aic", "ebic", "bge", "loglik"])
+def test_every_criterion(rows, criterion):
+    learner = order_learner(criterion=criterion).fit(rows)
+    scores = LocalScoreTransformer(criterion).fit_transform(rows)
+    assert learner.network_score_ == pytest.approx(scores.network_score(learner.dag_), abs=1e-6)
+    assert list(order_learner().fit(scores).dag_.edges) == list(learner.dag_.edges)
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.MaxParentsWarning")
+@pytest.mark.parametrize("seed", range(8))
+def test_constraints_hold(seed):
+    rng = np.random.default_rng(seed)
+    rows = make_gaussian_network(7, mean_degree=3, n_samples=100, random_state=rng)[0]
+    settings = random_constraints(rng, 7)
+    learner = order_learner(**settings).fit(rows)
+    for x in range(7):
+        assert is_allowed(x, set(learner.dag_.predecessors(x)), settings)
+    exact = GaussianBNLearner(**settings).fit(rows)
+    assert learner.network_score_ <= exact.network_score_ + 1e-6
+
+
+def test_sample_weights(rows):
+    weight = np.random.default_rng(0).integers(0, 4, len(rows))
+    learner = order_learner().fit(rows, sample_weight=weight)
+    scores = LocalScoreTransformer().fit_transform(np.repeat(rows, weight, axis=0))
+    assert learner.network_score_ == pytest.approx(scores.network_score(learner.dag_), abs=1e-6)
+    assert learner.network_score_ != order_learner().fit(rows).network_score_
+
+
+def test_parent_set_scores():
+    rng = np.random.default_rng(0)
+    local = {}
+    for x in range(8):
+        local[x, frozenset()] = 0.0
+        for _ in range(12):
+            size = rng.integers(1, 4)
+            parents = rng.choice([y for y in range(8) if y != x], size, replace=False)
+            local[x, frozenset(parents.tolist())] = float(rng.normal())
+    families = []
+    for x in range(8):
+        own = {tuple(sorted(parents)): s for (child, parents), s in local.items() if child == x}
+        padded = [[*parents, *[-1] * (3 - len(parents))] for parents in own]
+        families.append((padded, list(own.values())))
+    scores = ParentSetScores([*"abcdefgh"], families)
+    learner = order_learner().fit(scores)
+    numbers = nx.relabel_nodes(learner.dag_, dict(zip("abcdefgh", range(8), strict=True)))
+    total = sum(local[x, frozenset(numbers.predecessors(x))] for x in range(8))
+    assert learner.network_score_ == pytest.approx(total, abs=1e-9)
+    exact = GaussianBNLearner().fit(scores)
+    assert exact.is_optimal_ is True
+    assert learner.network_score_ <= exact.network_score_ + 1e-9
+    assert learner.criterion_ is None
+
+
+def test_pipelines_and_grid_searches(rows):
+    table = StandardScaler().fit_transform(rows)
+    pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), order_learner())
+    assert list(pipeline.fit(rows)[-1].dag_.edges) == list(order_learner().fit(table).dag_.edges)
+    assert pipeline.score(rows) == pytest.approx(order_learner().fit(table).score(table))
+    penalties = [1, 4, 16]
+    search = GridSearchCV(pipeline, {"localscoretransformer__penalty": penalties}, cv=FOLDS)
+    search.fit(rows)
+    alone = GridSearchCV(order_learner(), {"penalty": penalties}, cv=FOLDS).fit(table)
+    cv = GaussianBNLearnerCV(penalties, cv=FOLDS, search="order", random_state=0).fit(table)
+    assert cv.penalty_ == alone.best_params_["penalty"]
+    np.testing.assert_allclose(
+        cv.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
+    )
+    assert search.best_estimator_[-1].is_optimal_ is False
+
+
+def test_verbose_says_what_is_searched(rows, capsys):
+    order_learner().fit(rows)
+    assert capsys.readouterr().out == ""
+    order_learner(verbose=True).fit(rows)
+    printed = capsys.readouterr().out
+    assert printed.startswith("[GaussianBNLearner]")
+    assert "12 columns" in printed

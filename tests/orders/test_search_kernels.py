@@ -1,0 +1,120 @@
+"""Climbing among orders, against all insertions and windows by the slow way."""
+
+import numpy as np
+import order_reference
+import pytest
+from listed_families import MISSING, Listed, random_states
+
+from skbn._orders.family_lists import state_of
+from skbn._orders.search_kernels import climb, perturb_and_climb
+
+LEAST = 1e-6
+
+# Columns, how many stay, and the width of a window.
+CASES = {
+    "few columns": (lambda seed: Listed(seed, m=9, n=20), 3),
+    "without windows": (lambda seed: Listed(seed, m=9, n=20), 1),
+    "not all have the empty set": (lambda seed: Listed(seed, m=9, n=8, has_empty=False), 4),
+    "the first columns stay": (lambda seed: Listed(seed, m=10, n=20, first=3), 5),
+    "large families": (lambda seed: Listed(seed, m=9, n=30, most=8), 1),
+    "no families": (lambda seed: Listed(seed, m=4, n=0), 1),
+    "one column moves": (lambda seed: Listed(seed, m=5, n=10, first=4), 1),
+    "two words": (lambda seed: Listed(seed, m=68, n=100), 8),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"), [(name, i) for name in CASES for i in range(1 if name == "two words" else 4)]
+)
+def test_after_a_climb_no_insertion_gains(name, seed):
+    make, width = CASES[name]
+    listed = make(seed)
+    state = listed.start()
+    start = listed.score(state.order)
+    total = climb(listed.lists, state, listed.first, width, LEAST, random_states(seed), 0)
+    listed.assert_follows(state)
+    assert total == pytest.approx(listed.score(state.order))
+    assert total > start or name in {"no families", "one column moves"}
+    order = state.order.tolist()
+    best = order_reference.best_insertion(listed.families, order, MISSING, listed.first)
+    assert best <= total + 1.001 * LEAST
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_insertions_that_gain_less_than_the_least_are_not_made(seed):
+    """Each move gains more than the least, and in the end none does."""
+    n_left = 0
+    for least in (0.5, 2.0, 1e6):
+        listed = Listed(seed, m=8, n=12)
+        state = listed.start()
+        order = state.order.tolist()
+        total = climb(listed.lists, state, 0, 1, least, random_states(seed), 0)
+        best = order_reference.best_insertion(listed.families, state.order.tolist(), MISSING)
+        assert best <= total + least
+        n_left += best > total + LEAST
+        has_moved = state.order.tolist() != order
+        assert (total > listed.score(order) + least) == has_moved
+        assert not (has_moved and least == 1e6)
+    assert n_left > 0
+
+
+@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_climb_with_one_window_finds_the_best_order(first, seed):
+    listed = Listed(seed, m=6 + first, n=12, first=first)
+    state = listed.start()
+    total = climb(listed.lists, state, first, 6, LEAST, random_states(seed), 0)
+    order = list(range(6 + first))
+    best = order_reference.best_window(listed.families, order, first, 6, MISSING)
+    assert total == pytest.approx(best, abs=LEAST)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_perturbations_keep_the_best_order_and_its_score(name):
+    make, width = CASES[name]
+    listed, random = make(7), random_states(0, 2)
+    state = listed.start()
+    total = climb(listed.lists, state, listed.first, width, LEAST, random, 1)
+    kept, best_order = state_of(state.order, listed.lists), state.order.copy()
+    totals = np.full(2, total)
+    other = random[0]
+    n_better = 0
+    for _ in range(12):
+        before = totals[1]
+        last = perturb_and_climb(
+            listed.lists,
+            state,
+            kept,
+            best_order,
+            totals,
+            listed.first,
+            width,
+            LEAST,
+            5,
+            random,
+            1,
+        )
+        listed.assert_follows(state)
+        assert listed.score(state.order) == pytest.approx(totals[0])
+        assert listed.score(best_order) == pytest.approx(totals[1])
+        assert sorted(best_order) == list(range(listed.m))
+        assert 0 <= last <= 5
+        assert (totals[1] > before) == (last > 0)
+        n_better += last > 0
+    assert random[0] == other
+    if name == "two words":
+        assert n_better > 0
+
+
+def test_perturbations_find_the_best_order_of_few_columns():
+    """Also from a local optimum, in which insertions get stuck."""
+    for seed in range(4):
+        listed, random = Listed(seed, m=6, n=12), random_states(seed)
+        state = listed.start()
+        total = climb(listed.lists, state, 0, 1, LEAST, random, 0)
+        kept, best_order = state_of(state.order, listed.lists), state.order.copy()
+        totals = np.full(2, total)
+        arguments = listed.lists, state, kept, best_order, totals
+        perturb_and_climb(*arguments, 0, 1, LEAST, 500, random, 0)
+        best = order_reference.best_window(listed.families, list(range(6)), 0, 6, MISSING)
+        assert listed.score(best_order) == pytest.approx(best)

@@ -1,0 +1,84 @@
+"""Windows of an order, against all permutations of their columns."""
+
+import numpy as np
+import order_reference
+import pytest
+from kernels import callable_from_python
+from listed_families import MISSING, Listed, random_states
+
+from skbn._orders import window_kernels
+
+improve_window = callable_from_python(window_kernels.improve_window)
+
+
+def improved(listed, state, a, width, random, least=1e-9):
+    return improve_window(
+        listed.lists,
+        state,
+        a,
+        width,
+        least,
+        np.empty((width, 1 << width)),
+        np.empty(1 << width),
+        np.empty(1 << width, dtype=np.int64),
+        random,
+        0,
+    )
+
+
+CASES = {
+    "few columns": lambda: Listed(0, m=8, n=15),
+    "not all have the empty set": lambda: Listed(1, m=8, n=5, has_empty=False),
+    "the first columns stay": lambda: Listed(2, m=8, n=15, first=2),
+    "large families": lambda: Listed(3, m=9, n=30, most=8),
+    "two words": lambda: Listed(4, m=70, n=150),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+def test_no_permutation_of_a_window_scores_higher(name, width):
+    listed, random = CASES[name](), random_states(width)
+    gains = []
+    for _ in range(2 if listed.m > 20 else 8):
+        state = listed.start()
+        order = state.order.tolist()
+        chosen = state.chosen.copy()
+        a = int(listed.rng.integers(listed.first, listed.m - width + 1))
+        gain = improved(listed, state, a, width, random)
+        listed.assert_follows(state)
+        assert state.order[:a].tolist() == order[:a]
+        assert state.order[a + width :].tolist() == order[a + width :]
+        before, after = listed.score(order), listed.score(state.order)
+        assert gain == pytest.approx(after - before, abs=1e-9)
+        best = order_reference.best_window(listed.families, order, a, width, MISSING)
+        assert after == pytest.approx(best, abs=1e-9)
+        changed = state.chosen != chosen
+        assert state.is_marked[changed].all()
+        assert state.is_marked.sum() == state.marked[0]
+        # Again there is nothing to gain.
+        assert abs(improved(listed, state, a, width, random)) < 1e-9
+        gains.append(gain)
+    if width > 2 and listed.m < 20:
+        assert max(gains) > 0.1
+
+
+def test_a_window_of_all_columns_is_the_best_order():
+    listed = Listed(7, m=6, n=12)
+    state = listed.start()
+    improved(listed, state, 0, 6, random_states(0))
+    best = order_reference.best_window(listed.families, list(range(6)), 0, 6, MISSING)
+    assert listed.score(state.order) == pytest.approx(best)
+
+
+def test_ties_are_broken_at_random():
+    """Of columns without families all orders are equally good, and all are drawn."""
+    listed, random = Listed(0, m=3, n=0), random_states(1)
+    orders = set()
+    for _ in range(100):
+        state = listed.start()
+        state.order[:] = [0, 1, 2]
+        state.position[:] = [0, 1, 2]
+        improved(listed, state, 0, 3, random)
+        orders.add(tuple(state.order.tolist()))
+    assert len(orders) == 6

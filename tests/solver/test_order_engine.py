@@ -1,0 +1,404 @@
+"""The order search as a whole: against the exact search, and against all changes of its network."""
+
+import signal
+
+import networkx as nx
+import numpy as np
+import order_reference
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_constraints import is_allowed, random_constraints
+
+from skbn import BIC, BGe, GaussianBNLearner, LocalScoreTransformer, ParentSetScores
+from skbn._core.resources import Progress
+from skbn._core.subsets import members_of
+from skbn._solver import order_engine
+from skbn._solver.constraints import read_constraints
+from skbn._solver.engines import MemoryLimit
+from skbn._solver.order_engine import OrderSettings
+from skbn._solver.solve import plan_searches, solve
+from skbn.datasets import make_gaussian_network
+
+MEMORY = MemoryLimit(1 << 30, None)
+CRITERIA = ["bic", "ebic", "aic", "bge", BIC(unbiased_variance=True), BGe(alpha_mu=0.1)]
+
+
+def drawn_rows(m, n=100, seed=0):
+    return make_gaussian_network(m, n_samples=n, random_state=seed)[0]
+
+
+def fitted(rows, search="order", weight=None, **options):
+    learner = GaussianBNLearner(search=search, random_state=0, **options)
+    return learner.fit(rows, sample_weight=weight)
+
+
+def random_case(seed):
+    """A table of a few columns, a criterion, weights or none, and constraints or none."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 11))
+    n = int(rng.choice([30, 100, 1000]))
+    rows = drawn_rows(m, n, seed)
+    if rng.random() < 0.3:
+        rows = np.round(2 * rows / rows.std(axis=0)) + 1e-3 * rows
+    weight = rng.integers(1, 4, size=n).astype(float) if rng.random() < 0.3 else None
+    options = {"criterion": CRITERIA[seed % len(CRITERIA)]}
+    if rng.random() < 0.6:
+        options |= random_constraints(rng, m)
+    elif rng.random() < 0.5:
+        options["max_parents"] = int(rng.integers(0, m))
+    return rows, weight, options
+
+
+# Against the exact search
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_few_columns_have_the_best_network(seed):
+    rows, weight, options = random_case(seed)
+    exact = fitted(rows, "exact", weight, **options)
+    found = fitted(rows, "order", weight, **options)
+    assert found.network_score_ == pytest.approx(exact.network_score_, abs=2e-3)
+    assert_is_network_of_score(found, rows, weight, options)
+
+
+def assert_is_network_of_score(learner, rows, weight, options):
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+    constraints = {"required_edges": [], "forbidden_edges": None} | options
+    for x in learner.dag_:
+        assert is_allowed(x, {*learner.dag_.predecessors(x)}, constraints)
+    transformer = LocalScoreTransformer(options.get("criterion", "bic"))
+    scores = transformer.fit_transform(rows, sample_weight=weight)
+    assert learner.network_score_ == pytest.approx(scores.network_score(learner.dag_), abs=1e-6)
+
+
+@given(st.integers(100, 10**6), st.integers(0, 2**31))
+@settings(max_examples=8)
+def test_networks_are_within_constraints_and_never_beyond_the_best(seed, state):
+    rows, weight, options = random_case(seed)
+    learner = GaussianBNLearner(search="order", random_state=state, **options)
+    learner.fit(rows, sample_weight=weight)
+    assert_is_network_of_score(learner, rows, weight, options)
+    exact = fitted(rows, "exact", weight, **options)
+    assert learner.network_score_ <= exact.network_score_ + 1e-6 * len(rows)
+    twin = GaussianBNLearner(search="order", random_state=state, n_jobs=2, **options)
+    twin.fit(rows, sample_weight=weight)
+    assert twin.network_score_ == learner.network_score_
+    assert twin.n_iter_ == learner.n_iter_
+    np.testing.assert_array_equal(twin.network_.coef_, learner.network_.coef_)
+
+
+@pytest.mark.parametrize(
+    "options", [{"max_parents": 2}, {"criterion": "bge"}, {"criterion": "bge", "max_parents": 3}]
+)
+def test_tables_may_have_fewer_rows_than_columns(options):
+    rows = np.random.default_rng(0).normal(size=(6, 9))
+    rows[:, 4:] += rows[:, :5]
+    exact = fitted(rows, "exact", **options)
+    assert exact.dag_.number_of_edges() > 3
+    assert fitted(rows, **options).network_score_ == pytest.approx(exact.network_score_, abs=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tiers_are_searched_with_earlier_columns_as_parents(seed):
+    rows = drawn_rows(9, seed=seed)
+    for tiers in ([[3, 1, 2], [0, 4, 8, 5], [6, 7]], [range(8), [8]], [[0], range(1, 9)]):
+        exact, found = (fitted(rows, search, tiers=tiers) for search in ("exact", "order"))
+        assert found.network_score_ == pytest.approx(exact.network_score_, abs=2e-3)
+        first = {*tiers[0]}
+        assert any(a in first and b not in first for a, b in found.dag_.edges)
+
+
+def test_one_column_of_a_group_may_have_several_roots():
+    """Column 5 alone may have parents."""
+    rows = drawn_rows(6, seed=1)
+    forbidden = [(a, b) for a in range(6) for b in range(5) if a != b]
+    exact, found = (
+        fitted(rows, search, forbidden_edges=forbidden) for search in ("exact", "order")
+    )
+    assert found.dag_.number_of_edges() > 0
+    assert {*found.dag_.edges} == {*exact.dag_.edges}
+    assert {b for _, b in found.dag_.edges} == {5}
+
+
+def test_two_columns():
+    rows = drawn_rows(2, 200, 3)
+    rows[:, 1] += rows[:, 0]
+    assert {*fitted(rows).dag_.edges} == {(0, 1)}
+    assert {*fitted(rows, forbidden_edges=[(0, 1)]).dag_.edges} == {(1, 0)}
+    unrelated = np.random.default_rng(0).normal(size=(200, 2))
+    assert {*fitted(unrelated).dag_.edges} == set()
+    assert {*fitted(unrelated, required_edges=[(1, 0)]).dag_.edges} == {(1, 0)}
+
+
+# Nearly collinear columns
+
+
+def nearly_collinear(residual):
+    """Column 3 is the sum of columns 0 and 1, but for a share of itself."""
+    rows = np.random.default_rng(0).normal(size=(200, 6))
+    rows[:, 3] = rows[:, 0] + rows[:, 1] + residual * rows[:, 3]
+    rows[:, 4] += rows[:, 2]
+    return rows
+
+
+@pytest.mark.parametrize("residual", [1e-5, 1e-7, 1e-8])
+@pytest.mark.parametrize(
+    "required",
+    [
+        [],
+        [(0, 3), (1, 3)],
+        [(0, 1), (1, 3), (0, 3)],
+        [(0, 2), (1, 2), (3, 2)],
+        [(3, 0), (1, 0), (5, 4)],
+    ],
+)
+def test_what_products_cannot_tell_apart_is_told_by_regressions(residual, required):
+    rows = nearly_collinear(residual)
+    exact, found = (fitted(rows, search, required_edges=required) for search in ("exact", "order"))
+    assert found.network_score_ == pytest.approx(exact.network_score_, abs=2e-3)
+    # Reference: of all edges added and deleted, none scores higher.
+    scores = LocalScoreTransformer().fit_transform(rows)
+    assert_no_edge_betters(scores, found.dag_, required)
+
+
+def assert_no_edge_betters(scores, dag, required=()):
+    best = scores.network_score(dag)
+    for a, b in [(a, b) for a in dag for b in dag if a != b]:
+        other = dag.copy()
+        if dag.has_edge(a, b):
+            other.remove_edge(a, b)
+        else:
+            other.add_edge(a, b)
+        turned = other.copy()
+        if dag.has_edge(a, b):
+            turned.add_edge(b, a)
+        for each in (other, turned):
+            if nx.is_directed_acyclic_graph(each) and {*required} <= {*each.edges}:
+                assert scores.network_score(each) <= best + 2e-3
+
+
+# Listed families
+
+
+def listed_scores(tmp_path, rows, **limits):
+    path = tmp_path / "scores.jkl"
+    LocalScoreTransformer(**limits).fit_transform(rows).to_jkl(path)
+    return ParentSetScores.from_jkl(path)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_listed_families_have_the_best_network(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    scores = listed_scores(tmp_path, drawn_rows(8, seed=seed), max_parents=4)
+    options = {}
+    if seed > 1:  # a listed column is named by a string
+        forbidden = [(str(a), str(b)) for a in range(8) for b in range(8) if rng.random() < 0.3]
+        options = {"forbidden_edges": [edge for edge in forbidden if edge[0] != edge[1]]}
+        options |= {"tiers": [["0", "1", "2"], ["3", "4", "5", "6", "7"]], "max_parents": 3}
+    exact, found = (fitted(scores, search, **options) for search in ("exact", "order"))
+    assert found.network_score_ == pytest.approx(exact.network_score_, abs=1e-5)
+    assert found.network_score_ == pytest.approx(scores.network_score(found.dag_), abs=1e-9)
+
+
+def write_lists(path, lists):
+    """Write families, a dict of a column's name to pairs of a score and parents."""
+    lines = [str(len(lists))]
+    for child, families in lists.items():
+        lines.append(f"{child} {len(families)}")
+        lines += [" ".join(map(str, [score, len(ps), *ps])) for score, ps in families]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return ParentSetScores.from_jkl(path)
+
+
+def test_lists_need_not_have_the_empty_set(tmp_path):
+    lists = {
+        "a": [(-1.0, [])],
+        "b": [(-5.0, ["a"]), (-1.0, ["c"])],
+        "c": [(-3.0, ["b"]), (-4.0, ["a"])],
+        "d": [(-2.0, ["b", "c"]), (-1.0, ["c", "e"])],
+        "e": [(-7.0, ["d"]), (-9.0, ["a", "b"])],
+    }
+    scores = write_lists(tmp_path / "some.jkl", lists)
+    found, exact = (fitted(scores, search) for search in ("order", "exact"))
+    # a before c before b; then d before e.
+    assert found.network_score_ == exact.network_score_ == -1 - 1 - 4 - 2 - 7
+    assert {*found.dag_.edges} == {*exact.dag_.edges}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_column_has_a_better_listed_family(tmp_path, seed):
+    """Even if several columns have to move at once to make way for it."""
+    rng, m = np.random.default_rng(seed), 60
+    lists, families = {}, []
+    for x in range(m):
+        drawn = {frozenset(): -30 + rng.normal()}
+        for _ in range(12):
+            size = rng.integers(1, 4)
+            some = rng.choice(np.delete(np.arange(m), x), size, replace=False)
+            drawn[frozenset(some.tolist())] = -30 + 3 * size + 2 * rng.normal()
+        families.append(drawn)
+        lists[str(x)] = [(score, sorted(map(str, parents))) for parents, score in drawn.items()]
+    found = fitted(write_lists(tmp_path / "drawn.jkl", lists), time_limit=1e-9)
+    parents = [{int(p) for p in found.dag_.predecessors(str(x))} for x in range(m)]
+    for x in range(m):
+        after = {*map(int, nx.descendants(found.dag_, str(x)))}
+        best = max(score for each, score in families[x].items() if not each & after)
+        assert families[x][frozenset(parents[x])] == pytest.approx(best, abs=2e-3)
+
+
+def test_lists_without_an_acyclic_network_are_refused(tmp_path):
+    lists = {"a": [(-1.0, [])], "b": [(-1.0, ["c"])], "c": [(-2.0, ["b"]), (-1.0, ["b", "a"])]}
+    scores = write_lists(tmp_path / "cycle.jkl", lists)
+    with pytest.raises(ValueError, match=r"no acyclic network of the columns .*'b', 'c'"):
+        fitted(scores)
+    with pytest.raises(ValueError, match="network"):
+        fitted(scores, "exact")
+
+
+# Time
+
+
+def solved(scores, settings, listeners=()):
+    m = len(scores.columns)
+    constraints = read_constraints(scores.columns, max_parents=m - 1)
+    return solve(scores, constraints, MEMORY, order=settings, listeners=listeners)[0]
+
+
+class InterruptingListener:
+    """Presses Ctrl-C when the search tells something for the nth time."""
+
+    def __init__(self, n):
+        self.notes, self.n = [], n
+
+    def __call__(self, percent, seconds_left, note):
+        if note:
+            self.notes.append(note)
+            if len(self.notes) == self.n:
+                signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_an_interrupted_search_with_a_limit_has_a_network(n):
+    scores = LocalScoreTransformer().fit_transform(drawn_rows(12))
+    listener = InterruptingListener(n)
+    found = solved(scores, OrderSettings(0, time_limit=1000.0, ends_on_interrupt=True), (listener,))
+    assert len(listener.notes) == n
+    dag = nx.DiGraph([(p, x) for x, mask in enumerate(found.parents) for p in members_of(mask)])
+    assert nx.is_directed_acyclic_graph(dag)
+    assert found.score == pytest.approx(scores.network_score(dag))
+    assert not found.is_optimal
+    assert found.n_iter > 0
+
+
+def test_an_interrupted_search_without_a_limit_has_none():
+    scores = LocalScoreTransformer().fit_transform(drawn_rows(12))
+    with pytest.raises(KeyboardInterrupt):
+        solved(scores, OrderSettings(0), (InterruptingListener(1),))
+
+
+def test_an_interrupted_learner_is_not_fitted(monkeypatch):
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(order_engine.OrderSearch, "_iterate", interrupt)
+    learner = GaussianBNLearner(search="order", random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(drawn_rows(8))
+    assert vars(learner).keys() == learner.get_params().keys()
+    learner.set_params(time_limit=1000.0).fit(drawn_rows(8))
+    assert learner.n_iter_ == 0
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+
+
+def test_an_early_interruption_leaves_no_network_even_with_a_limit(monkeypatch):
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("skbn._orders.growth.FamilyGrowth.list_first", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(drawn_rows(8), time_limit=1000.0)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"criterion": "bge"}, {"max_parents": 2, "required_edges": [(5, 0), (3, 0)]}]
+)
+def test_a_moment_is_enough_for_a_network_within_constraints(options):
+    rows = drawn_rows(30)
+    learner = fitted(rows, time_limit=1e-9, **options)
+    assert learner.n_iter_ == 0
+    assert_is_network_of_score(learner, rows, None, options)
+
+
+def test_progress_ends_at_the_work_that_was_planned():
+    scores = LocalScoreTransformer().fit_transform(drawn_rows(9))
+    constraints = read_constraints(
+        scores.columns, max_parents=8, tiers=[[0, 1, 2, 3], [4, 5, 6, 7, 8]]
+    )
+    percents = []
+    plan = plan_searches(scores, constraints, MEMORY, OrderSettings(0))
+    progress = Progress(plan.work(), (lambda percent, *_: percents.append(percent),))
+    solve(scores, constraints, MEMORY, order=OrderSettings(0), progress=progress)
+    assert percents == sorted(percents)
+    assert percents[-1] == 100
+    assert "not proven" in str(plan)
+
+
+def test_a_search_that_does_not_fit_says_how_many_columns_would():
+    scores = LocalScoreTransformer().fit_transform(drawn_rows(30))
+    constraints = read_constraints(scores.columns, max_parents=29)
+    with pytest.raises(ValueError, match=r"over 30 columns needs .* until \d+ or fewer") as error:
+        plan_searches(scores, constraints, MemoryLimit(1_000_000, None), OrderSettings(0))
+    most = int(str(error.value).split("until ")[1].split()[0])
+    assert 1 < most < 30
+    for m, fits in ((most, True), (most + 1, False)):
+        some = LocalScoreTransformer().fit_transform(drawn_rows(m))
+        constraints = read_constraints(some.columns, max_parents=m - 1)
+        if fits:
+            plan_searches(some, constraints, MemoryLimit(1_000_000, None), OrderSettings(0))
+        else:
+            with pytest.raises(ValueError, match="columns needs"):
+                plan_searches(some, constraints, MemoryLimit(1_000_000, None), OrderSettings(0))
+
+
+# Many columns
+
+
+def bic_of(rows):
+    """Return a function that scores a family by the log-determinants of correlations."""
+    n, m = rows.shape
+    correlation = np.corrcoef(rows, rowvar=False)
+    tables = np.array([-np.arange(m) * np.log(n) / 2, np.full(m, n / 2), np.full(m, -n / 2)])
+    known = {}
+
+    def score(x, parents):
+        key = x, frozenset(parents)
+        if key not in known:
+            parameters = correlation, np.zeros(m), tables
+            known[key] = order_reference.family_score(*parameters, x, parents)
+        return known[key]
+
+    return score
+
+
+@pytest.mark.parametrize("m", [60, pytest.param(200, marks=pytest.mark.slow)])
+def test_no_added_deleted_or_reversed_edge_betters_many_columns(m):
+    rows = drawn_rows(m, 300, seed=1)
+    score, dag = bic_of(rows), fitted(rows).dag_
+    parents = [{*dag.predecessors(x)} for x in range(m)]
+    after = [nx.descendants(dag, x) for x in range(m)]
+    now = [score(x, parents[x]) for x in range(m)]
+    gains = {"added": [], "deleted": [], "reversed": []}
+    for a in range(m):
+        for b in range(m):
+            if b == a:
+                continue
+            changed = score(b, parents[b] ^ {a}) - now[b]
+            if a in parents[b]:
+                gains["deleted"].append(changed)
+                if not any(p in after[a] for p in parents[b]):
+                    gains["reversed"].append(changed + score(a, parents[a] | {b}) - now[a])
+            elif a not in after[b]:
+                gains["added"].append(changed)
+    assert min(map(len, gains.values())) > m // 4
+    assert max(map(max, gains.values())) < 2e-3
