@@ -5,6 +5,7 @@ __all__ = ["reading_order"]
 ORDER = (
     "wine",
     "breast_cancer",
+    "many_columns",
     "expert_knowledge",
     "penalty",
     "scores",
