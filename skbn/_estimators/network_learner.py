@@ -202,8 +202,9 @@ class NetworkLearner(OneNetworkEstimator):
             Before `fit`.
         ValueError, TypeError
             If `n` is not a positive integer, `within` not a number from 0 on, or
-            `equivalence_classes` not a bool; if the list takes more memory than there is; after a
-            fit with ``search="order"``, which does not prove what it leaves out.
+            `equivalence_classes` not a bool; if the list takes more memory than there is, as after
+            a fit by branch and cut; after a fit with ``search="order"``, which does not prove what
+            it leaves out.
 
         Notes
         -----
