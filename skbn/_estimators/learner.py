@@ -75,10 +75,10 @@ None, default=None
         found by more than this. Dynamic programming ignores it.
     time_limit : float or None, default=None
         After how many seconds the order search, or branch and cut, ends with the best network it
-        has found. The time to read the table, to list families, and to verify and fit the network,
-        comes on top. None means that it ends by itself. With a limit, Ctrl-C ends it in the same
-        way; without one, Ctrl-C leaves the learner unfitted. Dynamic programming ignores the limit,
-        because it has no network before it is finished; with `verbose`, it tells how long it takes.
+        has found. The time to read the table, and to verify and fit the network, comes on top. None
+        means that it ends by itself. With a limit, Ctrl-C ends it in the same way; without one,
+        Ctrl-C leaves the learner unfitted. Dynamic programming ignores the limit, because it has no
+        network before it is finished; with `verbose`, it tells how long it takes.
     random_state : int, RandomState or None, default=None
         The seed of the order search and of branch and cut, or a generator of numpy.random to draw
         it from. With a number, each fit without `time_limit` finds the same network, whatever

@@ -6,6 +6,7 @@ a network to begin with, of which the proof often shows that it is the best alre
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -232,7 +233,7 @@ class _BranchAndCut(GroupSearch):
             listed.families,
             self._families_of(by_orders.parents, listed.families),
             tolerance=settings.tolerance,
-            deadline=deadline,
+            deadline=time.monotonic() if self._orders.is_interrupted else deadline,
             seed=settings.seed,
             n_jobs=n_jobs,
             ends_on_interrupt=settings.keeps_best_on_interrupt,

@@ -90,9 +90,16 @@ def order_search_bytes(m: int, n_jobs: int | None) -> int:
 
 
 class OrderGroupSearch(GroupSearch):
-    """The planned order search of one group of columns."""
+    """The planned order search of one group of columns.
+
+    Attributes
+    ----------
+    is_interrupted : bool
+        Whether Ctrl-C ended the last search.
+    """
 
     heeds_time_limit = True
+    is_interrupted = False
 
     def __init__(
         self, constraints: Constraints, group: Group, settings: SearchSettings, n_bytes: int
@@ -160,6 +167,7 @@ class OrderGroupSearch(GroupSearch):
                 masks, score = self._polished(scores, search, masks)
         else:
             masks, score = self._with_best_families(scores, search, found)
+        self.is_interrupted = search.is_interrupted
         return Optimum(
             [masks[x] for x in self.columns],
             score,

@@ -2,6 +2,7 @@
 
 import pickle
 import signal
+import time
 import warnings
 
 import networkx as nx
@@ -22,7 +23,7 @@ from skbn import (
 )
 from skbn._branch_and_cut.branch_and_cut import Result
 from skbn._estimators.held_out import searches_at_a_time
-from skbn._solver import branch_engine
+from skbn._solver import branch_engine, order_engine
 from skbn._solver.branch_engine import branch_and_cut_bytes
 from skbn._solver.settings import MemoryLimit
 from skbn.datasets import make_gaussian_network
@@ -179,6 +180,24 @@ def test_ctrl_c_keeps_the_best_network_only_with_a_limit(rows, monkeypatch):
     with pytest.warns(ConvergenceWarning):
         learner.set_params(time_limit=1000).fit(rows)
     assert learner.is_optimal_ is False
+
+
+def test_ctrl_c_in_the_order_search_ends_the_proof_too(rows, monkeypatch):
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    def search(families, incumbent, *, deadline, **_):
+        assert deadline <= time.monotonic()
+        return unfinished(families, incumbent)
+
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(order_engine.OrderSearch, "_iterate", interrupt)
+    monkeypatch.setattr(branch_engine, "branch_and_cut", search)
+    with pytest.warns(ConvergenceWarning):
+        learner = GaussianBNLearner(max_parents=3, time_limit=1000).fit(rows)
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+    with pytest.raises(KeyboardInterrupt):
+        learner.set_params(time_limit=None).fit(rows)
 
 
 @pytest.mark.usefixtures("alone")
