@@ -157,9 +157,7 @@ class _Replay:
         if visit.node.children is not None:
             raise ProofError(f"{self._name} has children without a branch")
         if not visit.bound >= self._claim:
-            raise ProofError(
-                f"{self._name} is a leaf with a bound of {visit.bound}, below the claim"
-            )
+            raise ProofError(f"{self._name} is a leaf whose bound is only {visit.bound}")
         return visit.bound
 
     def _children(self, visit: _Visit, branch: Branch) -> list[_Visit]:
@@ -265,6 +263,8 @@ class _Replay:
         terms = []
         for i, multiplier in _checked_multipliers(step, name):
             columns, table, bound = self._cut(i, name)
+            if multiplier == 0:
+                continue
             where = (families.parents, visit.allowed, first, bits, total)
             if table is None:
                 add_cluster_cut(columns, multiplier, *where)
@@ -288,13 +288,13 @@ class _Replay:
 
 
 def _checked_multipliers(step: Step, name: str) -> list[tuple[int, float]]:
-    """Return the cuts of a step whose multipliers are not 0, with these."""
+    """Return the numbers of a step's cuts, each with its multiplier."""
     cuts, multipliers = np.asarray(step.cuts), np.asarray(step.multipliers, dtype=np.float64)
     if cuts.ndim != 1 or cuts.shape != multipliers.shape or not _are_integers(cuts):
         raise ProofError(f"{name} does not have one multiplier for each cut")
     if not _are_in_range(multipliers):
         raise ProofError(f"{name} has a negative or infinite multiplier")
-    return [pair for pair in zip(cuts.tolist(), multipliers.tolist(), strict=True) if pair[1] > 0]
+    return list(zip(cuts.tolist(), multipliers.tolist(), strict=True))
 
 
 def _checked_cut(cut: LocalCut | ClusterCut, i: int, m: int) -> _Cut:
