@@ -57,8 +57,9 @@ def least(table):
     int64[::1],
     int64[::1],
     float64[::1],
+    int32[::1],
 )
-def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, total):
+def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, total, rank):
     """Add multiplier times coefficient to the total of each allowed family.
 
     Parameters
@@ -70,6 +71,8 @@ def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, tot
     bits : ndarray of shape (m + 1,), int64
         Scratch, all 0. The last is for -1, a parent that is lacking.
     total : ndarray of shape (n,), float64
+    rank : ndarray of int32
+        Which column of the table has the entries of each set of positions.
     """
     for i in range(columns.size):
         bits[columns[i]] = 1 << i
@@ -79,7 +82,7 @@ def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, tot
             s = 0
             for p in parents[allowed[k]]:
                 s |= bits[p]
-            total[k] += multiplier * table[i, s]
+            total[k] += multiplier * table[i, rank[s]]
     for x in columns:
         bits[x] = 0
 

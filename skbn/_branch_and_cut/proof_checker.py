@@ -77,7 +77,10 @@ def certified_bound(families: Families, proof: Proof) -> float:
 
 
 class _Cut(NamedTuple):
-    """A cut that holds; one without a table is that of a cluster."""
+    """A cut that holds; one without a table is that of a cluster.
+
+    The table has only those sets that a family's parents can be: the cache holds more of them.
+    """
 
     columns: npt.NDArray[np.int16]
     table: Numbers | None
@@ -118,7 +121,8 @@ class _Replay:
     def __init__(self, families: Families, proof: Proof) -> None:
         self._families = families
         self._m = families.start.size - 1
-        self._cuts = [_checked_cut(cut, i, self._m) for i, cut in enumerate(proof.cuts)]
+        self._sets, self._rank = _sets_of_parents(families.parents.shape[1], proof)
+        self._cuts = [self._compact(_checked_cut(c, i, self._m)) for i, c in enumerate(proof.cuts)]
         self._root = proof.root
         if not proof.bound <= proof.cutoff:
             raise ProofError(f"the bound {proof.bound} is above the cutoff {proof.cutoff}")
@@ -130,6 +134,13 @@ class _Replay:
         # first child.
         self._edges: list[_Cut | None] = []
         self._name = ""
+
+    def _compact(self, cut: _Cut) -> _Cut:
+        """Return a cut whose table lacks the sets that are no family's parents."""
+        if cut.table is None:
+            return cut
+        used = np.searchsorted(self._sets, cut.table.shape[1])
+        return cut._replace(table=np.ascontiguousarray(cut.table[:, self._sets[:used]]))
 
     def run(self) -> float:
         """Return the bound that follows from the tree."""
@@ -180,7 +191,9 @@ class _Replay:
         parent, child, is_edge = visit.above
         if is_edge:
             del self._edges[visit.n_edges - 1 :]
-            self._edges.append(None if visit.side == 0 else _Cut(*edge_cut(visit.above)))
+            self._edges.append(
+                None if visit.side == 0 else self._compact(_Cut(*edge_cut(visit.above)))
+            )
         else:
             del self._edges[visit.n_edges :]
         keep = np.ones(visit.allowed.size, dtype=np.bool_)
@@ -269,7 +282,7 @@ class _Replay:
             if table is None:
                 add_cluster_cut(columns, multiplier, *where)
             else:
-                add_local_cut(columns, table, multiplier, *where)
+                add_local_cut(columns, table, multiplier, *where, self._rank)
             n_terms[columns] += 1
             terms.append(multiplier * bound)
         minima = reduced_costs(families.cost, visit.allowed, first, n_terms, total)
@@ -320,6 +333,20 @@ def _checked_cut(cut: LocalCut | ClusterCut, i: int, m: int) -> _Cut:
     if not -_LARGEST <= cut.bound <= minimum + slack:
         raise ProofError(f"cut {i} has a bound of {cut.bound}, but a network attains {minimum}")
     return _Cut(columns, table, min(float(cut.bound), minimum - slack))
+
+
+def _sets_of_parents(
+    most: int, proof: Proof
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Return the sets of at most so many positions, as bits, and the rank of each among them.
+
+    The ranks do not depend on the number of positions: a set comes after all those that lack its
+    highest position.
+    """
+    widths = [np.size(cut.columns) for cut in proof.cuts if isinstance(cut, LocalCut)]
+    w = min(_MOST_COLUMNS, max([2, *widths]))
+    fits = np.bitwise_count(np.arange(1 << w)) <= most
+    return np.flatnonzero(fits), np.cumsum(fits, dtype=np.int32) - np.int32(1)
 
 
 def _checked_families(families: Families) -> Families:

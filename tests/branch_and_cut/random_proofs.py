@@ -1,5 +1,7 @@
 """Small random instances, and proofs for them from the duals of linear programs."""
 
+import math
+from functools import cache
 from itertools import combinations
 
 import branch_and_cut_reference as reference
@@ -7,7 +9,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 from skbn._branch_and_cut.families import Families
-from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Step
+from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step
+
+SIZES = {4: 7, 5: 5, 6: 4}  # columns, and families of each
 
 
 def random_families(rng, m, n, most_parents):
@@ -117,3 +121,26 @@ def grow(rng, families, cuts, cutoff, depth, noise, required=frozenset(), edges=
         children.append(grow(rng, allowed, cuts, cutoff, depth - 1, noise, arcs, further))
     node.children = (children[0], children[1])
     return node
+
+
+@cache
+def random_proof(seed, share_of_clusters=1.0, noise=0.0, depth=3, cutoff=None):
+    """Families as lists, a proof that claims nothing yet, and the cheapest network.
+
+    Whoever changes the tree copies it.
+    """
+    rng = np.random.default_rng(seed)
+    m = int(rng.choice(list(SIZES)))
+    families = random_families(rng, m, SIZES[m], int(rng.integers(2, 4)))
+    cheapest = reference.cheapest_network(families)
+    if cutoff is None:
+        cutoff = cheapest * rng.choice([0.8, 0.999, 1.001, 1.3]) + rng.choice([0.0, 0.0, 50.0])
+    cuts = random_cuts(rng, m, 6, share_of_clusters)
+    root = grow(rng, families, list(map(plain, cuts)), cutoff, depth, noise)
+    return families, Proof(cuts, root, float(cutoff), -math.inf), cheapest
+
+
+def nodes_of(node):
+    yield node
+    for child in node.children or ():
+        yield from nodes_of(child)
