@@ -56,10 +56,11 @@ def least(table):
     int32[::1],
     int64[::1],
     int64[::1],
+    int64[::1],
     float64[::1],
     int32[::1],
 )
-def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, total, rank):
+def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, n_terms, total, rank):
     """Add multiplier times coefficient to the total of each allowed family.
 
     Parameters
@@ -70,7 +71,10 @@ def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, tot
         The families of x are allowed[first[x]], ..., allowed[first[x + 1] - 1].
     bits : ndarray of shape (m + 1,), int64
         Scratch, all 0. The last is for -1, a parent that is lacking.
+    n_terms : ndarray of shape (m,), int64
+        How many cuts have added to the families of each column; updated.
     total : ndarray of shape (n,), float64
+        Updated.
     rank : ndarray of int32
         Which column of the table has the entries of each set of positions.
     """
@@ -85,10 +89,20 @@ def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, tot
             total[k] += multiplier * table[i, rank[s]]
     for x in columns:
         bits[x] = 0
+        n_terms[x] += 1
 
 
-@kernel(int16[::1], float64, int16[:, ::1], int32[::1], int64[::1], int64[::1], float64[::1])
-def add_cluster_cut(columns, multiplier, parents, allowed, first, bits, total):
+@kernel(
+    int16[::1],
+    float64,
+    int16[:, ::1],
+    int32[::1],
+    int64[::1],
+    int64[::1],
+    int64[::1],
+    float64[::1],
+)
+def add_cluster_cut(columns, multiplier, parents, allowed, first, bits, n_terms, total):
     """Add the multiplier to the total of each allowed family without parents in a cluster.
 
     The parameters are those of `add_local_cut`.
@@ -104,6 +118,7 @@ def add_cluster_cut(columns, multiplier, parents, allowed, first, bits, total):
                 total[k] += multiplier
     for x in columns:
         bits[x] = 0
+        n_terms[x] += 1
 
 
 @kernel(float64[::1], int32[::1], int64[::1], int64[::1], float64[::1])

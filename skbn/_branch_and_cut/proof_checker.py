@@ -273,17 +273,16 @@ class _Replay:
         total = np.zeros(visit.allowed.size)
         bits = np.zeros(self._m + 1, dtype=np.int64)
         n_terms = np.zeros(self._m, dtype=np.int64)
+        where = (families.parents, visit.allowed, first, bits, n_terms, total)
         terms = []
         for i, multiplier in _checked_multipliers(step, name):
             columns, table, bound = self._cut(i, name)
             if multiplier == 0:
                 continue
-            where = (families.parents, visit.allowed, first, bits, total)
             if table is None:
                 add_cluster_cut(columns, multiplier, *where)
             else:
                 add_local_cut(columns, table, multiplier, *where, self._rank)
-            n_terms[columns] += 1
             terms.append(multiplier * bound)
         minima = reduced_costs(families.cost, visit.allowed, first, n_terms, total)
         terms += minima.tolist()

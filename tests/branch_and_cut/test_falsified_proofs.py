@@ -119,7 +119,7 @@ def bound_shown(families, proof, root):
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_trees_that_show_less_are_refused(change):
     n_refused = 0
-    for seed in range(12):
+    for seed in range(8):
         families, proof, _ = random_proof(seed, 0.3, noise=0.1, depth=3, cutoff=1e3)
         bound = certified_bound(as_arrays(families), proof)
         proof = proof._replace(bound=bound)
@@ -132,7 +132,7 @@ def test_trees_that_show_less_are_refused(change):
                 n_refused += 1
             else:
                 certified_bound(as_arrays(families), proof._replace(root=root))
-    assert n_refused >= 5
+    assert n_refused >= 3
 
 
 @pytest.mark.parametrize("seed", range(25))
