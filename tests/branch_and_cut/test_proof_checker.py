@@ -21,7 +21,7 @@ from random_proofs import (
 )
 
 from skbn._branch_and_cut.checker_kernels import least
-from skbn._branch_and_cut.proof import Branch, ClusterCut, Node, Proof, Step
+from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step
 from skbn._branch_and_cut.proof_checker import ProofError, certified_bound
 
 
@@ -107,6 +107,18 @@ def test_rounding_of_the_sum_of_cuts_never_raises_a_bound(seed):
     bound = certified_bound(as_arrays(families), Proof(cuts, root, math.inf, -math.inf))
     exact = sum(map(Fraction, multipliers))
     assert exact - Fraction(1e-14) <= Fraction(bound) <= exact
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rounding_of_a_sum_of_coefficients_never_raises_a_bound(seed):
+    families = [[(0.0, frozenset())], [(0.0, frozenset())]]
+    rng = np.random.default_rng(seed)
+    n = 20000
+    root = Node([Step(np.zeros(n, dtype=np.int32), rng.exponential(size=n))])
+    cuts = [LocalCut(np.array([0], dtype=np.int16), rng.random((1, 2)), 0.0)]
+    bound = certified_bound(as_arrays(families), Proof(cuts, root, math.inf, -math.inf))
+    exact = -sum(map(Fraction, root.steps[0].multipliers)) * Fraction(cuts[0].table[0, 0])
+    assert exact * Fraction(1 + 1e-11) <= Fraction(bound) <= exact
 
 
 def test_infinite_cutoff_and_no_network():
