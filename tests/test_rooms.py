@@ -10,17 +10,9 @@ import skbn
 # From the bottom: a room imports nothing from the rooms after it. The last is skbn itself, which
 # has the public names.
 ROOMS = [
-    *(
-        "exceptions",
-        "_core",
-        "_regressions",
-        "_data",
-        "_exact",
-        "_orders",
-        "_branch_and_cut",
-        "_scores",
-    ),
-    *("_drawing", "_networks", "_solver", "_posterior", "_estimators", "datasets", "skbn"),
+    *("exceptions", "_core", "_regressions", "_data", "_exact", "_orders", "_branch_and_cut"),
+    *("_scores", "_drawing", "_networks", "_solver", "_posterior", "_estimators"),
+    *("datasets", "skbn"),
 ]
 
 

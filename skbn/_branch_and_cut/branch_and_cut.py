@@ -1,59 +1,424 @@
-"""A stand-in: tries all sets of few columns, and returns the incumbent of more."""
+"""Branch and cut: the cheapest network of listed families, and the proof that it is.
+
+A relaxation, in which a column may take a mixture of families, bounds the cost of all networks
+from below. Cuts that its solution violates raise the bound, and families that no network below
+the cutoff can have are removed. Where cuts bring little any more, an arc is forbidden on one side
+and required on the other.
+"""
 
 from __future__ import annotations
 
+import heapq
+import math
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from skbn._branch_and_cut.cut_kernels import (
+    count_coefficients,
+    list_coefficients,
+    price,
+    violations,
+)
 from skbn._branch_and_cut.families import Families
+from skbn._branch_and_cut.proof import Branch, Node, Proof, Step
+from skbn._branch_and_cut.relaxation import Pricing, Relaxation, arrays_of, bound_of
+from skbn._branch_and_cut.separation import Cut, Point, clusters_of_cycles, local_cuts
+from skbn._branch_and_cut.separation_kernels import separate
+from skbn._core.resources import Threads
 
-__all__ = ["Result", "branch_and_cut"]
+__all__ = ["BRANCH_AND_CUT_KERNELS", "Result", "branch_and_cut"]
+
+BRANCH_AND_CUT_KERNELS: tuple[Any, ...] = (
+    price,
+    count_coefficients,
+    list_coefficients,
+    separate,
+    violations,
+)
+
+# Windows of the root have 8 columns at first; they grow when the bound does not any more.
+_FIRST_WIDTH, _LAST_WIDTH = 8, 12
+_ROUNDS_TO_JUDGE = 8
+# The share of the gap that a round closes at least, or windows grow; in a node, or it is branched.
+_LEAST_SHARE_OF_ROUND = 0.003
+_LEAST_SHARE_OF_NODE = 0.01
+# Cuts are violated by this at least, and by this share of what a window's cut can be.
+_LEAST_VIOLATION = 0.03
+_LEAST_VIOLATION_OF_NODE = 0.05
+_ACCEPTED_SHARE = 0.7
+# Cuts are dropped after so many solutions in which they were idle, and kept aside.
+_AGE, _AGE_IN_TREE = 5, 8
+_MOST_KEPT, _MOST_KEPT_ADDED = 4000, 60
+_MOST_ROUNDS_OF_NODE = 6
+_WINDOWS_OF_NODE = 12
+_WIDTHS_OF_NODE = (7, 11)
+# Arcs tried before one is branched on, each for so many simplex iterations.
+_N_CANDIDATES, _N_ITERATIONS = 8, 60
+_LEAST_FRACTION = 1e-5
+_WORTH_TRYING = 0.05
+# In the root, families are removed when the gap has shrunk by this share since the last time.
+_SHRINKAGE = 0.1
+_INTEGRAL = 1 - 1e-6
 
 
 class Result(NamedTuple):
-    """The network found."""
+    """What branch and cut found, and what it proved.
+
+    Parameters
+    ----------
+    chosen : ndarray of shape (m,), int64
+        The family of each column.
+    cost : float
+    proof : Proof
+        That no network costs less than ``proof.bound``.
+    n_nodes : int
+    is_finished : bool
+        Whether no network costs less than `cost` by more than the tolerance.
+    """
 
     chosen: npt.NDArray[np.int64]
     cost: float
-    bound: float
+    proof: Proof
     n_nodes: int
     is_finished: bool
 
 
 def branch_and_cut(
     families: Families,
-    incumbent: npt.NDArray[np.int64],
+    network: npt.NDArray[np.int64],
     *,
     tolerance: float,
-    deadline: float,
-    seed: int,
-    n_jobs: int | None,
-    ends_on_interrupt: bool,
-    tell: Callable[[str], None],
+    deadline: float = math.inf,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    tell: Callable[[float, float, int], None] | None = None,
+    ends_on_interrupt: bool = False,
 ) -> Result:
-    """Return the cheapest network."""
-    start, cost, parents, _ = families
-    m = len(start) - 1
-    tell("gap unknown")
-    if m > 12 or time.monotonic() > deadline:
-        return Result(incumbent, float(cost[incumbent].sum()), 0.0, 1, False)
-    bits = np.array([*(1 << np.arange(m)), 0])
-    masks = bits[parents].sum(axis=1)
-    best: list[tuple[float, list[int]]] = [(0.0, [])]
-    for mask in range(1, 1 << m):
-        options = []
-        for x in range(m):
-            if mask >> x & 1:
-                rest = mask ^ (1 << x)
-                before, chosen = best[rest]
-                fits = masks[start[x] : start[x + 1]] & ~rest == 0
-                if fits.any():
-                    f = int(start[x] + np.argmax(fits))
-                    options.append((before + float(cost[f]), [*chosen, f]))
-        best.append(min(options, default=(np.inf, [])))
-    total, chosen = best[-1]
-    return Result(np.sort(np.array(chosen)), total, total, 1, True)
+    """Return the cheapest network of listed families, and a proof.
+
+    Parameters
+    ----------
+    families : Families
+    network : ndarray of shape (m,), int64
+        The families of a network that costs little.
+    tolerance : float
+        In nats: networks that are cheaper by less are not looked for.
+    deadline : float
+        By ``time.monotonic()``, when the search ends without the proof of the optimum.
+    seed : int
+    n_jobs : int or None
+        Number of threads, by joblib's rules. It does not change a bit of the result.
+    tell : callable, optional
+        Called with the cost of the best network, the bound, and the number of nodes.
+    ends_on_interrupt : bool
+        Whether Ctrl-C ends the search as the deadline does.
+    """
+    with Threads(n_jobs) as threads:
+        search = _Search(families, network, tolerance, deadline, seed, threads, tell)
+        try:
+            search.run()
+        except KeyboardInterrupt:
+            if not ends_on_interrupt:
+                raise
+    return search.result()
+
+
+class _Open(NamedTuple):
+    """An open node of the tree, sorted by its bound."""
+
+    bound: float
+    number: int
+    node: Node
+    allowed: npt.NDArray[np.uint8]  # packed bits
+    required: tuple[tuple[int, int], ...]  # arcs
+
+
+class _Search:
+    def __init__(
+        self,
+        families: Families,
+        network: npt.NDArray[np.int64],
+        tolerance: float,
+        deadline: float,
+        seed: int,
+        threads: Threads,
+        tell: Callable[[float, float, int], None] | None,
+    ) -> None:
+        self._given = families
+        self._tolerance, self._deadline = tolerance, deadline
+        self._threads, self._tell = threads, tell
+        self._rng = np.random.default_rng(seed)
+        self._relaxation = Relaxation(families, network)
+        self._m = families.start.size - 1
+        # The number that each family of the relaxation has in the given ones.
+        self._numbers = np.arange(families.cost.size)
+        self._chosen = network.copy()
+        self._cost = float(families.cost[network].sum())
+        self._bound = 0.0
+        self._kept: list[Cut] = []
+        self._cuts: list[Cut] = []  # of the proof
+        self._number_of_cut: dict[int, int] = {}
+        self._root = Node()
+        self._open: list[_Open] = []
+        self._n_nodes = 0
+        self._n_opened = 0
+
+    @property
+    def _cutoff(self) -> float:
+        """What a node's bound must reach: between it and the proof's is room for rounding."""
+        return self._cost - 0.5 * self._tolerance
+
+    def result(self) -> Result:
+        cutoff = self._cost - self._tolerance
+        is_finished = self._bound >= self._cutoff
+        bound = cutoff if is_finished else min(self._bound, cutoff)
+        proof = Proof(self._cuts, self._root, cutoff, bound)
+        return Result(self._chosen, self._cost, proof, self._n_nodes, is_finished)
+
+    def run(self) -> None:
+        self._n_nodes = 1
+        if self._search_root():
+            self._bound = self._cutoff
+        elif time.monotonic() < self._deadline:
+            self._search_tree()
+
+    # The root
+
+    def _search_root(self) -> bool:
+        """Add cuts until they bring little; return whether that closes the root."""
+        relaxation, width = self._relaxation, _FIRST_WIDTH
+        allowed = np.ones(self._numbers.size, dtype=bool)
+        bounds: list[float] = []
+        gap_of_removal = math.inf
+        while True:
+            pricing = relaxation.solve_for_all(allowed, self._cutoff)
+            self._keep_cuts(relaxation.drop_idle_cuts(_AGE))
+            self._bound = max(self._bound, min(pricing.bound, self._cutoff))
+            gap = self._cost - self._bound
+            if pricing.bound >= self._cutoff:
+                self._root.steps.append(self._step(pricing))
+                return True
+            self._report()
+            if gap <= (1 - _SHRINKAGE) * gap_of_removal:
+                gap_of_removal = gap
+                if self._remove(self._root, pricing, allowed):
+                    self._numbers = self._numbers[allowed]
+                    relaxation.keep(allowed)
+                    allowed = np.ones(self._numbers.size, dtype=bool)
+                    if not self._has_families(allowed):
+                        return True
+                    relaxation.solve_for_all(allowed, self._cutoff)
+            if time.monotonic() >= self._deadline:
+                break
+            point = relaxation.point()
+            self._try(point)
+            cuts = self._violated(point, width, self._m, _LEAST_VIOLATION)
+            relaxation.add_cuts(cuts)
+            bounds.append(self._bound)
+            if not cuts or self._stalls(bounds):
+                if width == _LAST_WIDTH:
+                    break
+                width += 1
+                bounds = []
+        self._root.steps.append(self._step(pricing))
+        return False
+
+    def _stalls(self, bounds: list[float]) -> bool:
+        if len(bounds) <= _ROUNDS_TO_JUDGE:
+            return False
+        least = _LEAST_SHARE_OF_ROUND * _ROUNDS_TO_JUDGE * (self._cost - self._bound)
+        return bounds[-1] - bounds[-_ROUNDS_TO_JUDGE] < least
+
+    # The tree
+
+    def _search_tree(self) -> None:
+        """Branch on arcs until no node is open, or time is up."""
+        m = self._m
+        self._push(self._bound, self._root, np.ones(self._numbers.size, dtype=bool), ())
+        while self._open and self._open[0].bound < self._cutoff:
+            self._bound = max(self._bound, self._open[0].bound)
+            if time.monotonic() >= self._deadline:
+                return
+            best = heapq.heappop(self._open)
+            allowed = np.unpackbits(best.allowed, count=self._numbers.size).astype(bool)
+            self._n_nodes += 1
+            try:
+                is_closed = self._search_node(best.node, best.bound, allowed)
+                if is_closed:
+                    continue
+                bound, arc = self._node_bound, self._choose_arc(allowed)
+            except KeyboardInterrupt:
+                heapq.heappush(self._open, best)
+                raise
+            if arc is None:
+                # An acyclic mixture of nothing: the node's network has been tried.
+                continue
+            without, with_arc = best.node.split(Branch(*arc, is_edge=False))
+            has, closes = self._arc_families(*arc), self._closing_families(best.required, arc)
+            is_other = (self._relaxation.families.child == arc[1]) & ~has
+            self._push(bound, without, allowed & ~has, best.required)
+            self._push(bound, with_arc, allowed & ~is_other & ~closes, (*best.required, arc))
+        self._bound = self._cutoff
+
+    def _push(
+        self,
+        bound: float,
+        node: Node,
+        allowed: npt.NDArray[np.bool_],
+        required: tuple[tuple[int, int], ...],
+    ) -> None:
+        self._n_opened += 1
+        packed = np.packbits(allowed)
+        heapq.heappush(self._open, _Open(bound, self._n_opened, node, packed, required))
+
+    def _search_node(self, node: Node, bound: float, allowed: npt.NDArray[np.bool_]) -> bool:
+        """Add cuts until they bring little, and remove families; return whether it is closed."""
+        relaxation = self._relaxation
+        if not self._has_families(allowed):
+            return True
+        relaxation.allow(allowed)
+        previous = -math.inf
+        for n_rounds in range(_MOST_ROUNDS_OF_NODE + 1):
+            pricing = relaxation.solve_for_all(allowed, self._cutoff)
+            if pricing.bound >= self._cutoff:
+                node.steps.append(self._step(pricing))
+                return True
+            gain = pricing.bound - previous
+            is_last = n_rounds == _MOST_ROUNDS_OF_NODE or time.monotonic() >= self._deadline
+            if is_last or gain < _LEAST_SHARE_OF_NODE * (self._cutoff - pricing.bound):
+                point = relaxation.point()
+                if not self._is_integral(point) or self._try(point):
+                    break
+            previous = pricing.bound
+            self._keep_cuts(relaxation.drop_idle_cuts(_AGE_IN_TREE))
+            point = relaxation.point()
+            self._try(point)
+            width = int(self._rng.integers(*_WIDTHS_OF_NODE))
+            cuts = self._violated(point, width, _WINDOWS_OF_NODE, _LEAST_VIOLATION_OF_NODE)
+            if not cuts:
+                break
+            relaxation.add_cuts(cuts)
+        self._node_bound = max(bound, pricing.bound)
+        self._remove(node, pricing, allowed)
+        self._report()
+        return not self._has_families(allowed)
+
+    def _choose_arc(self, allowed: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
+        """Return the arc whose two sides cost most, among the most fractional ones."""
+        relaxation, m = self._relaxation, self._m
+        fractions = relaxation.point().fractions
+        order = np.argsort(-fractions, axis=None, kind="stable")[:_N_CANDIDATES]
+        if fractions.flat[order[0]] < _LEAST_FRACTION:
+            return None
+        arcs = [(int(i // m), int(i % m)) for i in order if fractions.flat[i] > _WORTH_TRYING]
+        if len(arcs) < 2:
+            return int(order[0] // m), int(order[0] % m)
+        base = relaxation.objective
+        most = self._cutoff - base
+        gains = []
+        for arc in arcs:
+            has = self._arc_families(*arc)
+            other = (relaxation.families.child == arc[1]) & ~has
+            sides = (has, other | self._arc_families(*arc[::-1]))
+            costs = [relaxation.objective_without(side, _N_ITERATIONS) - base for side in sides]
+            gains.append(np.clip(costs, 1e-3, most).prod())
+        return arcs[int(np.argmax(gains))]
+
+    def _arc_families(self, parent: int, child: int) -> npt.NDArray[np.bool_]:
+        families = self._relaxation.families
+        return (families.child == child) & (families.parents == parent).any(axis=1)
+
+    def _closing_families(
+        self, required: tuple[tuple[int, int], ...], arc: tuple[int, int]
+    ) -> npt.NDArray[np.bool_]:
+        """Return which families would close a cycle with required arcs."""
+        reaches = np.eye(self._m, dtype=bool)
+        for p, x in (*required, arc):
+            reaches |= reaches[:, [p]] & reaches[x]
+        families = self._relaxation.families
+        closes = np.zeros(families.cost.size, dtype=bool)
+        np.fill_diagonal(reaches, False)
+        for k in range(families.parents.shape[1]):
+            parents = families.parents[:, k]
+            closes |= (parents >= 0) & reaches[families.child, parents]
+        return closes
+
+    def _has_families(self, allowed: npt.NDArray[np.bool_]) -> bool:
+        """Return whether each column has an allowed family."""
+        child = self._relaxation.families.child[allowed]
+        return len(child) > 0 and len(np.unique(child)) == self._m
+
+    # What root and tree share
+
+    def _violated(self, point: Point, width: int, n_windows: int, least: float) -> list[Cut]:
+        """Return cuts that a point violates."""
+        cuts = self._violated_kept(point)
+        cuts += clusters_of_cycles(point)
+        cuts += local_cuts(
+            point, width, n_windows, least, _ACCEPTED_SHARE, self._rng, self._threads
+        )
+        return cuts
+
+    def _keep_cuts(self, cuts: list[Cut]) -> None:
+        self._kept = [*self._kept, *cuts][-_MOST_KEPT:]
+
+    def _violated_kept(self, point: Point) -> list[Cut]:
+        """Take the most violated ones of the cuts that were dropped."""
+        if not self._kept:
+            return []
+        arrays = arrays_of(self._kept, self._m)
+        missing = np.array([bound_of(cut) for cut in self._kept])
+        violations(point.child, point.parents, point.weight, arrays, missing)
+        taken = np.argsort(-missing, kind="stable")[:_MOST_KEPT_ADDED]
+        taken = taken[missing[taken] > _LEAST_VIOLATION]
+        cuts = [self._kept[i] for i in taken]
+        gone = set(taken.tolist())
+        self._kept = [cut for i, cut in enumerate(self._kept) if i not in gone]
+        return cuts
+
+    def _remove(self, node: Node, pricing: Pricing, allowed: npt.NDArray[np.bool_]) -> bool:
+        """Remove families that no network below the cutoff has, by a step of the proof.
+
+        Returns whether there are any.
+        """
+        with np.errstate(invalid="ignore"):
+            is_gone = allowed & (pricing.bound + pricing.excess > self._cutoff)
+        node.steps.append(self._step(pricing))
+        allowed &= ~is_gone
+        return bool(is_gone.any())
+
+    def _step(self, pricing: Pricing) -> Step:
+        numbers = []
+        for cut in pricing.cuts:
+            number = self._number_of_cut.setdefault(id(cut), len(self._cuts))
+            if number == len(self._cuts):
+                self._cuts.append(cut)
+            numbers.append(number)
+        return Step(np.array(numbers, dtype=np.int32), pricing.multipliers)
+
+    def _is_integral(self, point: Point) -> bool:
+        return len(point.weight) == self._m and bool((point.weight > _INTEGRAL).all())
+
+    def _try(self, point: Point) -> bool:
+        """Keep the point's network if it is one, and the best; return whether it is one."""
+        if not self._is_integral(point) or clusters_of_cycles(point):
+            return False
+        families = self._relaxation.families
+        chosen = np.empty(self._m, dtype=np.int64)
+        for x, parents in zip(point.child, point.parents, strict=True):
+            own = slice(families.start[x], families.start[x + 1])
+            chosen[x] = (
+                own.start + np.flatnonzero((families.parents[own] == parents).all(axis=1))[0]
+            )
+        cost = float(families.cost[chosen].sum())
+        if cost < self._cost:
+            self._cost, self._chosen = cost, self._numbers[chosen]
+        return True
+
+    def _report(self) -> None:
+        if self._tell is not None:
+            self._tell(self._cost, self._bound, self._n_nodes)

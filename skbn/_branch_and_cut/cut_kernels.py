@@ -1,0 +1,137 @@
+"""Kernels that evaluate the cuts' coefficients of families, and price families with them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import boolean, float64, int16, int64, types, uint16
+
+from skbn._core.compile import kernel
+
+__all__ = ["CutArrays", "count_coefficients", "list_coefficients", "price", "violations"]
+
+
+class CutArrays(NamedTuple):
+    """Cuts as kernels read them: the coefficient of a family is an entry of a table.
+
+    Parameters
+    ----------
+    bits : ndarray of shape (n_cuts, m + 1), uint16
+        The bits that a parent contributes to the entry's number; 0 for parents outside of the
+        cut, and in the last column, which stands for lacking parents.
+    rows : ndarray of shape (n_cuts, m), int64
+        Where the table of a child begins in `tables`; -1 for children outside of the cut.
+    tables : ndarray of float64
+    """
+
+    bits: npt.NDArray[np.uint16]
+    rows: npt.NDArray[np.int64]
+    tables: npt.NDArray[np.float64]
+
+
+_CUTS = types.NamedTuple((uint16[:, ::1], int64[:, ::1], float64[::1]), CutArrays)
+
+
+@kernel(
+    int64[::1],
+    float64[::1],
+    int16[:, ::1],
+    boolean[::1],
+    _CUTS,
+    float64[::1],
+    float64[::1],
+    float64[::1],
+)
+def price(start, cost, parents, allowed, cuts, multipliers, values, minima):
+    """Fill what families cost less their cuts' coefficients times multipliers.
+
+    Parameters
+    ----------
+    start, cost, parents
+        As in `Families`.
+    allowed : ndarray of shape (n_families,), bool
+    cuts : CutArrays
+    multipliers : ndarray of shape (n_cuts,), float64
+        Not negative.
+    values : ndarray of shape (n_families,), float64
+        Filled; infinite for families that are not allowed.
+    minima : ndarray of shape (m,), float64
+        Filled with the least value of each column.
+    """
+    n_parents = parents.shape[1]
+    for x in range(minima.size):
+        first, end = start[x], start[x + 1]
+        for f in range(first, end):
+            values[f] = cost[f] if allowed[f] else np.inf
+        for c in range(multipliers.size):
+            if multipliers[c] > 0 and cuts.rows[c, x] >= 0:
+                table = cuts.tables[cuts.rows[c, x] :]
+                bits = cuts.bits[c]
+                for f in range(first, end):
+                    if allowed[f]:
+                        s = 0
+                        for k in range(n_parents):
+                            s |= bits[parents[f, k]]
+                        values[f] -= multipliers[c] * table[s]
+        least = np.inf
+        for f in range(first, end):
+            least = min(least, values[f])
+        minima[x] = least
+
+
+@kernel(int16[::1], int16[:, ::1], int64[::1], _CUTS, int64[::1])
+def count_coefficients(child, parents, families, cuts, counts):
+    """Count the coefficients other than 0 of each of some families."""
+    for i in range(families.size):
+        f = families[i]
+        counts[i] = 0
+        for c in range(cuts.rows.shape[0]):
+            row = cuts.rows[c, child[f]]
+            if row >= 0:
+                s = 0
+                for k in range(parents.shape[1]):
+                    s |= cuts.bits[c, parents[f, k]]
+                if cuts.tables[row + s] != 0:
+                    counts[i] += 1
+
+
+@kernel(int16[::1], int16[:, ::1], int64[::1], _CUTS, int64[::1], int64[::1], float64[::1])
+def list_coefficients(child, parents, families, cuts, starts, numbers, coefficients):
+    """List the coefficients other than 0 of each of some families, and their cuts' numbers."""
+    for i in range(families.size):
+        f = families[i]
+        n = starts[i]
+        for c in range(cuts.rows.shape[0]):
+            row = cuts.rows[c, child[f]]
+            if row >= 0:
+                s = 0
+                for k in range(parents.shape[1]):
+                    s |= cuts.bits[c, parents[f, k]]
+                if cuts.tables[row + s] != 0:
+                    numbers[n] = c
+                    coefficients[n] = cuts.tables[row + s]
+                    n += 1
+
+
+@kernel(int16[::1], int16[:, ::1], float64[::1], _CUTS, float64[::1])
+def violations(child, parents, weights, cuts, missing):
+    """Take what a point's families add up to from the bounds of cuts.
+
+    Parameters
+    ----------
+    child, parents, weights
+        As in `Point`.
+    cuts : CutArrays
+    missing : ndarray of shape (n_cuts,), float64
+        The cuts' bounds; what is left of them is by how much the point violates the cuts.
+    """
+    for c in range(missing.size):
+        for f in range(child.size):
+            row = cuts.rows[c, child[f]]
+            if row >= 0:
+                s = 0
+                for k in range(parents.shape[1]):
+                    s |= cuts.bits[c, parents[f, k]]
+                missing[c] -= weights[f] * cuts.tables[row + s]

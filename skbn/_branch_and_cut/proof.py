@@ -1,0 +1,157 @@
+"""The form of a proof: a tree of branchings, with cuts and their multipliers at each node.
+
+Every network of listed families costs at least a number that cuts and multipliers give. A cut is
+an inequality that holds for every network: the coefficients of its families add up to the cut's
+bound or more. With a multiplier l >= 0 for each cut, a family's reduced cost is its cost less the
+sum of l times its coefficient, and a network costs at least
+
+    the sum over columns of the least reduced cost of an allowed family
+    + the sum over cuts of l times the cut's bound.
+
+A family cannot be part of a network that costs less than the cutoff if this bound is the cutoff or
+more with that family in place of its child's least: it is removed (reduced-cost fixing). What the
+multipliers come from does not matter: any that are not negative give a bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Branch", "ClusterCut", "LocalCut", "Node", "Proof", "Step", "edge_cut"]
+
+
+class LocalCut(NamedTuple):
+    """An inequality for the parents that some columns have among each other.
+
+    A family of ``columns[i]`` has the coefficient ``table[i, S]``, where S are its parents among
+    these columns, bit j for ``columns[j]``. Families of other columns have the coefficient 0.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (w,), int16
+        Ascending.
+    table : ndarray of shape (w, 2**w), float64
+        Not negative. Entries where S contains i are not used.
+    bound : float
+        At most the least sum of coefficients over all choices of sets without directed cycles.
+    """
+
+    columns: npt.NDArray[np.int16]
+    table: npt.NDArray[np.float64]
+    bound: float
+
+
+class ClusterCut(NamedTuple):
+    """The inequality that some column has no parent among these columns.
+
+    Families of these columns without parents among them have the coefficient 1, all others 0. The
+    bound is 1.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (w,), int16
+        Any number of different columns.
+    """
+
+    columns: npt.NDArray[np.int16]
+
+
+class Step(NamedTuple):
+    """Cuts and multipliers that give a bound, by which families are removed.
+
+    Parameters
+    ----------
+    cuts : ndarray of shape (k,), int32
+        Positions in the proof's list of cuts. With n cuts in that list, n + i is the cut of edge
+        branch i on the path from the root; see `Node`.
+    multipliers : ndarray of shape (k,), float64
+        Not negative.
+    """
+
+    cuts: npt.NDArray[np.int32]
+    multipliers: npt.NDArray[np.float64]
+
+
+class Branch(NamedTuple):
+    """What the two children of a node tell apart: an arc, or an edge of either direction.
+
+    Parameters
+    ----------
+    parent, child : int
+    is_edge : bool
+        If not, the first child of the node forbids the arc from `parent` to `child`, and the
+        second requires it. If so, the first forbids this arc and the reverse one, and the second
+        requires one of them.
+    """
+
+    parent: int
+    child: int
+    is_edge: bool
+
+
+@dataclass(eq=False, repr=False)
+class Node:
+    """A node of the tree. A search fills it in while it goes on.
+
+    A node whose branch forbids or requires an arc has fewer families than its parent: those with
+    the arc, or those of the arc's child without it, are removed. With a required arc, families
+    that would close a directed cycle with the required arcs on the path from the root are removed
+    as well. One whose branch requires an edge has a further cut, as have its descendants: the cut
+    ``edge_cut(branch)``. It is numbered by its place among all edge branches on the path from the
+    root, including those whose first child is on the path, although these have no cut.
+
+    The steps come after that, one after the other. A node is closed when a column has no family
+    left or when a bound reaches the cutoff, and what it has beyond that is not looked at. One that
+    is neither closed nor branched is open, and its bound is the largest of the steps at this node
+    and on the path to it.
+
+    Parameters
+    ----------
+    steps : list of Step
+    branch : Branch or None
+        None at a leaf.
+    children : tuple of two Node, or None
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    branch: Branch | None = None
+    children: tuple[Node, Node] | None = None
+
+    def split(self, branch: Branch) -> tuple[Node, Node]:
+        """Branch here; return the two new children."""
+        self.branch, self.children = branch, (Node(), Node())
+        return self.children
+
+
+class Proof(NamedTuple):
+    """The claim that no network of listed families costs less than `bound`, and why.
+
+    Parameters
+    ----------
+    cuts : list of LocalCut or ClusterCut
+    root : Node
+    cutoff : float
+        Only networks that cost less than this are of interest.
+    bound : float
+        At most `cutoff`.
+    """
+
+    cuts: list[LocalCut | ClusterCut]
+    root: Node
+    cutoff: float
+    bound: float
+
+
+def edge_cut(branch: Branch) -> LocalCut:
+    """Return the inequality that one of two columns is a parent of the other.
+
+    It holds only where the branch requires the edge.
+    """
+    columns = np.array(sorted((branch.parent, branch.child)), dtype=np.int16)
+    table = np.zeros((2, 4))
+    table[:, 1:] = 1.0
+    return LocalCut(columns, table, 1.0)

@@ -1,0 +1,372 @@
+"""Replaying a proof: what bound follows from its cuts, multipliers and branchings.
+
+Nothing here relies on the search or on a solver: whatever a proof contains, the bound holds for
+every network of the families.
+
+Rounding is allowed for in each step, so that the bound holds for the exact numbers that the
+families' float64 costs stand for. A sum of k terms in float64 is wrong by at most about
+k * 2**-52 times the sum of their absolute values. The allowance is subtracted from each reduced
+cost, from each bound and from each cut's bound, and added to each threshold of a removal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._branch_and_cut.checker_kernels import (
+    CHECKER_KERNELS,
+    EPSILON,
+    add_cluster_cut,
+    add_local_cut,
+    least,
+    reduced_costs,
+)
+from skbn._branch_and_cut.families import Families
+from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step, edge_cut
+from skbn._core.compile import compile_kernels
+
+__all__ = ["ProofError", "certified_bound"]
+
+# The bound may be lower than claimed by this times 1 + |cutoff|.
+_TOLERANCE = 1e-9
+# Larger numbers are refused, so that no sum of products overflows.
+_LARGEST = 1e100
+# The most columns of a local cut: its table has 2**w entries for each.
+_MOST_COLUMNS = 20
+
+Numbers = npt.NDArray[np.float64]
+
+
+class ProofError(RuntimeError):
+    """A proof does not show the bound that it claims."""
+
+
+def certified_bound(families: Families, proof: Proof) -> float:
+    """Replay a proof and return the bound that follows.
+
+    The bound is the least of the cutoff and of the bounds of the tree's open leaves. It is
+    computed with a cutoff that is lower by 5e-10 * (1 + |cutoff|). So every family that a search
+    removed is removed here too, although the two round differently, and nothing is claimed about
+    networks at the cutoff itself.
+
+    Parameters
+    ----------
+    families : Families
+    proof : Proof
+
+    Returns
+    -------
+    bound : float
+        No network of the families costs less. Lower than ``proof.bound`` by at most
+        1e-9 * (1 + |cutoff|).
+
+    Raises
+    ------
+    ProofError
+        If a cut does not hold for all networks, if the tree is malformed, or if a leaf's bound is
+        lower than ``proof.bound``. Nodes are numbered in depth-first order, the first child
+        before the second.
+    """
+    compile_kernels(CHECKER_KERNELS)
+    return _Replay(_checked_families(families), proof).run()
+
+
+class _Cut(NamedTuple):
+    """A cut that holds; one without a table is that of a cluster.
+
+    The table has only those sets that a family's parents can be: the cache holds more of them.
+    """
+
+    columns: npt.NDArray[np.int16]
+    table: Numbers | None
+    bound: float
+
+
+@dataclass
+class _Visit:
+    """A node and what is inherited on the path from the root.
+
+    Parameters
+    ----------
+    allowed : ndarray of int32
+        The families that are left, ascending.
+    reach : ndarray of shape (m, m + 1), bool
+        Whether required arcs lead from one column to another. The last column is for -1.
+    bound : float
+        The largest bound of a step so far.
+    n_edges, depth : int
+        How many edge branches, and how many branches, are on the path.
+    side : int
+        Which child of the branch above this node is.
+    """
+
+    node: Node
+    allowed: npt.NDArray[np.int32]
+    reach: npt.NDArray[np.bool_]
+    bound: float = -math.inf
+    n_edges: int = 0
+    depth: int = 0
+    above: Branch | None = None
+    side: int = 0
+
+
+class _Replay:
+    """The tree of a proof, gone through depth first."""
+
+    def __init__(self, families: Families, proof: Proof) -> None:
+        self._families = families
+        self._m = families.start.size - 1
+        self._sets, self._rank = _sets_of_parents(families.parents.shape[1], proof)
+        self._cuts = [self._compact(_checked_cut(c, i, self._m)) for i, c in enumerate(proof.cuts)]
+        self._root = proof.root
+        if not proof.bound <= proof.cutoff:
+            raise ProofError(f"the bound {proof.bound} is above the cutoff {proof.cutoff}")
+        scale = next(filter(math.isfinite, (proof.cutoff, proof.bound)), 0.0)
+        tolerance = _TOLERANCE * (1.0 + abs(scale))
+        self._cutoff = proof.cutoff - 0.5 * tolerance
+        self._claim = proof.bound - tolerance
+        # The cuts of the edge branches on the path to the current node; None where it takes the
+        # first child.
+        self._edges: list[_Cut | None] = []
+        self._name = ""
+
+    def _compact(self, cut: _Cut) -> _Cut:
+        """Return a cut whose table lacks the sets that are no family's parents."""
+        if cut.table is None:
+            return cut
+        used = np.searchsorted(self._sets, cut.table.shape[1])
+        return cut._replace(table=np.ascontiguousarray(cut.table[:, self._sets[:used]]))
+
+    def run(self) -> float:
+        """Return the bound that follows from the tree."""
+        n = self._families.cost.size
+        reach = np.zeros((self._m, self._m + 1), dtype=np.bool_)
+        pending = [_Visit(self._root, np.arange(n, dtype=np.int32), reach)]
+        seen: set[int] = set()
+        bound = self._cutoff
+        while pending:
+            visit = pending.pop()
+            self._name = f"node {len(seen)} at depth {visit.depth}"
+            if not isinstance(visit.node, Node) or id(visit.node) in seen:
+                raise ProofError(f"{self._name} is missing, or in the tree twice")
+            seen.add(id(visit.node))
+            self._enter(visit)
+            if self._closes(visit):
+                continue
+            if visit.node.branch is None:
+                bound = min(bound, self._bound_of_leaf(visit))
+            else:
+                pending += self._children(visit, visit.node.branch)
+        return bound
+
+    def _bound_of_leaf(self, visit: _Visit) -> float:
+        if visit.node.children is not None:
+            raise ProofError(f"{self._name} has children without a branch")
+        if not visit.bound >= self._claim:
+            raise ProofError(f"{self._name} is a leaf whose bound is only {visit.bound}")
+        return visit.bound
+
+    def _children(self, visit: _Visit, branch: Branch) -> list[_Visit]:
+        """Return the children of a node, the first one last."""
+        parent, child = branch.parent, branch.child
+        if not (0 <= parent < self._m and 0 <= child < self._m and parent != child):
+            raise ProofError(f"{self._name} branches on an arc from {parent} to {child}")
+        children = visit.node.children
+        if not isinstance(children, tuple) or len(children) != 2:
+            raise ProofError(f"{self._name} has a branch without two children")
+        inherited = (visit.allowed, visit.reach, visit.bound, visit.n_edges + bool(branch.is_edge))
+        return [
+            _Visit(children[side], *inherited, visit.depth + 1, branch, side) for side in (1, 0)
+        ]
+
+    def _enter(self, visit: _Visit) -> None:
+        """Remove what the branch above a node forbids, or add its cut."""
+        if visit.above is None:
+            return
+        parent, child, is_edge = visit.above
+        if is_edge:
+            del self._edges[visit.n_edges - 1 :]
+            self._edges.append(
+                None if visit.side == 0 else self._compact(_Cut(*edge_cut(visit.above)))
+            )
+        else:
+            del self._edges[visit.n_edges :]
+        keep = np.ones(visit.allowed.size, dtype=np.bool_)
+        first = self._first(visit)
+        if is_edge and visit.side == 0:
+            self._select(visit, first, keep, parent, child, required=False)
+            self._select(visit, first, keep, child, parent, required=False)
+        elif not is_edge:
+            self._select(visit, first, keep, child, parent, required=visit.side == 1)
+            if visit.side == 1:
+                self._require(visit, first, keep, parent, child)
+        visit.allowed = visit.allowed[keep]
+
+    def _select(
+        self,
+        visit: _Visit,
+        first: npt.NDArray[np.int64],
+        keep: npt.NDArray[np.bool_],
+        child: int,
+        parent: int,
+        required: bool,
+    ) -> None:
+        """Keep families of a child only with, or only without, a parent."""
+        part = slice(first[child], first[child + 1])
+        has_parent = (self._families.parents[visit.allowed[part]] == parent).any(axis=1)
+        keep[part] &= has_parent == required
+
+    def _require(
+        self,
+        visit: _Visit,
+        first: npt.NDArray[np.int64],
+        keep: npt.NDArray[np.bool_],
+        parent: int,
+        child: int,
+    ) -> None:
+        """Remove families that would close a cycle with the required arcs, one of them new."""
+        reach = visit.reach.copy()
+        descendants = reach[child].copy()
+        descendants[child] = True
+        sources = reach[:, parent].copy()
+        sources[parent] = True
+        reach[sources] |= descendants
+        for x in np.flatnonzero(sources):
+            part = slice(first[x], first[x + 1])
+            closing = reach[x][self._families.parents[visit.allowed[part]]].any(axis=1)
+            keep[part] &= ~closing
+        visit.reach = reach
+
+    def _first(self, visit: _Visit) -> npt.NDArray[np.int64]:
+        """Return where the allowed families of each column begin."""
+        return np.searchsorted(visit.allowed, self._families.start).astype(np.int64)
+
+    def _closes(self, visit: _Visit) -> bool:
+        """Replay the steps of a node; return whether they close it."""
+        first = self._first(visit)
+        for i, step in enumerate(visit.node.steps):
+            if (first[1:] == first[:-1]).any():
+                break
+            bound, reduced, minima = self._replay(visit, first, step, f"{self._name}, step {i}")
+            visit.bound = max(visit.bound, bound)
+            if bound >= self._cutoff:
+                return True
+            # With a family f of x in place of x's cheapest, the bound is this rest and f's
+            # reduced cost. A rest that is rounded up would remove too much.
+            rest = bound - minima
+            slack = 4 * EPSILON * (abs(self._cutoff) + abs(bound) + np.abs(minima))
+            threshold = self._cutoff - rest + slack
+            visit.allowed = visit.allowed[reduced < np.repeat(threshold, np.diff(first))]
+            first = self._first(visit)
+        return bool((first[1:] == first[:-1]).any())
+
+    def _replay(
+        self, visit: _Visit, first: npt.NDArray[np.int64], step: Step, name: str
+    ) -> tuple[float, Numbers, Numbers]:
+        """Return a step's bound, the families' reduced costs, and the least of each column."""
+        families = self._families
+        total = np.zeros(visit.allowed.size)
+        bits = np.zeros(self._m + 1, dtype=np.int64)
+        n_terms = np.zeros(self._m, dtype=np.int64)
+        where = (families.parents, visit.allowed, first, bits, n_terms, total)
+        terms = []
+        for i, multiplier in _checked_multipliers(step, name):
+            columns, table, bound = self._cut(i, name)
+            if multiplier == 0:
+                continue
+            if table is None:
+                add_cluster_cut(columns, multiplier, *where)
+            else:
+                add_local_cut(columns, table, multiplier, *where, self._rank)
+            terms.append(multiplier * bound)
+        minima = reduced_costs(families.cost, visit.allowed, first, n_terms, total)
+        terms += minima.tolist()
+        # fsum rounds once; each product and the difference were rounded once as well.
+        return math.fsum(terms) - 2 * EPSILON * math.fsum(map(abs, terms)), total, minima
+
+    def _cut(self, i: int, name: str) -> _Cut:
+        n = len(self._cuts)
+        if 0 <= i < n:
+            return self._cuts[i]
+        cut = self._edges[i - n] if n <= i < n + len(self._edges) else None
+        if cut is None:
+            raise ProofError(f"{name} uses cut {i}, which does not exist there")
+        return cut
+
+
+def _checked_multipliers(step: Step, name: str) -> list[tuple[int, float]]:
+    """Return the numbers of a step's cuts, each with its multiplier."""
+    cuts, multipliers = np.asarray(step.cuts), np.asarray(step.multipliers, dtype=np.float64)
+    if cuts.ndim != 1 or cuts.shape != multipliers.shape or not _are_integers(cuts):
+        raise ProofError(f"{name} does not have one multiplier for each cut")
+    if not _are_in_range(multipliers):
+        raise ProofError(f"{name} has a negative or infinite multiplier")
+    return list(zip(cuts.tolist(), multipliers.tolist(), strict=True))
+
+
+def _checked_cut(cut: LocalCut | ClusterCut, i: int, m: int) -> _Cut:
+    """Return a cut with a bound that holds, or raise an error if that is not the cut's own."""
+    if not isinstance(cut, LocalCut | ClusterCut):
+        raise ProofError(f"cut {i} is neither a local cut nor that of a cluster")
+    columns: npt.NDArray[Any] = np.asarray(cut.columns)
+    if columns.ndim != 1 or columns.size == 0 or not _are_integers(columns):
+        raise ProofError(f"cut {i} does not have a list of columns")
+    if columns.min() < 0 or columns.max() >= m or np.unique(columns).size != columns.size:
+        raise ProofError(f"cut {i} has columns that are repeated or out of range")
+    columns = np.require(columns, np.int16, ["C", "W"])
+    if isinstance(cut, ClusterCut):
+        return _Cut(columns, None, 1.0)
+    table, w = np.require(cut.table, np.float64, ["C", "W"]), columns.size
+    if w > _MOST_COLUMNS or table.shape != (w, 1 << w):
+        raise ProofError(f"cut {i} has a table of shape {table.shape} for {w} columns")
+    if not _are_in_range(table):
+        raise ProofError(f"cut {i} has a table with negative or infinite entries")
+    minimum = least(table)
+    # A sum of w terms that are not negative.
+    slack = w * EPSILON * minimum
+    if not -_LARGEST <= cut.bound <= minimum + slack:
+        raise ProofError(f"cut {i} has a bound of {cut.bound}, but a network attains {minimum}")
+    return _Cut(columns, table, min(float(cut.bound), minimum - slack))
+
+
+def _sets_of_parents(
+    most: int, proof: Proof
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Return the sets of at most so many positions, as bits, and the rank of each among them.
+
+    The ranks do not depend on the number of positions: a set comes after all those that lack its
+    highest position.
+    """
+    widths = [np.size(cut.columns) for cut in proof.cuts if isinstance(cut, LocalCut)]
+    w = min(_MOST_COLUMNS, max([2, *widths]))
+    fits = np.bitwise_count(np.arange(1 << w)) <= most
+    return np.flatnonzero(fits), np.cumsum(fits, dtype=np.int32) - np.int32(1)
+
+
+def _checked_families(families: Families) -> Families:
+    """Return the families as the kernels take them."""
+    start = np.require(families.start, np.int64, ["C", "W"])
+    cost = np.require(families.cost, np.float64, ["C", "W"])
+    parents = np.require(families.parents, np.int16, ["C", "W"])
+    m, n = start.size - 1, cost.size
+    if m < 1 or start[0] != 0 or start[-1] != n or (np.diff(start) < 0).any():
+        raise ProofError("the families are not those of one column after the other")
+    child = np.repeat(np.arange(m, dtype=np.int16), np.diff(start))
+    if not np.array_equal(child, families.child) or parents.ndim != 2 or len(parents) != n:
+        raise ProofError("the families do not have one child and one set of parents each")
+    if ((parents < -1) | (parents >= m)).any() or not _are_in_range(np.abs(cost)):
+        raise ProofError("the families have parents or costs out of range")
+    return Families(start, cost, parents, child)
+
+
+def _are_integers(numbers: npt.NDArray[Any]) -> bool:
+    return np.issubdtype(numbers.dtype, np.integer)
+
+
+def _are_in_range(numbers: Numbers) -> bool:
+    return bool(((numbers >= 0) & (numbers <= _LARGEST)).all())  # not so for nan

@@ -1,0 +1,323 @@
+"""The linear relaxation of the choice of families, as a linear program for HiGHS.
+
+Its rows: the families of a column weigh 1 together, and no cut is violated. It begins with few
+families and few cuts. What it says is not trusted: bounds follow from its multipliers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+
+from skbn._branch_and_cut.cut_kernels import (
+    CutArrays,
+    count_coefficients,
+    list_coefficients,
+    price,
+)
+from skbn._branch_and_cut.families import Families
+from skbn._branch_and_cut.proof import LocalCut
+from skbn._branch_and_cut.separation import Cut, Point
+
+__all__ = ["Pricing", "Relaxation"]
+
+# Smaller multipliers count as 0.
+_LEAST_MULTIPLIER = 1e-9
+_LEAST_WEIGHT = 1e-7
+_LEAST_REDUCED_COST = -1e-7
+# Families that the program begins with, and that are added, for each column.
+_FIRST_FAMILIES = 20
+_NEW_FAMILIES = 8
+_MOST_ROUNDS = 200
+# Rows that are deleted together.
+_FEWEST_IDLE = 20
+_OPTIONS = {
+    "output_flag": False,
+    "threads": 1,
+    "presolve": "off",
+    "solver": "simplex",
+    "random_seed": 0,
+}
+
+
+class Pricing:
+    """What multipliers of cuts prove: a bound, and what each family adds to it.
+
+    Parameters
+    ----------
+    cuts : list of Cut
+        Those with multipliers.
+    multipliers : ndarray of shape (n_cuts,), float64
+        Positive.
+    bound : float
+        No network of allowed families costs less.
+    excess : ndarray of shape (n_families,), float64
+        By how much the bound is higher for networks with a family; infinite for families that
+        are not allowed.
+    """
+
+    def __init__(
+        self,
+        cuts: list[Cut],
+        multipliers: npt.NDArray[np.float64],
+        bound: float,
+        excess: npt.NDArray[np.float64],
+    ) -> None:
+        self.cuts, self.multipliers, self.bound, self.excess = cuts, multipliers, bound, excess
+
+
+class Relaxation:
+    """The linear program, its families and its cuts.
+
+    Parameters
+    ----------
+    families : Families
+    network : ndarray of shape (m,), int64
+        The families of a network, which the program has from the beginning.
+    """
+
+    def __init__(self, families: Families, network: npt.NDArray[np.int64]) -> None:
+        self.families = families
+        self.m = m = families.start.size - 1
+        self.cuts: list[Cut] = []
+        self.n_solved = 0
+        self._idle: list[int] = []
+        self._arrays: CutArrays | None = None
+        self._bounds = np.empty(0)
+        self._lp = highspy.Highs()
+        for option, value in _OPTIONS.items():
+            self._lp.setOptionValue(option, value)
+        empty, none = np.empty(0), np.empty(0, dtype=np.int32)
+        self._lp.addRows(m, np.ones(m), np.ones(m), 0, np.zeros(m, dtype=np.int32), none, empty)
+        # A family of each column without parents at a high cost keeps the program feasible.
+        self.highest_cost = 10.0 * (1.0 + float(families.cost[network].sum()))
+        costs, rows = np.full(m, self.highest_cost), np.arange(m, dtype=np.int32)
+        self._lp.addCols(
+            m, costs, np.zeros(m), np.full(m, highspy.kHighsInf), m, rows, rows, np.ones(m)
+        )
+        self._in_program = np.zeros(families.cost.size, dtype=bool)
+        # The families of the program's columns, after the m without parents.
+        self._columns = np.empty(0, dtype=np.int64)
+        self._allowed = np.empty(0, dtype=bool)
+        rank = np.arange(families.cost.size) - families.start[families.child]
+        is_first = (rank < _FIRST_FAMILIES) | (families.parents < 0).all(axis=1)
+        is_first[network] = True
+        self._add_families(np.flatnonzero(is_first))
+
+    # Cuts
+
+    def add_cuts(self, cuts: Sequence[Cut]) -> None:
+        """Add cuts as rows of the program."""
+        if not cuts:
+            return
+        arrays = arrays_of(cuts, self.m)
+        starts, numbers, values = self._coefficients(self._columns, arrays)
+        columns = np.repeat(np.arange(len(self._columns)) + self.m, np.diff(starts))
+        # The families that keep the program feasible have the coefficients of the empty set.
+        at, own = np.nonzero(arrays.rows >= 0)
+        numbers = np.concatenate([numbers, at])
+        columns = np.concatenate([columns, own])
+        values = np.concatenate([values, arrays.tables[arrays.rows[at, own]]])
+        order = np.lexsort((columns, numbers))
+        row_starts = np.searchsorted(numbers[order], np.arange(len(cuts)))
+        self._lp.addRows(
+            len(cuts),
+            np.array([bound_of(cut) for cut in cuts]),
+            np.full(len(cuts), highspy.kHighsInf),
+            len(order),
+            row_starts.astype(np.int32),
+            columns[order].astype(np.int32),
+            values[order],
+        )
+        self.cuts += cuts
+        self._idle += [0] * len(cuts)
+        self._arrays = None
+
+    def drop_idle_cuts(self, age: int) -> list[Cut]:
+        """Drop and return cuts without a multiplier in the last `age` solutions."""
+        self._idle = [
+            0 if multiplier > 0 else n + 1
+            for n, multiplier in zip(self._idle, self._multipliers, strict=True)
+        ]
+        idle = [i for i, n in enumerate(self._idle) if n >= age]
+        if len(idle) < _FEWEST_IDLE:
+            return []
+        self._lp.deleteRows(len(idle), np.array(idle, dtype=np.int32) + self.m)
+        dropped = [self.cuts[i] for i in idle]
+        kept = np.setdiff1d(np.arange(len(self.cuts)), idle)
+        self.cuts = [self.cuts[i] for i in kept]
+        self._idle = [self._idle[i] for i in kept]
+        self._multipliers = self._multipliers[kept]
+        self._arrays = None
+        return dropped
+
+    # Families
+
+    def allow(self, allowed: npt.NDArray[np.bool_]) -> None:
+        """Let only some families have weight."""
+        n = len(self._columns)
+        self._allowed = allowed[self._columns]
+        upper = np.where(self._allowed, highspy.kHighsInf, 0.0)
+        columns = np.arange(self.m, self.m + n, dtype=np.int32)
+        self._lp.changeColsBounds(n, columns, np.zeros(n), upper)
+
+    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
+        """Drop all other families for good; the numbers of families change."""
+        gone = np.flatnonzero(~kept[self._columns])
+        if len(gone):
+            self._lp.deleteCols(len(gone), (gone + self.m).astype(np.int32))
+        self._allowed = self._allowed[kept[self._columns]]
+        number = np.cumsum(kept) - 1
+        self._columns = number[self._columns[kept[self._columns]]]
+        child = self.families.child[kept]
+        self.families = Families(
+            np.searchsorted(child, np.arange(self.m + 1)).astype(np.int64),
+            self.families.cost[kept],
+            np.ascontiguousarray(self.families.parents[kept]),
+            child,
+        )
+        self._in_program = np.zeros(child.size, dtype=bool)
+        self._in_program[self._columns] = True
+
+    def _add_families(self, families: npt.NDArray[np.int64]) -> None:
+        n = len(families)
+        starts, numbers, values = self._coefficients(families, self.arrays)
+        at = starts[:-1]
+        rows = np.insert(numbers + self.m, at, self.families.child[families])
+        self._lp.addCols(
+            n,
+            self.families.cost[families],
+            np.zeros(n),
+            np.full(n, highspy.kHighsInf),
+            len(rows),
+            (at + np.arange(n)).astype(np.int32),
+            rows.astype(np.int32),
+            np.insert(values, at, 1.0),
+        )
+        self._columns = np.concatenate([self._columns, families])
+        self._allowed = np.concatenate([self._allowed, np.ones(n, dtype=bool)])
+        self._in_program[families] = True
+
+    def _coefficients(
+        self, families: npt.NDArray[np.int64], arrays: CutArrays
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Return the families' coefficients other than 0: starts, cuts' numbers, coefficients."""
+        child, parents = self.families.child, self.families.parents
+        counts = np.empty(len(families), dtype=np.int64)
+        count_coefficients(child, parents, families, arrays, counts)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        numbers, values = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1])
+        list_coefficients(child, parents, families, arrays, starts, numbers, values)
+        return starts, numbers, values
+
+    # Solutions
+
+    @property
+    def arrays(self) -> CutArrays:
+        """The cuts as kernels read them."""
+        if self._arrays is None:
+            self._arrays = arrays_of(self.cuts, self.m)
+            self._bounds = np.array([bound_of(cut) for cut in self.cuts])
+        return self._arrays
+
+    def solve(self) -> None:
+        """Solve the program for its families."""
+        self._lp.run()
+        self.n_solved += 1
+        solution = self._lp.getSolution()
+        self._weights = np.array(solution.col_value)
+        dual = np.array(solution.row_dual)
+        self._values_of_columns = dual[: self.m]
+        self._multipliers = np.where(dual[self.m :] < _LEAST_MULTIPLIER, 0.0, dual[self.m :])
+        self.objective = float(self._lp.getInfo().objective_function_value)
+
+    def solve_for_all(self, allowed: npt.NDArray[np.bool_], cutoff: float) -> Pricing:
+        """Solve the program for all allowed families, unless a bound reaches the cutoff before."""
+        families = self.families
+        for _ in range(_MOST_ROUNDS):
+            self.solve()
+            bound, values, minima = self._price(allowed)
+            if bound >= cutoff:
+                break
+            reduced = values - self._values_of_columns[families.child]
+            new = np.flatnonzero((reduced < _LEAST_REDUCED_COST) & ~self._in_program)
+            if len(new) == 0:
+                break
+            new = new[np.lexsort((reduced[new], families.child[new]))]
+            child = families.child[new]
+            rank = np.arange(len(new)) - np.searchsorted(child, child)
+            self._add_families(np.sort(new[rank < _NEW_FAMILIES]))
+        used = np.flatnonzero(self._multipliers)
+        cuts = [self.cuts[i] for i in used]
+        excess = values - minima[families.child]
+        return Pricing(cuts, self._multipliers[used], bound, excess)
+
+    def _price(
+        self, allowed: npt.NDArray[np.bool_]
+    ) -> tuple[float, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        families, arrays, multipliers = self.families, self.arrays, self._multipliers
+        values, minima = np.empty(families.cost.size), np.empty(self.m)
+        price(
+            families.start,
+            families.cost,
+            families.parents,
+            allowed,
+            arrays,
+            multipliers,
+            values,
+            minima,
+        )
+        return float(minima.sum() + multipliers @ self._bounds), values, minima
+
+    def objective_without(self, families: npt.NDArray[np.bool_], n_iterations: int) -> float:
+        """Return about what the solution costs without some families; leave it as it was."""
+        columns = np.flatnonzero(families[self._columns] & self._allowed)
+        n, columns = len(columns), (columns + self.m).astype(np.int32)
+        basis = self._lp.getBasis()
+        self._lp.setOptionValue("simplex_iteration_limit", n_iterations)
+        self._lp.changeColsBounds(n, columns, np.zeros(n), np.zeros(n))
+        self._lp.run()
+        objective = float(self._lp.getInfo().objective_function_value)
+        self._lp.changeColsBounds(n, columns, np.zeros(n), np.full(n, highspy.kHighsInf))
+        self._lp.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
+        self._lp.setBasis(basis)
+        return objective
+
+    def point(self) -> Point:
+        """Return the last solution."""
+        weights = self._weights[self.m :]
+        on = np.flatnonzero(weights > _LEAST_WEIGHT)
+        chosen = self._columns[on]
+        families = self.families
+        return Point.of(families.child[chosen], families.parents[chosen], weights[on], self.m)
+
+
+def bound_of(cut: Cut) -> float:
+    """Return what a cut's coefficients add up to at least."""
+    return cut.bound if isinstance(cut, LocalCut) else 1.0
+
+
+def arrays_of(cuts: Sequence[Cut], m: int) -> CutArrays:
+    """Return cuts of m columns as kernels read them.
+
+    In a cluster all columns share a bit: the coefficient is that of a family with or without
+    parents in it.
+    """
+    bits = np.zeros((len(cuts), m + 1), dtype=np.uint16)
+    rows = np.full((len(cuts), m), -1, dtype=np.int64)
+    tables = [np.array([1.0, 0.0])]
+    n = 2
+    for i, cut in enumerate(cuts):
+        if isinstance(cut, LocalCut):
+            w = len(cut.columns)
+            bits[i, cut.columns] = 1 << np.arange(w)
+            rows[i, cut.columns] = n + (np.arange(w) << w)
+            tables.append(cut.table.ravel())
+            n += cut.table.size
+        else:
+            bits[i, cut.columns] = 1
+            rows[i, cut.columns] = 0
+    return CutArrays(bits, rows, np.concatenate(tables))

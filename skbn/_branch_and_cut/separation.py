@@ -1,0 +1,183 @@
+"""Cuts that a point violates: kept ones, clusters around cycles, and local cuts of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from skbn._branch_and_cut.proof import ClusterCut, LocalCut
+from skbn._branch_and_cut.separation_kernels import separate
+from skbn._core.resources import Threads
+
+__all__ = ["Cut", "Point", "clusters_of_cycles", "local_cuts"]
+
+Cut = LocalCut | ClusterCut
+
+# Cycles whose cluster is violated by less are left.
+_LEAST_VIOLATION_OF_CLUSTERS = 0.02
+_MOST_CLUSTERS = 100
+# How much an arc of weight 1 attracts its columns into a window; one of weight 1/2 has 1/2 more.
+_ATTRACTION = 0.2
+_FEWEST_COLUMNS = 3
+
+
+class Point(NamedTuple):
+    """The families that have weight in a solution of the relaxation.
+
+    Parameters
+    ----------
+    child : ndarray of shape (n,), int16
+    parents : ndarray of shape (n, K), int16
+        As in `Families`.
+    weight : ndarray of shape (n,), float64
+        Positive; those of a column add up to 1 at most.
+    arcs : ndarray of shape (m, m), float64
+        ``arcs[p, x]``: the weight of the families of x with the parent p.
+    """
+
+    child: npt.NDArray[np.int16]
+    parents: npt.NDArray[np.int16]
+    weight: npt.NDArray[np.float64]
+    arcs: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        child: npt.NDArray[np.int16],
+        parents: npt.NDArray[np.int16],
+        weight: npt.NDArray[np.float64],
+        m: int,
+    ) -> Point:
+        """Return the point with the weights of its arcs."""
+        arcs = np.zeros((m + 1, m))  # the last row takes the parents that families lack
+        np.add.at(arcs, (parents, child[:, np.newaxis]), weight[:, np.newaxis])
+        return cls(child, parents, weight, arcs[:m])
+
+    @property
+    def fractions(self) -> npt.NDArray[np.float64]:
+        """How far the weight of each arc is from 0 and 1, as an array of shape (m, m)."""
+        return np.maximum(np.minimum(self.arcs, 1 - self.arcs), 0.0)
+
+
+def clusters_of_cycles(point: Point) -> list[ClusterCut]:
+    """Return clusters around cycles of arcs that weigh too much together.
+
+    The columns of a directed cycle of k arcs are a cluster. If the arcs weigh more than k - 1,
+    families with parents in it weigh more than k - 1 as well, and the cut is violated. For each
+    arc the heaviest cycle is a shortest path back.
+    """
+    m = len(point.arcs)
+    starts, ends = np.nonzero(point.arcs > 1e-6)
+    # Weights of 0 would count as no arcs.
+    lengths = np.maximum(1 - point.arcs[starts, ends], 1e-6)
+    graph = csr_array((lengths, (starts, ends)), shape=(m, m))
+    distances, before = dijkstra(graph, return_predecessors=True)
+    cycle_lengths = distances[ends, starts] + lengths
+    found: dict[tuple[int, ...], ClusterCut] = {}
+    for i in np.argsort(cycle_lengths, kind="stable"):
+        if cycle_lengths[i] > 1 - _LEAST_VIOLATION_OF_CLUSTERS or len(found) == _MOST_CLUSTERS:
+            break
+        cycle = [int(starts[i])]
+        while cycle[-1] != ends[i]:
+            cycle.append(int(before[ends[i], cycle[-1]]))
+        columns = tuple(sorted(cycle))
+        found.setdefault(columns, ClusterCut(np.array(columns, dtype=np.int16)))
+    return list(found.values())
+
+
+def local_cuts(
+    point: Point,
+    width: int,
+    n_windows: int,
+    least: float,
+    accept: float,
+    rng: np.random.Generator,
+    threads: Threads,
+) -> list[LocalCut]:
+    """Return violated cuts of windows, which are drawn where many arcs are fractional.
+
+    Parameters
+    ----------
+    point : Point
+    width : int
+        The number of columns of each window.
+    n_windows : int
+        How many are drawn.
+    least : float
+        Cuts violated by less are left.
+    accept : float
+        The share of a window's largest violation that is good enough.
+    rng : numpy.random.Generator
+    threads : Threads
+        Windows are independent of each other: the number of threads changes no bit.
+    """
+    windows = _draw_windows(point, width, n_windows, rng)
+    seeds = rng.integers(2**63, size=len(windows), dtype=np.uint64)
+    arguments = [
+        (point, window, least, accept, seed) for window, seed in zip(windows, seeds, strict=True)
+    ]
+    return [cut for cut in threads.map(_local_cut, arguments) if cut is not None]
+
+
+def _draw_windows(
+    point: Point, width: int, n_windows: int, rng: np.random.Generator
+) -> list[npt.NDArray[np.int16]]:
+    """Return different sets of columns, each grown from one by what it attracts."""
+    m = len(point.arcs)
+    fractions = point.fractions
+    attraction = fractions + _ATTRACTION * point.arcs
+    attraction += attraction.T
+    chance = fractions.sum(axis=0) + fractions.sum(axis=1)
+    chance += 0.01 * (point.arcs.sum(axis=0) + point.arcs.sum(axis=1))
+    if chance.sum() == 0:
+        return []
+    windows: dict[tuple[int, ...], None] = {}
+    for start in rng.choice(m, n_windows, p=chance / chance.sum()):
+        window = [int(start)]
+        gain = attraction[start].copy()
+        while len(window) < width:
+            noisy = gain * rng.uniform(0.5, 1.5, m)
+            noisy[window] = 0.0
+            best = int(np.argmax(noisy))
+            if noisy[best] <= 0:
+                break
+            window.append(best)
+            gain += attraction[best]
+        if len(window) >= _FEWEST_COLUMNS:
+            windows[tuple(sorted(window))] = None
+    return [np.array(window, dtype=np.int16) for window in windows]
+
+
+def _local_cut(
+    point: Point, window: npt.NDArray[np.int16], least: float, accept: float, seed: np.uint64
+) -> LocalCut | None:
+    """Return a violated cut of a window, or None if there is none."""
+    w = len(window)
+    starts, masks, weights = _families_within(point, window)
+    table = np.empty((w, 1 << w))
+    state = np.array([seed], dtype=np.uint64)
+    bound, violation = separate(starts, masks, weights, w, least, accept, state, table)
+    return LocalCut(window, table, bound) if violation > 0 else None
+
+
+def _families_within(
+    point: Point, window: Sequence[int] | npt.NDArray[np.int16]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return the starts, masks and weights of a window's families, one without parents for each."""
+    w, m = len(window), len(point.arcs)
+    position = np.full(m, -1, dtype=np.int64)
+    position[window] = np.arange(w)
+    bits = np.zeros(m + 1, dtype=np.int64)
+    bits[window] = 1 << np.arange(w)
+    inside = np.flatnonzero(position[point.child] >= 0)
+    masks = np.bitwise_or.reduce(bits[point.parents[inside]], axis=1)
+    keys = np.concatenate([position[point.child[inside]] << w | masks, np.arange(w) << w])
+    keys, number = np.unique(keys, return_inverse=True)
+    weights = np.bincount(number, weights=np.append(point.weight[inside], np.zeros(w)))
+    starts = np.searchsorted(keys >> w, np.arange(w + 1)).astype(np.int64)
+    return starts, keys & ((1 << w) - 1), weights

@@ -1,0 +1,133 @@
+"""Branch and cut the obvious, slow way. Nothing here uses the library.
+
+`families` has, for each column as a child, pairs of a cost and a frozenset of parents. A cut is a
+triple of its columns, its table and its bound; the table is None for the cut of a cluster.
+"""
+
+import math
+from itertools import product
+
+
+def is_acyclic(parents):
+    """Whether sets of parents, one for each of the columns 0, 1, ..., have no directed cycle."""
+    left = set(range(len(parents)))
+    while left:
+        sources = {x for x in left if not parents[x] & left}
+        if not sources:
+            return False
+        left -= sources
+    return True
+
+
+def cheapest_network(families):
+    """The least cost of a network of families; infinite if there is none."""
+    networks = product(*families)
+    costs = (
+        sum(cost for cost, _ in network)
+        for network in networks
+        if is_acyclic([parents for _, parents in network])
+    )
+    return min(costs, default=math.inf)
+
+
+def acyclic_masks(w):
+    """All choices of sets of positions without directed cycles, as bits."""
+    for masks in product(range(1 << w), repeat=w):
+        sets = [{j for j in range(w) if mask >> j & 1} for mask in masks]
+        if is_acyclic(sets):
+            yield masks
+
+
+def cheapest_masks(table):
+    """The acyclic choice whose table entries have the least sum."""
+    return min(acyclic_masks(len(table)), key=lambda masks: value_of_masks(table, masks))
+
+
+def value_of_masks(table, masks):
+    return sum(row[mask] for row, mask in zip(table, masks, strict=True))
+
+
+def coefficient(cut, child, parents):
+    columns, table, _ = cut
+    columns = list(columns)
+    if child not in columns:
+        return 0
+    among = [y in parents for y in columns]
+    if table is None:
+        return 0 if any(among) else 1
+    return table[columns.index(child)][sum(1 << i for i, is_in in enumerate(among) if is_in)]
+
+
+def edge_cut(a, b):
+    """The cut of an edge: a family with the one as child and the other as parent counts 1."""
+    return (a, b), [[0, 0, 1, 0], [0, 1, 0, 0]], 1
+
+
+def bound_and_reduced_costs(families, cuts, step, number=float):
+    """The bound of a step, and the reduced cost of each family."""
+    used = [
+        (cuts[i], number(multiplier))
+        for i, multiplier in zip(step.cuts, step.multipliers, strict=True)
+    ]
+    reduced = [
+        [
+            number(cost) - sum(m * number(coefficient(cut, x, parents)) for cut, m in used)
+            for cost, parents in families[x]
+        ]
+        for x in range(len(families))
+    ]
+    return sum(map(min, reduced)) + sum(m * number(cut[2]) for cut, m in used), reduced
+
+
+def without_expensive(families, bound, reduced, cutoff):
+    """The families that can be part of a network that costs less than the cutoff."""
+    return [
+        [
+            family
+            for family, value in zip(families[x], reduced[x], strict=True)
+            if bound - min(reduced[x]) + value < cutoff
+        ]
+        for x in range(len(families))
+    ]
+
+
+def of_child(families, required, branch, side):
+    """The families and the required arcs of a node's child."""
+    a, b = branch.parent, branch.child
+    if branch.is_edge:
+        forbidden = {(a, b), (b, a)} if side == 0 else set()
+    else:
+        forbidden = {(a, b)} if side == 0 else set()
+        required = required | {(a, b)} if side == 1 else required
+
+    def fits(x, parents):
+        arcs = {(p, x) for p in parents}
+        if arcs & forbidden or not {(p, y) for p, y in required if y == x} <= arcs:
+            return False
+        together = arcs | required
+        return is_acyclic([{p for p, y in together if y == z} for z in range(len(families))])
+
+    return [[f for f in families[x] if fits(x, f[1])] for x in range(len(families))], required
+
+
+def replay(families, cuts, node, cutoff, required=frozenset(), edges=(), best=-math.inf):
+    """The bound that follows from a tree."""
+    for step in node.steps:
+        if not all(families):
+            return cutoff
+        bound, reduced = bound_and_reduced_costs(families, [*cuts, *edges], step)
+        best = max(best, bound)
+        families = without_expensive(families, bound, reduced, cutoff)
+    if not all(families):
+        return cutoff
+    if node.branch is None:
+        return min(best, cutoff)
+    bounds = []
+    for side, child in enumerate(node.children):
+        further = edges
+        if node.branch.is_edge:
+            cut = edge_cut(*sorted((node.branch.parent, node.branch.child)))
+            further = (*edges, cut if side == 1 else None)
+        inherited = of_child(families, required, node.branch, side)
+        bounds.append(replay(inherited[0], cuts, child, cutoff, inherited[1], further, best))
+    return min(bounds)
