@@ -6,6 +6,7 @@ import numpy as np
 
 from skbn import ParentSetScores
 from skbn._branch_and_cut.branch_and_cut import Result
+from skbn._branch_and_cut.proof import Proof
 from skbn._exact.plan import TooLargeError
 from skbn._solver import solve
 from skbn._solver.engines import plan_listed_search
@@ -22,9 +23,15 @@ def without_dynamic_programs(monkeypatch):
     monkeypatch.setattr(solve, "ENGINES", (plan_single_columns,))
 
 
+def result(families, chosen, gap, n_nodes=1, is_finished=False):
+    """A result of branch and cut whose bound is below its cost by a gap."""
+    cost = float(families.cost[chosen].sum())
+    return Result(chosen, cost, Proof([], None, cost, cost - gap), n_nodes, is_finished)
+
+
 def unfinished(families, incumbent, **_):
     """A search that is ended before it does anything."""
-    return Result(incumbent, float(families.cost[incumbent].sum()), 0.0, 1, is_finished=False)
+    return result(families, incumbent, float(families.cost[incumbent].sum()))
 
 
 def random_lists(rng, m, n=12):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from skbn._branch_and_cut.branch_and_cut import Result, branch_and_cut
 from skbn._branch_and_cut.families import Families
+from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads, count_threads
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.text import readable_size
@@ -34,6 +34,9 @@ from skbn._solver.order_engine import (
     plan_order_search,
 )
 from skbn._solver.settings import TOLERANCE, MemoryLimit, SearchSettings
+
+if TYPE_CHECKING:  # it imports highspy, which is optional
+    from skbn._branch_and_cut.branch_and_cut import Result
 
 __all__ = ["branch_and_cut_bytes", "plan_branch_and_cut"]
 
@@ -151,6 +154,15 @@ def _require_highspy(n_columns: int) -> None:
         )
 
 
+def branch_and_cut(families: Families, network: npt.NDArray[np.int64], **settings: Any) -> Result:
+    """Import and call the search of this name."""
+    from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS
+    from skbn._branch_and_cut.branch_and_cut import branch_and_cut as search
+
+    compile_kernels(BRANCH_AND_CUT_KERNELS)
+    return search(families, network, **settings)
+
+
 class _Listed(NamedTuple):
     """The families that branch and cut chooses from, and what they are in the user's table.
 
@@ -224,11 +236,20 @@ class _BranchAndCut(GroupSearch):
         settings = self._settings
         deadline = settings.own_deadline()
         notes = _Notes(progress)
+
+        def tell(cost: float, bound: float, n_nodes: int) -> None:
+            gap = max(0.0, cost - bound)
+            notes.tell(
+                f"{best - cost:,.2f} nats, at most {gap:.3g} below the best; {n_nodes:,} nodes"
+            )
+
         try:
             (by_orders,) = self._orders.optima([scores], n_jobs, notes)
         except NoNetworkError:
             return Optimum([], -np.inf, is_optimal=False)
         listed = self._list(scores, n_jobs)
+        # What all columns would score with the best parents that each of them may have.
+        best = sum(float(local[0]) for local in listed.scores) + self._offset(scores)
         found = branch_and_cut(
             listed.families,
             self._families_of(by_orders.parents, listed.families),
@@ -237,7 +258,7 @@ class _BranchAndCut(GroupSearch):
             seed=settings.seed,
             n_jobs=n_jobs,
             ends_on_interrupt=settings.keeps_best_on_interrupt,
-            tell=notes.tell,
+            tell=tell,
         )
         progress.advance(self.cost())
         return self._climbed(scores, found, listed)
@@ -251,7 +272,7 @@ class _BranchAndCut(GroupSearch):
         ]
         score = sum(float(local[i]) for local, i in zip(listed.scores, at, strict=True))
         require_certainty(self._uncertainty(scores, parents))
-        gap = max(0.0, found.cost - found.bound)
+        gap = max(0.0, found.cost - found.proof.bound)
         if found.is_finished and gap <= TOLERANCE:
             return Optimum(parents, score, n_nodes=found.n_nodes)
         climbed, better = self._orders.climbed(scores, parents)
@@ -259,6 +280,10 @@ class _BranchAndCut(GroupSearch):
             parents, score, gap = climbed, better, max(0.0, gap - (better - score))
         is_optimal = found.is_finished or gap <= self._settings.tolerance
         return Optimum(parents, score, is_optimal, gap=gap, n_nodes=found.n_nodes)
+
+    def _offset(self, scores: Scores) -> float:
+        own = scores.scorer if isinstance(scores, LocalScores) else scores
+        return float(own.score_offsets[self.columns].sum())
 
     def _uncertainty(self, scores: Scores, parents: list[int]) -> float:
         """Return how far rounding may put the score of a network off, in nats."""

@@ -8,7 +8,7 @@ import warnings
 import networkx as nx
 import numpy as np
 import pytest
-from branch_and_cut_alone import random_lists, unfinished, without_dynamic_programs
+from branch_and_cut_alone import random_lists, result, unfinished, without_dynamic_programs
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
@@ -21,7 +21,6 @@ from skbn import (
     LocalScoreTransformer,
     ParentSetScores,
 )
-from skbn._branch_and_cut.branch_and_cut import Result
 from skbn._estimators.held_out import searches_at_a_time
 from skbn._solver import branch_engine, order_engine
 from skbn._solver.branch_engine import branch_and_cut_bytes
@@ -59,8 +58,7 @@ def with_gap(monkeypatch, gap, **more):
     """Let branch and cut prove the incumbent up to a gap."""
 
     def search(families, incumbent, **_):
-        cost = float(families.cost[incumbent].sum())
-        return Result(incumbent, cost, cost - gap, 7, **more)
+        return result(families, incumbent, gap, 7, **more)
 
     without_dynamic_programs(monkeypatch)
     monkeypatch.setattr(branch_engine, "branch_and_cut", search)

@@ -6,13 +6,13 @@ from branch_and_cut_alone import (
     best_by_subsets,
     own_sets,
     random_lists,
+    result,
     unfinished,
     without_dynamic_programs,
 )
 from random_constraints import random_constraints
 
 from skbn import LocalScoreTransformer, ParentSetScores
-from skbn._branch_and_cut.branch_and_cut import Result
 from skbn._core.subsets import members_of
 from skbn._solver import branch_engine
 from skbn._solver.constraints import read_constraints
@@ -190,8 +190,7 @@ def test_groups_share_the_time_and_add_up(monkeypatch):
 
     def search(families, incumbent, *, deadline, **_):
         deadlines.append(deadline)
-        cost = float(families.cost[incumbent].sum())
-        return Result(incumbent, cost, cost - 2.0, 3, is_finished=False)
+        return result(families, incumbent, 2.0, 3)
 
     give(monkeypatch, search)
     tiers = [[0, 1, 2], [3, 4, 5]]
@@ -219,7 +218,7 @@ def test_a_network_that_is_not_proven_is_climbed_from(monkeypatch, kind):
                 for a, b in zip(families.start, families.start[1:], strict=False)
             ]
         )
-        return Result(chosen, float(families.cost[chosen].sum()), 0.0, 1, is_finished=False)
+        return unfinished(families, chosen)
 
     give(monkeypatch, empty)
     found = solved(scores)  # the certificate accepts no network that a change of an edge betters
@@ -234,8 +233,7 @@ def test_a_bound_that_the_climb_reaches_is_a_proof(monkeypatch):
     best = solved(scores)
 
     def search(families, incumbent, **_):
-        cost = float(families.cost[incumbent].sum())
-        return Result(incumbent, cost, cost - 0.5, 1, is_finished=False)
+        return result(families, incumbent, 0.5)
 
     give(monkeypatch, search)
     assert not solved(scores).is_optimal
