@@ -55,6 +55,8 @@ _SHARE_OF_ORDERS = 0.5
 # Longer lists are taken with their dominated families: to find these takes quadratic time.
 _LONGEST_TO_COMPARE = 20_000
 _WORD = 64
+# In nats: the default tolerance, and the rounding of sums.
+_CALLED_NONE = 2 * TOLERANCE
 # Nobody knows how long branch and cut takes. The progress has at most this share when it begins.
 _SHARE_OF_PROGRESS = 0.1
 # Listed families of other programs are expected to have up to so many parents.
@@ -239,9 +241,8 @@ class _BranchAndCut(GroupSearch):
 
         def tell(cost: float, bound: float, n_nodes: int) -> None:
             gap = max(0.0, cost - bound)
-            notes.tell(
-                f"{best - cost:,.2f} nats, at most {gap:.3g} below the best; {n_nodes:,} nodes"
-            )
+            score = f"{best - cost:,.2f} nats, at most {gap:.3g} below the best"
+            notes.tell(f"{score}; {n_nodes:,} nodes")
 
         try:
             (by_orders,) = self._orders.optima([scores], n_jobs, notes)
@@ -273,7 +274,7 @@ class _BranchAndCut(GroupSearch):
         score = sum(float(local[i]) for local, i in zip(listed.scores, at, strict=True))
         require_certainty(self._uncertainty(scores, parents))
         gap = max(0.0, found.cost - found.proof.bound)
-        if found.is_finished and gap <= TOLERANCE:
+        if found.is_finished and gap <= _CALLED_NONE:
             return Optimum(parents, score, n_nodes=found.n_nodes)
         climbed, better = self._orders.climbed(scores, parents)
         if better > score:
