@@ -1,21 +1,27 @@
-"""Kernels that find the local cut of a window that a point violates most: a small simplex method.
+"""Kernels that find a cut of a window that a point violates.
 
 The point gives each family of the window a weight y. If it is no mixture of networks, a cut
 ``sum of alpha * y >= beta``, with alpha from 0 to 1, is violated: the one with the largest
 ``beta - sum of alpha * y`` solves a linear program with a row for each network. Its dual mixes
-networks so that the mixture exceeds y by as little as possible,
-
-    minimise sum(excess)  subject to  mixture + slack - excess = y,  sum of the mixture's weights = 1,
-
-and gets its columns, the networks, from a dynamic program. The basis has a row for each family
-and one for the sum of the weights, a few dozens; its inverse is kept as a dense matrix.
+networks so that the mixture exceeds y by as little as possible. Networks come from a dynamic
+program: first those that a subgradient method meets, and then those that make a mixture better.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 from numba import float64, int64, uint64
 
+from skbn._branch_and_cut.mixture_kernels import (
+    add_network,
+    begin,
+    minimise,
+    new_mixture,
+    rate_of,
+)
 from skbn._branch_and_cut.window_kernels import (
     cheapest_networks,
     cost_of_cheapest,
@@ -27,17 +33,53 @@ from skbn._core.random_numbers import random_below, uniform
 
 __all__ = ["separate"]
 
-_TOLERANCE = 1e-9
-_PIVOT = 1e-9
-# In perturbed weights, which make ties in the ratio test rare.
+# A network is new if it makes the excess smaller at this rate.
+_LEAST_RATE = 1e-8
+# Of weights, which makes ties between pivots rare.
 _PERTURBATION = 1e-3
 _MOST_PIVOTS = 3000
+_MOST_NETWORKS = 1024
+# Steps of the subgradient method, and how many networks of each are kept.
 _N_STEPS = 80
 _N_KEPT = 4
+# By how much steps aim to be better than the best coefficients, and what remains of that.
 _FIRST_DELTA = 0.5
 _DECAY = 0.95
+# Of the best coefficients, where prices are smoothed (Wentges 1997).
 _SHARE_OF_BEST = 0.8
-_MOST_NETWORKS = 1024
+
+
+class Window(NamedTuple):
+    """A window's families and their weights; see `separate`."""
+
+    starts: npt.NDArray[np.int64]
+    masks: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+
+
+class Trial(NamedTuple):
+    """The coefficients that are tried, and the best ones so far.
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (n_families,), float64
+    costs : ndarray of shape (2**w, w), float64
+    forward : ndarray of shape (2**w,), float64
+    networks : ndarray of shape (w, w), int64
+    found : ndarray of shape (w,), float64
+        The cheapest networks by the coefficients; see `cheapest_networks`.
+    best : ndarray of shape (n_families,), float64
+    violation : ndarray of shape (1,), float64
+        By how much the point violates the cut of the best coefficients.
+    """
+
+    coefficients: npt.NDArray[np.float64]
+    costs: npt.NDArray[np.float64]
+    forward: npt.NDArray[np.float64]
+    networks: npt.NDArray[np.int64]
+    found: npt.NDArray[np.float64]
+    best: npt.NDArray[np.float64]
+    violation: npt.NDArray[np.float64]
 
 
 @kernel(
@@ -80,14 +122,20 @@ def separate(starts, masks, weights, w, least, accept, random, table):
         0 if no cut is violated by `least`.
     """
     n = 1 << w
-    coefficients = np.empty(masks.size)
-    costs = np.empty((n, w))
-    forward = np.empty(n)
-    if not _most_violated(
-        starts, masks, weights, w, least, accept, random, coefficients, costs, forward
-    ):
+    trial = Trial(
+        np.empty(masks.size),
+        np.empty((n, w)),
+        np.empty(n),
+        np.empty((w, w), dtype=np.int64),
+        np.empty(w),
+        np.empty(masks.size),
+        np.full(1, -np.inf),
+    )
+    window = Window(starts, masks, weights)
+    if not _find_violated(window, least, accept, random, trial):
         return 0.0, 0.0
-    costs_by_predecessors(starts, masks, coefficients, w, costs)
+    costs, forward = trial.costs, trial.forward
+    costs_by_predecessors(starts, masks, trial.best, w, costs)
     bound = cost_of_cheapest(costs, w, forward)
     order = np.arange(w)
     for i in range(w - 1, 0, -1):
@@ -106,198 +154,136 @@ def separate(starts, masks, weights, w, least, accept, random, table):
 
 
 @inner_kernel
-def _most_violated(starts, masks, weights, w, least, accept, random, coefficients, costs, forward):
-    """Fill the coefficients of a cut; return whether it is violated by at least `least`."""
-    n_families = masks.size
-    size = n_families + 1
-    y = np.empty(size)
+def _find_violated(window, least, accept, random, trial):
+    """Find good coefficients; return whether their cut is violated by at least `least`."""
+    n_families = window.masks.size
+    y = np.empty(n_families + 1)
     for f in range(n_families):
-        y[f] = weights[f] + _PERTURBATION * (0.5 + uniform(random, 0))
-        coefficients[f] = (1.0 if masks[f] == 0 else 0.0) + 1e-3 * uniform(random, 0)
+        y[f] = window.weights[f] + _PERTURBATION * (0.5 + uniform(random, 0))
+        is_empty = window.masks[f] == 0
+        trial.coefficients[f] = (1.0 if is_empty else 0.0) + 1e-3 * uniform(random, 0)
     y[n_families] = 1.0
-    pool = np.empty((_MOST_NETWORKS, w), dtype=np.int64)
-    networks = np.empty((w, w), dtype=np.int64)
-    found = np.empty(w)
-    cheapest_networks(starts, masks, coefficients, w, costs, forward, networks, found)
-    n_pool = 0
-    best_violation = -np.inf
-    best = np.empty(n_families)
-    delta = _FIRST_DELTA
-    for _ in range(_N_STEPS):
-        violation = cheapest_networks(
-            starts, masks, coefficients, w, costs, forward, networks, found
-        )
-        for f in range(n_families):
-            violation -= coefficients[f] * weights[f]
-        if violation > best_violation:
-            best_violation = violation
-            best[:] = coefficients
-        order = np.argsort(found)
-        for i in range(min(w, _N_KEPT)):
-            if n_pool < _MOST_NETWORKS and _is_new(pool, 0, n_pool, networks[order[i]]):
-                pool[n_pool] = networks[order[i]]
-                n_pool += 1
-        network = networks[order[0]]
-        square = 0.0
-        for f in range(n_families):
-            square += weights[f] * weights[f]
-        for x in range(w):
-            square += 1.0 - 2.0 * weights[network[x]]
-        if square < 1e-9:
-            break
-        step = (max(best_violation, 0.0) + delta - violation) / square
-        for f in range(n_families):
-            coefficients[f] -= step * weights[f]
-        for x in range(w):
-            coefficients[network[x]] += step
-        for x in range(w):
-            least_of_x = np.inf
-            for f in range(starts[x], starts[x + 1]):
-                least_of_x = min(least_of_x, coefficients[f])
-            for f in range(starts[x], starts[x + 1]):
-                coefficients[f] = min(coefficients[f] - least_of_x, 1.0)
-        delta *= _DECAY
-    # The first basis: that network, the excess of its families and the slack of the others.
-    inverse = np.eye(size)
-    values = y.copy()
-    prices = np.zeros(size)
-    objective = 0.0
-    for x in range(w):
-        f = pool[0, x]
-        sign = 1.0 if y[f] < 1.0 else -1.0  # a weight of 1 and its perturbation leave no excess
-        inverse[f, f] = -sign
-        inverse[f, n_families] = sign
-        values[f] = sign * (1.0 - y[f])
-        if sign > 0:
-            objective += values[f]
-            prices[f] = -1.0
-            prices[n_families] += 1.0
-    column = np.empty(size)
-    # Reduced costs: of the slack of each family, its excess, and the networks; and Devex weights.
-    n_known = 2 * n_families
-    rates = np.empty(2 * n_families + _MOST_NETWORKS)
-    norms = np.ones(2 * n_families + _MOST_NETWORKS)
-    for f in range(n_families):
-        rates[f] = -prices[f]
-        rates[n_families + f] = 1.0 + prices[f]
-    for k in range(n_pool):
-        rates[n_known] = -prices[n_families]
-        for x in range(w):
-            rates[n_known] -= prices[pool[k, x]]
-        n_known += 1
-    n_pivots = 0
-    share = 0.0
-    while n_pivots < _MOST_PIVOTS:
-        entering = -1
-        steepest = 0.0
-        for k in range(n_known):
-            if rates[k] < -_TOLERANCE and rates[k] * rates[k] > steepest * norms[k]:
-                steepest = rates[k] * rates[k] / norms[k]
-                entering = k
-        if entering < 0:
-            if objective < least:
-                return False
-            share = share if best_violation > -np.inf else 0.0
-            for f in range(n_families):
-                own = min(max(-prices[f], 0.0), 1.0)
-                coefficients[f] = share * best[f] + (1.0 - share) * own if share > 0 else own
-            violation = cheapest_networks(
-                starts, masks, coefficients, w, costs, forward, networks, found
-            )
-            for f in range(n_families):
-                violation -= coefficients[f] * weights[f]
-            if violation > best_violation:
-                best_violation = violation
-                best[:] = coefficients
-            if best_violation >= accept * objective or n_pool + w > _MOST_NETWORKS:
-                break
-            n_before = n_pool
-            for x in range(w):
-                reduced = -prices[n_families]
-                for z in range(w):
-                    reduced -= prices[networks[x, z]]
-                if reduced < -10 * _TOLERANCE:
-                    if _is_new(pool, n_before, n_pool, networks[x]):
-                        pool[n_pool] = networks[x]
-                        rates[n_known] = reduced
-                        norms[n_known] = 1.0
-                        n_pool += 1
-                        n_known += 1
-            if n_pool > n_before:
-                share = _SHARE_OF_BEST
-            elif share > 0:
-                share = 0.0
-            else:
-                break
-            continue
-        rate = rates[entering]
-        # The entering column in terms of the basis.
-        if entering >= 2 * n_families:
-            network = pool[entering - 2 * n_families]
-            for i in range(size):
-                total = inverse[i, n_families]
-                for x in range(w):
-                    total += inverse[i, network[x]]
-                column[i] = total
-        elif entering < n_families:
-            for i in range(size):
-                column[i] = inverse[i, entering]
-        else:
-            for i in range(size):
-                column[i] = -inverse[i, entering - n_families]
-        step = np.inf
-        row = -1
-        for i in range(size):
-            if column[i] > _PIVOT:
-                ratio = values[i] / column[i]
-                if ratio < step or (ratio == step and column[i] > column[row]):
-                    step = ratio
-                    row = i
-        if row < 0:
-            break
-        pivot = column[row]
-        for i in range(size):
-            values[i] = max(0.0, values[i] - step * column[i])
-        values[row] = step
-        objective += rate * step
-        pivot_row = inverse[row]
-        for j in range(size):
-            pivot_row[j] /= pivot
-        for i in range(size):
-            factor = column[i]
-            if i != row and factor != 0.0:
-                other = inverse[i]
-                for j in range(size):
-                    other[j] -= factor * pivot_row[j]
-        for j in range(size):
-            prices[j] += rate * pivot_row[j]
-        norm = norms[entering]
-        for f in range(n_families):
-            entry = pivot_row[f]
-            rates[f] -= rate * entry
-            rates[n_families + f] += rate * entry
-            norms[f] = max(norms[f], entry * entry * norm)
-            norms[n_families + f] = max(norms[n_families + f], entry * entry * norm)
-        for k in range(n_pool):
-            entry = pivot_row[n_families]
-            for x in range(w):
-                entry += pivot_row[pool[k, x]]
-            rates[2 * n_families + k] -= rate * entry
-            norms[2 * n_families + k] = max(norms[2 * n_families + k], entry * entry * norm)
-        rates[entering] = 0.0
-        n_pivots += 1
-    if best_violation < least:
-        return False
-    coefficients[:] = best
-    return True
+    mixture = new_mixture(n_families, window.starts.size - 1, _MOST_NETWORKS)
+    _ascend(window, trial, mixture)
+    return _generate(window, y, least, accept, trial, mixture) and trial.violation[0] >= least
 
 
 @inner_kernel
-def _is_new(pool, first, end, network):
-    for k in range(first, end):
-        x = 0
-        while x < network.size and pool[k, x] == network[x]:
-            x += 1
-        if x == network.size:
+def _evaluate(window, trial):
+    """Find the cheapest networks by the coefficients; keep these if they are the best.
+
+    Returns
+    -------
+    violation : float
+        By how much the point violates the cut of the coefficients.
+    """
+    violation = cheapest_networks(
+        window.starts,
+        window.masks,
+        trial.coefficients,
+        window.starts.size - 1,
+        trial.costs,
+        trial.forward,
+        trial.networks,
+        trial.found,
+    )
+    for f in range(window.masks.size):
+        violation -= trial.coefficients[f] * window.weights[f]
+    if violation > trial.violation[0]:
+        trial.violation[0] = violation
+        trial.best[:] = trial.coefficients
+    return violation
+
+
+@inner_kernel
+def _ascend(window, trial, mixture):
+    """Improve the coefficients along subgradients, and collect the networks on the way."""
+    delta = _FIRST_DELTA
+    for _ in range(_N_STEPS):
+        violation = _evaluate(window, trial)
+        order = np.argsort(trial.found)
+        for i in range(min(order.size, _N_KEPT)):
+            if mixture.n_networks[0] < _MOST_NETWORKS:
+                add_network(mixture, trial.networks[order[i]], 0)
+        network = trial.networks[order[0]]
+        square = _squared_distance(window.weights, network)
+        if square < 1e-9:
+            break
+        step = (max(trial.violation[0], 0.0) + delta - violation) / square
+        _step_towards(window, network, step, trial.coefficients)
+        delta *= _DECAY
+
+
+@inner_kernel
+def _squared_distance(weights, network):
+    """Return the squared distance of a network from the point: of the subgradient from 0."""
+    square = 0.0
+    for f in range(weights.size):
+        square += weights[f] * weights[f]
+    for x in range(network.size):
+        square += 1.0 - 2.0 * weights[network[x]]
+    return square
+
+
+@inner_kernel
+def _step_towards(window, network, step, coefficients):
+    """Take a step that makes a network dearer and the point cheaper; stay between 0 and 1."""
+    for f in range(coefficients.size):
+        coefficients[f] -= step * window.weights[f]
+    for x in range(network.size):
+        coefficients[network[x]] += step
+    for x in range(network.size):
+        least = np.inf
+        for f in range(window.starts[x], window.starts[x + 1]):
+            least = min(least, coefficients[f])
+        for f in range(window.starts[x], window.starts[x + 1]):
+            coefficients[f] = min(coefficients[f] - least, 1.0)
+
+
+@inner_kernel
+def _generate(window, y, least, accept, trial, mixture):
+    """Add networks to the mixture until its prices, as coefficients, are good enough.
+
+    Returns
+    -------
+    may_be_violated : bool
+        False if the mixture shows that no cut is violated by `least`.
+    """
+    objective = begin(mixture, y)
+    n_left = _MOST_PIVOTS
+    share = 0.0
+    while True:
+        objective, n_left = minimise(mixture, objective, n_left)
+        if n_left == 0:
+            return True
+        if objective < least:
             return False
-    return True
+        _smooth(mixture.prices, share, trial)
+        _evaluate(window, trial)
+        is_full = mixture.n_networks[0] + trial.found.size > _MOST_NETWORKS
+        if trial.violation[0] >= accept * objective or is_full:
+            return True
+        if _add_better(trial.networks, mixture) > 0:
+            share = _SHARE_OF_BEST
+        elif share > 0:
+            share = 0.0
+        else:
+            return True
+
+
+@inner_kernel
+def _smooth(prices, share, trial):
+    """Fill the coefficients: the mixture's prices, and a share of the best ones so far."""
+    for f in range(trial.coefficients.size):
+        own = min(max(-prices[f], 0.0), 1.0)
+        trial.coefficients[f] = share * trial.best[f] + (1.0 - share) * own
+
+
+@inner_kernel
+def _add_better(networks, mixture):
+    """Add the networks that make the mixture better; return how many are new."""
+    n_before = mixture.n_networks[0]
+    for x in range(networks.shape[0]):
+        if rate_of(mixture, networks[x]) < -_LEAST_RATE:
+            add_network(mixture, networks[x], n_before)
+    return mixture.n_networks[0] - n_before
