@@ -63,7 +63,7 @@ class Trial(NamedTuple):
     Parameters
     ----------
     coefficients : ndarray of shape (n_families,), float64
-    costs : ndarray of shape (2**w, w), float64
+    costs : ndarray of shape (w, 2**w), float64
     forward : ndarray of shape (2**w,), float64
     networks : ndarray of shape (w, w), int64
     found : ndarray of shape (w,), float64
@@ -104,7 +104,7 @@ def separate(starts, masks, weights, w, least, accept, random, table):
     weights : ndarray of shape (n_families,), float64
         Of each column they add up to 1.
     w : int
-        The number of columns.
+        The number of columns, 3 or more.
     least : float
         Cuts that are violated by less are not worth having.
     accept : float
@@ -124,7 +124,7 @@ def separate(starts, masks, weights, w, least, accept, random, table):
     n = 1 << w
     trial = Trial(
         np.empty(masks.size),
-        np.empty((n, w)),
+        np.empty((w, n)),
         np.empty(n),
         np.empty((w, w), dtype=np.int64),
         np.empty(w),
@@ -145,9 +145,9 @@ def separate(starts, masks, weights, w, least, accept, random, table):
     violation = bound
     for x in range(w):
         for f in range(starts[x], starts[x + 1]):
-            violation -= weights[f] * costs[masks[f], x]
+            violation -= weights[f] * costs[x, masks[f]]
         for s in range(n):
-            table[x, s] = 0.0 if s >> x & 1 else costs[s, x]
+            table[x, s] = 0.0 if s >> x & 1 else costs[x, s]
     if violation < least:
         return 0.0, 0.0
     return bound, violation

@@ -1,7 +1,9 @@
 """Kernels for the networks of few columns, a window: the cheapest ones, and cuts lifted exactly.
 
-A window has w columns, by their positions 0, ..., w - 1. ``costs[S, x]``, which is not negative, is
-what column x costs if the columns in S precede it, where S is a mask of positions.
+A window has w columns, 3 or more, by their positions 0, ..., w - 1. ``costs[x, S]``, which is not
+negative, is what column x costs if the columns in S precede it, where S is a mask of positions.
+Entries where S contains x do not matter. Masks come in blocks of 8, whose loops are vectorised;
+unsigned numbers are not compared with 0 as indices, which would prevent that.
 """
 
 from __future__ import annotations
@@ -11,6 +13,10 @@ import numpy as np
 from skbn._core.compile import inner_kernel
 
 __all__ = ["cheapest_networks", "cost_of_cheapest", "costs_by_predecessors", "lift"]
+
+_ONE = np.uint64(1)
+_BITS = np.uint64(3)
+_BLOCK = np.uint64(8)
 
 
 @inner_kernel
@@ -26,35 +32,86 @@ def costs_by_predecessors(starts, masks, coefficients, w, costs):
     coefficients : ndarray of shape (n_families,), float64
         Their costs.
     w : int
-    costs : ndarray of shape (2**w, w), float64
+    costs : ndarray of shape (w, 2**w), float64
         Filled.
     """
     costs[:] = np.inf
     for x in range(w):
         for f in range(starts[x], starts[x + 1]):
-            costs[masks[f], x] = min(costs[masks[f], x], coefficients[f])
-    flat = costs.reshape(costs.size)
-    for y in range(w):
-        size = w << y
-        for start in range(0, flat.size, 2 * size):
-            without = flat[start : start + size]  # slices make the loop a vector's
-            with_y = flat[start + size : start + 2 * size]
-            for i in range(size):
-                with_y[i] = min(with_y[i], without[i])
+            low = masks[f] & 7
+            for i in range(8):
+                if i & low == low:
+                    s = masks[f] ^ low | i
+                    costs[x, s] = min(costs[x, s], coefficients[f])
+        _lower_supersets(costs[x], w, x)
+
+
+@inner_kernel
+def _lower_supersets(own, w, x):
+    """Lower each entry to the least of its subsets, within blocks of masks already the least."""
+    for y in range(_BITS, np.uint64(w)):
+        if y != np.uint64(x):
+            size = _ONE << y
+            start = np.uint64(0)
+            while start < np.uint64(own.size):
+                for s in range(start, start + size):
+                    own[s + size] = min(own[s + size], own[s])
+                start += size + size
+
+
+@inner_kernel
+def _lower_subsets(own, w):
+    """Lower each entry to the least of its supersets."""
+    for y in range(np.uint64(w)):
+        size = _ONE << y
+        start = np.uint64(0)
+        while start < np.uint64(own.size):
+            for s in range(start, start + size):
+                own[s] = min(own[s], own[s + size])
+            start += size + size
 
 
 @inner_kernel
 def cost_of_cheapest(costs, w, forward):
     """Fill the cost of the cheapest network of each subset; return that of all columns."""
-    n = 1 << w
+    n_blocks = np.uint64(forward.size) >> _BITS
+    own = forward.reshape(n_blocks, _BLOCK)
+    blocks = costs.reshape(w, n_blocks, _BLOCK)
     forward[:] = np.inf
     forward[0] = 0.0
-    for s in range(n - 1):
-        own = forward[s]
-        for x in range(w):
-            s_and_x = s | 1 << x
-            forward[s_and_x] = min(forward[s_and_x], own + costs[s, x])
-    return forward[n - 1]
+    for b in range(n_blocks):
+        for s in range(_BLOCK):
+            for y in range(_BITS):
+                t = s | _ONE << y
+                own[b, t] = min(own[b, t], own[b, s] + blocks[y, b, s])
+        for y in range(_BITS, np.uint64(w)):
+            t = b | _ONE << (y - _BITS)
+            if t != b:
+                for s in range(_BLOCK):
+                    own[t, s] = min(own[t, s], own[b, s] + blocks[y, b, s])
+    return forward[forward.size - 1]
+
+
+@inner_kernel
+def _costs_of_the_rest(costs, w, backward):
+    """Fill what the columns outside of each subset cost at least if it precedes them."""
+    n_blocks = np.uint64(backward.size) >> _BITS
+    own = backward.reshape(n_blocks, _BLOCK)
+    blocks = costs.reshape(w, n_blocks, _BLOCK)
+    backward[:] = np.inf
+    backward[backward.size - 1] = 0.0
+    for i in range(n_blocks):
+        b = n_blocks - _ONE - i
+        for y in range(_BITS, np.uint64(w)):
+            t = b | _ONE << (y - _BITS)
+            if t != b:
+                for s in range(_BLOCK):
+                    own[b, s] = min(own[b, s], own[t, s] + blocks[y, b, s])
+        for j in range(_BLOCK):
+            s = _BLOCK - _ONE - j
+            for y in range(_BITS):
+                t = s | _ONE << y
+                own[b, s] = min(own[b, s], own[b, t] + blocks[y, b, s])
 
 
 @inner_kernel
@@ -82,7 +139,7 @@ def cheapest_networks(starts, masks, coefficients, w, costs, forward, networks, 
     for x in range(w):
         s = (1 << w) - 1
         y = x
-        found[x] = forward[s ^ (1 << x)] + costs[s ^ (1 << x), x]
+        found[x] = forward[s ^ (1 << x)] + costs[x, s ^ (1 << x)]
         while True:
             s ^= 1 << y
             best = np.inf
@@ -104,7 +161,7 @@ def _last(costs, w, forward, s):
     for x in range(w):
         if s >> x & 1:
             rest = s ^ (1 << x)
-            cost = forward[rest] + costs[rest, x]
+            cost = forward[rest] + costs[x, rest]
             if cost < best:
                 best = cost
                 last = x
@@ -121,7 +178,7 @@ def lift(costs, w, bound, order, forward, backward, own):
 
     Parameters
     ----------
-    costs : ndarray of shape (2**w, w), float64
+    costs : ndarray of shape (w, 2**w), float64
         The coefficients by predecessors. Overwritten by the lifted ones, which are smaller for
         larger sets.
     w : int
@@ -141,20 +198,10 @@ def lift(costs, w, bound, order, forward, backward, own):
     for i in range(w):
         x = order[i]
         cost_of_cheapest(costs, w, forward)
-        backward[n - 1] = 0.0
-        for s in range(n - 2, -1, -1):
-            backward[s] = np.inf
-            for y in range(w):
-                backward[s] = min(backward[s], costs[s, y] + backward[s | 1 << y])
+        _costs_of_the_rest(costs, w, backward)
         for s in range(n):
             own[s] = np.inf if s >> x & 1 else forward[s] + backward[s | 1 << x]
-        for y in range(w):
-            size = 1 << y
-            for start in range(0, n, 2 * size):
-                without = own[start : start + size]
-                with_y = own[start + size : start + 2 * size]
-                for i in range(size):
-                    without[i] = min(without[i], with_y[i])
+        _lower_subsets(own, w)
         for s in range(n):
-            costs[s, x] = max(0.0, bound - own[s])
+            costs[x, s] = max(0.0, bound - own[s])
     return cost_of_cheapest(costs, w, forward)
