@@ -170,11 +170,12 @@ def _last(costs, w, forward, s):
 
 @inner_kernel
 def lift(costs, w, bound, order, forward, backward, own):
-    """Raise the coefficients of a cut as far as it stays valid, one column after the other.
+    """Lower the coefficients of a cut as far as it stays valid, one column after the other.
 
     A network in which x has the parents S costs at least what its other columns cost with x
-    somewhere after all of S. So the coefficient of x with S may be what the bound exceeds that
-    by, and then no network costs less than the bound because of it.
+    somewhere after all of S. So the coefficient of x with S becomes what the bound exceeds that
+    by, or 0. If it is positive, some network with it costs no more than the bound, and that
+    remains so while other columns follow: in the end no single coefficient can be lower.
 
     Parameters
     ----------

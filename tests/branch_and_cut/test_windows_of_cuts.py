@@ -1,0 +1,84 @@
+"""Networks of a window and lifted cuts, against enumerations."""
+
+import numpy as np
+import pytest
+from kernels import callable_from_python
+from windows import networks_of, random_window
+
+from skbn._branch_and_cut import window_kernels
+
+cheapest_networks = callable_from_python(window_kernels.cheapest_networks)
+costs_by_predecessors = callable_from_python(window_kernels.costs_by_predecessors)
+cost_of_cheapest = callable_from_python(window_kernels.cost_of_cheapest)
+lift = callable_from_python(window_kernels.lift)
+
+WIDTHS = pytest.mark.parametrize("w", [3, 4, 5])
+SEEDS = pytest.mark.parametrize("seed", range(6))
+
+
+def random_coefficients(rng, window):
+    """Some are equal, and some are 0."""
+    return rng.integers(0, 5, size=window.masks.size) / 4 + 0.1 * rng.random(window.masks.size)
+
+
+@WIDTHS
+@SEEDS
+def test_costs_by_predecessors(w, seed):
+    rng = np.random.default_rng(seed)
+    window = random_window(rng, w, 5)
+    coefficients = random_coefficients(rng, window)
+    costs = np.empty((w, 1 << w))
+    costs_by_predecessors(window.starts, window.masks, coefficients, w, costs)
+    for x in range(w):
+        own = slice(window.starts[x], window.starts[x + 1])
+        for s in range(1 << w):
+            if not s >> x & 1:
+                fits = window.masks[own] & ~s == 0
+                assert costs[x, s] == coefficients[own][fits].min()
+
+
+@WIDTHS
+@SEEDS
+def test_cheapest_network_with_each_column_last(w, seed):
+    rng = np.random.default_rng(seed)
+    window = random_window(rng, w, 5)
+    coefficients = random_coefficients(rng, window)
+    networks, found = np.empty((w, w), dtype=np.int64), np.empty(w)
+    costs, forward = np.empty((w, 1 << w)), np.empty(1 << w)
+    cost = cheapest_networks(
+        window.starts, window.masks, coefficients, w, costs, forward, networks, found
+    )
+    totals = coefficients[window.networks].sum(axis=1)
+    assert cost == pytest.approx(totals.min())
+    has_as_parent = window.masks[window.networks][:, :, np.newaxis] >> np.arange(w) & 1
+    is_sink = ~has_as_parent.any(axis=1)
+    listed = set(map(tuple, window.networks.tolist()))
+    for x in range(w):
+        assert found[x] == pytest.approx(totals[is_sink[:, x]].min())
+        assert tuple(networks[x].tolist()) in listed
+        assert coefficients[networks[x]].sum() == pytest.approx(found[x])
+        assert not (window.masks[networks[x]] >> x & 1).any()
+
+
+@WIDTHS
+@SEEDS
+def test_lifted_cut_is_valid_and_no_coefficient_can_be_lower(w, seed):
+    rng = np.random.default_rng(seed)
+    window = random_window(rng, w, 5)
+    coefficients = random_coefficients(rng, window)
+    costs, forward = np.empty((w, 1 << w)), np.empty(1 << w)
+    costs_by_predecessors(window.starts, window.masks, coefficients, w, costs)
+    before = costs.copy()
+    first = cost_of_cheapest(costs, w, forward)
+    scratch = np.empty(1 << w), np.empty(1 << w)
+    bound = lift(costs, w, first, rng.permutation(w), forward, *scratch)
+    assert bound == pytest.approx(first)
+    networks = np.array(networks_of(w))
+    totals = costs[np.arange(w), networks].sum(axis=1)
+    assert totals.min() == pytest.approx(bound)
+    for x in range(w):
+        for s in range(1 << w):
+            if not s >> x & 1:
+                assert 0 <= costs[x, s] <= before[x, s] + 1e-12
+                if costs[x, s] > 1e-12:
+                    assert totals[networks[:, x] == s].min() == pytest.approx(bound)
