@@ -162,10 +162,13 @@ class _Search:
         self._kept: list[Cut] = []
         self._cuts: list[Cut] = []  # of the proof
         self._number_of_cut: dict[int, int] = {}
-        self._root = Node()
+        # Without any cut, no network costs less than 0.
+        self._root = Node([Step(np.empty(0, dtype=np.int32), np.empty(0))])
         self._open: list[_Open] = []
         self._n_nodes = 0
         self._n_opened = 0
+        # What proves the bound while only the root has been searched.
+        self._pricing: Pricing | None = None
 
     @property
     def _cutoff(self) -> float:
@@ -173,6 +176,7 @@ class _Search:
         return self._cost - 0.5 * self._tolerance
 
     def result(self) -> Result:
+        self._end_root()
         cutoff = self._cost - self._tolerance
         is_finished = self._bound >= self._cutoff
         bound = cutoff if is_finished else min(self._bound, cutoff)
@@ -197,10 +201,12 @@ class _Search:
         while True:
             pricing = relaxation.solve_for_all(allowed, self._cutoff)
             self._keep_cuts(relaxation.drop_idle_cuts(_AGE))
+            if pricing.bound > self._bound:
+                self._pricing = pricing
             self._bound = max(self._bound, min(pricing.bound, self._cutoff))
             gap = self._cost - self._bound
             if pricing.bound >= self._cutoff:
-                self._root.steps.append(self._step(pricing))
+                self._end_root()
                 return True
             self._report()
             if gap <= (1 - _SHRINKAGE) * gap_of_removal:
@@ -224,8 +230,14 @@ class _Search:
                     break
                 width += 1
                 bounds = []
-        self._root.steps.append(self._step(pricing))
+        self._end_root()
         return False
+
+    def _end_root(self) -> None:
+        """Put into the proof what the bound follows from."""
+        if self._pricing is not None:
+            self._root.steps.append(self._step(self._pricing))
+            self._pricing = None
 
     def _stalls(self, bounds: list[float]) -> bool:
         if len(bounds) <= _ROUNDS_TO_JUDGE:

@@ -196,7 +196,7 @@ def test_interruption_that_is_raised(n_calls):
 @pytest.mark.usefixtures("branches_early")
 def test_interruption_within_the_tree(n_calls):
     families = ring(m=7)
-    result, calls = interrupted(families, n_calls, ends_on_interrupt=True)
+    result, _ = interrupted(families, n_calls, ends_on_interrupt=True)
     full = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
     assert full.is_finished
     assert result.proof.bound <= full.cost
