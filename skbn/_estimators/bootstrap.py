@@ -81,7 +81,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
     random_state : int, RandomState, Generator or None, default=None
         A seed or a generator of numpy.random. With a number, each fit draws the same resamples.
         The searches of an estimator with ``search="order"`` are seeded by its own `random_state`,
-        the same for all resamples; give both a number to find the same networks again.
+        the same for all resamples; give both a number to find the same networks again. Its
+        `time_limit` holds for each resample, and may leave networks unproven without a warning.
     n_jobs : int or None, default=None
         How many resamples are fitted at the same time, by joblib's rules: in threads, or by the
         backend that ``joblib.parallel_config`` chooses, such as processes ("loky") or a dask

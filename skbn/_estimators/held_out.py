@@ -24,8 +24,7 @@ from skbn._data.sample import Sample
 from skbn._estimators.network_learner import network_of
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
-from skbn._solver.engines import MemoryLimit
-from skbn._solver.order_engine import OrderSettings
+from skbn._solver.settings import EXACT, MemoryLimit, SearchSettings
 from skbn._solver.solve import plan_searches, solve
 
 __all__ = ["HeldOutScores", "Split", "read_splits", "searches_at_a_time"]
@@ -34,8 +33,9 @@ __all__ = ["HeldOutScores", "Split", "read_splits", "searches_at_a_time"]
 _FEWEST_ROWS = 100_000
 # The numbers of the rows to learn from, and of those held out.
 Split = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
-# For one penalty: the mean log-likelihood of a held-out row, and the number of edges.
-Outcome = tuple[float, int]
+# For one penalty: the mean log-likelihood of a held-out row, the number of edges, and whether the
+# network is not proven to be the best.
+Outcome = tuple[float, int, bool]
 
 
 def read_splits(splits: Iterable[Any], sample: Sample) -> list[Split]:
@@ -95,16 +95,31 @@ def searches_at_a_time(
     memory: MemoryLimit,
     n_threads: int,
     n_searches: int,
-    order: OrderSettings | None = None,
+    settings: SearchSettings = EXACT,
 ) -> int:
     """Return how many searches of some of the rows may run at the same time, in threads."""
     n_rows, m = scores.shape
     is_small = m < FEWEST_COLUMNS and n_rows < _FEWEST_ROWS
-    for n in range(1 if is_small else min(n_threads, n_searches), 1, -1):
-        with suppress(ValueError):  # raised if they do not fit in memory
-            plan_searches(scores, constraints, memory.share(n), order)
-            return n
+    most = 1 if is_small else min(n_threads, n_searches)
+    if most == 1:
+        return 1
+    by_dynamic_programs = _are_dynamic_programs(scores, constraints, memory, settings)
+    for n in range(most, 1, -1):
+        # Raised if they do not fit in memory, or only branch and cut that is not installed.
+        with suppress(ValueError, ImportError):
+            share = memory.share(n)
+            # Less memory must not make branch and cut take the place of dynamic programming.
+            if _are_dynamic_programs(scores, constraints, share, settings) == by_dynamic_programs:
+                return n
     return 1
+
+
+def _are_dynamic_programs(
+    scores: LocalScores, constraints: Constraints, memory: MemoryLimit, settings: SearchSettings
+) -> list[bool]:
+    """Return whether the search of each group of columns is a dynamic program."""
+    plan = plan_searches(scores, constraints, memory, settings)
+    return [not search.heeds_time_limit for search in plan.searches]
 
 
 class HeldOutScores:
@@ -121,14 +136,15 @@ class HeldOutScores:
         Limit for all searches that run at the same time.
     n_jobs : int or None
         Number of threads, by joblib's rules.
-    order : OrderSettings or None
-        None for exact searches.
+    settings : SearchSettings, optional
 
     Attributes
     ----------
     n_at_a_time : int
     work : int
         About how long it takes, in the unit of `Plan.work`.
+    n_unproven : int
+        How many of the networks that `compute` found are not proven to be the best.
     """
 
     def __init__(
@@ -139,17 +155,18 @@ class HeldOutScores:
         splits: list[Split],
         memory: MemoryLimit,
         n_jobs: int | None,
-        order: OrderSettings | None = None,
+        settings: SearchSettings = EXACT,
     ) -> None:
         # A copy without log-determinants: those of all rows cannot be used for a fold.
         self._scores = scores = scores.of_sample(scores.sample)
         self._constraints = constraints
         self._penalties = penalties
         self._splits = splits
-        self._order = order
+        self._settings = settings
+        self.n_unproven = 0
         n_threads = count_threads(n_jobs)
         self.n_at_a_time = searches_at_a_time(
-            scores, constraints, memory, n_threads, len(splits), order
+            scores, constraints, memory, n_threads, len(splits), settings
         )
         self._memory = memory.share(self.n_at_a_time)
         # The last folds share the threads that would be idle otherwise.
@@ -157,7 +174,7 @@ class HeldOutScores:
         n_first = len(splits) - n_last
         self._n_jobs = [n_threads // self.n_at_a_time] * n_first
         self._n_jobs += [n_threads // max(n_last, 1)] * n_last
-        plan = plan_searches(scores, constraints, self._memory, order)
+        plan = plan_searches(scores, constraints, self._memory, settings)
         self.work = len(splits) * plan.work(len(penalties))
 
     def compute(
@@ -182,7 +199,8 @@ class HeldOutScores:
                 clear_frames(error.__traceback__)
         if progress.error is not None:
             raise progress.error
-        held_out, n_edges = outcomes.transpose(2, 1, 0)
+        held_out, n_edges, is_unproven = outcomes.transpose(2, 1, 0)
+        self.n_unproven = int(is_unproven.sum())
         return np.ascontiguousarray(held_out), np.ascontiguousarray(n_edges)
 
     def _fold(
@@ -228,12 +246,12 @@ class HeldOutScores:
             penalties=self._penalties,
             n_jobs=n_jobs,
             progress=progress,
-            order=self._order,
+            settings=self._settings,
         )
         outcomes = []
         for solution in solutions:
             network = network_of(solution)
             with one_blas_thread():
                 score = held_out.mean(network.logpdf(held_out.rows))
-            outcomes.append((score, network.dag.number_of_edges()))
+            outcomes.append((score, network.dag.number_of_edges(), not solution.is_optimal))
         return outcomes

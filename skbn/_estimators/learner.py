@@ -35,8 +35,9 @@ class GaussianBNLearner(NetworkLearner):
     about 1e-12 of the score. For nearly collinear columns it may reach 1e-3 nats, and `fit` refuses
     tables for which it would be larger.
 
-    The exact search takes up to about 30 columns. For more, ``search="order"`` finds a network with
-    a very high score that is not proven to be the highest; `is_optimal_` says so.
+    The exact search takes up to about 30 columns, and with a small `max_parents` often more: see
+    the notes. For hundreds, ``search="order"`` finds a network with a very high score that is not
+    proven to be the highest; `is_optimal_` says so.
 
     Parameters
     ----------
@@ -48,8 +49,9 @@ class GaussianBNLearner(NetworkLearner):
         the penalty of the LocalScores if `fit` is given those.
     max_parents : int or None, default=None
         The largest number of parents. None means any number for a table, and the `max_parents`
-        of the LocalScores if `fit` is given those. With a small number, the search takes many
-        columns if constraints put them in order.
+        of the LocalScores if `fit` is given those. With a small number, such as 3, the exact search
+        takes more columns. A limit that is too low can cost the network much of its score, of which
+        a `MaxParentsWarning` tells.
     required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
         Edges that the network must have. A table (a data frame or an array) has a row for each
@@ -68,22 +70,28 @@ None, default=None
         "exact" finds the network with the highest score of all. "order" finds one with a very high
         score, of hundreds of columns too; it is not proven to be the best. It is an ordering-based
         search with optimal windows: see the notes. It needs no `max_parents`.
+    tol : float, default=1e-6
+        In nats. Branch and cut ends when it has proven that no network scores higher than the one
+        found by more than this. Dynamic programming ignores it.
     time_limit : float or None, default=None
-        After how many seconds the order search ends with the best network it has found. The time
-        to read the table, and to verify and fit the network, comes on top. None means that it ends
-        by itself. With a limit, Ctrl-C ends it in the same way; without one, Ctrl-C leaves the
-        learner unfitted. Only for ``search="order"``.
+        After how many seconds the order search, or branch and cut, ends with the best network it
+        has found. The time to read the table, and to verify and fit the network, comes on top. None
+        means that it ends by itself. With a limit, Ctrl-C ends it in the same way; without one,
+        Ctrl-C leaves the learner unfitted. Dynamic programming ignores the limit, because it has no
+        network before it is finished; with `verbose`, it tells how long it takes.
     random_state : int, RandomState or None, default=None
-        The seed of the order search, or a generator of numpy.random to draw it from. With a number,
-        each fit without `time_limit` finds the same network, whatever `n_jobs`. The exact search
-        ignores it, because nothing in it is random.
+        The seed of the order search and of branch and cut, or a generator of numpy.random to draw
+        it from. With a number, each fit without `time_limit` finds the same network, whatever
+        `n_jobs`. With None, an exact search always has the same seed. No seed changes the score of
+        an exact search, up to `tol`.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result. The
         log-determinants of LocalScores are computed with their own `n_jobs`.
     max_memory : float or None, default=None
         How many bytes the tables of the search may take. With less memory, the search goes
         through more parts one after the other, which takes longer and does not change a bit of
-        the result. None means the memory that is available, less a little for other programs.
+        the result. If dynamic programming does not fit at all, branch and cut takes its place. None
+        means the memory that is available, less a little for other programs.
     verbose : bool or int, default=False
         Whether to print the plan of the search and, every few seconds, its progress. It also
         prints a line when kernels are compiled, as the first fit after installation does; the
@@ -100,17 +108,20 @@ None, default=None
     network_score_ : float
         The network's score, in nats.
     is_optimal_ : bool
-        Whether it is proven that no network within the constraints has a higher score. True after
-        an exact search.
+        Whether it is proven that no network within the constraints has a higher score or, for
+        branch and cut, one that is higher by more than `tol`. True after an exact search that no
+        `time_limit` ended.
     score_bound_ : float
         A score that no network within the constraints exceeds, in nats: `network_score_` if it is
-        optimal, and inf if no bound was computed.
+        optimal, unless `tol` leaves a gap, and inf after ``search="order"``, which has no bound.
     optimality_gap_ : float
-        ``score_bound_ - network_score_``, in nats: 0 if the network is optimal, and inf if no bound
-        was computed.
+        By how much `score_bound_` is above `network_score_`, in nats: at most `tol` if the network
+        is optimal, and 0 with the default `tol`.
     n_iter_ : int
         How many perturbed orders of the columns the order search started from again; 0 for an
         exact search.
+    n_nodes_ : int
+        How many nodes the tree of branch and cut has; 0 for other searches.
     network_ : GaussianBayesianNetwork
         The network as an object with densities, samples, conditional distributions,
         interventions, equivalence and interchange formats. Its `to_frame` is a table of the edges,
@@ -130,7 +141,12 @@ None, default=None
     -----
     The exact search is dynamic programming over the sets of columns (Silander & Myllymäki 2006, "A
     simple approach for finding the globally optimal Bayesian network structure"):
-    time and memory grow as 2**m, and `fit` refuses tables whose search does not fit in memory.
+    time and memory grow as 2**m. Where it does not fit in memory, and `max_parents` is given or X
+    are ParentSetScores, the search is branch and cut (Bartlett & Cussens 2017, "Integer linear
+    programming for the Bayesian network structure learning problem"): it bounds the score of all
+    networks by linear programs, and divides them until the bound is the score of one of them. This
+    needs ``pip install skbn[large]``. How long it takes depends on the table: set a `time_limit`.
+    Otherwise `fit` refuses tables whose search does not fit in memory.
 
     The order search (Teyssier & Koller 2005, "Ordering-based search: a simple and effective
     algorithm for learning Bayesian networks") looks for an order of the columns in which the best
@@ -177,6 +193,7 @@ None, default=None
         forbidden_edges: Any = None,
         tiers: Any = None,
         search: str = "exact",
+        tol: float = 1e-6,
         time_limit: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -190,6 +207,7 @@ None, default=None
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers
         self.search = search
+        self.tol = tol
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -225,14 +243,15 @@ None, default=None
             the constraints; if constraints are given by an iterator, which a second fit would
             find empty; if the search needs more memory than is available or than `max_memory`;
             if a parameter has a value other than those above, or differs from that of the
-            LocalScores; if an exact search is given a `time_limit`; if the weights do not match the
-            rows.
+            LocalScores; if the weights do not match the rows.
         RuntimeError
             If a callback asks to stop before the search is finished; if regressions that are
             independent of the search do not confirm its network, which means a defect of the
             library or of the machine.
         MemoryError
             If the system refuses memory that seemed to be available.
+        ImportError
+            If branch and cut is needed, and highspy is not installed.
 
         Warns
         -----
@@ -241,13 +260,15 @@ None, default=None
             `SkewedResidualsWarning` or a `DummyEdgeWarning`.
         skbn.exceptions.MaxParentsWarning
             If `max_parents` costs the network much of its score.
+        sklearn.exceptions.ConvergenceWarning
+            If `time_limit` or Ctrl-C ended an exact search before it proved its network.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, context)
 
     def _fit(self, X: Any, sample_weight: Any, context: Any) -> Self:
         penalty = 1.0 if self.penalty is None else float(self.penalty)
-        order = self._order_settings()
+        settings = self._search_settings()
         scores = self._read_scores(X, sample_weight, penalty)
         if isinstance(X, LocalScores | ParentSetScores):
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
@@ -259,9 +280,10 @@ None, default=None
             n_jobs=self.n_jobs,
             listeners=listeners_of(self, context),
             announce=self._announce if self.verbose else None,
-            order=order and order._replace(ends_on_interrupt=True),
+            settings=settings._replace(ends_on_interrupt=True),
         )
         self._keep(solution, scores, constraints)
+        self._warn_about_proof()
         if isinstance(scores, LocalScores) and solution.model is not None:
             warn_about_data(solution.model, scores.sample)
             limit = constraints.possible, constraints.max_parents

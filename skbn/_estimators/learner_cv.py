@@ -30,7 +30,7 @@ from skbn._scores.criterion_checks import read_penalty
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints
-from skbn._solver.order_engine import OrderSettings
+from skbn._solver.settings import SearchSettings
 from skbn._solver.solve import plan_searches, solve
 
 __all__ = ["GaussianBNLearnerCV"]
@@ -78,9 +78,11 @@ None, default=None
         As in `GaussianBNLearner`.
     search : {"exact", "order"}, default="exact"
         As in `GaussianBNLearner`, for all networks. Those of "order" are not proven to be the best.
+    tol : float, default=1e-6
+        As in `GaussianBNLearner`.
     time_limit : float or None, default=None
-        After how many seconds each order search ends: that of one penalty in one fold, and the last
-        one of all rows. Only for ``search="order"``.
+        After how many seconds each search ends: that of one penalty in one fold, and the last one
+        of all rows. Dynamic programming ignores it, as in `GaussianBNLearner`.
     random_state : int, RandomState or None, default=None
         As in `GaussianBNLearner`. All searches of a fit have the same seed.
     n_jobs : int or None, default=None
@@ -113,11 +115,12 @@ None, default=None
         The score with this penalty, in nats.
     is_optimal_ : bool
         Whether `network_` is proven to have the highest score with this penalty; this and the next
-        three are as in `GaussianBNLearner`.
+        four are as in `GaussianBNLearner`.
     score_bound_ : float
     optimality_gap_ : float
     n_iter_ : int
-        Of the search of all rows.
+    n_nodes_ : int
+        Both of the search of all rows.
     criterion_ : Criterion
         The criterion that was maximised.
     n_features_in_ : int
@@ -171,6 +174,7 @@ None, default=None
         forbidden_edges: Any = None,
         tiers: Any = None,
         search: str = "exact",
+        tol: float = 1e-6,
         time_limit: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
@@ -186,6 +190,7 @@ None, default=None
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers
         self.search = search
+        self.tol = tol
         self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -225,6 +230,8 @@ None, default=None
             independent of a search do not confirm its network.
         MemoryError
             If the system refuses memory that seemed to be available.
+        ImportError
+            As `GaussianBNLearner.fit`.
 
         Warns
         -----
@@ -232,6 +239,8 @@ None, default=None
             As `GaussianBNLearner.fit`, for all rows together but not for the folds.
         skbn.exceptions.MaxParentsWarning
             As `GaussianBNLearner.fit`, for all rows together but not for the folds.
+        sklearn.exceptions.ConvergenceWarning
+            As `GaussianBNLearner.fit`, for all rows and, in one warning, for the folds.
         """
         if params and not get_config()["enable_metadata_routing"]:
             raise ValueError(
@@ -246,7 +255,7 @@ None, default=None
         self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], context: Any
     ) -> Self:
         penalties = _read_penalties(self.penalties)
-        order = self._order_settings()
+        settings = self._search_settings()
         scores = self._read_scores(X, sample_weight, 1.0)
         if isinstance(scores, ParentSetScores):
             raise TypeError(
@@ -266,7 +275,8 @@ None, default=None
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yielded one.")
         constraints = self._constraints(scores)
-        best = self._choose(scores, constraints, penalties, splits, order, context)
+        best, n_unproven = self._choose(scores, constraints, penalties, splits, settings, context)
+        self._warn_about_proof(n_unproven)
         model = self.network_._model()
         warn_about_data(model, scores.sample)
         warn_about_limit(best, model, constraints.possible, constraints.max_parents)
@@ -296,13 +306,16 @@ None, default=None
         constraints: Constraints,
         penalties: list[float],
         splits: list[Split],
-        order: OrderSettings | None,
+        settings: SearchSettings,
         context: Any,
-    ) -> LocalScores:
-        """Choose the penalty, keep the network of all rows, and return its scores."""
+    ) -> tuple[LocalScores, int]:
+        """Choose the penalty, and keep the network of all rows.
+
+        Return its scores, and how many networks of folds are not proven to be the best.
+        """
         memory = self._memory()
-        plan = plan_searches(scores, constraints, memory, order)
-        folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs, order)
+        plan = plan_searches(scores, constraints, memory, settings)
+        folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs, settings)
         if self.verbose:
             say(
                 f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
@@ -314,10 +327,10 @@ None, default=None
         penalty = penalties[_chosen(cv_results, self.rule)]
         best = scores.with_penalty(penalty)
         (solution,) = solve(
-            best, constraints, memory, n_jobs=self.n_jobs, progress=progress, order=order
+            best, constraints, memory, n_jobs=self.n_jobs, progress=progress, settings=settings
         )
         self._keep(solution, best, constraints, cv_results_=cv_results, penalty_=penalty)
-        return best
+        return best, folds.n_unproven
 
 
 def _has_complexity(scores: LocalScores) -> bool:

@@ -32,7 +32,7 @@ from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints, read_constraints
-from skbn._solver.engines import MemoryLimit
+from skbn._solver.settings import MemoryLimit
 
 __all__ = ["NetworkEstimator", "OneNetworkEstimator"]
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import warnings
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.columns import as_integer, finite_number
 from skbn._core.estimator import (
+    N_WRAPPERS,
     Interval,
-    InvalidParameterError,
     StrOptions,
     listeners_of,
 )
@@ -28,14 +30,24 @@ from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import Scores
 from skbn._solver.near_optimal import near_optimal
-from skbn._solver.order_engine import OrderSettings
-from skbn._solver.solve import Solution
+from skbn._solver.settings import SearchSettings
+from skbn._solver.solution import Solution
 
 __all__ = ["NetworkLearner", "network_of"]
 
 # In nats. Beyond a Bayes factor of 20, the logarithm of which is 3.0, evidence is called strong
 # (Kass & Raftery 1995, "Bayes factors").
 _WITHIN = 3.0
+
+_LESS_TO_PROVE = (
+    "Raise time_limit, lower max_parents, or raise tol to what differences in score do not matter."
+)
+# Calls from `_warn` up to the user's line: _warn_about_proof, _fit and fit, and the wrappers.
+_STACK_LEVEL = 5 + N_WRAPPERS
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, ConvergenceWarning, stacklevel=_STACK_LEVEL)
 
 
 def network_of(solution: Solution) -> GaussianBayesianNetwork:
@@ -58,6 +70,7 @@ class NetworkLearner(OneNetworkEstimator):
     _allowed_values: ClassVar[dict[str, Any]] = {
         **OneNetworkEstimator._allowed_values,
         "search": [StrOptions({"exact", "order"})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": [
             Interval(Integral, 0, 2**32 - 1, closed="both"),
@@ -66,6 +79,7 @@ class NetworkLearner(OneNetworkEstimator):
         ],
     }
     search: str
+    tol: float
     time_limit: float | None
     random_state: int | np.random.RandomState | None
     network_score_: float
@@ -73,6 +87,7 @@ class NetworkLearner(OneNetworkEstimator):
     score_bound_: float
     optimality_gap_: float
     n_iter_: int
+    n_nodes_: int
     criterion_: Criterion | None
     _searched_: tuple[Scores, Constraints]
     _search_: str
@@ -88,18 +103,40 @@ class NetworkLearner(OneNetworkEstimator):
                 )
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def _order_settings(self) -> OrderSettings | None:
-        """Return the settings of the order search, with a seed drawn for it; None if exact."""
-        if self.search == "order":
+    def _search_settings(self) -> SearchSettings:
+        """Return the settings of the search, with a seed drawn for it.
+
+        An exact search finds a network of the same score with any seed: it has one of its own
+        unless the user gives one.
+        """
+        is_exact = self.search == "exact"
+        if is_exact and self.random_state is None:
+            seed = 0
+        else:
             seed = int(check_random_state(self.random_state).randint(2**31))
-            return OrderSettings(seed, self.time_limit)
-        if self.time_limit is not None:
-            raise InvalidParameterError(
-                f'time_limit={readable_value(self.time_limit)} applies to search="order" only: an '
-                'exact search has no result before it is finished. Set search="order", or leave '
-                "time_limit at None."
+        limit = None if self.time_limit is None else float(self.time_limit)
+        return SearchSettings(is_exact, seed, float(self.tol), limit)
+
+    def _warn_about_proof(self, n_unproven: int = 0) -> None:
+        """Warn if an exact search ended before it proved its network.
+
+        Parameters
+        ----------
+        n_unproven : int
+            How many searches of folds did.
+        """
+        if self.search == "order":
+            return
+        if n_unproven:
+            _warn(
+                f"{n_unproven} searches of folds ended before they proved that their networks are "
+                f"the best. {_LESS_TO_PROVE}"
             )
-        return None
+        if not self.is_optimal_:
+            _warn(
+                "The search ended before it proved that its network is the best: another one may "
+                f"score up to {self.optimality_gap_:.3g} nats higher. {_LESS_TO_PROVE}"
+            )
 
     def _keep(
         self, solution: Solution, scores: Scores, constraints: Constraints, **learned: Any
@@ -116,16 +153,20 @@ class NetworkLearner(OneNetworkEstimator):
             network_score_=solution.score,
             is_optimal_=solution.is_optimal,
             score_bound_=solution.score_bound,
-            optimality_gap_=solution.score_bound - solution.score,
+            optimality_gap_=solution.gap,
             n_iter_=solution.n_iter,
+            n_nodes_=solution.n_nodes,
             criterion_=solution.criterion,
             _searched_=(scores, constraints),
             _search_=self.search,
         )
 
     def _shown_note(self) -> str:
-        is_proven = vars(self).get("is_optimal_", True)
-        return "" if is_proven else 'Not proven optimal: found by search="order".'
+        if vars(self).get("is_optimal_", True):
+            return ""
+        if self._search_ == "order":
+            return 'Not proven optimal: found by search="order".'
+        return f"Not proven optimal: at most {self.optimality_gap_:.3g} nats below the best."
 
     def near_optimal(
         self,
@@ -161,8 +202,9 @@ class NetworkLearner(OneNetworkEstimator):
             Before `fit`.
         ValueError, TypeError
             If `n` is not a positive integer, `within` not a number from 0 on, or
-            `equivalence_classes` not a bool; if the list takes more memory than there is; after a
-            fit with ``search="order"``, which does not prove what it leaves out.
+            `equivalence_classes` not a bool; if the list takes more memory than there is, as after
+            a fit by branch and cut; after a fit with ``search="order"``, which does not prove what
+            it leaves out.
 
         Notes
         -----

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from skbn._core.graphs import check_dag
 from skbn._core.resources import Listener, Progress, StoppedError, Threads, count_threads
@@ -27,8 +28,7 @@ from skbn._estimators.network_learner import network_of
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
-from skbn._solver.engines import MemoryLimit
-from skbn._solver.order_engine import OrderSettings
+from skbn._solver.settings import MemoryLimit, SearchSettings
 from skbn._solver.solve import plan_searches, solve
 from skbn.exceptions import DataWarning, MaxParentsWarning
 
@@ -94,7 +94,7 @@ class _Search:
     memory: MemoryLimit
     n_jobs: int
     work: int
-    order: OrderSettings | None
+    settings: SearchSettings
 
     def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
         sample = self.scores.sample
@@ -106,7 +106,7 @@ class _Search:
             self.memory,
             n_jobs=self.n_jobs,
             progress=progress,
-            order=self.order,
+            settings=self.settings,
         )
         return network_of(solution)
 
@@ -302,16 +302,16 @@ def plan_resamples(
         # A copy without log-determinants: those of all rows cannot be used for a resample.
         scores = X.of_sample(sample)
         constraints, memory = learner._constraints(scores), learner._memory()
-        order = learner._order_settings()
+        settings = learner._search_settings()
         if in_threads:
             n_at_a_time = searches_at_a_time(
-                scores, constraints, memory, n_threads, n_resamples, order
+                scores, constraints, memory, n_threads, n_resamples, settings
             )
         memory = memory.share(n_at_a_time)
         if type(learner).fit is GaussianBNLearner.fit:
             threads_a_search = learner.n_jobs or max(1, n_threads // n_at_a_time)
-            work = plan_searches(scores, constraints, memory, order).work()
-            refit = _Search(scores, constraints, memory, threads_a_search, work, order)
+            work = plan_searches(scores, constraints, memory, settings).work()
+            refit = _Search(scores, constraints, memory, threads_a_search, work, settings)
         else:
             most = memory.available if memory.allowed is None else memory.allowed
             learner = clone(learner).set_params(max_memory=most)
@@ -338,4 +338,5 @@ def _without_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         warnings.simplefilter("ignore", MaxParentsWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
         yield

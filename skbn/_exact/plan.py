@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -141,18 +141,27 @@ class SearchPlan:
 
 
 class TooLargeError(ValueError):
-    """Not even the leanest plan, which the error carries, fits in memory."""
+    """A search does not fit in memory.
 
-    def __init__(self, plan: SearchPlan, n_bytes: int, limit: str) -> None:
-        needed, given = readable_sizes(plan.n_bytes, n_bytes)
-        n_sets = plan.n_columns + plan.n_others
-        has_others = plan.n_others or plan.n_roots
-        tables = f"the 2**{n_sets} sets of these" if has_others else f"its 2**{n_sets} states"
+    Parameters
+    ----------
+    columns, tables : str
+        What is searched, and what takes the memory.
+    needed : int
+        How many bytes the leanest search takes.
+    n_bytes : int
+        How many it may take.
+    limit : str
+        What the error says after this number, such as "are available".
+    """
+
+    def __init__(self, columns: str, tables: str, needed: int, n_bytes: int, limit: str) -> None:
+        size, given = readable_sizes(needed, n_bytes)
         super().__init__(
-            f"The exact search over {plan.described_columns} needs {needed} of memory for "
-            f"{tables}, and {given} {limit}"
+            f"The exact search over {columns} needs {size} of memory for {tables}, and {given} "
+            f"{limit}"
         )
-        self.plan = plan
+        self.needed = needed
 
 
 def plan_search(
@@ -188,7 +197,9 @@ def plan_search(
         plan = SearchPlan(n_columns, n_outer, n_others, n_log_determinants, n_roots)
         if plan.n_bytes <= n_bytes:
             return plan
-    raise TooLargeError(plan, n_bytes, limit)
+    n_sets = n_columns + n_others
+    tables = f"the 2**{n_sets} sets of these" if n_others or n_roots else f"its 2**{n_sets} states"
+    raise TooLargeError(plan.described_columns, tables, plan.n_bytes, n_bytes, limit)
 
 
 def plan_all_families(n_columns: int, n_others: int, n_bytes: int, limit: str = "") -> SearchPlan:
@@ -218,6 +229,7 @@ def what_would_fit(
     max_parents: int | None,
     fewest_parents: int,
     n_bytes: int,
+    fits_otherwise: Callable[[int], bool] = lambda _: False,
 ) -> list[str]:
     """Say what would make a search of all groups of columns fit in memory.
 
@@ -232,6 +244,8 @@ def what_would_fit(
     fewest_parents : int
         The largest number of parents that a column is required to have.
     n_bytes : int
+    fits_otherwise : callable
+        Whether another search fits with so many parents.
 
     Returns
     -------
@@ -243,10 +257,10 @@ def what_would_fit(
     few = largest_that_fits(
         lambda k: all(_fits(*group, m, k, n_bytes) for group in groups), fewest, most
     )
+    remedies = [] if few is not None else _tiers_that_fit(m, max_parents, fewest, most, n_bytes)
+    few = few or largest_that_fits(fits_otherwise, fewest, most)
     if few is not None:
-        remedies = [f"set max_parents to {few} or less{_IN_TRANSFORMER}"]
-    else:
-        remedies = _tiers_that_fit(m, max_parents, fewest, most, n_bytes)
+        remedies.insert(0, f"set max_parents to {few} or less{_IN_TRANSFORMER}")
     left = largest_that_fits(lambda n: _fits(n, 0, n, max_parents, n_bytes), 2, m - 1)
     if left is not None:
         remedies.append(f"leave out columns until {left} or fewer are left")

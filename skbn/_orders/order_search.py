@@ -104,6 +104,11 @@ class OrderSearch:
     report : callable
         Called now and then with the best score so far, the number of perturbations, and the share
         of the search that is done.
+
+    Attributes
+    ----------
+    is_interrupted : bool
+        Whether Ctrl-C ended the search.
     """
 
     def __init__(
@@ -121,6 +126,7 @@ class OrderSearch:
         self._lists, self._growth = lists, growth
         self._first, self._least = first, least
         self._n_jobs, self._report = n_jobs, report
+        self.is_interrupted = False
         self._began = time.monotonic()
         self._deadline, self._ends_on_interrupt = deadline, ends_on_interrupt
         m = lists.m
@@ -150,7 +156,7 @@ class OrderSearch:
         except KeyboardInterrupt:
             if not self._ends_on_interrupt or math.isinf(self._best.totals[1]):
                 raise
-            self._deadline = time.monotonic()
+            self._deadline, self.is_interrupted = time.monotonic(), True
             return self._found()
 
     def run_from(self, order: list[int]) -> FoundOrder:
@@ -163,7 +169,7 @@ class OrderSearch:
         except KeyboardInterrupt:
             if not self._ends_on_interrupt:
                 raise
-            self._deadline = time.monotonic()
+            self._deadline, self.is_interrupted = time.monotonic(), True
             return self._found()
 
     @property

@@ -28,7 +28,7 @@ from skbn._regressions.local_score import internal_error
 from skbn._regressions.log_determinants import walk_seeds
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
-from skbn._solver.engines import MemoryLimit
+from skbn._solver.settings import MemoryLimit
 
 __all__ = ["NetworkPosterior", "network_posterior"]
 

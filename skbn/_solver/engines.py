@@ -2,15 +2,15 @@
 
 An engine is a function `plan(scores, constraints, group, memory)` that returns a `GroupSearch`, or
 None if it cannot search these scores. There are two, dense and listed. To add one, write its file
-and name it in `ENGINES` of `solve.py`. The order search of `order_engine` takes their place if it
-is asked for.
+and name it in `ENGINES` of `solve.py`. Branch and cut, of `branch_engine`, takes their place if
+neither fits in memory, and the order search of `order_engine` if it is asked for.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from skbn._exact.near_optimal import (
     near_optimal_networks,
 )
 from skbn._exact.plan import SearchPlan, numbers_of_small_families, plan_all_families, plan_search
-from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, exact_search
+from skbn._exact.recurrences import SLAB_KERNELS, exact_search
 from skbn._regressions.local_score import SCORE_ACCURACY
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
 from skbn._scores.families import AllFamilies, ScoredParentSets
@@ -34,16 +34,17 @@ from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints, Group
+from skbn._solver.settings import MemoryLimit
 
 __all__ = [
     "Engine",
     "GroupSearch",
-    "MemoryLimit",
     "Optimum",
     "Scores",
     "families_within",
     "plan_dense_search",
     "plan_listed_search",
+    "require_certainty",
 ]
 
 # Scoring a family of k columns and comparing it with its subsets takes about this many times k**2
@@ -64,41 +65,22 @@ class Optimum(NamedTuple):
         In nats, as the search adds it up, without the scores' `score_offsets`; -inf without any
         network of a finite score.
     is_optimal : bool
-        Whether it is proven that no network within the constraints has a higher score.
+        Whether it is proven that no network within the constraints has a higher score, or for
+        branch and cut one that is higher by more than the tolerance.
     n_iter : int
         How many perturbed orders an order search started from again; 0 for an exact search.
+    gap : float
+        No network within the constraints scores higher by more than this; in nats.
+    n_nodes : int
+        How many nodes the tree of branch and cut has; 0 for other searches.
     """
 
     parents: list[int]
     score: float
     is_optimal: bool = True
     n_iter: int = 0
-
-
-class MemoryLimit(NamedTuple):
-    """How many bytes a search may take.
-
-    Parameters
-    ----------
-    available : int
-        Beside what is taken already.
-    allowed : int or None
-        By the user, for all tables of a search.
-    """
-
-    available: int
-    allowed: int | None
-
-    def share(self, n: int) -> Self:
-        """Return the limit of each of n searches that run at the same time."""
-        allowed = None if self.allowed is None else self.allowed // n
-        return type(self)(self.available // n, allowed)
-
-    def beside(self, n_bytes: int) -> tuple[int, str]:
-        """Return the limit and its reason, if `n_bytes` of the search's tables exist already."""
-        if self.allowed is not None and self.allowed < self.available + n_bytes:
-            return self.allowed, "are allowed by max_memory"
-        return self.available + n_bytes, "are available"
+    gap: float = 0.0
+    n_nodes: int = 0
 
 
 class GroupSearch(ABC):
@@ -115,12 +97,15 @@ class GroupSearch(ABC):
     shared_work : int
         The work of the log-determinants of all small sets if it needs them; groups share these.
         Like all work here, in units of one local score of a dense search.
+    heeds_time_limit : bool
+        Whether it ends by the deadline of its settings.
     """
 
     columns: list[int]
     n_bytes: int
     kernels: tuple[Any, ...]
     shared_work: int = 0
+    heeds_time_limit: bool = False
 
     @abstractmethod
     def __str__(self) -> str:
@@ -176,18 +161,23 @@ class GroupSearch(ABC):
 Engine = Callable[[Scores, Constraints, Group, MemoryLimit], GroupSearch | None]
 
 
-def _require_certainty(found: SearchResult) -> None:
+def require_certainty(uncertainty: float) -> None:
     """Raise if rounding may have hidden a better network than the one found.
+
+    Parameters
+    ----------
+    uncertainty : float
+        How far rounding may put the score of a network off, in nats.
 
     Raises
     ------
     ValueError
         Saying by how much the score may be off, and what would make it smaller.
     """
-    if found.uncertainty > SCORE_ACCURACY:
+    if uncertainty > SCORE_ACCURACY:
         raise ValueError(
             "The terms of the best network's score are so large that it is known only to "
-            f"{found.uncertainty:.2g} nats, and not to {SCORE_ACCURACY}, which may hide a better "
+            f"{uncertainty:.2g} nats, and not to {SCORE_ACCURACY}, which may hide a better "
             "network. If they are costs that all networks must pay, lower the penalty or the "
             "costs, and rule families out by forbidden_edges or max_parents instead. If they are "
             "likelihoods, give fewer rows, smaller sample weights or a smaller alpha_w."
@@ -260,7 +250,7 @@ class _DenseSearch(GroupSearch):
         found = exact_search(self._families(scorer, log_det), plan, n_jobs, progress)
         if not found.parents:  # no network has a finite score
             return Optimum([], found.score)
-        _require_certainty(found)
+        require_certainty(found.uncertainty)
         score, tables = found.score, self._tables(scorer)
         for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
             score -= float(tables[0, 0] + tables[2, 0] * log_det[1 << i])
@@ -357,7 +347,7 @@ class _ListedSearch(GroupSearch):
         for scores in path:
             families = self._families(scores, n_jobs)
             found = exact_search(families, self._plan, n_jobs, progress)
-            _require_certainty(found)
+            require_certainty(found.uncertainty)
             yield Optimum(found.parents, found.score)
 
     def near_optimal(

@@ -23,7 +23,8 @@ from skbn._scores.criterion_checks import is_score_equivalent
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.certificate import certify_constraints, certify_score
 from skbn._solver.constraints import Constraints
-from skbn._solver.engines import MemoryLimit, Scores
+from skbn._solver.engines import Scores
+from skbn._solver.settings import MemoryLimit
 from skbn._solver.solve import plan_searches
 
 __all__ = ["NearOptimal", "near_optimal"]
@@ -93,7 +94,7 @@ def near_optimal(
     RuntimeError
         If independent regressions do not confirm the first and the last score.
     """
-    plan = plan_searches(scores, constraints, memory, must_be_exact=True)
+    plan = plan_searches(scores, constraints, memory, lists_networks=True)
     if announce is not None:
         announce(str(plan))
     compile_kernels(plan.kernels, verbose=announce is not None)

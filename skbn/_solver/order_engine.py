@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +22,10 @@ from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints, Group
 from skbn._solver.edge_changes import descendants_of, polished
-from skbn._solver.engines import GroupSearch, MemoryLimit, Optimum, Scores, families_within
+from skbn._solver.engines import GroupSearch, Optimum, Scores, families_within
+from skbn._solver.settings import MemoryLimit, SearchSettings
 
-__all__ = ["OrderSettings", "plan_order_search"]
+__all__ = ["NoNetworkError", "order_search_bytes", "plan_order_search"]
 
 # Arrays of m x m: products, bits, first families, and the scratch of each thread.
 _BYTES_A_PAIR = 40
@@ -44,35 +44,8 @@ _LEAST_GAIN = 1e-6
 _ROUNDING = 1e-10
 
 
-class OrderSettings(NamedTuple):
-    """What the order search is told beside its scores and constraints.
-
-    Parameters
-    ----------
-    seed : int
-        Of all its random choices.
-    time_limit : float or None
-        In seconds, for one network: all groups of columns together. None if there is no limit.
-    deadline : float
-        When the search of a group must end, by ``time.monotonic()``. `solve` sets it when the
-        search begins.
-    share : float
-        The share of the time until then that the search of a group may take.
-    ends_on_interrupt : bool
-        Whether Ctrl-C ends a search that has a time limit as the limit does.
-    """
-
-    seed: int
-    time_limit: float | None = None
-    deadline: float = math.inf
-    share: float = 1.0
-    ends_on_interrupt: bool = False
-
-    def from_now(self) -> Self:
-        """Return the settings of a search that begins now."""
-        if self.time_limit is None:
-            return self
-        return self._replace(deadline=time.monotonic() + self.time_limit)
+class NoNetworkError(ValueError):
+    """The order search found no acyclic network with a finite score."""
 
 
 def plan_order_search(
@@ -80,9 +53,9 @@ def plan_order_search(
     constraints: Constraints,
     group: Group,
     memory: MemoryLimit,
-    settings: OrderSettings,
+    settings: SearchSettings,
     n_jobs: int | None = None,
-) -> GroupSearch:
+) -> OrderGroupSearch:
     """Plan the order search of a group of columns.
 
     Raises
@@ -97,27 +70,39 @@ def plan_order_search(
             "out columns."
         )
     available, limit = memory.beside(0)
-    n_bytes = _n_bytes(m, n_jobs)
+    n_bytes = order_search_bytes(m, n_jobs)
     if n_bytes > available:
         needed, given = readable_sizes(n_bytes, available)
-        most = max(n for n in range(1, m) if n == 1 or _n_bytes(n, n_jobs) <= available)
+        most = max(n for n in range(1, m) if n == 1 or order_search_bytes(n, n_jobs) <= available)
         is_capped = memory.allowed is not None and n_bytes <= MARGIN * memory.available
         more = f"Raise max_memory to {rounded_up(n_bytes)}, or leave" if is_capped else "Leave"
         raise ValueError(
             f"The order search over {m} columns needs {needed} of memory, and {given} {limit}. "
             f"{more} out columns until {most} or fewer are left."
         )
-    return _OrderSearch(constraints, group, settings, n_bytes)
+    return OrderGroupSearch(constraints, group, settings, n_bytes)
 
 
-def _n_bytes(m: int, n_jobs: int | None) -> int:
+def order_search_bytes(m: int, n_jobs: int | None) -> int:
+    """Return about how much memory an order search over m columns takes."""
     n_threads = count_threads(n_jobs)
     return m * m * (_BYTES_A_PAIR + _BYTES_A_PAIR_AND_THREAD * n_threads) + m * _BYTES_A_COLUMN
 
 
-class _OrderSearch(GroupSearch):
+class OrderGroupSearch(GroupSearch):
+    """The planned order search of one group of columns.
+
+    Attributes
+    ----------
+    is_interrupted : bool
+        Whether Ctrl-C ended the last search.
+    """
+
+    heeds_time_limit = True
+    is_interrupted = False
+
     def __init__(
-        self, constraints: Constraints, group: Group, settings: OrderSettings, n_bytes: int
+        self, constraints: Constraints, group: Group, settings: SearchSettings, n_bytes: int
     ) -> None:
         self.columns = group.columns
         self.kernels: tuple[Any, ...] = (*ORDER_KERNELS, *GROWTH_KERNELS)
@@ -152,8 +137,7 @@ class _OrderSearch(GroupSearch):
             progress.advance(max(0.0, min(share, 1.0) - told) * self.cost())
             told = max(told, share)
 
-        now = time.monotonic()
-        deadline = now + self._settings.share * (self._settings.deadline - now)
+        deadline = self._settings.own_deadline()
         lists, growth, least = (
             self._grown_lists(scores) if isinstance(scores, LocalScores) else self._given(scores)
         )
@@ -165,13 +149,13 @@ class _OrderSearch(GroupSearch):
             self._settings.seed,
             n_jobs,
             deadline,
-            self._settings.ends_on_interrupt and self._settings.time_limit is not None,
+            self._settings.keeps_best_on_interrupt,
             report,
         )
         found = search.run()
         if found.is_missing:
             names = [scores.columns[x] for x in self.columns]
-            raise ValueError(
+            raise NoNetworkError(
                 f"The order search found no acyclic network of the columns {readable_value(names)} "
                 "within the constraints that has a finite score. There may be one all the same: "
                 'relax the constraints, list more families, or try search="exact".'
@@ -183,8 +167,13 @@ class _OrderSearch(GroupSearch):
                 masks, score = self._polished(scores, search, masks)
         else:
             masks, score = self._with_best_families(scores, search, found)
+        self.is_interrupted = search.is_interrupted
         return Optimum(
-            [masks[x] for x in self.columns], score, is_optimal=False, n_iter=found.n_iter
+            [masks[x] for x in self.columns],
+            score,
+            is_optimal=False,
+            n_iter=found.n_iter,
+            gap=math.inf,
         )
 
     def _polished(
@@ -195,14 +184,7 @@ class _OrderSearch(GroupSearch):
         The search and its growth move columns within an order; this also changes edges that no
         order close by has, by regressions of their own.
         """
-        is_own = mask_of(self.columns)
-        constraints = self._constraints
-        if is_own.bit_count() < len(scores.columns):  # leave the other columns as they are
-            allowed, required = [
-                [mask if is_own >> x & 1 else 0 for x, mask in enumerate(each)]
-                for each in (constraints.allowed, constraints.required)
-            ]
-            constraints = constraints._replace(allowed=allowed, required=required)
+        constraints = self._own_constraints()
         score = self._score(scores, masks)
         while True:
             better = polished(scores.scorer, constraints, masks)
@@ -214,6 +196,43 @@ class _OrderSearch(GroupSearch):
             score_again = self._score(scores, again)
             if score_again > score:
                 masks, score = again, score_again
+
+    def _own_constraints(self) -> Constraints:
+        """Return the constraints that leave the columns of other groups as they are."""
+        is_own, constraints = mask_of(self.columns), self._constraints
+        if is_own.bit_count() == len(constraints.allowed):
+            return constraints
+        allowed, required = [
+            [mask if is_own >> x & 1 else 0 for x, mask in enumerate(each)]
+            for each in (constraints.allowed, constraints.required)
+        ]
+        return constraints._replace(allowed=allowed, required=required)
+
+    def climbed(self, scores: Scores, parents: list[int]) -> tuple[list[int], float]:
+        """Return a network that no change of a single edge or listed family betters.
+
+        Parameters
+        ----------
+        scores : LocalScores or ParentSetScores
+        parents : list of int
+            The masks of the parents of the group's columns.
+
+        Returns
+        -------
+        parents : list of int
+        score : float
+            Of the group's families, without their offsets.
+        """
+        masks = [0] * len(self._constraints.allowed)
+        for x, mask in zip(self.columns, parents, strict=True):
+            masks[x] = mask
+        if isinstance(scores, LocalScores):
+            with one_blas_thread():
+                masks = polished(scores.scorer, self._own_constraints(), masks)
+        else:
+            while (better := self._with_better_family(scores, masks)) is not None:
+                masks = better
+        return [masks[x] for x in self.columns], self._score(scores, masks)
 
     def _with_best_families(
         self, scores: ParentSetScores, search: OrderSearch, found: FoundOrder

@@ -1,102 +1,54 @@
 """solve: plan the search for the best network, run it, and certify what it found.
 
 The constraints cut the columns into groups, each of which is a search of its own (see
-`Constraints.groups`). For each group the exact engine is taken that fits in memory and takes least
-time, unless the order search is asked for.
+`Constraints.groups`). For each group the engine of dynamic programming is taken that fits in memory
+and takes least time. If none fits, branch and cut takes families that are listed. The order search
+takes the place of both where it is asked for.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
-from skbn._core.graphs import dag_of
-from skbn._core.resources import MARGIN, Listener, Progress, one_blas_thread
+from skbn._core.resources import MARGIN, Listener, Progress
 from skbn._core.text import rounded_up
 from skbn._exact.plan import TooLargeError, what_would_fit
-from skbn._networks.edge_table import score_losses
-from skbn._networks.equivalence import canonical_member
-from skbn._networks.gaussian import LinearGaussianModel, estimate_model
-from skbn._scores.criteria import Criterion
-from skbn._scores.criterion_checks import is_score_equivalent
 from skbn._scores.families import SmallFamilies
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.certificate import (
-    certify_constraints,
-    certify_listed_network,
-    certify_network,
-    certify_score,
-)
+from skbn._solver.branch_engine import branch_and_cut_bytes, plan_branch_and_cut
 from skbn._solver.constraints import Constraints, Group
 from skbn._solver.engines import (
     Engine,
     GroupSearch,
-    MemoryLimit,
     Optimum,
     Scores,
     plan_dense_search,
     plan_listed_search,
 )
-from skbn._solver.order_engine import OrderSettings, plan_order_search
+from skbn._solver.order_engine import plan_order_search
+from skbn._solver.settings import EXACT, MemoryLimit, SearchSettings
+from skbn._solver.solution import Solution, certified
 
-__all__ = ["Plan", "Solution", "plan_searches", "solve"]
+__all__ = ["Plan", "plan_searches", "solve"]
 
 # Of engines that would take equally long, the first is used.
 ENGINES: tuple[Engine, ...] = (plan_listed_search, plan_dense_search)
+# The largest max_parents that a refusal proposes for branch and cut, where it is not given: with
+# more parents, a proof for many columns is out of reach.
+_PARENTS_TO_TRY = 3
 # The way out for tables beyond the exact search.
 _NOT_EXACT = (
     ' Or set search="order", as in GaussianBNLearner(search="order"): its network has a very high '
     "score, but is not proven to be the best."
 )
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The network that a search found, certified.
-
-    Parameters
-    ----------
-    columns : list of m str or int
-    parents : list of m int
-        The mask of each column's parents.
-    fixed : list of m int
-        The masks of those parents whose edges the constraints do not let one reverse.
-    score : float
-        In nats.
-    criterion : Criterion or None
-        The criterion that it maximises; None for ParentSetScores.
-    model : LinearGaussianModel or None
-        The network with its parameters. None for ParentSetScores, which have no rows.
-    score_losses : ndarray of shape (m, m)
-        ``score_losses[i, j]`` is by how many nats the score is lower without the edge i -> j, as
-        `GaussianBayesianNetwork.to_frame` defines it; NaN without an edge.
-    is_optimal : bool
-        Whether it is proven that no network within the constraints has a higher score.
-    n_iter : int
-        How many perturbed orders the order search started from again; 0 for an exact search.
-    """
-
-    columns: list[str | int]
-    parents: list[int]
-    fixed: list[int]
-    score: float
-    criterion: Criterion | None
-    model: LinearGaussianModel | None
-    score_losses: npt.NDArray[np.float64]
-    is_optimal: bool
-    n_iter: int
-
-    @property
-    def score_bound(self) -> float:
-        """A score that no network within the constraints exceeds; infinite if none is known."""
-        return self.score if self.is_optimal else math.inf
+# Why a search that fits is not enough.
+_NOT_LISTED = " Branch and cut takes more columns, but cannot list further networks."
 
 
 @dataclass(frozen=True)
@@ -121,6 +73,11 @@ class Plan:
         return [kernel for search in self.searches for kernel in search.kernels]
 
     @property
+    def heeds_time_limit(self) -> bool:
+        """Whether one of the searches ends by the deadline of its settings."""
+        return any(search.heeds_time_limit for search in self.searches)
+
+    @property
     def shared_work(self) -> int:
         """The work of the log-determinants of all small sets, 0 if no search needs them."""
         return max(search.shared_work for search in self.searches)
@@ -140,7 +97,7 @@ def solve(
     progress: Progress | None = None,
     listeners: tuple[Listener, ...] = (),
     announce: Callable[[str], None] | None = None,
-    order: OrderSettings | None = None,
+    settings: SearchSettings = EXACT,
 ) -> list[Solution]:
     """Return the best network within constraints, for each of some penalties.
 
@@ -159,9 +116,8 @@ def solve(
         Called with the progress, if `progress` is not given.
     announce : callable, optional
         Called with the plan in words before the search begins.
-    order : OrderSettings, optional
-        With these, the order search is used, whose networks are not proven to be the best. Its
-        time limit holds for each penalty.
+    settings : SearchSettings, optional
+        By default the search is exact and has no time limit. A limit holds for each penalty.
 
     Raises
     ------
@@ -170,8 +126,10 @@ def solve(
         satisfies the constraints has a finite score.
     RuntimeError
         If independent regressions do not confirm the result of the search.
+    ImportError
+        If branch and cut is needed, and highspy is not installed.
     """
-    plan = plan_searches(scores, constraints, memory, order, n_jobs=n_jobs)
+    plan = plan_searches(scores, constraints, memory, settings, n_jobs=n_jobs)
     if announce is not None:
         announce(str(plan))
     compile_kernels(plan.kernels, verbose=announce is not None)
@@ -180,14 +138,14 @@ def solve(
         path = [scores.with_penalty(penalty) for penalty in penalties]
     if progress is None:
         progress = Progress(plan.work(len(path)), listeners)
-    if order is None:
-        optima = _best_networks(path, plan, n_jobs, progress)
-    else:
+    if plan.heeds_time_limit:
         optima = []
         for each in path:
-            plan = plan_searches(each, constraints, memory, order.from_now(), n_jobs=n_jobs)
+            plan = plan_searches(each, constraints, memory, settings.from_now(), n_jobs=n_jobs)
             optima += _best_networks([each], plan, n_jobs, progress)
-    return [_certified(*each, constraints) for each in zip(path, optima, strict=True)]
+    else:
+        optima = _best_networks(path, plan, n_jobs, progress)
+    return [certified(*each, constraints) for each in zip(path, optima, strict=True)]
 
 
 # Plan
@@ -197,43 +155,92 @@ def plan_searches(
     scores: Scores,
     constraints: Constraints,
     memory: MemoryLimit,
-    order: OrderSettings | None = None,
+    settings: SearchSettings = EXACT,
     *,
     n_jobs: int | None = None,
-    must_be_exact: bool = False,
+    lists_networks: bool = False,
 ) -> Plan:
-    """Plan the search of each group of columns: exact ones, or order searches with `order`.
+    """Plan the search of each group of columns.
+
+    Parameters
+    ----------
+    scores : LocalScores or ParentSetScores
+    constraints : Constraints
+    memory : MemoryLimit
+    settings : SearchSettings, optional
+    n_jobs : int or None
+    lists_networks : bool
+        Whether the searches are to list further networks, which only dynamic programming can.
 
     Raises
     ------
     ValueError
         If a search does not fit in memory: what the largest one needs, and what would make all of
-        them fit. An order search is among these remedies unless `must_be_exact`.
+        them fit. An order search is among these remedies unless `lists_networks`.
+    ImportError
+        If branch and cut is needed, and highspy is not installed.
     """
     searches, refusals = [], []
     n_left = len(scores.columns)
     for group in constraints.groups:
-        if order is not None:
-            order = order._replace(share=len(group.columns) / n_left)
-            n_left -= len(group.columns)
+        settings = settings._replace(share=len(group.columns) / n_left)
+        n_left -= len(group.columns)
+        given = scores, constraints, group, memory
         try:
             is_trivial = len(group.columns) + len(group.others) == 1
-            if order is None or is_trivial:
-                search = _plan_group(scores, constraints, group, memory)
+            if lists_networks:
+                search = _plan_dynamic_program(*given)
+            elif settings.is_exact or is_trivial:
+                search = _plan_exact(*given, settings, n_jobs)
             else:
-                search = plan_order_search(scores, constraints, group, memory, order, n_jobs)
+                search = plan_order_search(*given, settings, n_jobs)
             searches.append(search)
         except TooLargeError as error:
             refusals.append(error)
     if not refusals:
         return Plan(searches)
-    largest = max(refusals, key=lambda error: error.plan.n_bytes)
-    remedies = ", or ".join(_remedies(scores, constraints, memory))
-    way_out = "" if must_be_exact or order is not None else _NOT_EXACT
+    largest = max(refusals, key=lambda error: error.needed)
+    remedies = ", or ".join(_remedies(scores, constraints, memory, lists_networks, n_jobs))
+    way_out = _NOT_EXACT if settings.is_exact else ""
+    if lists_networks:
+        way_out = _NOT_LISTED if _has_lists(scores) else ""
     raise ValueError(f"{largest}. {remedies[:1].upper()}{remedies[1:]}.{way_out}")
 
 
-def _plan_group(
+def _has_lists(scores: Scores) -> bool:
+    """Whether the families are few enough to be listed."""
+    return isinstance(scores, ParentSetScores) or isinstance(scores.scorer.families, SmallFamilies)
+
+
+def _plan_exact(
+    scores: Scores,
+    constraints: Constraints,
+    group: Group,
+    memory: MemoryLimit,
+    settings: SearchSettings = EXACT,
+    n_jobs: int | None = None,
+) -> GroupSearch:
+    """Return a group's dynamic program or, if it does not fit, branch and cut.
+
+    Raises
+    ------
+    TooLargeError
+        If neither fits: that which needs less memory.
+    """
+    try:
+        return _plan_dynamic_program(scores, constraints, group, memory)
+    except TooLargeError as error:
+        refusal = error
+    try:
+        search = plan_branch_and_cut(scores, constraints, group, memory, settings, n_jobs)
+    except TooLargeError as error:
+        raise min(refusal, error, key=lambda each: each.needed) from None
+    if search is None:
+        raise refusal
+    return search
+
+
+def _plan_dynamic_program(
     scores: Scores, constraints: Constraints, group: Group, memory: MemoryLimit
 ) -> GroupSearch:
     """Return the fastest search of a group; if none fits, raise the smallest TooLargeError."""
@@ -247,17 +254,23 @@ def _plan_group(
             if search is not None:
                 searches.append(search)
     if not searches:
-        raise min(refusals, key=lambda error: error.plan.n_bytes)
+        raise min(refusals, key=lambda error: error.needed)
     return searches[0] if len(searches) == 1 else min(searches, key=lambda each: each.cost())
 
 
-def _remedies(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> list[str]:
+def _remedies(
+    scores: Scores,
+    constraints: Constraints,
+    memory: MemoryLimit,
+    lists_networks: bool,
+    n_jobs: int | None,
+) -> list[str]:
     """Say what would make all searches fit in memory; each remedy is enough."""
     n_bytes = available = int(MARGIN * memory.available)
     remedies = []
     if memory.allowed is not None and memory.allowed < memory.available:
         n_bytes = memory.allowed
-        needed = _least_memory(scores, constraints)
+        needed = _least_memory(scores, constraints, lists_networks, n_jobs)
         if needed <= available:
             remedies.append(f"raise max_memory to {rounded_up(needed)}")
     groups = [(len(group.columns), len(group.others)) for group in constraints.groups]
@@ -267,18 +280,30 @@ def _remedies(scores: Scores, constraints: Constraints, memory: MemoryLimit) -> 
         families = scores.scorer.families
         max_parents = families.max_parents if isinstance(families, SmallFamilies) else None
     fewest = max(mask.bit_count() for mask in constraints.required)
-    remedies += what_would_fit(len(constraints.allowed), groups, max_parents, fewest, n_bytes)
+
+    def branch_and_cut_fits(k: int) -> bool:
+        sizes = (branch_and_cut_bytes(constraints, g, k, n_jobs) for g in constraints.groups)
+        return not lists_networks and k <= _PARENTS_TO_TRY and max(sizes) <= n_bytes
+
+    remedies += what_would_fit(
+        len(constraints.allowed), groups, max_parents, fewest, n_bytes, branch_and_cut_fits
+    )
     return remedies or ["free some memory: there is too little for any search"]
 
 
-def _least_memory(scores: Scores, constraints: Constraints) -> int:
+def _least_memory(
+    scores: Scores, constraints: Constraints, lists_networks: bool, n_jobs: int | None
+) -> int:
     """Return the fewest bytes with which the search of each group fits."""
-    least = 0
+    least, nothing = 0, MemoryLimit(0, 0)
     for group in constraints.groups:
         try:
-            _plan_group(scores, constraints, group, MemoryLimit(0, 0))
+            if lists_networks:
+                _plan_dynamic_program(scores, constraints, group, nothing)
+            else:
+                _plan_exact(scores, constraints, group, nothing, n_jobs=n_jobs)
         except TooLargeError as error:
-            least = max(least, error.plan.n_bytes)
+            least = max(least, error.needed)
     return least
 
 
@@ -293,7 +318,7 @@ def _best_networks(
     if plan.shared_work and isinstance(first, LocalScores):
         first.scorer.log_determinants(progress)
     parents = [[0] * len(first.columns) for _ in path]
-    totals, are_optimal, n_iter = [0.0] * len(path), [True] * len(path), [0] * len(path)
+    found = [Optimum(each, 0.0) for each in parents]
     for search in plan.searches:
         for i, optimum in enumerate(search.optima(path, n_jobs, progress)):
             if optimum.score == -np.inf:
@@ -309,39 +334,12 @@ def _best_networks(
                 )
             for x, mask in zip(search.columns, optimum.parents, strict=True):
                 parents[i][x] = mask
-            totals[i] += optimum.score
-            are_optimal[i] &= optimum.is_optimal
-            n_iter[i] += optimum.n_iter
-    return [Optimum(*each) for each in zip(parents, totals, are_optimal, n_iter, strict=True)]
-
-
-# Certify
-
-
-def _certified(scores: Scores, optimum: Optimum, constraints: Constraints) -> Solution:
-    """Return the network that was found, with parameters if there are rows to estimate them from.
-
-    Raises
-    ------
-    RuntimeError
-        If independent regressions do not confirm the result of the search.
-    """
-    parents, searched, is_optimal, n_iter = optimum
-    columns = scores.columns
-    certify_constraints(columns, constraints, parents)
-    with one_blas_thread():
-        if not isinstance(scores, LocalScores):
-            score = certify_score(scores, parents, searched)
-            certify_listed_network(scores, constraints, parents)
-            fixed = constraints.fixed(parents)
-            losses = score_losses(dag_of(columns, parents), scores)
-            return Solution(columns, parents, fixed, score, None, None, losses, is_optimal, n_iter)
-        scorer = scores.scorer
-        if constraints.is_free and is_score_equivalent(scorer.tables):
-            parents = canonical_member(parents)
-        score = certify_score(scores, parents, searched)
-        fixed, divisors = constraints.fixed(parents), scorer.noise_divisors
-        model = estimate_model(scorer.statistics, parents, columns, fixed=fixed, divisors=divisors)
-        losses = certify_network(scores, constraints, parents, model.coef)
-    criterion = scores.criterion
-    return Solution(columns, parents, fixed, score, criterion, model, losses, is_optimal, n_iter)
+            found[i] = Optimum(
+                parents[i],
+                found[i].score + optimum.score,
+                found[i].is_optimal and optimum.is_optimal,
+                found[i].n_iter + optimum.n_iter,
+                found[i].gap + optimum.gap,
+                found[i].n_nodes + optimum.n_nodes,
+            )
+    return found

@@ -30,7 +30,7 @@ from skbn._scores import scorer as _scorer
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver import engines
 from skbn._solver.constraints import read_constraints
-from skbn._solver.engines import MemoryLimit
+from skbn._solver.settings import MemoryLimit
 from skbn.datasets import make_gaussian_network
 
 PENALTIES = [0.0, 0.5, 1.0, 2.0, 5.0]

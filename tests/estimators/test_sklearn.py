@@ -20,7 +20,7 @@ CONFIGURATIONS = [
     LocalScoreTransformer("aic", penalty=2.0, n_jobs=2),
     LocalScoreTransformer("bge", max_parents=2),
     GaussianBNLearner(),
-    GaussianBNLearner(BGe(alpha_mu=0.1), max_memory=1e9),
+    GaussianBNLearner(BGe(alpha_mu=0.1), tol=1e-3, time_limit=60.0, max_memory=1e9),
     GaussianBNLearner(search="order", random_state=0),
     GaussianBNLearnerCV([1, 3], cv=3, rule="one-standard-error", criterion="aic", n_jobs=2),
     GaussianBNPosterior(),

@@ -14,7 +14,7 @@ from skbn._posterior import posterior as module
 from skbn._posterior.plan import GroupPlan, PosteriorPlan
 from skbn._posterior.posterior import network_posterior
 from skbn._solver.constraints import read_constraints
-from skbn._solver.engines import MemoryLimit
+from skbn._solver.settings import MemoryLimit
 from skbn.datasets import make_gaussian_network
 
 PRIORS = ["uniform", "order"]

@@ -24,7 +24,7 @@ from skbn._posterior.sampling import (
     sample_networks_of_group,
 )
 from skbn._solver.constraints import read_constraints
-from skbn._solver.engines import MemoryLimit
+from skbn._solver.settings import MemoryLimit
 
 PRIORS = ["uniform", "order"]
 LEAST_P_VALUE = 1e-7

@@ -318,13 +318,18 @@ def test_other_types(settings, message):
 
 def test_what_is_too_large_says_what_would_fit():
     rows = np.random.default_rng(0).normal(size=(100, 60))
-    with pytest.raises(ValueError, match=r"over 60 columns needs .* 2\*\*60 states.* Set tiers of"):
-        GaussianBNLearner(max_parents=3).fit(rows)
+    with pytest.raises(
+        ValueError,
+        match=r"60 columns needs .* 2\*\*60 states.* Set max_parents to 3 .* or set tiers of",
+    ):
+        GaussianBNLearner().fit(rows)
+    with pytest.raises(ValueError, match=r"over 60 columns needs .* families of branch and cut"):
+        GaussianBNLearner(max_parents=3, max_memory=1e7).fit(rows)
     halves = [range(15), range(15, 60)]
     with pytest.raises(
-        ValueError, match=r"over 45 columns needs .* Set tiers of .*, or leave out columns until"
+        ValueError, match=r"over 45 columns .* or set tiers of .*, or leave out columns until"
     ):
-        GaussianBNLearner(max_parents=2, tiers=halves).fit(rows)
+        GaussianBNLearner(max_parents=3, tiers=halves, max_memory=1e7).fit(rows)
     tiers = [range(i, i + 15) for i in range(0, 60, 15)]
     message = r"over 15 columns with 45 others as parents needs .* Set max_parents to 2 or"
     with pytest.raises(ValueError, match=message):

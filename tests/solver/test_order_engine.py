@@ -15,13 +15,16 @@ from skbn._core.resources import Progress
 from skbn._core.subsets import members_of
 from skbn._solver import order_engine
 from skbn._solver.constraints import read_constraints
-from skbn._solver.engines import MemoryLimit
-from skbn._solver.order_engine import OrderSettings
+from skbn._solver.settings import MemoryLimit, SearchSettings
 from skbn._solver.solve import plan_searches, solve
 from skbn.datasets import make_gaussian_network
 
 MEMORY = MemoryLimit(1 << 30, None)
 CRITERIA = ["bic", "ebic", "aic", "bge", BIC(unbiased_variance=True), BGe(alpha_mu=0.1)]
+
+
+def by_orders(**settings):
+    return SearchSettings(is_exact=False, **settings)
 
 
 def drawn_rows(m, n=100, seed=0):
@@ -262,7 +265,7 @@ def test_lists_without_an_acyclic_network_are_refused(tmp_path):
 def solved(scores, settings, listeners=()):
     m = len(scores.columns)
     constraints = read_constraints(scores.columns, max_parents=m - 1)
-    return solve(scores, constraints, MEMORY, order=settings, listeners=listeners)[0]
+    return solve(scores, constraints, MEMORY, settings=settings, listeners=listeners)[0]
 
 
 class InterruptingListener:
@@ -282,7 +285,7 @@ class InterruptingListener:
 def test_an_interrupted_search_with_a_limit_has_a_network(n):
     scores = LocalScoreTransformer().fit_transform(drawn_rows(12))
     listener = InterruptingListener(n)
-    found = solved(scores, OrderSettings(0, time_limit=1000.0, ends_on_interrupt=True), (listener,))
+    found = solved(scores, by_orders(time_limit=1000.0, ends_on_interrupt=True), (listener,))
     assert len(listener.notes) == n
     dag = nx.DiGraph([(p, x) for x, mask in enumerate(found.parents) for p in members_of(mask)])
     assert nx.is_directed_acyclic_graph(dag)
@@ -294,7 +297,7 @@ def test_an_interrupted_search_with_a_limit_has_a_network(n):
 def test_an_interrupted_search_without_a_limit_has_none():
     scores = LocalScoreTransformer().fit_transform(drawn_rows(12))
     with pytest.raises(KeyboardInterrupt):
-        solved(scores, OrderSettings(0), (InterruptingListener(1),))
+        solved(scores, by_orders(), (InterruptingListener(1),))
 
 
 def test_an_interrupted_learner_is_not_fitted(monkeypatch):
@@ -336,9 +339,9 @@ def test_progress_ends_at_the_work_that_was_planned():
         scores.columns, max_parents=8, tiers=[[0, 1, 2, 3], [4, 5, 6, 7, 8]]
     )
     percents = []
-    plan = plan_searches(scores, constraints, MEMORY, OrderSettings(0))
+    plan = plan_searches(scores, constraints, MEMORY, by_orders())
     progress = Progress(plan.work(), (lambda percent, *_: percents.append(percent),))
-    solve(scores, constraints, MEMORY, order=OrderSettings(0), progress=progress)
+    solve(scores, constraints, MEMORY, settings=by_orders(), progress=progress)
     assert percents == sorted(percents)
     assert percents[-1] == 100
     assert "not proven" in str(plan)
@@ -348,17 +351,17 @@ def test_a_search_that_does_not_fit_says_how_many_columns_would():
     scores = LocalScoreTransformer().fit_transform(drawn_rows(30))
     constraints = read_constraints(scores.columns, max_parents=29)
     with pytest.raises(ValueError, match=r"over 30 columns needs .* until \d+ or fewer") as error:
-        plan_searches(scores, constraints, MemoryLimit(1_000_000, None), OrderSettings(0))
+        plan_searches(scores, constraints, MemoryLimit(1_000_000, None), by_orders())
     most = int(str(error.value).split("until ")[1].split()[0])
     assert 1 < most < 30
     for m, fits in ((most, True), (most + 1, False)):
         some = LocalScoreTransformer().fit_transform(drawn_rows(m))
         constraints = read_constraints(some.columns, max_parents=m - 1)
         if fits:
-            plan_searches(some, constraints, MemoryLimit(1_000_000, None), OrderSettings(0))
+            plan_searches(some, constraints, MemoryLimit(1_000_000, None), by_orders())
         else:
             with pytest.raises(ValueError, match="columns needs"):
-                plan_searches(some, constraints, MemoryLimit(1_000_000, None), OrderSettings(0))
+                plan_searches(some, constraints, MemoryLimit(1_000_000, None), by_orders())
 
 
 # Many columns

@@ -9,8 +9,8 @@ from skbn import BIC, GaussianBNLearner, LocalScoreTransformer
 from skbn._core.subsets import mask_of
 from skbn._solver import solve as solve_module
 from skbn._solver.constraints import read_constraints
-from skbn._solver.engines import GroupSearch, MemoryLimit, Optimum
-from skbn._solver.order_engine import OrderSettings
+from skbn._solver.engines import GroupSearch, Optimum
+from skbn._solver.settings import MemoryLimit, SearchSettings
 from skbn._solver.solve import plan_searches, solve
 from skbn.datasets import make_gaussian_network
 
@@ -98,7 +98,7 @@ def test_the_order_search_is_never_called_optimal():
     rows = make_gaussian_network(6, n_samples=80, random_state=1)[0]
     scores = LocalScoreTransformer().fit_transform(rows)
     (exact,) = solved(scores)
-    (found,) = solved(scores, order=OrderSettings(0))
+    (found,) = solved(scores, settings=SearchSettings(is_exact=False))
     assert exact.is_optimal
     assert exact.n_iter == 0
     assert exact.score_bound == exact.score
@@ -110,6 +110,6 @@ def test_the_order_search_is_never_called_optimal():
 def test_the_order_search_of_columns_that_no_other_may_join_is_exact():
     scores = LocalScoreTransformer().fit_transform(np.random.default_rng(0).normal(size=(50, 2)))
     alone = read_constraints(scores.columns, max_parents=1, forbidden_edges=[(0, 1), (1, 0)])
-    (found,) = solve(scores, alone, MEMORY, order=OrderSettings(0))
+    (found,) = solve(scores, alone, MEMORY, settings=SearchSettings(is_exact=False))
     assert found.is_optimal
     assert found.score_bound == found.score

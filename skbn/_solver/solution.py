@@ -1,0 +1,107 @@
+"""The network that a search found, with its parameters, certified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.graphs import dag_of
+from skbn._core.resources import one_blas_thread
+from skbn._networks.edge_table import score_losses
+from skbn._networks.equivalence import canonical_member
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._scores.criteria import Criterion
+from skbn._scores.criterion_checks import is_score_equivalent
+from skbn._scores.local_scores import LocalScores
+from skbn._solver.certificate import (
+    certify_constraints,
+    certify_listed_network,
+    certify_network,
+    certify_score,
+)
+from skbn._solver.constraints import Constraints
+from skbn._solver.engines import Optimum, Scores
+
+__all__ = ["Solution", "certified"]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The network that a search found, certified.
+
+    Parameters
+    ----------
+    columns : list of m str or int
+    parents : list of m int
+        The mask of each column's parents.
+    fixed : list of m int
+        The masks of those parents whose edges the constraints do not let one reverse.
+    score : float
+        In nats.
+    criterion : Criterion or None
+        The criterion that it maximises; None for ParentSetScores.
+    model : LinearGaussianModel or None
+        The network with its parameters. None for ParentSetScores, which have no rows.
+    score_losses : ndarray of shape (m, m)
+        ``score_losses[i, j]`` is by how many nats the score is lower without the edge i -> j, as
+        `GaussianBayesianNetwork.to_frame` defines it; NaN without an edge.
+    is_optimal : bool
+        Whether it is proven that no network within the constraints has a higher score, up to the
+        tolerance of branch and cut.
+    n_iter : int
+        How many perturbed orders the order search started from again; 0 for an exact search.
+    gap : float
+        No network within the constraints scores higher by more than this, in nats; infinite if
+        nothing is known.
+    n_nodes : int
+        How many nodes the trees of branch and cut have.
+    """
+
+    columns: list[str | int]
+    parents: list[int]
+    fixed: list[int]
+    score: float
+    criterion: Criterion | None
+    model: LinearGaussianModel | None
+    score_losses: npt.NDArray[np.float64]
+    is_optimal: bool
+    n_iter: int
+    gap: float
+    n_nodes: int
+
+    @property
+    def score_bound(self) -> float:
+        """A score that no network within the constraints exceeds; infinite if none is known."""
+        return self.score + self.gap
+
+
+def certified(scores: Scores, optimum: Optimum, constraints: Constraints) -> Solution:
+    """Return the network that was found, with parameters if there are rows to estimate them from.
+
+    Raises
+    ------
+    RuntimeError
+        If independent regressions do not confirm the result of the search.
+    """
+    parents, searched = optimum[:2]
+    proof = optimum[2:]
+    columns = scores.columns
+    certify_constraints(columns, constraints, parents)
+    with one_blas_thread():
+        if not isinstance(scores, LocalScores):
+            score = certify_score(scores, parents, searched)
+            certify_listed_network(scores, constraints, parents)
+            fixed = constraints.fixed(parents)
+            losses = score_losses(dag_of(columns, parents), scores)
+            return Solution(columns, parents, fixed, score, None, None, losses, *proof)
+        scorer = scores.scorer
+        if constraints.is_free and is_score_equivalent(scorer.tables):
+            parents = canonical_member(parents)
+        score = certify_score(scores, parents, searched)
+        fixed, divisors = constraints.fixed(parents), scorer.noise_divisors
+        model = estimate_model(scorer.statistics, parents, columns, fixed=fixed, divisors=divisors)
+        losses = certify_network(scores, constraints, parents, model.coef)
+    criterion = scores.criterion
+    return Solution(columns, parents, fixed, score, criterion, model, losses, *proof)

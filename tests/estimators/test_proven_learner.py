@@ -1,0 +1,302 @@
+"""Learners whose network branch and cut proves: parameters, attributes, warnings and refusals."""
+
+import pickle
+import signal
+import time
+import warnings
+
+import networkx as nx
+import numpy as np
+import pytest
+from branch_and_cut_alone import random_lists, result, unfinished, without_dynamic_programs
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
+
+from skbn import (
+    BootstrapBNLearner,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    GaussianBNPosterior,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
+from skbn._estimators.held_out import searches_at_a_time
+from skbn._solver import branch_engine, order_engine
+from skbn._solver.branch_engine import branch_and_cut_bytes
+from skbn._solver.settings import MemoryLimit
+from skbn.datasets import make_gaussian_network
+
+FOLDS = KFold(2, shuffle=True, random_state=0)
+PROOF = {"is_optimal_", "score_bound_", "optimality_gap_", "n_iter_", "n_nodes_"}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return make_gaussian_network(8, n_samples=200, random_state=0)[0]
+
+
+@pytest.fixture(scope="module")
+def wide():
+    return make_gaussian_network(36, n_samples=200, random_state=0)[0]
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """Branch and cut takes all columns."""
+    without_dynamic_programs(monkeypatch)
+
+
+@pytest.fixture
+def ended(monkeypatch):
+    """Branch and cut takes all columns, and is ended before it proves anything."""
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(branch_engine, "branch_and_cut", unfinished)
+
+
+def with_gap(monkeypatch, gap, **more):
+    """Let branch and cut prove the incumbent up to a gap."""
+
+    def search(families, incumbent, **_):
+        return result(families, incumbent, gap, 7, **more)
+
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(branch_engine, "branch_and_cut", search)
+
+
+# Attributes
+
+
+def test_a_finished_search_proves_its_network(rows, monkeypatch):
+    expected = GaussianBNLearner(max_parents=3).fit(rows)
+    without_dynamic_programs(monkeypatch)
+    learner = GaussianBNLearner(max_parents=3).fit(rows)
+    assert learner.network_score_ == pytest.approx(expected.network_score_, abs=1e-6)
+    assert learner.is_optimal_ is True
+    assert learner.optimality_gap_ == learner.n_iter_ == 0
+    assert learner.score_bound_ == learner.network_score_
+    assert learner.n_nodes_ >= 1
+    assert learner._shown_note() == ""
+    assert expected.n_nodes_ == 0
+
+
+def test_an_ended_search_tells_its_gap(rows, monkeypatch):
+    best = GaussianBNLearner(max_parents=3).fit(rows)
+    with_gap(monkeypatch, 12.345678, is_finished=False)
+    message = r"score up to 12\.3 nats higher\. Raise time_limit, lower max_parents, or raise tol"
+    with pytest.warns(ConvergenceWarning, match=message) as record:
+        learner = GaussianBNLearner(max_parents=3, time_limit=100).fit(rows)
+    assert record[0].filename == __file__
+    assert learner.is_optimal_ is False
+    assert learner.optimality_gap_ == pytest.approx(12.345678)
+    assert learner.score_bound_ == learner.network_score_ + learner.optimality_gap_
+    assert learner.score_bound_ >= best.network_score_
+    assert learner.n_nodes_ == 7
+    note = "Not proven optimal: at most 12.3 nats below the best."
+    assert learner._shown_note() == note
+    assert note in learner._repr_mimebundle_()["text/html"]
+    again = pickle.loads(pickle.dumps(learner))
+    assert {name: getattr(again, name) for name in PROOF} == {
+        name: getattr(learner, name) for name in PROOF
+    }
+    assert not any(hasattr(clone(learner), name) for name in PROOF)
+
+
+def test_a_network_within_tol_is_called_optimal(rows, monkeypatch):
+    with_gap(monkeypatch, 0.75, is_finished=True)
+    learner = GaussianBNLearner(max_parents=3, tol=1.0).fit(rows)
+    assert learner.is_optimal_ is True
+    assert learner.optimality_gap_ == pytest.approx(0.75)
+    with_gap(monkeypatch, 1e-9, is_finished=True)
+    assert GaussianBNLearner(max_parents=3).fit(rows).optimality_gap_ == 0
+
+
+def test_a_time_limit_leaves_dynamic_programming_alone(rows):
+    learner = GaussianBNLearner(time_limit=1e-9).fit(rows)
+    assert learner.is_optimal_ is True
+    assert learner.network_score_ == GaussianBNLearner().fit(rows).network_score_
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_moment_is_enough_for_a_network(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it may be proven all the same
+        learner = GaussianBNLearner(max_parents=2, time_limit=1e-9).fit(rows)
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+    assert learner.score_bound_ >= learner.network_score_
+
+
+# Parameters
+
+
+@pytest.mark.parametrize("tol", [0, -1.0, np.inf, np.nan, "1", None])
+def test_tolerances_that_are_wrong(rows, tol):
+    for estimator in (GaussianBNLearner(tol=tol), GaussianBNLearnerCV(tol=tol)):
+        with pytest.raises(ValueError, match=r"'tol' parameter .* in the range \(0\.0, inf\)"):
+            estimator.fit(rows)
+
+
+def test_no_seed_changes_the_score(rows, monkeypatch):
+    seeds, search = [], branch_engine.branch_and_cut
+
+    def recording(families, incumbent, *, seed, **settings):
+        seeds.append(seed)
+        return search(families, incumbent, seed=seed, **settings)
+
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(branch_engine, "branch_and_cut", recording)
+    states = None, None, 3, 3, np.random.RandomState(4)
+    scores = {
+        round(GaussianBNLearner(max_parents=3, random_state=state).fit(rows).network_score_, 5)
+        for state in states
+    }
+    assert len(scores) == 1
+    assert seeds[0] == seeds[1]
+    assert seeds[2] == seeds[3]
+    assert len({*seeds}) == 3
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_number_of_jobs_does_not_change_the_result(rows):
+    one, two = (GaussianBNLearner(max_parents=3, n_jobs=n).fit(rows) for n in (1, 2))
+    assert one.network_score_ == two.network_score_
+    np.testing.assert_array_equal(one.network_.coef_, two.network_.coef_)
+
+
+def test_ctrl_c_keeps_the_best_network_only_with_a_limit(rows, monkeypatch):
+    def search(families, incumbent, *, ends_on_interrupt, **_):
+        if not ends_on_interrupt:
+            signal.raise_signal(signal.SIGINT)
+        return unfinished(families, incumbent)
+
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(branch_engine, "branch_and_cut", search)
+    learner = GaussianBNLearner(max_parents=3)
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(rows)
+    assert not hasattr(learner, "dag_")
+    with pytest.warns(ConvergenceWarning):
+        learner.set_params(time_limit=1000).fit(rows)
+    assert learner.is_optimal_ is False
+
+
+def test_ctrl_c_in_the_order_search_ends_the_proof_too(rows, monkeypatch):
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    def search(families, incumbent, *, deadline, **_):
+        assert deadline <= time.monotonic()
+        return unfinished(families, incumbent)
+
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(order_engine.OrderSearch, "_iterate", interrupt)
+    monkeypatch.setattr(branch_engine, "branch_and_cut", search)
+    with pytest.warns(ConvergenceWarning):
+        learner = GaussianBNLearner(max_parents=3, time_limit=1000).fit(rows)
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+    with pytest.raises(KeyboardInterrupt):
+        learner.set_params(time_limit=None).fit(rows)
+
+
+@pytest.mark.usefixtures("alone")
+def test_it_tells_its_plan(rows, capsys):
+    GaussianBNLearner(max_parents=3, verbose=True).fit(rows)
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("[GaussianBNLearner] branch and cut over 8 columns: about ")
+
+
+# Other programs' scores
+
+
+def test_lists_of_many_columns_in_a_file(tmp_path):
+    scores = random_lists(np.random.default_rng(0), 35, n=4)
+    path = tmp_path / "scores.jkl"
+    scores.to_jkl(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        learner = GaussianBNLearner(time_limit=60).fit(ParentSetScores.from_jkl(path))
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+    total = sum(scores.local_score(x, learner.dag_.predecessors(x)) for x in scores.columns)
+    assert learner.network_score_ == pytest.approx(total, abs=1e-9)
+    assert np.isfinite(learner.score_bound_)
+    by_orders = GaussianBNLearner(search="order", random_state=0).fit(scores)
+    assert by_orders.network_score_ <= learner.score_bound_ + 1e-6
+    assert learner.criterion_ is None
+
+
+# Cross-validation and resamples
+
+
+def test_a_penalty_chosen_by_branch_and_cut(rows, monkeypatch):
+    settings = {"penalties": [0.5, 4.0], "cv": FOLDS, "max_parents": 2}
+    expected = GaussianBNLearnerCV(**settings).fit(rows)
+    without_dynamic_programs(monkeypatch)
+    learner = GaussianBNLearnerCV(**settings).fit(rows)
+    assert learner.penalty_ == expected.penalty_
+    assert learner.network_score_ == pytest.approx(expected.network_score_, abs=1e-6)
+    for name in ("mean_test_score", "mean_n_edges"):
+        np.testing.assert_allclose(learner.cv_results_[name], expected.cv_results_[name], rtol=1e-5)
+    assert learner.is_optimal_ is True
+    assert learner.n_nodes_ >= 1
+
+
+@pytest.mark.usefixtures("ended")
+def test_folds_that_are_not_proven_are_counted(rows):
+    with pytest.warns(ConvergenceWarning) as record:
+        learner = GaussianBNLearnerCV([1.0, 4.0], cv=FOLDS, max_parents=2).fit(rows)
+    told = [str(each.message) for each in record if each.category is ConvergenceWarning]
+    assert len(told) == 2
+    assert told[0].startswith("4 searches of folds ended before they proved")
+    assert told[1].startswith("The search ended before it proved")
+    assert {each.filename for each in record} == {__file__}
+    assert learner.is_optimal_ is False
+
+
+@pytest.mark.usefixtures("ended")
+def test_resamples_are_searched_in_the_same_way(rows):
+    with pytest.warns(ConvergenceWarning) as record:
+        bootstrap = BootstrapBNLearner(
+            GaussianBNLearner(max_parents=2), n_resamples=3, random_state=0
+        ).fit(rows)
+    assert len(record) == 1
+    assert bootstrap.estimator_.is_optimal_ is False
+    assert len(bootstrap.networks_) == 3
+
+
+def test_searches_at_the_same_time_do_not_leave_dynamic_programming():
+    rows = make_gaussian_network(24, n_samples=200, random_state=0)[0]
+    scores = LocalScoreTransformer(max_parents=2).fit_transform(rows)
+    learner = GaussianBNLearner(max_parents=2)
+    constraints = learner._constraints(scores)
+    (group,) = constraints.groups
+    memory = MemoryLimit(400_000_000, None)  # of which a dynamic program takes at least 134 million
+    assert branch_and_cut_bytes(constraints, group, 2) < memory.share(4).available
+    assert searches_at_a_time(scores, constraints, memory, 4, 4) == 2
+
+
+# What needs a dynamic program
+
+
+def test_lists_and_posteriors_are_refused(wide, monkeypatch):
+    with_gap(monkeypatch, 0.0, is_finished=True)
+    learner = GaussianBNLearner(max_parents=2).fit(wide)
+    with pytest.raises(ValueError, match=r"36 columns needs .*cannot list further networks\.$"):
+        learner.near_optimal()
+    with pytest.raises(ValueError, match=r"The posterior of 36 columns .* needs .* Give tiers"):
+        GaussianBNPosterior(max_parents=2).fit(wide)
+
+
+def test_what_is_too_large_names_a_number_of_parents(wide):
+    with pytest.raises(ValueError, match=r"over 36 columns .* Set max_parents to 3 or less"):
+        GaussianBNLearner().fit(wide)
+
+
+def test_without_highspy_it_says_how_to_install_it(wide, rows, monkeypatch):
+    monkeypatch.setattr(branch_engine, "find_spec", lambda name: None)
+    for estimator in (
+        GaussianBNLearner(max_parents=2),
+        GaussianBNLearnerCV([1.0], cv=2, max_parents=2),
+    ):
+        with pytest.raises(ImportError, match=r"`pip install skbn\[large\]`\. Or set search="):
+            estimator.fit(wide)
+        estimator.fit(rows)

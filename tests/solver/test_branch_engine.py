@@ -1,0 +1,340 @@
+"""Branch and cut as an engine: against dynamic programming, and what it makes of each result."""
+
+import numpy as np
+import pytest
+from branch_and_cut_alone import (
+    best_by_subsets,
+    own_sets,
+    random_lists,
+    result,
+    unfinished,
+    without_dynamic_programs,
+)
+from random_constraints import random_constraints
+
+from skbn import LocalScoreTransformer, ParentSetScores
+from skbn._core.subsets import members_of
+from skbn._solver import branch_engine
+from skbn._solver.constraints import read_constraints
+from skbn._solver.settings import MemoryLimit, SearchSettings
+from skbn._solver.solve import plan_searches, solve
+from skbn.datasets import make_gaussian_network
+
+MEMORY = MemoryLimit(1 << 30, None)
+
+
+def scores_of(m, max_parents=3, seed=0, criterion="bic"):
+    rows = make_gaussian_network(m, mean_degree=3, n_samples=150, random_state=seed)[0]
+    return LocalScoreTransformer(criterion, max_parents=max_parents).fit_transform(rows)
+
+
+def solved(scores, settings=None, memory=MEMORY, **knowledge):
+    most = getattr(scores, "max_parents", None) or len(scores.columns) - 1
+    knowledge = {"max_parents": most} | knowledge
+    constraints = read_constraints(scores.columns, **knowledge)
+    return solve(scores, constraints, memory, settings=settings or SearchSettings())[0]
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The families and incumbents that branch and cut is given, and its other arguments."""
+    seen, search = [], branch_engine.branch_and_cut
+
+    def recording(families, incumbent, **settings):
+        seen.append((families, incumbent, settings))
+        return search(families, incumbent, **settings)
+
+    monkeypatch.setattr(branch_engine, "branch_and_cut", recording)
+    return seen
+
+
+def give(monkeypatch, search):
+    """Let another function take the place of branch and cut."""
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(branch_engine, "branch_and_cut", search)
+
+
+# Against dynamic programming
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_network_scores_as_that_of_dynamic_programming(monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(6, 11))
+    scores = scores_of(m, int(rng.integers(2, 5)), seed, ["bic", "bge", "aic"][seed % 3])
+    knowledge = random_constraints(rng, m) if seed % 4 else {}
+    needed = max(
+        (sum(b == x for _, b in read_edges(knowledge)) for x in range(m)),
+        default=0,
+    )
+    most = min(knowledge.get("max_parents", m), scores.max_parents)
+    knowledge["max_parents"] = max(most, needed)
+    if knowledge["max_parents"] > scores.max_parents:
+        scores = scores_of(m, knowledge["max_parents"], seed)
+    expected = solved(scores, **knowledge)
+    without_dynamic_programs(monkeypatch)
+    found = solved(scores, **knowledge)
+    assert found.score == pytest.approx(expected.score, abs=1e-5)
+    assert found.is_optimal
+    assert found.gap == 0
+    assert found.score_bound == found.score
+    assert found.n_iter == 0
+
+
+def read_edges(knowledge):
+    required = knowledge.get("required_edges") or []
+    return list(getattr(required, "edges", required))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_listed_families_of_other_programs(monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    scores = random_lists(rng, 8)
+    tiers = [[*range(3)], [*range(3, 8)]] if seed % 2 else None
+    expected = solved(scores, tiers=tiers)
+    without_dynamic_programs(monkeypatch)
+    found = solved(scores, tiers=tiers)
+    assert found.score == pytest.approx(expected.score, abs=1e-6)
+    assert found.is_optimal
+
+
+def test_each_penalty_is_searched(monkeypatch):
+    scores = scores_of(7)
+    constraints = read_constraints(scores.columns, max_parents=3)
+    penalties = [0.5, 1.0, 4.0]
+    expected = solve(scores, constraints, MEMORY, penalties=penalties)
+    without_dynamic_programs(monkeypatch)
+    found = solve(scores, constraints, MEMORY, penalties=penalties)
+    assert [each.score for each in found] == pytest.approx([each.score for each in expected])
+    assert found[0].score != found[2].score
+
+
+# What it is given
+
+
+@pytest.mark.parametrize("tiers", [None, [[4, 1], [0, 2, 3, 5, 6]]])
+def test_families_are_the_undominated_ones_within_the_group(monkeypatch, calls, tiers):
+    scores = scores_of(7, 2)
+    without_dynamic_programs(monkeypatch)
+    solved(scores, tiers=tiers)
+    groups = [[*range(7)]] if tiers is None else tiers
+    assert len(calls) == len(groups)
+    by_size = {len(families.start) - 1: (families, at) for families, at, _ in calls}
+    for group in map(sorted, groups):
+        families, incumbent = by_size[len(group)]
+        others = [4, 1] if tiers and len(group) == 5 else []
+        for i, child in enumerate(group):
+            own = slice(families.start[i], families.start[i + 1])
+            assert (families.child[own] == i).all()
+            cost, sets = families.cost[own], own_sets(families.parents[own])
+            expected = projected(scores, child, group, others)
+            assert dict(zip(sets, cost, strict=True)) == pytest.approx(expected, abs=1e-6)
+            assert len(sets) == len(expected)
+            assert cost[0] == 0
+            assert (np.diff(cost) >= 0).all()
+            assert families.start[i] <= incumbent[i] < families.start[i + 1]
+        ascends = (np.diff(families.parents, axis=1) > 0) | (families.parents[:, 1:] < 0)
+        assert ascends.all()
+
+
+def projected(scores, child, group, others):
+    """The costs of undominated sets of a group's columns, by trying all sets of parents."""
+    local = {}
+    candidates = [y for y in group if y != child]
+    best = best_by_subsets([*candidates, *others], 2, lambda s: scores.local_score(child, s))
+    for a in (None, *candidates):
+        for b in (None, *candidates):
+            own = {group.index(y): y for y in (a, b) if y is not None}
+            more = best_by_subsets(
+                others,
+                2 - len(own),
+                lambda s, own=own: scores.local_score(child, [*own.values(), *s]),
+            )
+            local[frozenset(own)] = best - more
+    return {
+        own: cost
+        for own, cost in local.items()
+        if all(local[fewer] > cost + 1e-9 for fewer in local if fewer < own)
+    }
+
+
+def test_it_starts_from_the_network_of_the_order_search(monkeypatch, calls):
+    scores = scores_of(8)
+    by_orders = solved(scores, SearchSettings(is_exact=False))
+    without_dynamic_programs(monkeypatch)
+    solved(scores)
+    ((families, incumbent, _),) = calls
+    best = sum(
+        best_by_subsets([y for y in range(8) if y != x], 3, lambda s, x=x: scores.local_score(x, s))
+        for x in range(8)
+    )
+    assert best - families.cost[incumbent].sum() == pytest.approx(by_orders.score, abs=1e-6)
+
+
+def test_settings_are_passed_on(monkeypatch, calls):
+    without_dynamic_programs(monkeypatch)
+    settings = SearchSettings(seed=5, tolerance=0.5, time_limit=60.0, ends_on_interrupt=True)
+    solved(scores_of(6), settings)
+    told = calls[0][2]
+    assert told["seed"] == 5
+    assert told["tolerance"] == 0.5
+    assert told["ends_on_interrupt"] is True
+    assert told["deadline"] < np.inf
+    solved(scores_of(6), settings._replace(time_limit=None))
+    assert calls[1][2]["ends_on_interrupt"] is False
+    assert calls[1][2]["deadline"] == np.inf
+
+
+def test_groups_share_the_time_and_add_up(monkeypatch):
+    deadlines = []
+
+    def search(families, incumbent, *, deadline, **_):
+        deadlines.append(deadline)
+        return result(families, incumbent, 2.0, 3)
+
+    give(monkeypatch, search)
+    tiers = [[0, 1, 2], [3, 4, 5]]
+    found = solved(scores_of(6), SearchSettings(time_limit=1000.0), tiers=tiers)
+    assert deadlines[1] - deadlines[0] == pytest.approx(500, abs=20)
+    assert found.n_nodes == 6
+    assert not found.is_optimal
+    assert found.gap <= 4.0 + 1e-9
+    assert found.score_bound == found.score + found.gap
+
+
+# What it makes of results
+
+
+@pytest.mark.parametrize("kind", ["rows", "lists"])
+def test_a_network_that_is_not_proven_is_climbed_from(monkeypatch, kind):
+    scores = scores_of(8) if kind == "rows" else random_lists(np.random.default_rng(0), 8)
+    best = solved(scores)
+
+    def empty(families, incumbent, **_):
+        is_empty = (families.parents < 0).all(axis=1)
+        chosen = np.array(
+            [
+                a + np.argmax(is_empty[a:b])
+                for a, b in zip(families.start, families.start[1:], strict=False)
+            ]
+        )
+        return unfinished(families, chosen)
+
+    give(monkeypatch, empty)
+    found = solved(scores)  # the certificate accepts no network that a change of an edge betters
+    assert any(found.parents)
+    assert not found.is_optimal
+    assert found.score <= best.score + 1e-6 <= found.score_bound + 2e-6
+    assert np.isfinite(found.gap)
+
+
+def test_a_bound_that_the_climb_reaches_is_a_proof(monkeypatch):
+    scores = scores_of(6)
+    best = solved(scores)
+
+    def search(families, incumbent, **_):
+        return result(families, incumbent, 0.5)
+
+    give(monkeypatch, search)
+    assert not solved(scores).is_optimal
+    found = solved(scores, SearchSettings(tolerance=0.6))
+    assert found.is_optimal
+    assert found.score == pytest.approx(best.score, abs=1e-6)
+    assert found.gap == pytest.approx(0.5)
+
+
+def test_no_network_has_a_finite_score(monkeypatch):
+    both = [([[1]], [0.0]), ([[0]], [0.0])]  # each column needs the other
+    without_dynamic_programs(monkeypatch)
+    with pytest.raises(ValueError, match=r"Found no acyclic network of the columns \['a', 'b'\]"):
+        solved(ParentSetScores(["a", "b"], both))
+
+
+def test_scores_that_rounding_blurs(monkeypatch):
+    lists = random_lists(np.random.default_rng(0), 5)
+    huge = [(rows, [1e12 * s for s in local]) for rows, local in lists._families]
+    without_dynamic_programs(monkeypatch)
+    with pytest.raises(ValueError, match="so large that it is known only to"):
+        solved(ParentSetScores(lists.columns, huge))
+
+
+# Memory and installation
+
+
+def test_families_that_do_not_fit_are_refused_with_what_would_fit():
+    scores = scores_of(40, 4)
+    constraints = read_constraints(scores.columns, max_parents=4)
+    tight = MemoryLimit(60_000_000, None)
+    with pytest.raises(ValueError, match=r"40 columns .* families of branch and cut") as refusal:
+        plan_searches(scores, constraints, tight)
+    assert "Set max_parents to 3 or less" in str(refusal.value)
+    fewer = read_constraints(scores.columns, max_parents=3)
+    plan = plan_searches(scores_of(40, 3), fewer, tight)
+    assert str(plan).startswith("branch and cut over 40 columns: about ")
+    assert plan.heeds_time_limit
+
+
+def test_more_undominated_families_than_expected(monkeypatch):
+    without_dynamic_programs(monkeypatch)
+    monkeypatch.setattr(branch_engine, "_SHARE_UNDOMINATED", 0.0)
+    scores = scores_of(30, 4, criterion="loglik")
+    constraints = read_constraints(scores.columns, max_parents=4)
+    n_bytes = plan_searches(scores, constraints, MEMORY).searches[0].n_bytes
+    with pytest.raises(ValueError, match=r"over 30 columns runs short of memory .* max_parents"):
+        solved(scores, memory=MemoryLimit(n_bytes, None))
+
+
+def test_dynamic_programming_is_taken_where_it_fits():
+    scores = scores_of(8)
+    constraints = read_constraints(scores.columns, max_parents=3)
+    assert not plan_searches(scores, constraints, MEMORY).heeds_time_limit
+
+
+def test_all_sets_of_parents_are_not_listed(monkeypatch):
+    without_dynamic_programs(monkeypatch)
+    with pytest.raises(ValueError, match=r"over 6 columns needs .* its states"):
+        solved(scores_of(6, None))
+
+
+def test_without_highspy_it_says_how_to_install_it(monkeypatch):
+    scores = scores_of(40, 2)
+    monkeypatch.setattr(branch_engine, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"requires highspy\. .* `pip install skbn\[large\]`"):
+        solved(scores)
+    assert solved(scores_of(8)).is_optimal
+
+
+def test_progress_ends_at_the_work_that_was_planned(monkeypatch):
+    without_dynamic_programs(monkeypatch)
+    scores, percents, notes = scores_of(7), [], []
+
+    def listener(percent, seconds_left, note):
+        (notes if note else percents).append(note or percent)
+
+    constraints = read_constraints(scores.columns, max_parents=3)
+    solve(scores, constraints, MEMORY, listeners=(listener,))
+    assert percents == sorted(percents)
+    assert percents[-1] == 100
+    assert notes
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_undominated_sets(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.choice([9, 70]))
+    sets = [
+        sorted(rng.choice(9, int(rng.integers(0, 4)), replace=False).tolist()) for _ in range(40)
+    ]
+    sets = [[p * (m // 9) for p in each] for each in sets]
+    rows = np.array([[*each, *[-1] * (4 - len(each))] for each in sets], dtype=np.int16)
+    kept = branch_engine._undominated(rows, m)
+    expected = [i for i, each in enumerate(sets) if not any({*s} <= {*each} for s in sets[:i])]
+    assert kept.tolist() == expected
+
+
+def test_unfinished_networks_of_many_columns_are_certified(monkeypatch):
+    monkeypatch.setattr(branch_engine, "branch_and_cut", unfinished)
+    found = solved(scores_of(36, 2))
+    assert not found.is_optimal
+    assert 0 < found.gap < np.inf
+    assert len(members_of(max(found.parents))) <= 2
