@@ -177,6 +177,11 @@ def check_past_thirty(names):
     assert not learner.is_optimal_
     assert learner.optimality_gap_ == math.inf
     assert not set(known.dag_.predecessors(0)) - {1, 2}
+    proven, from_file = names["proven"], names["from_file"]
+    assert from_file.is_optimal_
+    assert proven.n_nodes_ >= 1
+    assert proven.network_score_ == proven.score_bound_
+    assert from_file.network_score_ == pytest.approx(proven.network_score_, abs=1e-5)
     sparse = names["sparse"].dag_
     assert sparse.number_of_edges() == 41  # and the table of what the search found of it
     pairs, true = ({frozenset(e) for e in dag.edges} for dag in (names["of_few"].dag_, sparse))

@@ -25,7 +25,7 @@ def table_rows(page, heading):
 
 
 @pytest.mark.parametrize(
-    "page", ["index", "regressions", "families", "search", "posterior", "accuracy"]
+    "page", ["index", "regressions", "families", "search", "proof", "posterior", "accuracy"]
 )
 def test_pages(page):
     names = run_blocks(THEORY / f"{page}.md")
@@ -40,6 +40,11 @@ def test_pages(page):
         assert names["refusal"].startswith(
             "Column 2 is collinear with others: column 2 = 1 * column 0"
         )
+    if page == "proof":
+        # as the page says: no cluster's cut is violated, and the last cut is
+        assert (names["cuts"][:4] @ names["y"] >= 1 - 1e-9).all()
+        assert names["local_cut"] @ names["y"] == pytest.approx(1.5)
+        assert names["cheapest"] - names["with_clusters"] == pytest.approx(29.4, abs=0.05)
     if page == "search":
         printed = [row[-1].replace("\N{MINUS SIGN}", "-") for row in table_rows(page, "$W$")]
         best = [f"{names['best'][W]:.2f}" for W in names["best"] if W]

@@ -11,13 +11,14 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._branch_and_cut.cut_kernels import (
+    CutArrays,
     count_coefficients,
     list_coefficients,
     price,
@@ -44,21 +45,19 @@ BRANCH_AND_CUT_KERNELS: tuple[Any, ...] = (
 _FIRST_WIDTH, _LAST_WIDTH = 8, 12
 _ROUNDS_TO_JUDGE = 8
 # The share of the gap that a round closes at least, or windows grow; in a node, or it is branched.
-_LEAST_SHARE_OF_ROUND = 0.003
+_LEAST_SHARE_OF_ROUND = 0.006
 _LEAST_SHARE_OF_NODE = 0.01
 # Cuts are violated by this at least, and by this share of what a window's cut can be.
-_LEAST_VIOLATION = 0.03
-_LEAST_VIOLATION_OF_NODE = 0.05
-_ACCEPTED_SHARE = 0.7
+_LEAST_VIOLATION = 0.1
+_ACCEPTED_SHARE = 0.8
 # Cuts are dropped after so many solutions in which they were idle, and kept aside.
 _AGE, _AGE_IN_TREE = 5, 8
-_MOST_KEPT, _MOST_KEPT_ADDED = 4000, 60
+_MOST_KEPT_ADDED = 60
 _MOST_ROUNDS_OF_NODE = 6
 _WINDOWS_OF_NODE = 12
 _WIDTHS_OF_NODE = (7, 11)
 # Arcs tried before one is branched on, each for so many simplex iterations.
 _N_CANDIDATES, _N_ITERATIONS = 8, 60
-_LEAST_FRACTION = 1e-5
 _WORTH_TRYING = 0.05
 # In the root, families are removed when the gap has shrunk by this share since the last time.
 _SHRINKAGE = 0.1
@@ -159,7 +158,8 @@ class _Search:
         self._chosen = network.copy()
         self._cost = float(families.cost[network].sum())
         self._bound = 0.0
-        self._kept: list[Cut] = []
+        self._kept: list[tuple[list[Cut], CutArrays, npt.NDArray[np.float64]]] = []
+        self._kept_ids: set[int] = set()
         self._cuts: list[Cut] = []  # of the proof
         self._number_of_cut: dict[int, int] = {}
         # Without any cut, no network costs less than 0.
@@ -249,7 +249,7 @@ class _Search:
 
     def _search_tree(self) -> None:
         """Branch on arcs until no node is open, or time is up."""
-        m = self._m
+        self._n_nodes = 0  # the root is the tree's first node
         self._push(self._bound, self._root, np.ones(self._numbers.size, dtype=bool), ())
         while self._open and self._open[0].bound < self._cutoff:
             self._bound = max(self._bound, self._open[0].bound)
@@ -267,7 +267,7 @@ class _Search:
                 heapq.heappush(self._open, best)
                 raise
             if arc is None:
-                # An acyclic mixture of nothing: the node's network has been tried.
+                self._close_single(best.node, allowed)
                 continue
             without, with_arc = best.node.split(Branch(*arc, is_edge=False))
             has, closes = self._arc_families(*arc), self._closing_families(best.required, arc)
@@ -310,7 +310,7 @@ class _Search:
             point = relaxation.point()
             self._try(point)
             width = int(self._rng.integers(*_WIDTHS_OF_NODE))
-            cuts = self._violated(point, width, _WINDOWS_OF_NODE, _LEAST_VIOLATION_OF_NODE)
+            cuts = self._violated(point, width, _WINDOWS_OF_NODE, _LEAST_VIOLATION)
             if not cuts:
                 break
             relaxation.add_cuts(cuts)
@@ -320,15 +320,19 @@ class _Search:
         return not self._has_families(allowed)
 
     def _choose_arc(self, allowed: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
-        """Return the arc whose two sides cost most, among the most fractional ones."""
+        """Return the arc whose two sides cost most, among the most fractional ones.
+
+        None if each column has families of one set of parents only.
+        """
         relaxation, m = self._relaxation, self._m
-        fractions = relaxation.point().fractions
+        point = relaxation.point()
+        fractions = point.fractions
         order = np.argsort(-fractions, axis=None, kind="stable")[:_N_CANDIDATES]
-        if fractions.flat[order[0]] < _LEAST_FRACTION:
-            return None
         arcs = [(int(i // m), int(i % m)) for i in order if fractions.flat[i] > _WORTH_TRYING]
-        if len(arcs) < 2:
-            return int(order[0] // m), int(order[0] % m)
+        if not arcs:
+            return self._heaviest_free_arc(point, allowed)
+        if len(arcs) == 1:
+            return arcs[0]
         base = relaxation.objective
         most = self._cutoff - base
         gains = []
@@ -339,6 +343,35 @@ class _Search:
             costs = [relaxation.objective_without(side, _N_ITERATIONS) - base for side in sides]
             gains.append(np.clip(costs, 1e-3, most).prod())
         return arcs[int(np.argmax(gains))]
+
+    def _heaviest_free_arc(
+        self, point: Point, allowed: npt.NDArray[np.bool_]
+    ) -> tuple[int, int] | None:
+        """Return the heaviest arc that some families of its child have and others do not."""
+        families, m = self._relaxation.families, self._m
+        child = families.child[allowed]
+        n_families = np.bincount(child, minlength=m)
+        n_with = np.zeros((m + 1, m))
+        np.add.at(n_with, (families.parents[allowed], child[:, np.newaxis]), 1)
+        is_free = (n_with[:m] > 0) & (n_with[:m] < n_families)
+        if not is_free.any():
+            return None
+        best = int(np.argmax(np.where(is_free, point.arcs, -1.0)))
+        return best // m, best % m
+
+    def _close_single(self, node: Node, allowed: npt.NDArray[np.bool_]) -> None:
+        """Close a node in which each column has one family: a network, or one with a cycle."""
+        families = self._relaxation.families
+        chosen = np.flatnonzero(allowed)
+        chosen = chosen[np.unique(families.child[chosen], return_index=True)[1]]
+        own = families.child[chosen], families.parents[chosen]
+        clusters = clusters_of_cycles(Point.of(*own, np.ones(self._m), self._m))
+        if clusters:
+            # All its columns have parents in it, so the bound is the multiplier and more.
+            node.steps.append(self._step_of(clusters[:1], np.array([1.0 + self._cost])))
+        else:
+            self._take(chosen)
+            node.steps.append(self._step_of([], np.empty(0)))
 
     def _arc_families(self, parent: int, child: int) -> npt.NDArray[np.bool_]:
         families = self._relaxation.families
@@ -376,21 +409,24 @@ class _Search:
         return cuts
 
     def _keep_cuts(self, cuts: list[Cut]) -> None:
-        self._kept = [*self._kept, *cuts][-_MOST_KEPT:]
+        """Keep dropped cuts aside, in the batches in which they were dropped."""
+        new = [cut for cut in cuts if id(cut) not in self._kept_ids]
+        if new:
+            self._kept_ids |= {id(cut) for cut in new}
+            self._kept.append((new, arrays_of(new, self._m), np.array([bound_of(c) for c in new])))
 
     def _violated_kept(self, point: Point) -> list[Cut]:
-        """Take the most violated ones of the cuts that were dropped."""
-        if not self._kept:
-            return []
-        arrays = arrays_of(self._kept, self._m)
-        missing = np.array([bound_of(cut) for cut in self._kept])
-        violations(point.child, point.parents, point.weight, arrays, missing)
-        taken = np.argsort(-missing, kind="stable")[:_MOST_KEPT_ADDED]
-        taken = taken[missing[taken] > _LEAST_VIOLATION]
-        cuts = [self._kept[i] for i in taken]
-        gone = set(taken.tolist())
-        self._kept = [cut for i, cut in enumerate(self._kept) if i not in gone]
-        return cuts
+        """Return the most violated ones of the cuts that were dropped."""
+        cuts: list[Cut] = []
+        missing: list[float] = []
+        for batch, arrays, bounds in self._kept:
+            own = bounds.copy()
+            violations(point.child, point.parents, point.weight, arrays, own)
+            for i in np.flatnonzero(own > _LEAST_VIOLATION):
+                cuts.append(batch[i])
+                missing.append(own[i])
+        order = np.argsort(-np.array(missing), kind="stable")[:_MOST_KEPT_ADDED]
+        return [cuts[i] for i in order]
 
     def _remove(self, node: Node, pricing: Pricing, allowed: npt.NDArray[np.bool_]) -> bool:
         """Remove families that no network below the cutoff has, by a step of the proof.
@@ -404,13 +440,16 @@ class _Search:
         return bool(is_gone.any())
 
     def _step(self, pricing: Pricing) -> Step:
+        return self._step_of(pricing.cuts, pricing.multipliers)
+
+    def _step_of(self, cuts: Sequence[Cut], multipliers: npt.NDArray[np.float64]) -> Step:
         numbers = []
-        for cut in pricing.cuts:
+        for cut in cuts:
             number = self._number_of_cut.setdefault(id(cut), len(self._cuts))
             if number == len(self._cuts):
                 self._cuts.append(cut)
             numbers.append(number)
-        return Step(np.array(numbers, dtype=np.int32), pricing.multipliers)
+        return Step(np.array(numbers, dtype=np.int32), multipliers)
 
     def _is_integral(self, point: Point) -> bool:
         return len(point.weight) == self._m and bool((point.weight > _INTEGRAL).all())
