@@ -465,10 +465,14 @@ class _Search:
             chosen[x] = (
                 own.start + np.flatnonzero((families.parents[own] == parents).all(axis=1))[0]
             )
-        cost = float(families.cost[chosen].sum())
+        self._take(chosen)
+        return True
+
+    def _take(self, chosen: npt.NDArray[np.int64]) -> None:
+        """Keep a network, by its families, if it is the best."""
+        cost = float(self._relaxation.families.cost[chosen].sum())
         if cost < self._cost:
             self._cost, self._chosen = cost, self._numbers[chosen]
-        return True
 
     def _report(self) -> None:
         if self._tell is not None:

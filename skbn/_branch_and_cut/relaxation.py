@@ -87,6 +87,7 @@ class Relaxation:
         self._idle: list[int] = []
         self._arrays: CutArrays | None = None
         self._bounds = np.empty(0)
+        self._multipliers = np.empty(0)
         self._lp = highspy.Highs()
         for option, value in _OPTIONS.items():
             self._lp.setOptionValue(option, value)

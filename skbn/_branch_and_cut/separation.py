@@ -180,4 +180,5 @@ def _families_within(
     keys, number = np.unique(keys, return_inverse=True)
     weights = np.bincount(number, weights=np.append(point.weight[inside], np.zeros(w)))
     starts = np.searchsorted(keys >> w, np.arange(w + 1)).astype(np.int64)
-    return starts, keys & ((1 << w) - 1), weights
+    masks = (keys & ((1 << w) - 1)).astype(np.int64)
+    return starts, masks, weights.astype(np.float64)

@@ -108,10 +108,10 @@ def _costs_of_the_rest(costs, w, backward):
                 for s in range(_BLOCK):
                     own[b, s] = min(own[b, s], own[t, s] + blocks[y, b, s])
         for j in range(_BLOCK):
-            s = _BLOCK - _ONE - j
+            last = _BLOCK - _ONE - j
             for y in range(_BITS):
-                t = s | _ONE << y
-                own[b, s] = min(own[b, s], own[b, t] + blocks[y, b, s])
+                t = last | _ONE << y
+                own[b, last] = min(own[b, last], own[b, t] + blocks[y, b, last])
 
 
 @inner_kernel

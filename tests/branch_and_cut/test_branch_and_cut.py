@@ -119,6 +119,17 @@ def test_trees_are_branched():
     assert max(nodes) > 2
 
 
+@SEEDS
+def test_branching_without_cuts(seed, monkeypatch):
+    """Nodes are closed by bounds, or when each column has one family left."""
+    monkeypatch.setattr(module._Search, "_violated", lambda *_: [])
+    _, families, cheapest = instance(seed)
+    result = branch_and_cut(families, empty_network(families), tolerance=TOLERANCE)
+    assert result.is_finished
+    assert result.cost == pytest.approx(cheapest)
+    assert certified_bound(families, result.proof) == pytest.approx(cheapest, abs=1e-5)
+
+
 def test_threads_change_no_bit():
     families = ring(10)
     start = empty_network(families)
