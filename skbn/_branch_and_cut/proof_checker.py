@@ -33,7 +33,7 @@ from skbn._core.compile import compile_kernels
 __all__ = ["ProofError", "certified_bound"]
 
 # The bound may be lower than claimed by this times 1 + |cutoff|.
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-11
 # Larger numbers are refused, so that no sum of products overflows.
 _LARGEST = 1e100
 # The most columns of a local cut: its table has 2**w entries for each.
@@ -50,7 +50,7 @@ def certified_bound(families: Families, proof: Proof) -> float:
     """Replay a proof and return the bound that follows.
 
     The bound is the least of the cutoff and of the bounds of the tree's open leaves. It is
-    computed with a cutoff that is lower by 5e-10 * (1 + |cutoff|). So every family that a search
+    computed with a cutoff that is lower by 5e-12 * (1 + |cutoff|). So every family that a search
     removed is removed here too, although the two round differently, and nothing is claimed about
     networks at the cutoff itself.
 
@@ -63,7 +63,7 @@ def certified_bound(families: Families, proof: Proof) -> float:
     -------
     bound : float
         No network of the families costs less. Lower than ``proof.bound`` by at most
-        1e-9 * (1 + |cutoff|).
+        1e-11 * (1 + |cutoff|).
 
     Raises
     ------
