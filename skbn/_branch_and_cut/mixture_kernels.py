@@ -33,7 +33,7 @@ class Mixture(NamedTuple):
         The families of each known network.
     n_networks : ndarray of shape (1,), int64
     inverse : ndarray of shape (n_families + 1, n_families + 1), float64
-        Of the basis.
+        Of the basis, transposed.
     values, prices : ndarray of shape (n_families + 1,), float64
         Of the variables in the basis, and of the rows.
     rates, norms : ndarray of shape (2 * n_families + most,), float64
@@ -126,7 +126,7 @@ def begin(mixture, y):
         f = mixture.networks[0, x]
         sign = 1.0 if y[f] < 1.0 else -1.0  # a weight of 1 and its perturbation leave no excess
         inverse[f, f] = -sign
-        inverse[f, n_families] = sign
+        inverse[n_families, f] = sign
         values[f] = sign * (1.0 - y[f])
         if sign > 0:
             objective += values[f]
@@ -184,18 +184,17 @@ def _fill_column(mixture, entering):
     inverse, column = mixture.inverse, mixture.column
     n_families = column.size - 1
     if entering >= 2 * n_families:
-        network = mixture.networks[entering - 2 * n_families]
         for i in range(column.size):
-            total = inverse[i, n_families]
-            for x in range(network.size):
-                total += inverse[i, network[x]]
-            column[i] = total
+            column[i] = inverse[n_families, i]
+        for x in range(mixture.networks.shape[1]):
+            f = np.uint64(mixture.networks[entering - 2 * n_families, x])
+            for i in range(column.size):
+                column[i] += inverse[f, i]
     elif entering < n_families:
-        for i in range(column.size):
-            column[i] = inverse[i, entering]
+        column[:] = inverse[entering]
     else:
         for i in range(column.size):
-            column[i] = -inverse[i, entering - n_families]
+            column[i] = -inverse[entering - n_families, i]
 
 
 @inner_kernel
@@ -223,13 +222,11 @@ def _replace(mixture, row, step):
         values[i] = max(0.0, values[i] - step * column[i])
     values[row] = step
     for j in range(values.size):
-        inverse[row, j] /= pivot
-        pivot_row[j] = inverse[row, j]
-    for i in range(values.size):
-        factor = column[i]
-        if i != row and factor != 0.0:
-            for j in range(values.size):  # two indices and a row apart make it a vector's
-                inverse[i, j] -= factor * pivot_row[j]
+        pivot_row[j] = inverse[j, row] / pivot
+        if pivot_row[j] != 0.0:
+            for i in range(values.size):  # two indices and a column apart make it a vector's
+                inverse[j, i] -= column[i] * pivot_row[j]
+            inverse[j, row] = pivot_row[j]
 
 
 @inner_kernel
