@@ -17,17 +17,25 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._branch_and_cut.branching import (
+    Arc,
+    families_closing_cycles,
+    families_with,
+    has_all_columns,
+    heaviest_free_arc,
+)
 from skbn._branch_and_cut.cut_kernels import (
-    CutArrays,
     count_coefficients,
     list_coefficients,
     price,
     violations,
 )
+from skbn._branch_and_cut.cuts import Cut, KeptCuts
 from skbn._branch_and_cut.families import Families
 from skbn._branch_and_cut.proof import Branch, Node, Proof, Step
-from skbn._branch_and_cut.relaxation import Pricing, Relaxation, arrays_of, bound_of
-from skbn._branch_and_cut.separation import Cut, Point, clusters_of_cycles, local_cuts
+from skbn._branch_and_cut.proof_checker import certified_bound
+from skbn._branch_and_cut.relaxation import Pricing, Relaxation
+from skbn._branch_and_cut.separation import Point, clusters_of_cycles, local_cuts
 from skbn._branch_and_cut.separation_kernels import separate
 from skbn._core.resources import Threads
 
@@ -52,7 +60,7 @@ _LEAST_VIOLATION = 0.1
 _ACCEPTED_SHARE = 0.8
 # Cuts are dropped after so many solutions in which they were idle, and kept aside.
 _AGE, _AGE_IN_TREE = 5, 8
-_MOST_KEPT_ADDED = 60
+_MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 60, 1 << 28
 _MOST_ROUNDS_OF_NODE = 6
 _WINDOWS_OF_NODE = 12
 _WIDTHS_OF_NODE = (7, 11)
@@ -72,8 +80,9 @@ class Result(NamedTuple):
     chosen : ndarray of shape (m,), int64
         The family of each column.
     cost : float
+    bound : float
+        No network costs less, as the replay of the proof shows.
     proof : Proof
-        That no network costs less than ``proof.bound``.
     n_nodes : int
     is_finished : bool
         Whether no network costs less than `cost` by more than the tolerance.
@@ -81,6 +90,7 @@ class Result(NamedTuple):
 
     chosen: npt.NDArray[np.int64]
     cost: float
+    bound: float
     proof: Proof
     n_nodes: int
     is_finished: bool
@@ -133,7 +143,7 @@ class _Open(NamedTuple):
     number: int
     node: Node
     allowed: npt.NDArray[np.uint8]  # packed bits
-    required: tuple[tuple[int, int], ...]  # arcs
+    required: tuple[Arc, ...]  # arcs
 
 
 class _Search:
@@ -158,8 +168,7 @@ class _Search:
         self._chosen = network.copy()
         self._cost = float(families.cost[network].sum())
         self._bound = 0.0
-        self._kept: list[tuple[list[Cut], CutArrays, npt.NDArray[np.float64]]] = []
-        self._kept_ids: set[int] = set()
+        self._kept = KeptCuts(self._m, _MOST_BYTES_KEPT)
         self._cuts: list[Cut] = []  # of the proof
         self._number_of_cut: dict[int, int] = {}
         # Without any cut, no network costs less than 0.
@@ -181,7 +190,14 @@ class _Search:
         is_finished = self._bound >= self._cutoff
         bound = cutoff if is_finished else min(self._bound, cutoff)
         proof = Proof(self._cuts, self._root, cutoff, bound)
-        return Result(self._chosen, self._cost, proof, self._n_nodes, is_finished)
+        return Result(
+            self._chosen,
+            self._cost,
+            certified_bound(self._given, proof),
+            proof,
+            self._n_nodes,
+            is_finished,
+        )
 
     def run(self) -> None:
         self._n_nodes = 1
@@ -200,7 +216,7 @@ class _Search:
         gap_of_removal = math.inf
         while True:
             pricing = relaxation.solve_for_all(allowed, self._cutoff)
-            self._keep_cuts(relaxation.drop_idle_cuts(_AGE))
+            self._kept.add(relaxation.drop_idle_cuts(_AGE))
             if pricing.bound > self._bound:
                 self._pricing = pricing
             self._bound = max(self._bound, min(pricing.bound, self._cutoff))
@@ -215,7 +231,7 @@ class _Search:
                     self._numbers = self._numbers[allowed]
                     relaxation.keep(allowed)
                     allowed = np.ones(self._numbers.size, dtype=bool)
-                    if not self._has_families(allowed):
+                    if not has_all_columns(self._relaxation.families, allowed):
                         return True
                     relaxation.solve_for_all(allowed, self._cutoff)
             if time.monotonic() >= self._deadline:
@@ -270,10 +286,12 @@ class _Search:
                 self._close_single(best.node, allowed)
                 continue
             without, with_arc = best.node.split(Branch(*arc, is_edge=False))
-            has, closes = self._arc_families(*arc), self._closing_families(best.required, arc)
-            is_other = (self._relaxation.families.child == arc[1]) & ~has
+            families, required = self._relaxation.families, (*best.required, arc)
+            has = families_with(families, arc)
+            is_other = (families.child == arc[1]) & ~has
+            closes = families_closing_cycles(families, required)
             self._push(bound, without, allowed & ~has, best.required)
-            self._push(bound, with_arc, allowed & ~is_other & ~closes, (*best.required, arc))
+            self._push(bound, with_arc, allowed & ~is_other & ~closes, required)
         self._bound = self._cutoff
 
     def _push(
@@ -281,7 +299,7 @@ class _Search:
         bound: float,
         node: Node,
         allowed: npt.NDArray[np.bool_],
-        required: tuple[tuple[int, int], ...],
+        required: tuple[Arc, ...],
     ) -> None:
         self._n_opened += 1
         packed = np.packbits(allowed)
@@ -290,7 +308,7 @@ class _Search:
     def _search_node(self, node: Node, bound: float, allowed: npt.NDArray[np.bool_]) -> bool:
         """Add cuts until they bring little, and remove families; return whether it is closed."""
         relaxation = self._relaxation
-        if not self._has_families(allowed):
+        if not has_all_columns(self._relaxation.families, allowed):
             return True
         relaxation.allow(allowed)
         previous = -math.inf
@@ -306,7 +324,7 @@ class _Search:
                 if not self._is_integral(point) or self._try(point):
                     break
             previous = pricing.bound
-            self._keep_cuts(relaxation.drop_idle_cuts(_AGE_IN_TREE))
+            self._kept.add(relaxation.drop_idle_cuts(_AGE_IN_TREE))
             point = relaxation.point()
             self._try(point)
             width = int(self._rng.integers(*_WIDTHS_OF_NODE))
@@ -317,9 +335,9 @@ class _Search:
         self._node_bound = max(bound, pricing.bound)
         self._remove(node, pricing, allowed)
         self._report()
-        return not self._has_families(allowed)
+        return not has_all_columns(self._relaxation.families, allowed)
 
-    def _choose_arc(self, allowed: npt.NDArray[np.bool_]) -> tuple[int, int] | None:
+    def _choose_arc(self, allowed: npt.NDArray[np.bool_]) -> Arc | None:
         """Return the arc whose two sides cost most, among the most fractional ones.
 
         None if each column has families of one set of parents only.
@@ -330,34 +348,19 @@ class _Search:
         order = np.argsort(-fractions, axis=None, kind="stable")[:_N_CANDIDATES]
         arcs = [(int(i // m), int(i % m)) for i in order if fractions.flat[i] > _WORTH_TRYING]
         if not arcs:
-            return self._heaviest_free_arc(point, allowed)
+            return heaviest_free_arc(relaxation.families, allowed, point.arcs)
         if len(arcs) == 1:
             return arcs[0]
         base = relaxation.objective
         most = self._cutoff - base
         gains = []
         for arc in arcs:
-            has = self._arc_families(*arc)
+            has = families_with(relaxation.families, arc)
             other = (relaxation.families.child == arc[1]) & ~has
-            sides = (has, other | self._arc_families(*arc[::-1]))
+            sides = (has, other | families_with(relaxation.families, arc[::-1]))
             costs = [relaxation.objective_without(side, _N_ITERATIONS) - base for side in sides]
             gains.append(np.clip(costs, 1e-3, most).prod())
         return arcs[int(np.argmax(gains))]
-
-    def _heaviest_free_arc(
-        self, point: Point, allowed: npt.NDArray[np.bool_]
-    ) -> tuple[int, int] | None:
-        """Return the heaviest arc that some families of its child have and others do not."""
-        families, m = self._relaxation.families, self._m
-        child = families.child[allowed]
-        n_families = np.bincount(child, minlength=m)
-        n_with = np.zeros((m + 1, m))
-        np.add.at(n_with, (families.parents[allowed], child[:, np.newaxis]), 1)
-        is_free = (n_with[:m] > 0) & (n_with[:m] < n_families)
-        if not is_free.any():
-            return None
-        best = int(np.argmax(np.where(is_free, point.arcs, -1.0)))
-        return best // m, best % m
 
     def _close_single(self, node: Node, allowed: npt.NDArray[np.bool_]) -> None:
         """Close a node in which each column has one family: a network, or one with a cycle."""
@@ -373,60 +376,17 @@ class _Search:
             self._take(chosen)
             node.steps.append(self._step_of([], np.empty(0)))
 
-    def _arc_families(self, parent: int, child: int) -> npt.NDArray[np.bool_]:
-        families = self._relaxation.families
-        return (families.child == child) & (families.parents == parent).any(axis=1)
-
-    def _closing_families(
-        self, required: tuple[tuple[int, int], ...], arc: tuple[int, int]
-    ) -> npt.NDArray[np.bool_]:
-        """Return which families would close a cycle with required arcs."""
-        reaches = np.eye(self._m, dtype=bool)
-        for p, x in (*required, arc):
-            reaches |= reaches[:, [p]] & reaches[x]
-        families = self._relaxation.families
-        closes = np.zeros(families.cost.size, dtype=bool)
-        np.fill_diagonal(reaches, False)
-        for k in range(families.parents.shape[1]):
-            parents = families.parents[:, k]
-            closes |= (parents >= 0) & reaches[families.child, parents]
-        return closes
-
-    def _has_families(self, allowed: npt.NDArray[np.bool_]) -> bool:
-        """Return whether each column has an allowed family."""
-        child = self._relaxation.families.child[allowed]
-        return len(child) > 0 and len(np.unique(child)) == self._m
-
     # What root and tree share
 
     def _violated(self, point: Point, width: int, n_windows: int, least: float) -> list[Cut]:
         """Return cuts that a point violates."""
-        cuts = self._violated_kept(point)
+        on = point.child, point.parents, point.weight
+        cuts = self._kept.violated(*on, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
         cuts += clusters_of_cycles(point)
         cuts += local_cuts(
             point, width, n_windows, least, _ACCEPTED_SHARE, self._rng, self._threads
         )
         return cuts
-
-    def _keep_cuts(self, cuts: list[Cut]) -> None:
-        """Keep dropped cuts aside, in the batches in which they were dropped."""
-        new = [cut for cut in cuts if id(cut) not in self._kept_ids]
-        if new:
-            self._kept_ids |= {id(cut) for cut in new}
-            self._kept.append((new, arrays_of(new, self._m), np.array([bound_of(c) for c in new])))
-
-    def _violated_kept(self, point: Point) -> list[Cut]:
-        """Return the most violated ones of the cuts that were dropped."""
-        cuts: list[Cut] = []
-        missing: list[float] = []
-        for batch, arrays, bounds in self._kept:
-            own = bounds.copy()
-            violations(point.child, point.parents, point.weight, arrays, own)
-            for i in np.flatnonzero(own > _LEAST_VIOLATION):
-                cuts.append(batch[i])
-                missing.append(own[i])
-        order = np.argsort(-np.array(missing), kind="stable")[:_MOST_KEPT_ADDED]
-        return [cuts[i] for i in order]
 
     def _remove(self, node: Node, pricing: Pricing, allowed: npt.NDArray[np.bool_]) -> bool:
         """Remove families that no network below the cutoff has, by a step of the proof.

@@ -18,9 +18,9 @@ from skbn._branch_and_cut.cut_kernels import (
     list_coefficients,
     price,
 )
+from skbn._branch_and_cut.cuts import Cut, arrays_of, bound_of
 from skbn._branch_and_cut.families import Families
-from skbn._branch_and_cut.proof import LocalCut
-from skbn._branch_and_cut.separation import Cut, Point
+from skbn._branch_and_cut.separation import Point
 
 __all__ = ["Pricing", "Relaxation"]
 
@@ -294,31 +294,3 @@ class Relaxation:
         chosen = self._columns[on]
         families = self.families
         return Point.of(families.child[chosen], families.parents[chosen], weights[on], self.m)
-
-
-def bound_of(cut: Cut) -> float:
-    """Return what a cut's coefficients add up to at least."""
-    return cut.bound if isinstance(cut, LocalCut) else 1.0
-
-
-def arrays_of(cuts: Sequence[Cut], m: int) -> CutArrays:
-    """Return cuts of m columns as kernels read them.
-
-    In a cluster all columns share a bit: the coefficient is that of a family with or without
-    parents in it.
-    """
-    bits = np.zeros((len(cuts), m + 1), dtype=np.uint16)
-    rows = np.full((len(cuts), m), -1, dtype=np.int64)
-    tables = [np.array([1.0, 0.0])]
-    n = 2
-    for i, cut in enumerate(cuts):
-        if isinstance(cut, LocalCut):
-            w = len(cut.columns)
-            bits[i, cut.columns] = 1 << np.arange(w)
-            rows[i, cut.columns] = n + (np.arange(w) << w)
-            tables.append(cut.table.ravel())
-            n += cut.table.size
-        else:
-            bits[i, cut.columns] = 1
-            rows[i, cut.columns] = 0
-    return CutArrays(bits, rows, np.concatenate(tables))

@@ -1,4 +1,4 @@
-"""Cuts that a point violates: kept ones, clusters around cycles, and local cuts of windows."""
+"""Cuts that a point violates: clusters around cycles, and local cuts of windows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from skbn._branch_and_cut.proof import ClusterCut, LocalCut
 from skbn._branch_and_cut.separation_kernels import separate
 from skbn._core.resources import Threads
 
-__all__ = ["Cut", "Point", "clusters_of_cycles", "local_cuts"]
-
-Cut = LocalCut | ClusterCut
+__all__ = ["Point", "clusters_of_cycles", "local_cuts"]
 
 # Cycles whose cluster is violated by less are left.
 _LEAST_VIOLATION_OF_CLUSTERS = 0.02

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._branch_and_cut.families import Families
-from skbn._branch_and_cut.proof_checker import certified_bound
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads, count_threads
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
@@ -157,22 +156,13 @@ def _require_highspy(n_columns: int) -> None:
         )
 
 
-def branch_and_cut(
-    families: Families, network: npt.NDArray[np.int64], **settings: Any
-) -> tuple[Result, float]:
-    """Import and call the search of this name; return what it found, and the bound of its proof.
-
-    Raises
-    ------
-    RuntimeError
-        If the bound does not follow from the proof.
-    """
+def branch_and_cut(families: Families, network: npt.NDArray[np.int64], **settings: Any) -> Result:
+    """Import and call the search of this name."""
     from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS
     from skbn._branch_and_cut.branch_and_cut import branch_and_cut as search
 
     compile_kernels(BRANCH_AND_CUT_KERNELS)
-    found = search(families, network, **settings)
-    return found, certified_bound(families, found.proof)
+    return search(families, network, **settings)
 
 
 class _Listed(NamedTuple):
@@ -261,7 +251,7 @@ class _BranchAndCut(GroupSearch):
         listed = self._list(scores, n_jobs)
         # What all columns would score with the best parents that each of them may have.
         best = sum(float(local[0]) for local in listed.scores) + self._offset(scores)
-        found, bound = branch_and_cut(
+        found = branch_and_cut(
             listed.families,
             self._families_of(by_orders.parents, listed.families),
             tolerance=settings.tolerance,
@@ -272,9 +262,9 @@ class _BranchAndCut(GroupSearch):
             tell=tell,
         )
         progress.advance(self.cost())
-        return self._climbed(scores, found, bound, listed)
+        return self._climbed(scores, found, listed)
 
-    def _climbed(self, scores: Scores, found: Result, bound: float, listed: _Listed) -> Optimum:
+    def _climbed(self, scores: Scores, found: Result, listed: _Listed) -> Optimum:
         """Return the network found; one that is not proven to be the best is climbed from."""
         at = found.chosen - listed.families.start[:-1]
         parents = [
@@ -283,7 +273,7 @@ class _BranchAndCut(GroupSearch):
         ]
         score = sum(float(local[i]) for local, i in zip(listed.scores, at, strict=True))
         require_certainty(self._uncertainty(scores, parents))
-        gap = max(0.0, found.cost - bound)
+        gap = max(0.0, found.cost - found.bound)
         if found.is_finished and gap <= _CALLED_NONE:
             return Optimum(parents, score, n_nodes=found.n_nodes)
         climbed, better = self._orders.climbed(scores, parents)

@@ -11,7 +11,7 @@ from skbn._branch_and_cut.cut_kernels import (
     price,
     violations,
 )
-from skbn._branch_and_cut.relaxation import arrays_of, bound_of
+from skbn._branch_and_cut.cuts import arrays_of, bound_of
 from skbn._core.compile import compile_kernels
 
 SEEDS = pytest.mark.parametrize("seed", range(8))
