@@ -53,7 +53,7 @@ BRANCH_AND_CUT_KERNELS: tuple[Any, ...] = (
 _FIRST_WIDTH, _LAST_WIDTH = 8, 12
 _ROUNDS_TO_JUDGE = 8
 # The share of the gap that a round closes at least, or windows grow; in a node, or it is branched.
-_LEAST_SHARE_OF_ROUND = 0.006
+_LEAST_SHARE_OF_ROUND, _LEAST_SHARE_AT_LAST = 0.006, 0.003
 _LEAST_SHARE_OF_NODE = 0.01
 # Cuts are violated by this at least, and by this share of what a window's cut can be.
 _LEAST_VIOLATION = 0.1
@@ -70,6 +70,7 @@ _WORTH_TRYING = 0.05
 # In the root, families are removed when the gap has shrunk by this share since the last time.
 _SHRINKAGE = 0.1
 _INTEGRAL = 1 - 1e-6
+_LEAST_RELATIVE_TOLERANCE = 4e-11
 
 
 class Result(NamedTuple):
@@ -115,7 +116,8 @@ def branch_and_cut(
     network : ndarray of shape (m,), int64
         The families of a network that costs little.
     tolerance : float
-        In nats: networks that are cheaper by less are not looked for.
+        In nats: networks that are cheaper by less are not looked for. It is at least 4e-11 of the
+        cost, for rounding.
     deadline : float
         By ``time.monotonic()``, when the search ends without the proof of the optimum.
     seed : int
@@ -158,7 +160,10 @@ class _Search:
         tell: Callable[[float, float, int], None] | None,
     ) -> None:
         self._given = families
-        self._tolerance, self._deadline = tolerance, deadline
+        self._deadline = deadline
+        # At least as much as sums of the search and of the replay may differ in rounding.
+        highest = 1.0 + float(families.cost[network].sum())
+        self._tolerance = max(tolerance, _LEAST_RELATIVE_TOLERANCE * highest)
         self._threads, self._tell = threads, tell
         self._rng = np.random.default_rng(seed)
         self._relaxation = Relaxation(families, network)
@@ -241,7 +246,8 @@ class _Search:
             cuts = self._violated(point, width, self._m, _LEAST_VIOLATION)
             relaxation.add_cuts(cuts)
             bounds.append(self._bound)
-            if not cuts or self._stalls(bounds):
+            share = _LEAST_SHARE_OF_ROUND if width < _LAST_WIDTH else _LEAST_SHARE_AT_LAST
+            if not cuts or self._stalls(bounds, share):
                 if width == _LAST_WIDTH:
                     break
                 width += 1
@@ -255,10 +261,10 @@ class _Search:
             self._root.steps.append(self._step(self._pricing))
             self._pricing = None
 
-    def _stalls(self, bounds: list[float]) -> bool:
+    def _stalls(self, bounds: list[float], share: float) -> bool:
         if len(bounds) <= _ROUNDS_TO_JUDGE:
             return False
-        least = _LEAST_SHARE_OF_ROUND * _ROUNDS_TO_JUDGE * (self._cost - self._bound)
+        least = share * _ROUNDS_TO_JUDGE * (self._cost - self._bound)
         return bounds[-1] - bounds[-_ROUNDS_TO_JUDGE] < least
 
     # The tree
