@@ -21,8 +21,8 @@ from skbn._branch_and_cut.branching import (
     Arc,
     families_closing_cycles,
     families_with,
+    free_arcs,
     has_all_columns,
-    heaviest_free_arc,
 )
 from skbn._branch_and_cut.cut_kernels import (
     count_coefficients,
@@ -53,10 +53,12 @@ BRANCH_AND_CUT_KERNELS: tuple[Any, ...] = (
 _FIRST_WIDTH, _LAST_WIDTH = 8, 12
 _ROUNDS_TO_JUDGE = 8
 # The share of the gap that a round closes at least, or windows grow; in a node, or it is branched.
-_LEAST_SHARE_OF_ROUND, _LEAST_SHARE_AT_LAST = 0.006, 0.003
+_LEAST_SHARE_OF_ROUND = 0.006
 _LEAST_SHARE_OF_NODE = 0.01
 # Cuts are violated by this at least, and by this share of what a window's cut can be.
 _LEAST_VIOLATION = 0.1
+# Branching closes gaps of more nats too slowly: then windows grow again, for smaller violations.
+_WIDE_GAP, _LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE = 20.0, 0.02, 9
 _ACCEPTED_SHARE = 0.8
 # Cuts are dropped after so many solutions in which they were idle, and kept aside.
 _AGE, _AGE_IN_TREE = 5, 8
@@ -191,7 +193,7 @@ class _Search:
 
     def result(self) -> Result:
         self._end_root()
-        cutoff = self._cost - self._tolerance
+        cutoff = max(0.0, self._cost - self._tolerance)
         is_finished = self._bound >= self._cutoff
         bound = cutoff if is_finished else min(self._bound, cutoff)
         proof = Proof(self._cuts, self._root, cutoff, bound)
@@ -218,7 +220,7 @@ class _Search:
         relaxation, width = self._relaxation, _FIRST_WIDTH
         allowed = np.ones(self._numbers.size, dtype=bool)
         bounds: list[float] = []
-        gap_of_removal = math.inf
+        gap_of_removal, least = math.inf, _LEAST_VIOLATION
         while True:
             pricing = relaxation.solve_for_all(allowed, self._cutoff)
             self._kept.add(relaxation.drop_idle_cuts(_AGE))
@@ -232,27 +234,37 @@ class _Search:
             self._report()
             if gap <= (1 - _SHRINKAGE) * gap_of_removal:
                 gap_of_removal = gap
-                if self._remove(self._root, pricing, allowed):
-                    self._numbers = self._numbers[allowed]
-                    relaxation.keep(allowed)
-                    allowed = np.ones(self._numbers.size, dtype=bool)
-                    if not has_all_columns(self._relaxation.families, allowed):
-                        return True
-                    relaxation.solve_for_all(allowed, self._cutoff)
+                if self._remove_from_root(pricing):
+                    return True
+                allowed = np.ones(self._numbers.size, dtype=bool)
             if time.monotonic() >= self._deadline:
                 break
             point = relaxation.point()
             self._try(point)
-            cuts = self._violated(point, width, self._m, _LEAST_VIOLATION)
+            cuts = self._violated(point, width, self._m, least)
             relaxation.add_cuts(cuts)
             bounds.append(self._bound)
-            share = _LEAST_SHARE_OF_ROUND if width < _LAST_WIDTH else _LEAST_SHARE_AT_LAST
-            if not cuts or self._stalls(bounds, share):
-                if width == _LAST_WIDTH:
-                    break
-                width += 1
+            if not cuts or self._stalls(bounds):
                 bounds = []
+                if width < _LAST_WIDTH:
+                    width += 1
+                elif least > _LEAST_VIOLATION_OF_WIDE and self._cost - self._bound > _WIDE_GAP:
+                    least, width = _LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE
+                else:
+                    break
         self._end_root()
+        return False
+
+    def _remove_from_root(self, pricing: Pricing) -> bool:
+        """Drop families that no network below the cutoff has; return whether none is left."""
+        relaxation = self._relaxation
+        allowed = np.ones(self._numbers.size, dtype=bool)
+        if self._remove(self._root, pricing, allowed):
+            self._numbers = self._numbers[allowed]
+            if not has_all_columns(relaxation.families, allowed):
+                return True
+            relaxation.keep(allowed)
+            relaxation.solve_for_all(np.ones(self._numbers.size, dtype=bool), self._cutoff)
         return False
 
     def _end_root(self) -> None:
@@ -261,10 +273,10 @@ class _Search:
             self._root.steps.append(self._step(self._pricing))
             self._pricing = None
 
-    def _stalls(self, bounds: list[float], share: float) -> bool:
+    def _stalls(self, bounds: list[float]) -> bool:
         if len(bounds) <= _ROUNDS_TO_JUDGE:
             return False
-        least = share * _ROUNDS_TO_JUDGE * (self._cost - self._bound)
+        least = _LEAST_SHARE_OF_ROUND * _ROUNDS_TO_JUDGE * (self._cost - self._bound)
         return bounds[-1] - bounds[-_ROUNDS_TO_JUDGE] < least
 
     # The tree
@@ -349,12 +361,16 @@ class _Search:
         None if each column has families of one set of parents only.
         """
         relaxation, m = self._relaxation, self._m
+        is_free = free_arcs(relaxation.families, allowed)
+        if not is_free.any():
+            return None
         point = relaxation.point()
-        fractions = point.fractions
+        fractions = np.where(is_free, point.fractions, 0.0)
         order = np.argsort(-fractions, axis=None, kind="stable")[:_N_CANDIDATES]
         arcs = [(int(i // m), int(i % m)) for i in order if fractions.flat[i] > _WORTH_TRYING]
         if not arcs:
-            return heaviest_free_arc(relaxation.families, allowed, point.arcs)
+            heaviest = int(np.argmax(np.where(is_free, point.arcs, -1.0)))
+            return heaviest // m, heaviest % m
         if len(arcs) == 1:
             return arcs[0]
         base = relaxation.objective

@@ -13,8 +13,8 @@ __all__ = [
     "Arc",
     "families_closing_cycles",
     "families_with",
+    "free_arcs",
     "has_all_columns",
-    "heaviest_free_arc",
 ]
 
 Arc = tuple[int, int]  # parent and child
@@ -45,29 +45,10 @@ def has_all_columns(families: Families, allowed: Marks) -> bool:
     return len(np.unique(families.child[allowed])) == families.start.size - 1
 
 
-def heaviest_free_arc(
-    families: Families, allowed: Marks, weights: npt.NDArray[np.float64]
-) -> Arc | None:
-    """Return the heaviest arc that some allowed families of its child have and others do not.
-
-    Parameters
-    ----------
-    families : Families
-    allowed : ndarray of shape (n_families,), bool
-    weights : ndarray of shape (m, m), float64
-        Of all arcs; parents are rows.
-
-    Returns
-    -------
-    arc : (int, int) or None
-        None if each column has families of one set of parents only.
-    """
+def free_arcs(families: Families, allowed: Marks) -> Marks:
+    """Return which arcs, as (m, m), some allowed families of their child have and others do not."""
     m = families.start.size - 1
     child = families.child[allowed]
     n_with = np.zeros((m + 1, m))
     np.add.at(n_with, (families.parents[allowed], child[:, np.newaxis]), 1)
-    is_free = (n_with[:m] > 0) & (n_with[:m] < np.bincount(child, minlength=m))
-    if not is_free.any():
-        return None
-    best = int(np.argmax(np.where(is_free, weights, -1.0)))
-    return best // m, best % m
+    return (n_with[:m] > 0) & (n_with[:m] < np.bincount(child, minlength=m))

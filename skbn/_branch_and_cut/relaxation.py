@@ -28,6 +28,8 @@ __all__ = ["Pricing", "Relaxation"]
 _LEAST_MULTIPLIER = 1e-9
 _LEAST_WEIGHT = 1e-7
 _LEAST_REDUCED_COST = -1e-7
+_USUAL_COST, _LEAST_COST = 1e3, 1e-12
+_HIGH = 10.0
 # Families that the program begins with, and that are added, for each column.
 _FIRST_FAMILIES = 20
 _NEW_FAMILIES = 8
@@ -93,9 +95,12 @@ class Relaxation:
             self._lp.setOptionValue(option, value)
         empty, none = np.empty(0), np.empty(0, dtype=np.int32)
         self._lp.addRows(m, np.ones(m), np.ones(m), 0, np.zeros(m, dtype=np.int32), none, empty)
+        # The solver's tolerances are absolute: small costs are scaled up to what it is meant for.
+        cost = max(float(families.cost[network].sum()), _LEAST_COST)
+        self._scale = max(1.0, _USUAL_COST / cost)
         # A family of each column without parents at a high cost keeps the program feasible.
-        self.highest_cost = 10.0 * (1.0 + float(families.cost[network].sum()))
-        costs, rows = np.full(m, self.highest_cost), np.arange(m, dtype=np.int32)
+        costs = np.full(m, _HIGH * (self._scale * cost + 1.0))
+        rows = np.arange(m, dtype=np.int32)
         self._lp.addCols(
             m, costs, np.zeros(m), np.full(m, highspy.kHighsInf), m, rows, rows, np.ones(m)
         )
@@ -190,7 +195,7 @@ class Relaxation:
         rows = np.insert(numbers + self.m, at, self.families.child[families])
         self._lp.addCols(
             n,
-            self.families.cost[families],
+            self._scale * self.families.cost[families],
             np.zeros(n),
             np.full(n, highspy.kHighsInf),
             len(rows),
@@ -231,9 +236,11 @@ class Relaxation:
         solution = self._lp.getSolution()
         self._weights = np.array(solution.col_value)
         dual = np.array(solution.row_dual)
+        dual[np.abs(dual) < _LEAST_MULTIPLIER] = 0.0
+        dual /= self._scale
         self._values_of_columns = dual[: self.m]
-        self._multipliers = np.where(dual[self.m :] < _LEAST_MULTIPLIER, 0.0, dual[self.m :])
-        self.objective = float(self._lp.getInfo().objective_function_value)
+        self._multipliers = np.maximum(dual[self.m :], 0.0)
+        self.objective = float(self._lp.getInfo().objective_function_value) / self._scale
 
     def solve_for_all(self, allowed: npt.NDArray[np.bool_], cutoff: float) -> Pricing:
         """Solve the program for all allowed families, unless a bound reaches the cutoff before."""
@@ -244,7 +251,7 @@ class Relaxation:
             if bound >= cutoff:
                 break
             reduced = values - self._values_of_columns[families.child]
-            new = np.flatnonzero((reduced < _LEAST_REDUCED_COST) & ~self._in_program)
+            new = np.flatnonzero((reduced * self._scale < _LEAST_REDUCED_COST) & ~self._in_program)
             if len(new) == 0:
                 break
             new = new[np.lexsort((reduced[new], families.child[new]))]
@@ -281,7 +288,7 @@ class Relaxation:
         self._lp.setOptionValue("simplex_iteration_limit", n_iterations)
         self._lp.changeColsBounds(n, columns, np.zeros(n), np.zeros(n))
         self._lp.run()
-        objective = float(self._lp.getInfo().objective_function_value)
+        objective = float(self._lp.getInfo().objective_function_value) / self._scale
         self._lp.changeColsBounds(n, columns, np.zeros(n), np.full(n, highspy.kHighsInf))
         self._lp.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
         self._lp.setBasis(basis)

@@ -16,7 +16,7 @@ from skbn._core.resources import say
 
 __all__ = ["compile_kernels", "inner_kernel", "kernel"]
 
-_MESSAGE = "Compiling; this happens once and takes 10 to 40 seconds."
+_MESSAGE = "Compiling; this happens once and takes 10 to 60 seconds."
 
 # The GIL is released, so that kernels run side by side in threads. There is no
 # `fastmath`: scores may be infinite, and two runs must agree in every bit.

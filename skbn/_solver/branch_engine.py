@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.families import Families
-from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads, count_threads
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.text import readable_size
@@ -57,6 +57,7 @@ _LONGEST_TO_COMPARE = 20_000
 _WORD = 64
 # In nats: the default tolerance, and the rounding of sums.
 _CALLED_NONE = 2 * TOLERANCE
+_ROUNDING = 1e-10  # of the cost
 # Nobody knows how long branch and cut takes. The progress has at most this share when it begins.
 _SHARE_OF_PROGRESS = 0.1
 # Listed families of other programs are expected to have up to so many parents.
@@ -158,10 +159,8 @@ def _require_highspy(n_columns: int) -> None:
 
 def branch_and_cut(families: Families, network: npt.NDArray[np.int64], **settings: Any) -> Result:
     """Import and call the search of this name."""
-    from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS
     from skbn._branch_and_cut.branch_and_cut import branch_and_cut as search
 
-    compile_kernels(BRANCH_AND_CUT_KERNELS)
     return search(families, network, **settings)
 
 
@@ -211,8 +210,10 @@ class _BranchAndCut(GroupSearch):
         n_bytes: int,
         available: int,
     ) -> None:
+        from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS
+
         self.columns = group.columns
-        self.kernels = (*orders.kernels, find_dominated)
+        self.kernels = (*orders.kernels, find_dominated, *BRANCH_AND_CUT_KERNELS, *CHECKER_KERNELS)
         self.n_bytes = n_bytes
         self._constraints, self._settings, self._orders = constraints, settings, orders
         self._has_others = bool(group.others)
@@ -247,13 +248,18 @@ class _BranchAndCut(GroupSearch):
         try:
             (by_orders,) = self._orders.optima([scores], n_jobs, notes)
         except NoNetworkError:
-            return Optimum([], -np.inf, is_optimal=False)
+            by_orders = None  # there may be one all the same
         listed = self._list(scores, n_jobs)
+        network = _any_network(listed.families)
+        if network is None:
+            return Optimum([], -np.inf)
+        if by_orders is not None:
+            network = self._families_of(by_orders.parents, listed.families)
         # What all columns would score with the best parents that each of them may have.
         best = sum(float(local[0]) for local in listed.scores) + self._offset(scores)
         found = branch_and_cut(
             listed.families,
-            self._families_of(by_orders.parents, listed.families),
+            network,
             tolerance=settings.tolerance,
             deadline=time.monotonic() if self._orders.is_interrupted else deadline,
             seed=settings.seed,
@@ -274,7 +280,7 @@ class _BranchAndCut(GroupSearch):
         score = sum(float(local[i]) for local, i in zip(listed.scores, at, strict=True))
         require_certainty(self._uncertainty(scores, parents))
         gap = max(0.0, found.cost - found.bound)
-        if found.is_finished and gap <= _CALLED_NONE:
+        if found.is_finished and gap <= _CALLED_NONE + _ROUNDING * found.cost:
             return Optimum(parents, score, n_nodes=found.n_nodes)
         climbed, better = self._orders.climbed(scores, parents)
         if better > score:
@@ -293,7 +299,7 @@ class _BranchAndCut(GroupSearch):
             own.largest_term(x, members_of(mask))
             for x, mask in zip(self.columns, parents, strict=True)
         ]
-        return len(terms) * (float(score_tolerance(max(terms))) - SCORE_ACCURACY)
+        return float((score_tolerance(terms) - SCORE_ACCURACY).sum())
 
     # The families
 
@@ -365,6 +371,27 @@ class _BranchAndCut(GroupSearch):
             chosen[x] += int(np.argmax(fits))
             assert fits.any()
         return chosen
+
+
+def _any_network(families: Families) -> npt.NDArray[np.int64] | None:
+    """Return the families of some network; None if each choice of families has a cycle.
+
+    Columns are placed one after the other, whichever has a family with all parents placed before:
+    if no column has one, those left only have families with parents among themselves.
+    """
+    m = families.start.size - 1
+    chosen = np.full(m, -1, dtype=np.int64)
+    is_placed = np.zeros(m + 1, dtype=bool)
+    is_placed[m] = True  # stands for parents that a family lacks
+    while not is_placed.all():
+        fits = np.flatnonzero(is_placed[families.parents].all(axis=1))
+        columns, first = np.unique(families.child[fits], return_index=True)
+        is_new = ~is_placed[columns]
+        if not is_new.any():
+            return None
+        chosen[columns[is_new]] = fits[first[is_new]]
+        is_placed[columns] = True
+    return chosen
 
 
 def _padded(rows: ShortIntegers, width: int) -> ShortIntegers:

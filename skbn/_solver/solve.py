@@ -182,8 +182,10 @@ def plan_searches(
     """
     searches, refusals = [], []
     n_left = len(scores.columns)
+    tolerance = settings.tolerance / len(constraints.groups)  # gaps of groups add up
     for group in constraints.groups:
-        settings = settings._replace(share=len(group.columns) / n_left)
+        share = len(group.columns) / n_left
+        settings = settings._replace(tolerance=tolerance, share=share)
         n_left -= len(group.columns)
         given = scores, constraints, group, memory
         try:

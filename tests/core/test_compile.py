@@ -51,7 +51,7 @@ learner = GaussianBNLearnerCV(cv=2, verbose=True) if "cv" in sys.argv else Gauss
 learner.fit(rows[:, :5])
 GaussianBNLearner(verbose=True, max_parents=2).fit(rows)
 """
-MESSAGE = "Compiling; this happens once and takes 10 to 40 seconds."
+MESSAGE = "Compiling; this happens once and takes 10 to 60 seconds."
 
 
 @pytest.mark.slow

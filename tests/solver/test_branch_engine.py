@@ -246,8 +246,37 @@ def test_a_bound_that_the_climb_reaches_is_a_proof(monkeypatch):
 def test_no_network_has_a_finite_score(monkeypatch):
     both = [([[1]], [0.0]), ([[0]], [0.0])]  # each column needs the other
     without_dynamic_programs(monkeypatch)
-    with pytest.raises(ValueError, match=r"Found no acyclic network of the columns \['a', 'b'\]"):
+    with pytest.raises(ValueError, match=r"No acyclic network of the columns \['a', 'b'\]"):
         solved(ParentSetScores(["a", "b"], both))
+
+
+def test_the_only_network_is_found_where_the_order_search_finds_none(monkeypatch):
+    m = 33  # each column needs the one before it
+    chain = [([[x - 1]] if x else [[-1]], [1.0]) for x in range(m)]
+    without_dynamic_programs(monkeypatch)
+    found = solved(ParentSetScores([f"x{x}" for x in range(m)], chain))
+    assert found.parents == [0, *(1 << x for x in range(m - 1))]
+    assert found.is_optimal
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1e-3, 1e6])
+def test_scores_of_any_size_are_proven(monkeypatch, scale):
+    lists = random_lists(np.random.default_rng(3), 9)
+    scaled = [(rows, [scale * s for s in local]) for rows, local in lists._families]
+    scores = ParentSetScores(lists.columns, scaled)
+    best = solved(scores)
+    without_dynamic_programs(monkeypatch)
+    found = solved(scores, SearchSettings(tolerance=1e-6 * scale))
+    assert found.is_optimal
+    assert found.score == pytest.approx(best.score, rel=1e-9)
+
+
+def test_gaps_of_groups_add_up_to_the_tolerance_at_most(monkeypatch):
+    scores = scores_of(9)
+    without_dynamic_programs(monkeypatch)
+    found = solved(scores, SearchSettings(tolerance=0.5), tiers=[[0, 1, 2], [3, 4, 5], [6, 7, 8]])
+    assert found.is_optimal
+    assert found.gap <= 0.5 + 1e-9
 
 
 def test_scores_that_rounding_blurs(monkeypatch):
