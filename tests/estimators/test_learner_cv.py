@@ -1,6 +1,7 @@
 """The penalty chosen by cross-validation: what a grid search chooses, at less work."""
 
 import threading
+import time
 
 import joblib
 import numpy as np
@@ -437,5 +438,8 @@ def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback):
     assert not hasattr(learner, "dag_")
     assert not hasattr(learner, "penalty_")
     assert not hasattr(learner, "cv_results_")
+    end = time.monotonic() + 5  # threads that have been told to end may need a moment
+    while threading.active_count() > before and time.monotonic() < end:
+        time.sleep(0.01)
     assert threading.active_count() <= before
     assert learner.set_callbacks().fit(wine).penalty_ > 0
