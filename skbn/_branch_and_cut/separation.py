@@ -70,7 +70,8 @@ def clusters_of_cycles(point: Point) -> list[ClusterCut]:
     arc the heaviest cycle is a shortest path back.
     """
     m = len(point.arcs)
-    starts, ends = np.nonzero(point.arcs > 1e-6)
+    # scipy 1.13 takes indices of 32 bits only.
+    starts, ends = np.array(np.nonzero(point.arcs > 1e-6), dtype=np.int32)
     # Weights of 0 would count as no arcs.
     lengths = np.maximum(1 - point.arcs[starts, ends], 1e-6)
     graph = csr_array((lengths, (starts, ends)), shape=(m, m))
