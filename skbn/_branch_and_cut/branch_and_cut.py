@@ -56,10 +56,9 @@ _ROUNDS_TO_JUDGE = 8
 _LEAST_SHARE_OF_ROUND = 0.006
 _LEAST_SHARE_OF_NODE = 0.01
 # Cuts are violated by this at least, and by this share of what a window's cut can be.
-_LEAST_VIOLATION = 0.1
+_LEAST_VIOLATION, _ACCEPTED_SHARE = 0.1, 0.8
 # Branching closes gaps of more nats too slowly: then windows grow again, for smaller violations.
 _WIDE_GAP, _LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE = 20.0, 0.02, 9
-_ACCEPTED_SHARE = 0.8
 # Cuts are dropped after so many solutions in which they were idle, and kept aside.
 _AGE, _AGE_IN_TREE = 5, 8
 _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 60, 1 << 28
@@ -147,7 +146,7 @@ class _Open(NamedTuple):
     number: int
     node: Node
     allowed: npt.NDArray[np.uint8]  # packed bits
-    required: tuple[Arc, ...]  # arcs
+    required: tuple[Arc, ...]
 
 
 class _Search:
@@ -163,9 +162,6 @@ class _Search:
     ) -> None:
         self._given = families
         self._deadline = deadline
-        # At least as much as sums of the search and of the replay may differ in rounding.
-        highest = 1.0 + float(families.cost[network].sum())
-        self._tolerance = max(tolerance, _LEAST_RELATIVE_TOLERANCE * highest)
         self._threads, self._tell = threads, tell
         self._rng = np.random.default_rng(seed)
         self._relaxation = Relaxation(families, network)
@@ -174,6 +170,8 @@ class _Search:
         self._numbers = np.arange(families.cost.size)
         self._chosen = network.copy()
         self._cost = float(families.cost[network].sum())
+        # At least as much as sums of the search and of the replay may differ in rounding.
+        self._tolerance = max(tolerance, _LEAST_RELATIVE_TOLERANCE * (1.0 + self._cost))
         self._bound = 0.0
         self._kept = KeptCuts(self._m, _MOST_BYTES_KEPT)
         self._cuts: list[Cut] = []  # of the proof
@@ -218,25 +216,22 @@ class _Search:
     def _search_root(self) -> bool:
         """Add cuts until they bring little; return whether that closes the root."""
         relaxation, width = self._relaxation, _FIRST_WIDTH
-        allowed = np.ones(self._numbers.size, dtype=bool)
         bounds: list[float] = []
         gap_of_removal, least = math.inf, _LEAST_VIOLATION
         while True:
-            pricing = relaxation.solve_for_all(allowed, self._cutoff)
+            pricing = relaxation.solve_for_all(self._all_families(), self._cutoff)
             self._kept.add(relaxation.drop_idle_cuts(_AGE))
             if pricing.bound > self._bound:
                 self._pricing = pricing
             self._bound = max(self._bound, min(pricing.bound, self._cutoff))
             gap = self._cost - self._bound
             if pricing.bound >= self._cutoff:
-                self._end_root()
                 return True
             self._report()
             if gap <= (1 - _SHRINKAGE) * gap_of_removal:
                 gap_of_removal = gap
                 if self._remove_from_root(pricing):
                     return True
-                allowed = np.ones(self._numbers.size, dtype=bool)
             if time.monotonic() >= self._deadline:
                 break
             point = relaxation.point()
@@ -256,16 +251,18 @@ class _Search:
         return False
 
     def _remove_from_root(self, pricing: Pricing) -> bool:
-        """Drop families that no network below the cutoff has; return whether none is left."""
-        relaxation = self._relaxation
-        allowed = np.ones(self._numbers.size, dtype=bool)
+        """Drop families that no network below the cutoff has; return whether a column has none."""
+        relaxation, allowed = self._relaxation, self._all_families()
         if self._remove(self._root, pricing, allowed):
             self._numbers = self._numbers[allowed]
             if not has_all_columns(relaxation.families, allowed):
                 return True
             relaxation.keep(allowed)
-            relaxation.solve_for_all(np.ones(self._numbers.size, dtype=bool), self._cutoff)
+            relaxation.solve_for_all(self._all_families(), self._cutoff)
         return False
+
+    def _all_families(self) -> npt.NDArray[np.bool_]:
+        return np.ones(self._numbers.size, dtype=bool)
 
     def _end_root(self) -> None:
         """Put into the proof what the bound follows from."""
@@ -284,7 +281,7 @@ class _Search:
     def _search_tree(self) -> None:
         """Branch on arcs until no node is open, or time is up."""
         self._n_nodes = 0  # the root is the tree's first node
-        self._push(self._bound, self._root, np.ones(self._numbers.size, dtype=bool), ())
+        self._push(self._bound, self._root, self._all_families(), ())
         while self._open and self._open[0].bound < self._cutoff:
             self._bound = max(self._bound, self._open[0].bound)
             if time.monotonic() >= self._deadline:
@@ -293,8 +290,7 @@ class _Search:
             allowed = np.unpackbits(best.allowed, count=self._numbers.size).astype(bool)
             self._n_nodes += 1
             try:
-                is_closed = self._search_node(best.node, best.bound, allowed)
-                if is_closed:
+                if self._search_node(best.node, best.bound, allowed):
                     continue
                 bound, arc = self._node_bound, self._choose_arc(allowed)
             except KeyboardInterrupt:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import boolean, float64, int16, int64, types, uint16
 
-from skbn._core.compile import kernel
+from skbn._core.compile import inner_kernel, kernel
 
 __all__ = ["CutArrays", "count_coefficients", "list_coefficients", "price", "violations"]
 
@@ -32,6 +32,15 @@ class CutArrays(NamedTuple):
 
 
 _CUTS = types.NamedTuple((uint16[:, ::1], int64[:, ::1], float64[::1]), CutArrays)
+
+
+@inner_kernel
+def _entry(bits, parents, f):
+    """Return which entry of its child's table is a family's coefficient."""
+    s = 0
+    for k in range(parents.shape[1]):
+        s |= bits[parents[f, k]]
+    return s
 
 
 @kernel(
@@ -60,7 +69,6 @@ def price(start, cost, parents, allowed, cuts, multipliers, values, minima):
     minima : ndarray of shape (m,), float64
         Filled with the least value of each column.
     """
-    n_parents = parents.shape[1]
     for x in range(minima.size):
         first, end = start[x], start[x + 1]
         for f in range(first, end):
@@ -71,10 +79,7 @@ def price(start, cost, parents, allowed, cuts, multipliers, values, minima):
                 bits = cuts.bits[c]
                 for f in range(first, end):
                     if allowed[f]:
-                        s = 0
-                        for k in range(n_parents):
-                            s |= bits[parents[f, k]]
-                        values[f] -= multipliers[c] * table[s]
+                        values[f] -= multipliers[c] * table[_entry(bits, parents, f)]
         least = np.inf
         for f in range(first, end):
             least = min(least, values[f])
@@ -90,9 +95,7 @@ def count_coefficients(child, parents, families, cuts, counts):
         for c in range(cuts.rows.shape[0]):
             row = cuts.rows[c, child[f]]
             if row >= 0:
-                s = 0
-                for k in range(parents.shape[1]):
-                    s |= cuts.bits[c, parents[f, k]]
+                s = _entry(cuts.bits[c], parents, f)
                 if cuts.tables[row + s] != 0:
                     counts[i] += 1
 
@@ -106,9 +109,7 @@ def list_coefficients(child, parents, families, cuts, starts, numbers, coefficie
         for c in range(cuts.rows.shape[0]):
             row = cuts.rows[c, child[f]]
             if row >= 0:
-                s = 0
-                for k in range(parents.shape[1]):
-                    s |= cuts.bits[c, parents[f, k]]
+                s = _entry(cuts.bits[c], parents, f)
                 if cuts.tables[row + s] != 0:
                     numbers[n] = c
                     coefficients[n] = cuts.tables[row + s]
@@ -131,7 +132,5 @@ def violations(child, parents, weights, cuts, missing):
         for f in range(child.size):
             row = cuts.rows[c, child[f]]
             if row >= 0:
-                s = 0
-                for k in range(parents.shape[1]):
-                    s |= cuts.bits[c, parents[f, k]]
+                s = _entry(cuts.bits[c], parents, f)
                 missing[c] -= weights[f] * cuts.tables[row + s]

@@ -7,6 +7,7 @@ families and few cuts. What it says is not trusted: bounds follow from its multi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import highspy
 import numpy as np
@@ -28,7 +29,9 @@ __all__ = ["Pricing", "Relaxation"]
 _LEAST_MULTIPLIER = 1e-9
 _LEAST_WEIGHT = 1e-7
 _LEAST_REDUCED_COST = -1e-7
+# What small costs of a network are scaled up to, and the smallest that is scaled.
 _USUAL_COST, _LEAST_COST = 1e3, 1e-12
+# A family that only keeps the program feasible costs this many times as much as the network.
 _HIGH = 10.0
 # Families that the program begins with, and that are added, for each column.
 _FIRST_FAMILIES = 20
@@ -45,7 +48,7 @@ _OPTIONS = {
 }
 
 
-class Pricing:
+class Pricing(NamedTuple):
     """What multipliers of cuts prove: a bound, and what each family adds to it.
 
     Parameters
@@ -61,14 +64,10 @@ class Pricing:
         are not allowed.
     """
 
-    def __init__(
-        self,
-        cuts: list[Cut],
-        multipliers: npt.NDArray[np.float64],
-        bound: float,
-        excess: npt.NDArray[np.float64],
-    ) -> None:
-        self.cuts, self.multipliers, self.bound, self.excess = cuts, multipliers, bound, excess
+    cuts: list[Cut]
+    multipliers: npt.NDArray[np.float64]
+    bound: float
+    excess: npt.NDArray[np.float64]
 
 
 class Relaxation:
