@@ -8,7 +8,7 @@ from numba.extending import register_jitable
 
 from skbn._core.vectors import plus, raised_by_bit_0, raised_by_bit_1, times
 from skbn._core.zeta import zeta_transform
-from skbn._exact.slab_kernels import extend_block
+from skbn._exact.sink_kernels import add_column, extend_block
 
 
 @njit(error_model="numpy")
@@ -18,10 +18,16 @@ def sum_zeta(table, first_bit, last_bit):
 
 
 @njit(error_model="numpy")
-def sum_blocks(F, B, starts, n_inner, fixed, block_bits, blocks):
+def sum_with_sink(F, G, B, start):
+    """Add the sums of another slab, each with the same outer column as a sink."""
+    add_column(F, 0, G, 0, B, start, F.size, _sum, _product, 0, 0)
+
+
+@njit(error_model="numpy")
+def sum_blocks(F, B, starts, n_inner, block_bits, blocks):
     """Finish sums over orders on some blocks of a slab."""
     for block in blocks:
-        extend_block(F, B, starts, n_inner, fixed, block_bits, block, _sum, _product, 0, 0)
+        extend_block(F, B, starts, n_inner, block_bits, block, _sum, _product, 0, 0)
 
 
 @register_jitable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from skbn._networks.parent_limit import warn_about_limit
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._solver.settings import MemoryLimit
 from skbn._solver.solve import solve
 
 __all__ = ["GaussianBNLearner"]
@@ -92,6 +94,10 @@ None, default=None
         through more parts one after the other, which takes longer and does not change a bit of
         the result. If dynamic programming does not fit at all, branch and cut takes its place. None
         means the memory that is available, less a little for other programs.
+    scratch : str, path or None, default=None
+        A folder for the best scores of dynamic programming, ``8 * 2**m`` bytes for m columns, if
+        they do not fit in memory. They do not change by a bit. The space is taken before the search
+        begins, in a file without a name, and is free again when it ends, whatever ends it.
     verbose : bool or int, default=False
         Whether to print the plan of the search and, every few seconds, its progress. It also
         prints a line when kernels are compiled, as the first fit after installation does; the
@@ -181,6 +187,7 @@ None, default=None
     _allowed_values: ClassVar[dict[str, Any]] = {
         **NetworkLearner._allowed_values,
         "penalty": [*PARAMETER_CONSTRAINTS["penalty"], None],
+        "scratch": [str, os.PathLike, None],
     }
 
     def __init__(
@@ -198,6 +205,7 @@ None, default=None
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
         max_memory: float | None = None,
+        scratch: str | os.PathLike[str] | None = None,
         verbose: bool | int = False,
     ) -> None:
         self.criterion = criterion
@@ -212,6 +220,7 @@ None, default=None
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.max_memory = max_memory
+        self.scratch = scratch
         self.verbose = verbose
 
     @fit_method
@@ -241,7 +250,8 @@ None, default=None
             If X is not such a table; if a column is constant or depends linearly on others,
             since the likelihood is then unbounded (with `BGe` it is not); if no network satisfies
             the constraints; if constraints are given by an iterator, which a second fit would
-            find empty; if the search needs more memory than is available or than `max_memory`;
+            find empty; if the search needs more memory than is available or than `max_memory`,
+            or more space than `scratch` has; if this is no folder that can be written to;
             if a parameter has a value other than those above, or differs from that of the
             LocalScores; if the weights do not match the rows.
         RuntimeError
@@ -250,6 +260,8 @@ None, default=None
             library or of the machine.
         MemoryError
             If the system refuses memory that seemed to be available.
+        OSError
+            If the disk of `scratch` fails.
         ImportError
             If branch and cut is needed, and highspy is not installed.
 
@@ -265,6 +277,17 @@ None, default=None
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, context)
+
+    def _memory(self) -> MemoryLimit:
+        if self.scratch is None:
+            return super()._memory()
+        folder = os.fspath(self.scratch)
+        if not os.path.isdir(folder):
+            raise ValueError(
+                f"scratch must be a folder; there is none at {folder!r}. Make it first, as "
+                f"os.makedirs({folder!r}) does."
+            )
+        return super()._memory()._replace(scratch=folder)
 
     def _fit(self, X: Any, sample_weight: Any, context: Any) -> Self:
         penalty = 1.0 if self.penalty is None else float(self.penalty)

@@ -6,21 +6,21 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._core.resources import Threads, allocate
 from skbn._core.subsets import mask_of, members_of, subsets_of
+from skbn._exact.family_sources import BestScores, RankedParentSets
+from skbn._exact.fill_kernels import Window, fill_blocks
 from skbn._exact.parent_set_kernels import (
     best_parents,
     first_parents_that_reach,
     parents_that_reach,
 )
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import RankedParentSets
-from skbn._exact.slab_kernels import fill_blocks
 from skbn._exact.spot_check import check_slab, draw_states, local_maxima
 from skbn._regressions.local_score import local_score_terms
 
@@ -44,14 +44,47 @@ _SHARED_COLUMNS = 3
 _FIRST_ROOM = 1 << 10
 
 
-class BlockwiseFamilies(ABC):
-    """All families of some columns, with which a slab's tables are filled block by block.
+class Part(NamedTuple):
+    """A part of filling the tables of a slab: what some of them take from one window.
 
     Parameters
     ----------
-    log_det : ndarray of shape (2**m,), float64
-        The log-determinants of all subsets of m columns. The lowest bits stand for the columns of
-        the search, the higher ones for other columns, which may only be parents of these.
+    window : Window
+    children : ndarray of int64
+        Whose tables are filled.
+    begins, ends : bool
+        Whether this is the first, and the last, of the windows from which they are filled.
+    share : float
+        Of the time that filling the slab takes.
+    """
+
+    window: Window
+    children: npt.NDArray[np.int64]
+    begins: bool = True
+    ends: bool = True
+    share: float = 1.0
+
+
+def whole_part(
+    log_det: npt.NDArray[np.float64],
+    plan: SearchPlan,
+    fixed: int,
+    children: npt.NDArray[np.int64],
+) -> Part:
+    """Return the one part that filling a slab is if all log-determinants are in memory."""
+    every = (len(log_det) >> plan.n_inner) - 1
+    steps = np.int64(1) << np.arange(plan.n_columns)
+    return Part(Window(log_det, 0, every, fixed, steps), children)
+
+
+class BlockwiseFamilies(ABC):
+    """All families of some columns, with which a slab's tables are filled block by block.
+
+    They have m columns. The lowest bits of a mask stand for the columns of the search, the higher
+    ones for other columns, which may only be parents of these.
+
+    Parameters
+    ----------
     tables : ndarray of shape (3, m), float64
         The criterion's tables c, a0 and a1, see `local_score_terms`.
     plan : SearchPlan
@@ -64,7 +97,6 @@ class BlockwiseFamilies(ABC):
 
     def __init__(
         self,
-        log_det: npt.NDArray[np.float64],
         tables: npt.NDArray[np.float64],
         plan: SearchPlan,
         allowed: Sequence[int] | None,
@@ -72,8 +104,7 @@ class BlockwiseFamilies(ABC):
         n_scratch: int,
     ) -> None:
         n_children = plan.n_columns
-        every = len(log_det) - 1
-        self._log_det = log_det
+        every = (1 << tables.shape[1]) - 1
         self._tables = tables
         self._spread = spread_tables(tables, plan.width)
         self.plan = plan
@@ -91,28 +122,37 @@ class BlockwiseFamilies(ABC):
         self,
         slab: npt.NDArray[Any],
         starts: npt.NDArray[np.int64],
-        fixed: int,
+        part: Part,
         blocks: npt.NDArray[np.int64],
         scratch: npt.NDArray[np.float64],
     ) -> None:
-        """Fill some blocks of all children's tables."""
+        """Fill some blocks of some children's tables, as far as one window goes."""
+
+    @abstractmethod
+    def _parts(
+        self, fixed: int, children: npt.NDArray[np.int64], threads: Threads
+    ) -> Iterator[Part]:
+        """Yield the parts of which filling the tables consists; `fixed` includes the others."""
 
     def fill(
         self,
         slab: npt.NDArray[Any],
         starts: npt.NDArray[np.int64],
         fixed: int,
+        children: npt.NDArray[np.int64],
         threads: Threads,
         n_tasks: int,
     ) -> Iterator[float]:
         """Fill the tables block by block; see `FamilySource`."""
         if self._scratch is None:
             self._scratch = self._new_scratch(threads.n_threads)
-        parts = threads.split(np.arange(self.plan.n_blocks), n_tasks)
         fixed |= self._others >> self.plan.n_inner
-        arguments = [(slab, starts, fixed, part) for part in parts]
-        for _ in threads.map(self._fill_with_scratch, arguments):
-            yield 1 / len(parts)
+        for part in self._parts(fixed, children, threads):
+            n_tasks_of_part = math.ceil(n_tasks * part.share)
+            pieces = threads.split(np.arange(self.plan.n_blocks), n_tasks_of_part)
+            arguments = [(slab, starts, part, blocks) for blocks in pieces]
+            for _ in threads.map(self._fill_with_scratch, arguments):
+                yield part.share / len(pieces)
 
     def _new_scratch(self, n_threads: int) -> SimpleQueue[npt.NDArray[np.float64]]:
         n_parts = min(_MOST_PARTS, 1 << (self.plan.n_outer + self.plan.n_others))
@@ -126,24 +166,111 @@ class BlockwiseFamilies(ABC):
         self,
         slab: npt.NDArray[Any],
         starts: npt.NDArray[np.int64],
-        fixed: int,
+        part: Part,
         blocks: npt.NDArray[np.int64],
     ) -> None:
         assert self._scratch is not None
         scratch = self._scratch.get()
-        self._fill_blocks(slab, starts, fixed, blocks, scratch)
+        self._fill_blocks(slab, starts, part, blocks, scratch)
         self._scratch.put(scratch)
 
 
-class DenseFamilies(BlockwiseFamilies):
+class ScoredFamilies(BlockwiseFamilies):
     """A `FamilySource` of all families: any set of the columns, and of others, may be parents.
 
     Parameters
     ----------
-    log_det, tables, plan, allowed, required
+    tables, plan, allowed, required
         As for `BlockwiseFamilies`.
     numbers : sequence of int, optional
         The columns' numbers in the user's table, by which ties are broken; by default their own.
+    """
+
+    def __init__(
+        self,
+        tables: npt.NDArray[np.float64],
+        plan: SearchPlan,
+        allowed: Sequence[int] | None = None,
+        required: Sequence[int] | None = None,
+        numbers: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(tables, plan, allowed, required, n_scratch=2)
+        m = tables.shape[1]
+        self.numbers = list(range(m)) if numbers is None else list(numbers)
+        self.n_numbers = 1 + max(self.numbers)
+        self._order = np.array(self.numbers)
+
+    @abstractmethod
+    def first_sink(
+        self, columns: int, thresholds: dict[int, float], threads: Threads
+    ) -> tuple[int, int] | None:
+        """Return the first sink that has parents which reach its threshold; see `FamilySource`."""
+
+    @abstractmethod
+    def log_determinants(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return those of some sets of columns, which are few."""
+
+    def _fill_blocks(
+        self,
+        slab: npt.NDArray[Any],
+        starts: npt.NDArray[np.int64],
+        part: Part,
+        blocks: npt.NDArray[np.int64],
+        scratch: npt.NDArray[np.float64],
+    ) -> None:
+        fill_blocks(
+            part.window,
+            self._spread,
+            self._forbidden,
+            self._required,
+            self.plan.n_inner,
+            part.children,
+            part.begins,
+            part.ends,
+            blocks,
+            slab,
+            starts,
+            scratch,
+        )
+
+    def check(
+        self,
+        best_network_scores: BestScores,
+        slab: npt.NDArray[np.float64],
+        starts: npt.NDArray[np.int64],
+        fixed: int,
+    ) -> None:
+        """Raise if `check_slab` does. It cannot check a search with other columns as parents."""
+        if self._others:
+            return
+        drawn = draw_states(self.plan.n_columns, self.plan.n_inner, fixed)
+        if drawn is None:
+            return
+        of_sets = self.log_determinants
+        local = local_maxima(drawn, of_sets, self._tables, self._forbidden, self._required)
+        check_slab(drawn, local, best_network_scores, slab, starts)
+
+    def _order_key(self, mask: int) -> tuple[int, list[int]]:
+        """Return the key by which parent sets are ordered: their size, then their columns."""
+        return mask.bit_count(), sorted(self._order[members_of(mask)].tolist())
+
+    def largest_term(self, child: int, parents: int) -> float:
+        """Return the largest magnitude of a number that enters this local score."""
+        of_sets = self.log_determinants(np.array([parents, parents | 1 << child]))
+        of_parents, of_family = of_sets.tolist()
+        terms = local_score_terms(self._tables, parents.bit_count(), of_parents, of_family)
+        return float(max(abs(term) for term in terms))
+
+
+class DenseFamilies(ScoredFamilies):
+    """All families, with all log-determinants in memory.
+
+    Parameters
+    ----------
+    log_det : ndarray of shape (2**m,), float64
+        The log-determinants of all subsets of the columns.
+    tables, plan, allowed, required, numbers
+        As for `ScoredFamilies`.
     """
 
     def __init__(
@@ -155,50 +282,28 @@ class DenseFamilies(BlockwiseFamilies):
         required: Sequence[int] | None = None,
         numbers: Sequence[int] | None = None,
     ) -> None:
-        super().__init__(log_det, tables, plan, allowed, required, n_scratch=2)
-        m = len(log_det).bit_length() - 1
-        self.numbers = list(range(m)) if numbers is None else list(numbers)
-        self.n_numbers = 1 + max(self.numbers)
-        self._order = np.array(self.numbers)
+        super().__init__(tables, plan, allowed, required, numbers)
+        self._log_det = log_det
 
-    def _fill_blocks(
-        self,
-        slab: npt.NDArray[Any],
-        starts: npt.NDArray[np.int64],
-        fixed: int,
-        blocks: npt.NDArray[np.int64],
-        scratch: npt.NDArray[np.float64],
-    ) -> None:
-        fill_blocks(
-            self._log_det,
-            self._spread,
-            self._forbidden,
-            self._required,
-            self.plan.n_inner,
-            fixed,
-            blocks,
-            slab,
-            starts,
-            scratch,
-        )
+    def log_determinants(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        return self._log_det[sets]
 
-    def check(
-        self,
-        best_network_score: npt.NDArray[np.float64],
-        slab: npt.NDArray[np.float64],
-        starts: npt.NDArray[np.int64],
-        fixed: int,
-    ) -> None:
-        """Raise if `check_slab` does. It cannot check a search with other columns as parents."""
-        if self._others:
-            return
-        drawn = draw_states(self.plan.n_columns, self.plan.n_inner, fixed)
-        if drawn is None:
-            return
-        local = local_maxima(drawn, self._log_det, self._tables, self._forbidden, self._required)
-        check_slab(drawn, local, best_network_score, slab, starts)
+    def _parts(
+        self, fixed: int, children: npt.NDArray[np.int64], threads: Threads
+    ) -> Iterator[Part]:
+        yield whole_part(self._log_det, self.plan, fixed, children)
 
-    def first_parents(
+    def first_sink(
+        self, columns: int, thresholds: dict[int, float], threads: Threads
+    ) -> tuple[int, int] | None:
+        """Return the first sink that has parents which reach its threshold, and them."""
+        for sink, threshold in thresholds.items():
+            parents = self._first_parents(sink, columns ^ 1 << sink, threshold, threads)
+            if parents is not None:
+                return sink, parents
+        return None
+
+    def _first_parents(
         self, child: int, candidates: int, threshold: float, threads: Threads
     ) -> int | None:
         """Return the first parents whose local score reaches a threshold, found by all threads."""
@@ -206,7 +311,7 @@ class DenseFamilies(BlockwiseFamilies):
         shared = 0
         if among.bit_count() >= _FEWEST_TO_SHARE:
             shared = mask_of(members_of(among)[-_SHARED_COLUMNS:])
-        tables = self._log_det, self._spread
+        tables = self._log_det, self._spread, 0, 1 << child
         required = int(self._required[child])
         order = self._order
         arguments = [
@@ -244,17 +349,8 @@ class DenseFamilies(BlockwiseFamilies):
     def _parent_sets(self, child: int, candidates: int) -> tuple[Any, ...]:
         """Return what the kernels need to go through a child's parent sets."""
         among = (candidates | self._others) & self._allowed[child]
-        return self._log_det, self._spread, child, among, int(self._required[child]), 0
-
-    def _order_key(self, mask: int) -> tuple[int, list[int]]:
-        """Return the key by which parent sets are ordered: their size, then their columns."""
-        return mask.bit_count(), sorted(self._order[members_of(mask)].tolist())
-
-    def largest_term(self, child: int, parents: int) -> float:
-        """Return the largest magnitude of a number that enters this local score."""
-        of_parents, of_family = self._log_det[parents], self._log_det[parents | 1 << child]
-        terms = local_score_terms(self._tables, parents.bit_count(), of_parents, of_family)
-        return float(max(abs(term) for term in terms))
+        tables = self._log_det, self._spread, 0, 1 << child
+        return *tables, child, among, int(self._required[child]), 0
 
 
 def spread_tables(tables: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from skbn._core.resources import Threads
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.zeta import max_zeta
+from skbn._exact.family_sources import BestScores, RankedParentSets
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import RankedParentSets
 
 __all__ = ["ListedFamilies"]
 
@@ -54,17 +54,14 @@ class ListedFamilies:
         slab: npt.NDArray[np.float64],
         starts: npt.NDArray[np.int64],
         fixed: int,
+        children: npt.NDArray[np.int64],
         threads: Threads,
         n_tasks: int,
     ) -> Iterator[float]:
         """Fill the tables, child by child."""
-        children = [
-            (slab[starts[x] : starts[x + 1]], x, fixed)
-            for x in range(self._plan.n_columns)
-            if not fixed << self._plan.n_inner >> x & 1
-        ]
-        for _ in threads.map(self._fill_table, children):
-            yield 1 / len(children)
+        tables = [(slab[starts[x] : starts[x + 1]], int(x), fixed) for x in children]
+        for _ in threads.map(self._fill_table, tables):
+            yield 1 / len(tables)
 
     def _fill_table(self, table: npt.NDArray[np.float64], child: int, fixed: int) -> None:
         n_inner = self._plan.n_inner
@@ -79,21 +76,24 @@ class ListedFamilies:
 
     def check(
         self,
-        best_network_score: npt.NDArray[np.float64],
+        best_network_scores: BestScores,
         slab: npt.NDArray[np.float64],
         starts: npt.NDArray[np.int64],
         fixed: int,
     ) -> None:
         """Check nothing: the scores were not computed from others."""
 
-    def first_parents(
-        self,
-        child: int,
-        candidates: int,
-        threshold: float,
-        threads: Threads,
-    ) -> int | None:
-        """Return the first parents whose local score reaches a threshold."""
+    def first_sink(
+        self, columns: int, thresholds: dict[int, float], threads: Threads
+    ) -> tuple[int, int] | None:
+        """Return the first sink that has parents which reach its threshold, and them."""
+        for sink, threshold in thresholds.items():
+            parents = self._first_parents(sink, columns ^ 1 << sink, threshold)
+            if parents is not None:
+                return sink, parents
+        return None
+
+    def _first_parents(self, child: int, candidates: int, threshold: float) -> int | None:
         reached = (self._scores[child] >= threshold) & (self._masks[child] & ~candidates == 0)
         rows = self._parents[child][reached]
         found = [mask_of(int(p) for p in row if p >= 0) for row in rows]

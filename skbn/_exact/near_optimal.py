@@ -26,10 +26,12 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.resources import Progress, Threads, require_memory
+from skbn._exact.family_sources import FamilySource, RankedParentSets
 from skbn._exact.near_optimal_kernels import next_network
 from skbn._exact.network_key_kernels import copy_keys
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import FamilySource, RankedParentSets, best_scores
+from skbn._exact.recurrences import best_scores
+from skbn._exact.stores import ArrayStore
 from skbn._exact.stream_kernels import (
     BEGIN,
     EXHAUSTED,
@@ -139,8 +141,9 @@ def near_optimal_networks(
         Advanced by ``plan.work`` in all.
     """
     with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
-        best_network_score, _ = best_scores(families, plan, threads, progress or Progress())
-    return NetworkStream(best_network_score, families, plan.n_roots, equivalence_classes)
+        store = ArrayStore(plan)
+        best_scores(families, plan, store, threads, progress or Progress())
+    return NetworkStream(store.scores, families, plan.n_roots, equivalence_classes)
 
 
 class NetworkStream:

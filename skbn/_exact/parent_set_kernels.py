@@ -14,7 +14,7 @@ from numba import float64, int64
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.subsets import insert_zero_bit, popcount
 from skbn._core.zeta import join_larger
-from skbn._exact.slab_kernels import (
+from skbn._exact.fill_kernels import (
     join_families,
     join_pairs,
     score_itself,
@@ -25,9 +25,20 @@ from skbn._exact.slab_kernels import (
 __all__ = ["best_parents", "first_parents_that_reach", "parents_that_reach"]
 
 
-@kernel(float64[::1], float64[:, :, ::1], int64[::1], int64, int64, int64, int64, float64)
+@kernel(
+    float64[::1],
+    float64[:, :, ::1],
+    int64,
+    int64,
+    int64[::1],
+    int64,
+    int64,
+    int64,
+    int64,
+    float64,
+)
 def first_parents_that_reach(
-    log_det, tables, numbers, child, candidates, required, fixed, threshold
+    log_det, tables, shift, step, numbers, child, candidates, required, fixed, threshold
 ):
     """Return the first parent set whose local score reaches a threshold, or -1.
 
@@ -35,9 +46,13 @@ def first_parents_that_reach(
 
     Parameters
     ----------
-    log_det : ndarray of shape (2**m,), float64
+    log_det : ndarray, float64
     tables : ndarray of shape (3, m + 1, width), float64
         The criterion's tables, see `spread_tables`.
+    shift : int
+        The log-determinant of a parent set is at its mask plus this.
+    step : int
+        How far it is from there to that of the family.
     numbers : ndarray of shape (m,), int64
         The columns' numbers, by which they are ordered.
     child : int
@@ -62,7 +77,8 @@ def first_parents_that_reach(
     above = 0
     while True:
         base = fixed | above
-        _score_row(log_det, tables, base, child, parent_sets, families, scores)
+        where = base + shift
+        _score_row(log_det, tables, base, where, step, child, parent_sets, families, scores)
         n_reached = 0
         for i in range(scores.size):
             n_reached += scores[i] >= threshold
@@ -97,8 +113,8 @@ def _precedes(parents, others, numbers):
     return is_parent
 
 
-@kernel(float64[::1], float64[:, :, ::1], int64, int64, int64, int64)
-def best_parents(log_det, tables, child, candidates, required, fixed):
+@kernel(float64[::1], float64[:, :, ::1], int64, int64, int64, int64, int64, int64)
+def best_parents(log_det, tables, shift, step, child, candidates, required, fixed):
     """Return the best local score of a child, and the mask of parents that have it.
 
     The parameters are those of `first_parents_that_reach`. Without any family of a finite score,
@@ -114,7 +130,8 @@ def best_parents(log_det, tables, child, candidates, required, fixed):
     above = 0
     while True:
         base = fixed | above
-        _score_row(log_det, tables, base, child, parent_sets, families, scores)
+        where = base + shift
+        _score_row(log_det, tables, base, where, step, child, parent_sets, families, scores)
         for i in range(scores.size):
             if scores[i] > best:
                 parents = _parents_at(i, base, child, width)
@@ -133,18 +150,30 @@ def best_parents(log_det, tables, child, candidates, required, fixed):
     int64,
     int64,
     int64,
+    int64,
+    int64,
     float64,
     int64[::1],
     float64[::1],
 )
 def parents_that_reach(
-    log_det, tables, child, candidates, required, fixed, threshold, reached, their_scores
+    log_det,
+    tables,
+    shift,
+    step,
+    child,
+    candidates,
+    required,
+    fixed,
+    threshold,
+    reached,
+    their_scores,
 ):
     """Return how many parent sets have a local score that reaches a threshold, and list them.
 
     Parameters
     ----------
-    log_det, tables, child, candidates, required, fixed, threshold
+    log_det, tables, shift, step, child, candidates, required, fixed, threshold
         As for `first_parents_that_reach`.
     reached : ndarray of int64
         Set to their masks, as far as there is room.
@@ -160,7 +189,8 @@ def parents_that_reach(
     above = 0
     while True:
         base = fixed | above
-        _score_row(log_det, tables, base, child, parent_sets, families, scores)
+        where = base + shift
+        _score_row(log_det, tables, base, where, step, child, parent_sets, families, scores)
         for i in range(scores.size):
             if scores[i] >= threshold:
                 parents = _parents_at(i, base, child, width)
@@ -175,7 +205,7 @@ def parents_that_reach(
 
 
 @inner_kernel
-def _score_row(log_det, tables, base, child, parent_sets, families, scores):
+def _score_row(log_det, tables, base, where, step, child, parent_sets, families, scores):
     """Set `scores` to the local scores of a row's parent sets, without those that have the child.
 
     `parent_sets` and `families` are memory for `width` numbers each.
@@ -183,9 +213,9 @@ def _score_row(log_det, tables, base, child, parent_sets, families, scores):
     zero = np.int64(0)
     for i in range(scores.size):
         scores[i] = -math.inf
-    weigh_parent_sets(log_det, tables, base, parent_sets)
+    weigh_parent_sets(log_det, tables, base, where, parent_sets)
     if 1 << child < tables.shape[2]:
-        weigh_families(log_det, tables, base, families)
+        weigh_families(log_det, tables, base, where, families)
         join_pairs(scores, parent_sets, families, child, join_larger, score_itself, zero, zero)
     else:
         join_families(
@@ -193,8 +223,8 @@ def _score_row(log_det, tables, base, child, parent_sets, families, scores):
             parent_sets,
             log_det,
             tables,
-            base,
-            child,
+            base | 1 << child,
+            where + step,
             join_larger,
             score_itself,
             zero,

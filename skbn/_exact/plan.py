@@ -1,13 +1,17 @@
-"""How the exact search lays out its memory, and what would make a search fit that does not."""
+"""How the exact search lays out its memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from skbn._core.resources import largest_that_fits
-from skbn._core.subsets import SmallSubsets
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.subsets import SmallSubsets, members_of
 from skbn._core.text import readable_size, readable_sizes
 
 __all__ = [
@@ -16,12 +20,11 @@ __all__ = [
     "numbers_of_small_families",
     "plan_all_families",
     "plan_search",
-    "what_would_fit",
+    "scratch_error",
+    "space_of_scratch",
 ]
 
 _BYTES = 8  # of a float64
-# Added to advice on max_parents: it must be lowered where the local scores are made.
-_IN_TRANSFORMER = " (of the LocalScoreTransformer, if there is one)"
 # A search through all families has at least this many columns, if there are as many. With fewer,
 # a block would have so few sets that going from one subset of the others to the next takes longer
 # than working through them.
@@ -32,6 +35,14 @@ _FEWEST_COLUMNS = 6
 _FIRST_TO_SPLIT = 18
 _OUTER_COLUMNS = 3
 _MOST_OUTER_COLUMNS = 8
+# Where log-determinants are made again, a seed walks through 2**14 sets of inner columns.
+_FEWEST_INNER_OF_WALK = 14
+_MOST_VARYING = 5
+# With more columns, a search takes days.
+_MOST_COLUMNS_OF_WALK = 36
+# In units of one local score: a log-determinant that is made again, going through a slab's tables
+# once more, and a number of a file.
+_WORK_OF_WALK, _WORK_OF_PASS, _WORK_OF_FILE = 4, 2, 8
 # A block of 2**13 numbers, of F or of a child's table, takes 64 KiB: several fit the second-level
 # cache.
 _BLOCK_BITS = 13
@@ -63,6 +74,11 @@ class SearchPlan:
         subsets of the columns and the others.
     n_roots : int, default=0
         How many of the last columns have no parents.
+    n_varying : int or None, default=None
+        The log-determinants are made again for each slab, in windows of ``2**n_varying`` pieces.
+        None if all of them are in memory.
+    scratch : str or None, default=None
+        The folder in which the best scores are; None if they are in memory.
     """
 
     n_columns: int
@@ -70,11 +86,23 @@ class SearchPlan:
     n_others: int = 0
     n_log_determinants: int | None = None
     n_roots: int = 0
+    n_varying: int | None = None
+    scratch: str | None = None
 
     @property
     def n_inner(self) -> int:
         """Number of columns that are not outer ones."""
         return self.n_columns - self.n_outer
+
+    @property
+    def inner_size(self) -> int:
+        """Number of sets of inner columns."""
+        return 1 << self.n_inner
+
+    def children(self, outer: int) -> npt.NDArray[np.int64]:
+        """Return the inner columns, and those outer ones that are in the mask `outer`."""
+        of_outer = [self.n_inner + i for i in members_of(outer)]
+        return np.array([*range(self.n_inner), *of_outer], dtype=np.int64)
 
     @property
     def block_bits(self) -> int:
@@ -112,20 +140,45 @@ class SearchPlan:
     def n_bytes(self) -> int:
         """Memory of the log-determinants, of the best scores and of the slab."""
         n_log_det = self.n_log_determinants
-        if n_log_det is None:
+        if self.n_varying is not None:
+            n_log_det = self.inner_size << self.n_varying
+        elif n_log_det is None:
             n_log_det = 1 << (self.n_columns + self.n_others)
-        return _BYTES * (n_log_det + (1 << self.n_columns) + self.slab_size)
+        # From a folder, a slab's best scores are read beside those that follow from them.
+        n_best = 1 << self.n_columns if self.scratch is None else 2 * self.inner_size
+        return _BYTES * (n_log_det + n_best + self.slab_size)
+
+    @property
+    def n_scratch_bytes(self) -> int:
+        """Space that the best scores take in the folder."""
+        return 0 if self.scratch is None else _BYTES << self.n_columns
 
     def slab_work(self, fixed: int) -> SlabWork:
         """Return about how long the stages of a slab take."""
         size = self.slab_size
         n_parts = 1 << (fixed.bit_count() + self.n_others)
-        return SlabWork(size * (2 + n_parts), size, 2 * size)
+        fill = size * (2 + n_parts)
+        if self.n_varying is not None:
+            n_pieces, n_passes = self._windows(fixed)
+            fill += _WORK_OF_WALK * n_pieces * self.inner_size + _WORK_OF_PASS * n_passes * size
+        extend = 2 * size
+        if self.scratch is not None:
+            extend += _WORK_OF_FILE * (fixed.bit_count() + 1) * self.inner_size
+        return SlabWork(fill, size, extend)
+
+    def _windows(self, fixed: int) -> tuple[int, int]:
+        """Return how many pieces are walked for a slab, and how many windows have all children."""
+        n_fixed = fixed.bit_count() + self.n_others
+        n_varying = self.n_varying or 1
+        n_groups = max(1, -(-fixed.bit_count() // n_varying))
+        return n_groups << n_fixed, 1 << max(0, n_fixed - n_varying)
 
     @property
     def work(self) -> int:
         """About how long all slabs take; the rest of the search is small beside them."""
-        return sum(sum(self.slab_work(fixed)) for fixed in range(1 << self.n_outer))
+        n_outer = self.n_outer
+        sizes = range(n_outer + 1)
+        return sum(math.comb(n_outer, k) * sum(self.slab_work((1 << k) - 1)) for k in sizes)
 
     @property
     def described_columns(self) -> str:
@@ -137,7 +190,11 @@ class SearchPlan:
 
     def __str__(self) -> str:
         parts = f" in {1 << self.n_outer} parts" if self.n_outer else ""
-        return f"{self.described_columns}{parts}: {readable_size(self.n_bytes)} of memory"
+        space = ""
+        if self.scratch is not None:
+            space = f" and {readable_size(self.n_scratch_bytes)} of {self.scratch}"
+        memory = readable_size(self.n_bytes)
+        return f"{self.described_columns}{parts}: {memory} of memory{space}"
 
 
 class TooLargeError(ValueError):
@@ -171,6 +228,8 @@ def plan_search(
     n_others: int = 0,
     n_log_determinants: int | None = None,
     n_roots: int = 0,
+    scratch: str | None = None,
+    in_memory: bool = False,
 ) -> SearchPlan:
     """Choose the fastest plan that fits in memory.
 
@@ -185,6 +244,10 @@ def plan_search(
     n_others : int
     n_log_determinants : int or None
     n_roots : int
+    scratch : str or None
+        A folder that may be used, if memory is not enough.
+    in_memory : bool
+        Whether all log-determinants and best scores must be in memory, as for lists of networks.
 
     Raises
     ------
@@ -193,16 +256,64 @@ def plan_search(
     """
     fewest = min(max(0, (n_columns - _FIRST_TO_SPLIT) // 2 + 1), _OUTER_COLUMNS)
     most = max(fewest, min(_MOST_OUTER_COLUMNS, n_columns - 2))
+    plan = SearchPlan(n_columns, fewest, n_others, n_log_determinants, n_roots)
     for n_outer in range(fewest, most + 1):
-        plan = SearchPlan(n_columns, n_outer, n_others, n_log_determinants, n_roots)
+        plan = replace(plan, n_outer=n_outer)
         if plan.n_bytes <= n_bytes:
             return plan
+    if not in_memory:
+        n_free = 0 if scratch is None else shutil.disk_usage(scratch).free
+        leaner = list(_leaner_plans(plan, scratch, n_free))
+        fitting = [each for each in leaner if each.n_bytes <= n_bytes]
+        if fitting:
+            return min(fitting, key=lambda each: each.work)
+        plan = min([plan, *leaner], key=lambda each: each.n_bytes)
+        if scratch is not None and plan.scratch is None:
+            free, needed = readable_sizes(n_free, _BYTES << n_columns)
+            limit += f"; scratch={scratch!r} has {free} of the {needed} that it would take there"
     n_sets = n_columns + n_others
     tables = f"the 2**{n_sets} sets of these" if n_others or n_roots else f"its 2**{n_sets} states"
     raise TooLargeError(plan.described_columns, tables, plan.n_bytes, n_bytes, limit)
 
 
-def plan_all_families(n_columns: int, n_others: int, n_bytes: int, limit: str = "") -> SearchPlan:
+def _leaner_plans(plan: SearchPlan, scratch: str | None, n_free: float) -> Iterator[SearchPlan]:
+    """Yield plans that make log-determinants again, or have the best scores in a folder."""
+    if plan.n_columns + plan.n_others > _MOST_COLUMNS_OF_WALK:
+        return
+    has_room = scratch is not None and n_free >= _BYTES << plan.n_columns
+    most_outer = min(_MOST_OUTER_COLUMNS, plan.n_columns - _FEWEST_INNER_OF_WALK)
+    for folder in [None, scratch] if has_room else [None]:
+        for n_outer in range(1, most_outer + 1):
+            if plan.n_log_determinants is None:
+                for n_varying in range(1, min(_MOST_VARYING, n_outer) + 1):
+                    yield replace(plan, n_outer=n_outer, n_varying=n_varying, scratch=folder)
+            elif folder is not None:
+                yield replace(plan, n_outer=n_outer, scratch=folder)
+
+
+def space_of_scratch(n_columns: int, n_bytes: int) -> int | None:
+    """Return the space in a folder with which a search of all families fits in memory, if any."""
+    plans = _leaner_plans(SearchPlan(n_columns, 0), "", math.inf)
+    fitting = [each.n_scratch_bytes for each in plans if each.n_bytes <= n_bytes]
+    return max(fitting, default=None)
+
+
+def scratch_error(plan: SearchPlan, error: OSError) -> ValueError:
+    """Return the error that says why a folder cannot be used."""
+    return ValueError(
+        f"scratch={plan.scratch!r} cannot take a file of {readable_size(plan.n_scratch_bytes)}: "
+        f"{error.strerror or error}. Name another folder, or free some space."
+    )
+
+
+def plan_all_families(
+    n_columns: int,
+    n_others: int,
+    n_bytes: int,
+    limit: str = "",
+    scratch: str | None = None,
+    in_memory: bool = False,
+) -> SearchPlan:
     """Plan a search through all families whose parents are among the columns or others.
 
     If there are few columns, some of the others become roots: columns of the search that have no
@@ -210,7 +321,9 @@ def plan_all_families(n_columns: int, n_others: int, n_bytes: int, limit: str = 
     """
     n_roots = max(0, min(n_others, _FEWEST_COLUMNS - n_columns))
     n_columns, n_others = n_columns + n_roots, n_others - n_roots
-    return plan_search(n_columns, n_bytes, limit, n_others, n_roots=n_roots)
+    return plan_search(
+        n_columns, n_bytes, limit, n_others, None, n_roots, scratch=scratch, in_memory=in_memory
+    )
 
 
 def numbers_of_small_families(m: int, max_parents: int) -> int:
@@ -221,81 +334,3 @@ def numbers_of_small_families(m: int, max_parents: int) -> int:
     """
     n_families = SmallSubsets(m - 1, max_parents).n_sets
     return SmallSubsets(m, max_parents + 1).n_sets + 2 * n_families + -(-n_families // _BYTES)
-
-
-def what_would_fit(
-    m: int,
-    groups: Sequence[tuple[int, int]],
-    max_parents: int | None,
-    fewest_parents: int,
-    n_bytes: int,
-    fits_otherwise: Callable[[int], bool] = lambda _: False,
-) -> list[str]:
-    """Say what would make a search of all groups of columns fit in memory.
-
-    Parameters
-    ----------
-    m : int
-        Number of all columns.
-    groups : sequence of (int, int)
-        How many columns each group has, and how many others may be their parents.
-    max_parents : int or None
-        None stands for any number, and 0 for families that are listed already.
-    fewest_parents : int
-        The largest number of parents that a column is required to have.
-    n_bytes : int
-    fits_otherwise : callable
-        Whether another search fits with so many parents.
-
-    Returns
-    -------
-    remedies : list of str
-        Each is enough by itself. Empty if there is too little memory for any search.
-    """
-    fewest = max(1, fewest_parents)
-    most = m - 2 if max_parents is None else max_parents - 1
-    few = largest_that_fits(
-        lambda k: all(_fits(*group, m, k, n_bytes) for group in groups), fewest, most
-    )
-    remedies = [] if few is not None else _tiers_that_fit(m, max_parents, fewest, most, n_bytes)
-    few = few or largest_that_fits(fits_otherwise, fewest, most)
-    if few is not None:
-        remedies.insert(0, f"set max_parents to {few} or less{_IN_TRANSFORMER}")
-    left = largest_that_fits(lambda n: _fits(n, 0, n, max_parents, n_bytes), 2, m - 1)
-    if left is not None:
-        remedies.append(f"leave out columns until {left} or fewer are left")
-    return remedies
-
-
-def _fits(n_columns: int, n_others: int, m: int, max_parents: int | None, n_bytes: int) -> bool:
-    """Whether a group's search fits in memory, if the table has m columns in all."""
-    try:
-        if max_parents is None:
-            plan_all_families(n_columns, n_others, n_bytes)
-        else:
-            n_numbers = numbers_of_small_families(m, max_parents) if max_parents else 0
-            plan_search(n_columns, n_bytes, n_log_determinants=n_numbers)
-    except TooLargeError:
-        return False
-    return True
-
-
-def _tiers_that_fit(
-    m: int, max_parents: int | None, fewest: int, most: int, n_bytes: int
-) -> list[str]:
-    """Say how large tiers may be; and how many parents, if the number allowed now is too many.
-
-    From `fewest` to `most` parents may be proposed.
-    """
-    also = ""
-    if max_parents is None or not _fits(1, 0, m, max_parents, n_bytes):
-        # The lists of families may take half of the memory; the other half is for the search.
-        half = n_bytes // 2 // _BYTES
-        max_parents = largest_that_fits(
-            lambda k: numbers_of_small_families(m, k) <= half, fewest, most
-        )
-        if max_parents is None:
-            return []
-        also = f", and max_parents to {max_parents} or less{_IN_TRANSFORMER}"
-    size = largest_that_fits(lambda n: _fits(n, 0, m, max_parents, n_bytes), 1, m - 1)
-    return [] if size is None else [f"set tiers of {size} or fewer columns each{also}"]

@@ -6,6 +6,7 @@ search. See `recurrences` for B, F and slabs; a *state* is a set of columns W.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -94,14 +95,19 @@ def draw_states(m: int, n_inner: int, fixed: int) -> DrawnStates | None:
 
 
 def local_maxima(
-    drawn: DrawnStates, log_det: Floats, tables: Floats, forbidden: Integers, required: Integers
+    drawn: DrawnStates,
+    log_determinants: Callable[[Integers], Floats],
+    tables: Floats,
+    forbidden: Integers,
+    required: Integers,
 ) -> LocalMaxima:
     """Return the best local scores, by going through all families of the states.
 
     Parameters
     ----------
     drawn : DrawnStates
-    log_det : ndarray of shape (2**m,), float64
+    log_determinants : callable
+        Returns those of some sets.
     tables : ndarray of shape (3, m), float64
         The criterion's tables, see `local_score_terms`.
     forbidden, required : ndarray of shape (m,), int64
@@ -109,7 +115,7 @@ def local_maxima(
     """
     parents, child = drawn.parents, drawn.child[:, :, np.newaxis]
     terms = local_score_terms(
-        tables, drawn.n_parents, log_det[parents], log_det[parents | 1 << child]
+        tables, drawn.n_parents, log_determinants(parents), log_determinants(parents | 1 << child)
     )
     scores = terms[0] + terms[1] + terms[2]
     scores[(parents & forbidden[child] | ~parents & required[child]) != 0] = -np.inf
@@ -123,7 +129,7 @@ def local_maxima(
 def check_slab(
     drawn: DrawnStates,
     local: LocalMaxima,
-    best_network_score: Floats,
+    best_network_scores: Callable[[Integers], Floats],
     best_parent_score: Floats,
     starts: Integers,
 ) -> None:
@@ -133,8 +139,8 @@ def check_slab(
     ----------
     drawn : DrawnStates
     local : LocalMaxima
-    best_network_score : ndarray of shape (2**m,), float64
-        F.
+    best_network_scores : callable
+        Returns F of some sets.
     best_parent_score : ndarray, float64
         B for the slab: the columns' tables one after the other.
     starts : ndarray of shape (m + 1,), int64
@@ -142,10 +148,10 @@ def check_slab(
     """
     tolerance = score_tolerance(local.largest_term)
     maxima = best_parent_score[starts[drawn.child[:, drawn.n_outer :]] + drawn.in_table]
-    expected = (best_network_score[drawn.candidates] + local.scores).max(axis=1)
+    expected = (best_network_scores(drawn.candidates) + local.scores).max(axis=1)
     inner = slice(drawn.n_outer, None)
     is_right = _are_equal(maxima, local.scores[:, inner], tolerance[:, inner]).all(axis=1)
-    is_right &= _are_equal(best_network_score[drawn.columns], expected, tolerance.sum(axis=1))
+    is_right &= _are_equal(best_network_scores(drawn.columns), expected, tolerance.sum(axis=1))
     if not is_right.all():
         columns = sorted(drawn.child[int(np.argmin(is_right))].tolist())
         raise internal_error(f"the best scores of the set {columns} are not those of its families")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from skbn._core.resources import Threads, allocate
 from skbn._core.subsets import members_of
 from skbn._core.wide import WideFormat
-from skbn._exact.dense_families import BlockwiseFamilies
+from skbn._exact.dense_families import BlockwiseFamilies, Part, whole_part
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.sum_kernels import (
     edge_sums,
@@ -41,7 +41,9 @@ class FamilyWeights(BlockwiseFamilies):
 
     Parameters
     ----------
-    log_det, tables, plan
+    log_det : ndarray of shape (2**m,), float64
+        The log-determinants of all subsets of the columns.
+    tables, plan
         As for `BlockwiseFamilies`.
     allowed, required : sequence of n_children int
         As for `BlockwiseFamilies`; the plan may have more columns than there are children.
@@ -71,7 +73,8 @@ class FamilyWeights(BlockwiseFamilies):
         required: Sequence[int],
         log_odds: Floats | None = None,
     ) -> None:
-        super().__init__(log_det, tables, plan, allowed, required, n_scratch=3)
+        super().__init__(tables, plan, allowed, required, n_scratch=3)
+        self._log_det = log_det
         m, n_children = tables.shape[1], len(allowed)
         if log_odds is None:
             self._single_odds, self._low_odds = np.zeros((n_children, m)), np.empty((n_children, 0))
@@ -136,18 +139,22 @@ class FamilyWeights(BlockwiseFamilies):
             of_fewest += float(self._single_odds[child, members_of(fewest)].sum())
         return best, of_fewest if math.isfinite(of_fewest) else least
 
+    def _parts(self, fixed: int, children: Integers, threads: Threads) -> Iterator[Part]:
+        yield whole_part(self._log_det, self.plan, fixed, children)
+
     def _fill_blocks(
         self,
         slab: npt.NDArray[Any],
         starts: Integers,
-        fixed: int,
+        part: Part,
         blocks: Integers,
         scratch: Floats,
     ) -> None:
         fill_sums(
-            *self._families,
+            part.window,
+            *self._families[1:],
             self.plan.n_inner,
-            fixed,
+            part.children,
             blocks,
             slab,
             starts,

@@ -103,19 +103,21 @@ def order_sums(slab: Slab, weights: FamilyWeights, plan: SearchPlan, threads: Th
     Without outer columns, the slab holds alpha of all columns afterwards.
     """
     F = _sums_with_one_at(0, weights, plan, threads)
-    extend = _with_format(extend_sums, weights)
     for fixed in range(1 << plan.n_outer):
-        slab.fill(fixed)
-        slab.transform(fixed)
-        slab.visit_sets(extend, F, fixed)
+        make_alpha(slab, fixed)
+        slab.visit_sets(_with_format(extend_sums, F, fixed, weights), fixed)
     R = _sums_with_one_at(-1, weights, plan, threads)
-    retreat = _with_format(retreat_sums, weights)
     for fixed in reversed(range(1 << plan.n_outer)):
         if fixed != (1 << plan.n_outer) - 1:  # the slab still holds the last alpha
-            slab.fill(fixed)
-            slab.transform(fixed)
-        slab.visit_sets(retreat, R, fixed, backwards=True)
+            make_alpha(slab, fixed)
+        slab.visit_sets(_with_format(retreat_sums, R, fixed, weights), fixed, backwards=True)
     return OrderSums(F, R, weights.wide)
+
+
+def make_alpha(slab: Slab, fixed: int) -> None:
+    """Make alpha of the inner columns, and of the outer ones that are not in `fixed`."""
+    slab.fill(fixed, (1 << slab.plan.n_outer) - 1 & ~fixed)
+    slab.transform(fixed)
 
 
 def _sums_with_one_at(
@@ -127,8 +129,10 @@ def _sums_with_one_at(
     return sums
 
 
-def _with_format(kernel: Callable[..., None], weights: FamilyWeights) -> Callable[..., None]:
-    return lambda *arguments: kernel(*arguments, *weights.wide)
+def _with_format(
+    kernel: Callable[..., None], sums: Integers, fixed: int, weights: FamilyWeights
+) -> Callable[..., None]:
+    return lambda *arguments: kernel(sums, fixed, *arguments, *weights.wide)
 
 
 def log_number_of_orders(parents: Sequence[int], columns: Sequence[int]) -> float:

@@ -34,7 +34,7 @@ from skbn._exact.recurrences import Slab
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
 from skbn._posterior.group_posterior import GroupPosterior
 from skbn._posterior.network_sums import NetworkSums
-from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, weight_slab
+from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, make_alpha, weight_slab
 from skbn._posterior.posterior import NetworkPosterior
 from skbn._posterior.sampling_kernels import (
     draw_first_layers,
@@ -209,8 +209,7 @@ def _draw_layers(
     needed: Integers,
 ) -> None:
     """Set the candidates of each column, of which it needs at least one of some as a parent."""
-    slab.fill(0)
-    slab.transform(0)
+    make_alpha(slab, 0)
     tables = M, slab.tables, slab.starts
     format_ = _format(weights)
     first_layers = np.empty(len(states), np.int64)
@@ -239,8 +238,7 @@ def _draw_orders(
     rest = states, columns, next_sinks, targets, candidates, *_format(weights)
     parts = _shared(np.arange(n_samples), plan.n_columns**2, threads)
     for fixed in reversed(range(1 << plan.n_outer)):
-        slab.fill(fixed)
-        slab.transform(fixed)
+        make_alpha(slab, fixed)
         tables = F, slab.tables, slab.starts, plan.n_inner, fixed
         list(threads.map(draw_orders, [(*tables, part, *rest) for part in parts]))
 

@@ -31,9 +31,8 @@ from skbn._core.wide import (
     wide_sum,
 )
 from skbn._core.zeta import join_larger, zeta_transform
-from skbn._exact.slab_kernels import (
-    add_column,
-    extend_block,
+from skbn._exact.fill_kernels import (
+    WINDOW,
     fill_block,
     join_child,
     rule_out,
@@ -41,6 +40,7 @@ from skbn._exact.slab_kernels import (
     weigh_families,
     weigh_parent_sets,
 )
+from skbn._exact.sink_kernels import add_column, extend_block
 
 __all__ = [
     "count_orders",
@@ -65,10 +65,11 @@ def sum_zeta(table, first_bit, last_bit, bits):
 
 
 @kernel(
-    *_families,
+    WINDOW,
+    *_families[1:],
     float64[:, ::1],
     int64,
-    int64,
+    int64[::1],
     int64[::1],
     int64[::1],
     int64[::1],
@@ -77,14 +78,14 @@ def sum_zeta(table, first_bit, last_bit, bits):
     int64[::1],
 )
 def fill_sums(
-    log_det,
+    window,
     tables,
     forbidden,
     required,
     low_odds,
     single_odds,
     n_inner,
-    fixed,
+    children,
     blocks,
     slab,
     starts,
@@ -92,19 +93,21 @@ def fill_sums(
     bits,
     biases,
 ):
-    """Fill some blocks of all children's tables with sums over the blocks' bits.
+    """Fill some blocks of children's tables with sums over the blocks' bits, from one window.
 
     The arguments are those of `fill_blocks`, and of `fill_block`.
     """
     for block in blocks:
         fill_block(
-            log_det,
+            window,
             tables,
             forbidden,
             required,
             (low_odds, single_odds),
             n_inner,
-            fixed,
+            children,
+            1,
+            1,
             block,
             slab,
             starts,
@@ -118,27 +121,41 @@ def fill_sums(
         )
 
 
-@kernel(int64[::1], int64[::1], int64[::1], int64, int64, int64, int64[::1], int64, int64)
-def extend_sums(F, B, starts, n_inner, fixed, block_bits, blocks, bits, bias):
-    """Finish the forward sums F on some blocks of a slab, and hand them on; see `extend_blocks`."""
+@kernel(int64[::1], int64, int64[::1], int64[::1], int64, int64, int64[::1], int64, int64)
+def extend_sums(F, fixed, B, starts, n_inner, block_bits, blocks, bits, bias):
+    """Finish the forward sums F on some blocks of a slab, and hand them on.
+
+    At first F[0] is one, and all other entries are nothing. Slabs with fewer outer columns, and
+    blocks with fewer high bits, must be finished.
+    """
+    size = np.int64(1) << n_inner
+    slab = F[fixed * size : (fixed + 1) * size]
+    length = np.int64(1) << block_bits
     for block in blocks:
         extend_block(
-            F,
-            B,
-            starts,
-            n_inner,
-            fixed,
-            block_bits,
-            block,
-            wide_sum,
-            wide_product,
-            bits,
-            bias,
+            slab, B, starts, n_inner, block_bits, block, wide_sum, wide_product, bits, bias
         )
+        inner = block << block_bits
+        first = fixed << n_inner | inner
+        for sink in range(n_inner, starts.size - 1):
+            if not first >> sink & 1:
+                add_column(
+                    F,
+                    first | 1 << sink,
+                    F,
+                    first,
+                    B,
+                    starts[sink] + inner,
+                    length,
+                    wide_sum,
+                    wide_product,
+                    bits,
+                    bias,
+                )
 
 
-@kernel(int64[::1], int64[::1], int64[::1], int64, int64, int64, int64[::1], int64, int64)
-def retreat_sums(R, B, starts, n_inner, fixed, block_bits, blocks, bits, bias):
+@kernel(int64[::1], int64, int64[::1], int64[::1], int64, int64, int64[::1], int64, int64)
+def retreat_sums(R, fixed, B, starts, n_inner, block_bits, blocks, bits, bias):
     """Finish the backward sums R on some blocks of a slab: R[W] = sum of R[W + x] B_x[W].
 
     Slabs with more outer columns, and blocks with more high bits, must be finished.
@@ -157,6 +174,7 @@ def _retreat_block(R, B, starts, n_inner, fixed, inner, length, bits, bias):
             add_column(
                 R,
                 first,
+                R,
                 first | 1 << x,
                 B,
                 start,
@@ -178,6 +196,7 @@ def _retreat_block(R, B, starts, n_inner, fixed, inner, length, bits, bias):
             add_column(
                 R,
                 first + target,
+                R,
                 first + low,
                 B,
                 start,
@@ -254,11 +273,14 @@ def _weigh_block(
     broken = base & forbidden[child] | ~base & required[child]
     if broken >> block_bits:
         return False
-    weigh_parent_sets(log_det, tables, base, scratch[0])
-    weigh_families(log_det, tables, base, scratch[1])
+    weigh_parent_sets(log_det, tables, base, base, scratch[0])
+    weigh_families(log_det, tables, base, base, scratch[1])
     for i in range(values.size):
         values[i] = nothing
-    join_child(values, scratch, log_det, tables, log_odds, base, child, join, weigh, bits, bias)
+    of_family = base | 1 << child
+    join_child(
+        values, scratch, log_det, tables, log_odds, base, of_family, child, join, weigh, bits, bias
+    )
     rule_out(values, child, block_bits, forbidden[child], required[child], nothing)
     return True
 

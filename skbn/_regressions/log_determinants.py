@@ -16,7 +16,9 @@ and not on m. The seeds with the same outer columns walk side by side.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import cache
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +36,13 @@ from skbn._regressions.givens import (
 from skbn._regressions.swaps import prefixes_of, seed_path
 from skbn._regressions.triangular import triangular_factor
 
-__all__ = ["log_determinants", "log_determinants_work", "walk_seeds"]
+__all__ = [
+    "SubsetWalk",
+    "log_determinants",
+    "log_determinants_work",
+    "settle_columns",
+    "walk_seeds",
+]
 
 # 64 lanes keep the SIMD units busy; 8 inner columns make the seeds' start cheap
 # beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.
@@ -81,34 +89,107 @@ def log_determinants(
         if offsets is not None:
             offsets = np.pad(offsets, (0, _FEWEST_COLUMNS - m))
         return log_determinants(with_others, n_jobs, progress, offsets)[: 1 << m]
-    n_lane = min(_LANE_COLUMNS, m - 1)
-    n_inner = min(_INNER_COLUMNS, m - n_lane)
-    n_seeded = n_lane + n_inner
-    columns = np.r_[n_lane:n_seeded, :n_lane, n_seeded:m]
-    start = np.ascontiguousarray(triangular_factor(factor[:, columns]))
-
+    walk = SubsetWalk(factor, offsets)
     log_det = allocate(1 << m)
-    swaps, prefixes = _path(m, n_inner)
-    if offsets is not None:
-        n_low = min(m, _OFFSET_COLUMNS)
-        low, high = sums_over_subsets(offsets[:n_low]), sums_over_subsets(offsets[n_low:])
 
-    def walk(outer_sets: npt.NDArray[np.int64]) -> None:
-        walk_seeds(start, n_inner, n_lane, outer_sets, swaps, prefixes, log_det)
-        if offsets is not None:
-            rows = log_det.reshape(1 << (m - n_seeded), -1, len(low))
-            of_rows = high.reshape(1 << (m - n_seeded), -1, 1)
-            for outer in outer_sets:
-                rows[outer] += low + of_rows[outer]
+    def fill(seeds: npt.NDArray[np.int64]) -> None:
+        walk.fill(seeds, log_det)
 
     n_threads = count_threads(n_jobs) if m >= _FEWEST_TO_SHARE else 1
     n_tasks = max(len(log_det) // _TASK, 2 * n_threads if n_threads > 1 else 1)
-    outer_sets = np.arange(1 << (m - n_seeded))
-    tasks = np.array_split(outer_sets, min(n_tasks, len(outer_sets)))
-    for _ in _walks(walk, tasks, n_threads):
+    tasks = np.array_split(np.arange(walk.n_seeds), min(n_tasks, walk.n_seeds))
+    for _ in _walks(fill, tasks, n_threads):
         if progress is not None:
             progress.advance(log_determinants_work(m) / len(tasks))
     return log_det
+
+
+class SubsetWalk:
+    """The walk through all subsets of some columns, a part at a time.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (m, m), float64
+        Upper triangular and not singular; m at least 3.
+    offsets : ndarray of shape (m,), float64, optional
+        What each column adds to the log-determinants of all sets that it is in.
+
+    Attributes
+    ----------
+    n_columns : int
+    n_seeds : int
+        How many sets of outer columns there are.
+    seed_size : int
+        How many subsets the seeds with the same outer columns walk through.
+    """
+
+    def __init__(
+        self, factor: npt.NDArray[np.float64], offsets: npt.NDArray[np.float64] | None = None
+    ) -> None:
+        m = len(factor)
+        self._n_lane = min(_LANE_COLUMNS, m - 1)
+        self._n_inner = min(_INNER_COLUMNS, m - self._n_lane)
+        n_seeded = self._n_lane + self._n_inner
+        columns = np.r_[self._n_lane : n_seeded, : self._n_lane, n_seeded:m]
+        self._start = np.ascontiguousarray(triangular_factor(factor[:, columns]))
+        self._path = _path(m, self._n_inner)
+        self._in_front = 0.0
+        self._offsets = None
+        if offsets is not None:
+            n_low = min(m, _OFFSET_COLUMNS)
+            self._offsets = sums_over_subsets(offsets[:n_low]), sums_over_subsets(offsets[n_low:])
+
+    @property
+    def n_columns(self) -> int:
+        return len(self._start)
+
+    @property
+    def n_seeds(self) -> int:
+        return 1 << self.n_columns - self._n_lane - self._n_inner
+
+    @property
+    def seed_size(self) -> int:
+        return 1 << self._n_lane + self._n_inner
+
+    def with_columns(self, n: int, others: int) -> Self:
+        """Return the walk through the subsets of the first n columns, each joined with others.
+
+        Its log-determinants are the same bits as in the walk through all columns.
+
+        Parameters
+        ----------
+        n : int
+            At least as many as a seed walks through.
+        others : int
+            The mask of columns after these; the lowest bit is the first of them.
+        """
+        walk = copy(self)
+        walk._start, walk._in_front = settle_columns(self._start, n, others)
+        if self._offsets is not None:
+            low, high = self._offsets
+            size = (1 << n) // len(low)
+            walk._offsets = low, high[others * size : (others + 1) * size]
+        return walk
+
+    def fill(self, seeds: npt.NDArray[np.int64], log_det: npt.NDArray[np.float64]) -> None:
+        """Set the log-determinants of some seeds' subsets.
+
+        Parameters
+        ----------
+        seeds : ndarray of int64
+            Each is a mask of outer columns.
+        log_det : ndarray of shape (2**n_columns,), float64
+            Those of all subsets.
+        """
+        walk_seeds(
+            self._start, self._in_front, self._n_inner, self._n_lane, seeds, *self._path, log_det
+        )
+        if self._offsets is not None:
+            low, high = self._offsets
+            rows = log_det.reshape(self.n_seeds, -1, len(low))
+            of_rows = high.reshape(self.n_seeds, -1, 1)
+            for seed in seeds:
+                rows[seed] += low + of_rows[seed]
 
 
 def _walks(
@@ -154,9 +235,34 @@ def _path(m: int, n_inner: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.i
     return swaps.astype(np.int64), prefixes_of(order, swaps)
 
 
-@kernel(float64[:, ::1], int64, int64, int64[::1], int64[::1], int64[::1], float64[::1])
-def walk_seeds(start, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
-    """Walk all seeds with these outer columns."""
+@kernel(float64[:, ::1], int64, int64)
+def settle_columns(factor, n, chosen):
+    """Return the factor of the first n columns with some later ones projected out.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (m, m), float64
+    n : int
+    chosen : int
+        The mask of these later columns; the lowest bit is column n.
+
+    Returns
+    -------
+    factor : ndarray of shape (n, n), float64
+    log_det : float
+        The log-determinant of the chosen columns.
+    """
+    settled = factor.copy()
+    log_det = _settle_last_columns(settled, n, chosen, 0.0)
+    return settled[:n, :n].copy(), log_det
+
+
+@kernel(float64[:, ::1], float64, int64, int64, int64[::1], int64[::1], int64[::1], float64[::1])
+def walk_seeds(start, in_front, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
+    """Walk all seeds with these outer columns.
+
+    `in_front` is the log-determinant of columns that are projected out of `start`.
+    """
     lanes = 1 << n_lane
     outer_factor = np.empty(start.shape)
     lane_factors = np.empty((lanes, n_inner + n_lane, n_inner + n_lane))
@@ -164,7 +270,7 @@ def walk_seeds(start, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
     sums = np.empty((n_inner + 1, lanes))
     for outer in outer_sets:
         copy_block(start, outer_factor, start.shape[0])
-        sums[0, 0] = _settle_last_columns(outer_factor, n_inner + n_lane, outer)
+        sums[0, 0] = _settle_last_columns(outer_factor, n_inner + n_lane, outer, in_front)
         copy_block(outer_factor, lane_factors[0], n_inner + n_lane)
         _settle_lane_columns(lane_factors, n_inner, n_lane, sums[0])
         _lanes_last(lane_factors, factors)
@@ -194,9 +300,8 @@ def _lanes_last(source, target):
 
 
 @inner_kernel
-def _settle_last_columns(factor, n, chosen):
-    """Drop the columns from n on, the chosen ones to the front; return their log-determinant."""
-    log_det = 0.0
+def _settle_last_columns(factor, n, chosen, log_det):
+    """Drop the columns from n on, the chosen ones to the front; add their log-determinant."""
     for size in range(factor.shape[0], n, -1):
         if chosen >> (size - 1 - n) & 1:
             log_det += move_last_in_front(factor, size)

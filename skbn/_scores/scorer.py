@@ -236,9 +236,15 @@ class FamilyScorer:
         """
         if isinstance(self.families, AllFamilies) and columns == list(range(self.families.m)):
             return self.log_determinants(progress)
-        factor = triangular_factor(self.statistics.factor[:, columns])
-        offsets = None if self.offsets is None else self.offsets[columns]
+        factor, offsets = self.factor_of(columns)
         return log_determinants(factor, n_jobs, progress, offsets)
+
+    def factor_of(
+        self, columns: list[int]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+        """Return what the log-determinants of some columns follow from: factor and offsets."""
+        factor = triangular_factor(self.statistics.factor[:, columns])
+        return factor, None if self.offsets is None else self.offsets[columns]
 
     # Single families, by regressions of their own
 

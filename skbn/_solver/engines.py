@@ -18,7 +18,12 @@ import numpy.typing as npt
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
-from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies
+from skbn._exact.dense_families import (
+    DENSE_KERNELS,
+    LISTING_KERNELS,
+    DenseFamilies,
+    ScoredFamilies,
+)
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.near_optimal import (
     NEAR_OPTIMAL_KERNELS,
@@ -27,6 +32,7 @@ from skbn._exact.near_optimal import (
 )
 from skbn._exact.plan import SearchPlan, numbers_of_small_families, plan_all_families, plan_search
 from skbn._exact.recurrences import SLAB_KERNELS, exact_search
+from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.local_score import SCORE_ACCURACY
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
 from skbn._scores.families import AllFamilies, ScoredParentSets
@@ -202,13 +208,17 @@ def plan_dense_search(
         return None
     scorer = scores.scorer
     in_memory = 0
+    has_lists = not isinstance(scorer.families, AllFamilies)
     if isinstance(scorer.families, AllFamilies):
         # A group of only some columns needs log-determinants of its own.
         if len(columns) == len(constraints.allowed):
             in_memory = scorer.n_bytes
     elif not scorer.statistics.is_checked:
         return None  # all columns together may be dependent
-    plan = plan_all_families(len(columns), len(others), *memory.beside(in_memory))
+    # Branch and cut is faster than a search that makes log-determinants again.
+    stays = memory.in_memory or (has_lists and memory.scratch is None)
+    limits = *memory.beside(in_memory), memory.scratch, stays
+    plan = plan_all_families(len(columns), len(others), *limits)
     return _DenseSearch(constraints, group, plan)
 
 
@@ -217,7 +227,8 @@ class _DenseSearch(GroupSearch):
         self.columns = group.columns
         # Those of the search are the group's, and then the plan's roots, which have no parents.
         self._sets_of = group.columns + group.others
-        self.kernels = (walk_seeds, *DENSE_KERNELS, *SLAB_KERNELS)
+        families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
+        self.kernels = (walk_seeds, *families, *SLAB_KERNELS)
         self._constraints = constraints
         self._plan = plan
         self.n_bytes = plan.n_bytes
@@ -229,31 +240,40 @@ class _DenseSearch(GroupSearch):
         return self.work(1)
 
     def work(self, n_penalties: int) -> int:
-        return log_determinants_work(len(self._sets_of)) + n_penalties * self._plan.work
+        of_walk = log_determinants_work(len(self._sets_of)) if self._is_walked_once else 0
+        return of_walk + n_penalties * self._plan.work
+
+    @property
+    def _is_walked_once(self) -> bool:
+        """Whether all log-determinants are in memory, and serve all penalties."""
+        return self._plan.n_varying is None
 
     def optima(
         self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
     ) -> Iterator[Optimum]:
         scorers = [scores.scorer for scores in path if isinstance(scores, LocalScores)]
-        log_det = scorers[0].log_determinants_of(self._sets_of, n_jobs, progress)
+        log_det = None
+        if self._is_walked_once:
+            log_det = scorers[0].log_determinants_of(self._sets_of, n_jobs, progress)
         for scorer in scorers:
-            yield self._optimum(scorer, log_det, n_jobs, progress)
+            yield self._optimum(scorer, self._families(scorer, log_det), n_jobs, progress)
 
     def _optimum(
         self,
         scorer: FamilyScorer,
-        log_det: npt.NDArray[np.float64],
+        families: ScoredFamilies,
         n_jobs: int | None,
         progress: Progress,
     ) -> Optimum:
         columns, plan = self._sets_of, self._plan
-        found = exact_search(self._families(scorer, log_det), plan, n_jobs, progress)
+        found = exact_search(families, plan, n_jobs, progress)
         if not found.parents:  # no network has a finite score
             return Optimum([], found.score)
         require_certainty(found.uncertainty)
         score, tables = found.score, self._tables(scorer)
         for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
-            score -= float(tables[0, 0] + tables[2, 0] * log_det[1 << i])
+            of_root = float(families.log_determinants(np.array([1 << i]))[0])
+            score -= float(tables[0, 0] + tables[2, 0] * of_root)
         masks = found.parents[: len(self.columns)]
         return Optimum([mask_of(columns[i] for i in members_of(mask)) for mask in masks], score)
 
@@ -264,9 +284,12 @@ class _DenseSearch(GroupSearch):
         compile_kernels((*LISTING_KERNELS, *NEAR_OPTIMAL_KERNELS))
         log_det = scores.scorer.log_determinants_of(self._sets_of, n_jobs, progress)
         families = self._families(scores.scorer, log_det)
+        assert isinstance(families, DenseFamilies)
         return near_optimal_networks(families, self._plan, equivalence_classes, n_jobs, progress)
 
-    def _families(self, scorer: FamilyScorer, log_det: npt.NDArray[np.float64]) -> DenseFamilies:
+    def _families(
+        self, scorer: FamilyScorer, log_det: npt.NDArray[np.float64] | None
+    ) -> ScoredFamilies:
         columns, constraints = self._sets_of, self._constraints
         position = {column: i for i, column in enumerate(columns)}
 
@@ -274,14 +297,17 @@ class _DenseSearch(GroupSearch):
             of_group = (mask_of(position[x] for x in members_of(masks[x])) for x in self.columns)
             return [*of_group, *[0] * self._plan.n_roots]
 
-        return DenseFamilies(
-            log_det,
+        rest = (
             self._tables(scorer),
             self._plan,
             positions(constraints.allowed),
             positions(constraints.required),
             columns,
         )
+        if log_det is None:
+            factor, offsets = scorer.factor_of(columns)
+            return WalkedFamilies(factor, offsets, *rest)
+        return DenseFamilies(log_det, *rest)
 
     def _tables(self, scorer: FamilyScorer) -> npt.NDArray[np.float64]:
         """Return the criterion's tables, with families of too many parents ruled out."""
@@ -312,7 +338,13 @@ def plan_listed_search(
             return None
         n_numbers = numbers_of_small_families(families.m, families.max_parents)
         in_memory = scores.scorer.n_bytes
-    plan = plan_search(len(columns), *memory.beside(in_memory), n_log_determinants=n_numbers)
+    plan = plan_search(
+        len(columns),
+        *memory.beside(in_memory),
+        n_log_determinants=n_numbers,
+        scratch=memory.scratch,
+        in_memory=memory.in_memory,
+    )
     search = _ListedSearch(constraints, group, plan)
     if isinstance(scores, LocalScores) and not is_single:
         families = scores.scorer.families

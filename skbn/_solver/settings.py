@@ -21,15 +21,21 @@ class MemoryLimit(NamedTuple):
         Beside what is taken already.
     allowed : int or None
         By the user, for all tables of a search.
+    scratch : str or None
+        A folder that a search may use if that is not enough.
+    in_memory : bool
+        Whether all that a search finds must stay in memory, so that networks can be listed.
     """
 
     available: int
     allowed: int | None
+    scratch: str | None = None
+    in_memory: bool = False
 
     def share(self, n: int) -> Self:
         """Return the limit of each of n searches that run at the same time."""
         allowed = None if self.allowed is None else self.allowed // n
-        return type(self)(self.available // n, allowed)
+        return self._replace(available=self.available // n, allowed=allowed)
 
     def beside(self, n_bytes: int) -> tuple[int, str]:
         """Return the limit and its reason, if `n_bytes` of the search's tables exist already."""

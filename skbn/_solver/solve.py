@@ -16,8 +16,9 @@ import numpy as np
 
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import MARGIN, Listener, Progress
-from skbn._core.text import rounded_up
-from skbn._exact.plan import TooLargeError, what_would_fit
+from skbn._core.text import readable_size, rounded_up
+from skbn._exact.plan import TooLargeError, space_of_scratch
+from skbn._exact.remedies import what_would_fit
 from skbn._scores.families import SmallFamilies
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
@@ -191,7 +192,7 @@ def plan_searches(
         try:
             is_trivial = len(group.columns) + len(group.others) == 1
             if lists_networks:
-                search = _plan_dynamic_program(*given)
+                search = _plan_dynamic_program(*given[:3], memory._replace(in_memory=True))
             elif settings.is_exact or is_trivial:
                 search = _plan_exact(*given, settings, n_jobs)
             else:
@@ -287,6 +288,11 @@ def _remedies(
         sizes = (branch_and_cut_bytes(constraints, g, k, n_jobs) for g in constraints.groups)
         return not lists_networks and k <= _PARENTS_TO_TRY and max(sizes) <= n_bytes
 
+    if len(groups) == 1 and max_parents is None and not lists_networks and memory.scratch is None:
+        space = space_of_scratch(len(constraints.allowed), n_bytes)
+        if space:
+            size = readable_size(space)
+            remedies.append(f"give GaussianBNLearner a folder with {size} of space as scratch")
     remedies += what_would_fit(
         len(constraints.allowed), groups, max_parents, fewest, n_bytes, branch_and_cut_fits
     )
@@ -297,7 +303,7 @@ def _least_memory(
     scores: Scores, constraints: Constraints, lists_networks: bool, n_jobs: int | None
 ) -> int:
     """Return the fewest bytes with which the search of each group fits."""
-    least, nothing = 0, MemoryLimit(0, 0)
+    least, nothing = 0, MemoryLimit(0, 0, in_memory=lists_networks)
     for group in constraints.groups:
         try:
             if lists_networks:

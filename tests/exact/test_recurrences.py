@@ -17,6 +17,7 @@ from skbn._exact.parent_set_kernels import (
 )
 from skbn._exact.plan import SearchPlan, plan_search
 from skbn._exact.recurrences import best_scores, exact_search
+from skbn._exact.stores import ArrayStore
 
 TABLES = {
     "as BIC": lambda m: np.array([-3.0 * np.arange(m), np.full(m, 50.0), np.full(m, -50.0)]),
@@ -98,7 +99,9 @@ def test_threads_change_no_bit(n_outer):
     for n_jobs in (1, 2, 3):
         families = DenseFamilies(log_det, tables, plan)
         with Threads(n_jobs, m) as threads:
-            results.append(best_scores(families, plan, threads, Progress()))
+            store = ArrayStore(plan)
+            local = best_scores(families, plan, store, threads, Progress())
+            results.append((store.scores, local))
         results[-1] += (search(log_det, tables, plan, n_jobs),)
     for best, local, result in results[1:]:
         np.testing.assert_array_equal(best, results[0][0])
@@ -113,7 +116,8 @@ def test_best_local_scores(m, n_outer):
     scores = local_scores(log_det, tables, m)
     plan = SearchPlan(m, n_outer)
     with Threads(1, m) as threads:
-        _, local = best_scores(DenseFamilies(log_det, tables, plan), plan, threads, Progress())
+        families = DenseFamilies(log_det, tables, plan)
+        local = best_scores(families, plan, ArrayStore(plan), threads, Progress())
     for child in range(m):
         assert local[child] == max(score for (x, _), score in scores.items() if x == child)
 
@@ -132,7 +136,7 @@ def test_first_parents_that_reach(width, is_shuffled):
         for threshold in (best, best - 30):
             reached = [p for p in reference.subsets(candidates) if scores[child, p] >= threshold]
             first = first_parents_that_reach(
-                log_det, spread, numbers, child, mask_of(candidates), 0, 0, threshold
+                log_det, spread, 0, 1 << child, numbers, child, mask_of(candidates), 0, 0, threshold
             )
             in_order = [sorted(numbers[list(p)]) for p in reached]
             assert reference.is_first_in_order(sorted(numbers[members_of(first)]), in_order)
@@ -140,7 +144,7 @@ def test_first_parents_that_reach(width, is_shuffled):
         above = np.nextafter(best, np.inf)
         assert (
             first_parents_that_reach(
-                log_det, spread, numbers, child, mask_of(candidates), 0, 0, above
+                log_det, spread, 0, 1 << child, numbers, child, mask_of(candidates), 0, 0, above
             )
             == -1
         )
@@ -161,14 +165,16 @@ def test_best_parents_and_those_that_reach_a_threshold(width):
                 for p in reference.subsets(candidates)
                 if must & ~mask_of(p) == 0
             }
-            best, parents = best_parents(log_det, spread, child, mask_of(candidates), must, 0)
+            best, parents = best_parents(
+                log_det, spread, 0, 1 << child, child, mask_of(candidates), must, 0
+            )
             assert best == max(of_sets.values(), default=-np.inf)
             assert parents == max(of_sets, key=of_sets.get, default=0)
             for threshold in (best - 1.5, best, np.nextafter(best, np.inf)):
                 expected = {p: s for p, s in of_sets.items() if s >= threshold}
                 for room in (64, 1):  # more may reach the threshold than there is room for
                     masks, local = np.zeros(room, dtype=np.int64), np.zeros(room)
-                    where = log_det, spread, child, mask_of(candidates), must, 0
+                    where = log_det, spread, 0, 1 << child, child, mask_of(candidates), must, 0
                     n = parents_that_reach(*where, threshold, masks, local)
                     assert n == len(expected)
                     listed = dict(zip(masks[:n].tolist(), local[:n].tolist(), strict=True))

@@ -217,11 +217,11 @@ def test_log_determinants_of_the_search_that_are_wrong_are_noticed(rows, criteri
             certify(scores, parents)
 
 
-def states_too_low(slab, best, fixed):
+def states_too_low(slab, best):
     best[np.arange(len(best)) & 0b1000 > 0] -= 1
 
 
-def maxima_too_low(slab, best, fixed):
+def maxima_too_low(slab, best):
     slab.tables[slab.starts[3] : slab.starts[4]] -= 1
 
 
@@ -231,13 +231,13 @@ def test_a_search_that_leaves_out_families_is_noticed(constraints, defect, monke
     rows = make_gaussian_network(8, n_samples=60, random_state=4)[0]
     constrained = GaussianBNLearner(**constraints).fit(rows)
     assert constrained.dag_.number_of_nodes() == 8
-    visit_sets = Slab.visit_sets
+    extend = Slab.extend
 
-    def defective(slab, kernel, best, fixed):
-        visit_sets(slab, kernel, best, fixed)
-        defect(slab, best, fixed)
+    def defective(slab, best, store, fixed):
+        extend(slab, best, store, fixed)
+        defect(slab, best)
 
-    monkeypatch.setattr(Slab, "visit_sets", defective)
+    monkeypatch.setattr(Slab, "extend", defective)
     with pytest.raises(RuntimeError, match="the best scores of the set"):
         constrained.fit(rows)
 

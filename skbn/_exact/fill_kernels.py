@@ -1,4 +1,4 @@
-"""The kernels of a slab: filling the tables of families, and extending networks by a sink.
+"""The kernels that fill a slab's tables with families, from log-determinants.
 
 `recurrences` says what a slab, its tables and a block are. The steps are the same for the best
 network and for sums over all networks; they differ in these functions, known at compile time:
@@ -7,7 +7,6 @@ network and for sums over all networks; they differ in these functions, known at
 argument         best network            sums of weights
 ================ ======================= ==============================
 join(a, b)       the larger of a and b   a + b
-product(a, b)    a + b, of scores        a * b, of weights
 weigh(score)     the score               its exponential
 ================ ======================= ==============================
 
@@ -24,9 +23,11 @@ for the cache: what its sets contribute to local scores is computed once for all
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numba import float64, int64
+import numpy.typing as npt
+from numba import float64, int64, types
 from numba.extending import register_jitable
 
 from skbn._core.compile import inner_kernel, kernel
@@ -44,9 +45,8 @@ from skbn._core.vectors import (
 from skbn._core.zeta import join_larger, max_within_vector, zeta_transform
 
 __all__ = [
-    "add_column",
-    "extend_block",
-    "extend_blocks",
+    "WINDOW",
+    "Window",
     "fill_block",
     "fill_blocks",
     "join_child",
@@ -65,18 +65,42 @@ def score_itself(score, bits, bias):
     return score
 
 
-@register_jitable
-def _sum_of_scores(a, b, bits, bias):
-    return plus(a, b)
+class Window(NamedTuple):
+    """The log-determinants that tables are filled from: those of some pieces.
+
+    A *piece* has the log-determinants of all sets of inner columns, each joined with the same
+    outer columns.
+
+    Parameters
+    ----------
+    log_det : ndarray, float64
+        The pieces one after the other; piece i has the columns that `fixed` has, and of `varying`
+        those that the bits of i stand for, from the lowest.
+    fixed, varying : int
+        Masks of columns that are not inner ones; the lowest bit is the first of them.
+    pieces : int
+        The pieces to go through: those whose number is a subset of this mask.
+    steps : ndarray of shape (n_children,), int64
+        How far it is from the log-determinant of a parent set to that of the family, for each
+        child.
+    """
+
+    log_det: npt.NDArray[np.float64]
+    fixed: int
+    varying: int
+    pieces: int
+    steps: npt.NDArray[np.int64]
 
 
-# Fill
+WINDOW = types.NamedTuple((float64[::1], int64, int64, int64, int64[::1]), Window)
 
 
 @kernel(
-    float64[::1],
+    WINDOW,
     float64[:, :, ::1],
     int64[::1],
+    int64[::1],
+    int64,
     int64[::1],
     int64,
     int64,
@@ -86,21 +110,34 @@ def _sum_of_scores(a, b, bits, bias):
     float64[:, :, ::1],
 )
 def fill_blocks(
-    log_det, tables, forbidden, required, n_inner, fixed, blocks, slab, starts, scratch
+    window,
+    tables,
+    forbidden,
+    required,
+    n_inner,
+    children,
+    begins,
+    ends,
+    blocks,
+    slab,
+    starts,
+    scratch,
 ):
-    """Fill some blocks of all children's tables with maxima over the blocks' bits.
+    """Fill some blocks of children's tables with maxima over the blocks' bits.
 
     Parameters
     ----------
-    log_det : ndarray of shape (2**m,), float64
+    window : Window
     tables : ndarray of shape (3, m + 1, width), float64
         The criterion's tables, see `spread_tables`.
     forbidden, required : ndarray of shape (n_children,), int64
         Masks of the columns that may not, or must, be among a child's parents.
     n_inner : int
         Number of inner columns; the columns after these are the outer ones.
-    fixed : int
-        Mask of the outer columns that may be parents in the slab's sets.
+    children : ndarray of int64
+        Whose tables are filled.
+    begins, ends : int
+        Whether this is the first, and the last, of the windows from which they are filled.
     blocks : ndarray of int64
         The high bits of each block.
     slab : ndarray, float64
@@ -109,20 +146,22 @@ def fill_blocks(
     starts : ndarray of shape (n_children + 1,), int64
         Where each child's table starts in `slab`.
     scratch : ndarray of shape (2, n_parts, block), float64
-        Memory for what the sets of one block contribute, for `n_parts` subsets of `fixed` at a
-        time. A block is a power of two, and at least `width`.
+        Memory for what the sets of one block contribute, for `n_parts` pieces at a time. A block is
+        a power of two, and at least `width`.
     """
     zero = np.int64(0)
     biases = np.zeros(starts.size - 1, np.int64)
     for block in blocks:
         fill_block(
-            log_det,
+            window,
             tables,
             forbidden,
             required,
             None,
             n_inner,
-            fixed,
+            children,
+            begins,
+            ends,
             block,
             slab,
             starts,
@@ -138,13 +177,15 @@ def fill_blocks(
 
 @inner_kernel
 def fill_block(
-    log_det,
+    window,
     tables,
     forbidden,
     required,
     log_odds,
     n_inner,
-    fixed,
+    children,
+    begins,
+    ends,
     block,
     slab,
     starts,
@@ -156,7 +197,7 @@ def fill_block(
     bits,
     biases,
 ):
-    """Fill one block of all children's tables, transformed over the block's bits.
+    """Fill one block of children's tables; after the last window, transform it over its bits.
 
     Parameters
     ----------
@@ -170,33 +211,36 @@ def fill_block(
     biases : ndarray of shape (n_children,), int64
         The bias with which each child's scores are weighed.
     """
+    log_det = window.log_det
     block_bits = bit_length(scratch.shape[2] - 1)
     first = block << block_bits
-    part = fixed
-    n_left = 1 << popcount(fixed)
-    is_first = True
+    piece = window.pieces
+    n_left = 1 << popcount(window.pieces)
+    is_first = begins != 0
     while n_left:
         n_parts = min(n_left, scratch.shape[1])
         n_left -= n_parts
-        first_part = part
+        first_piece = piece
         for i in range(n_parts):
-            base = part << n_inner | first
-            weigh_parent_sets(log_det, tables, base, scratch[0, i])
-            weigh_families(log_det, tables, base, scratch[1, i])
-            part = (part - 1) & fixed
-        for child in range(starts.size - 1):
-            if (fixed << n_inner | first) >> child & 1:
+            base = _outer_columns(window, piece) << n_inner | first
+            where = piece << n_inner | first
+            weigh_parent_sets(log_det, tables, base, where, scratch[0, i])
+            weigh_families(log_det, tables, base, where, scratch[1, i])
+            piece = (piece - 1) & window.pieces
+        for child in children:
+            if child < n_inner and first >> child & 1:
                 continue
-            start = starts[child] + remove_bit(first, child)
+            start = starts[child] + (remove_bit(first, child) if child < n_inner else first)
             values = slab[start : start + (1 << block_bits >> (child < block_bits))]
             if is_first:
                 for i in range(values.size):
                     values[i] = nothing
-            part_of_child = first_part
+            part = first_piece
             for i in range(n_parts):
-                base = part_of_child << n_inner | first
-                broken = base & forbidden[child] | ~base & required[child]
+                base = _outer_columns(window, part) << n_inner | first
+                broken = base & (forbidden[child] | 1 << child) | ~base & required[child]
                 if broken >> block_bits == 0:
+                    of_family = (part << n_inner | first) + window.steps[child]
                     join_child(
                         values,
                         scratch[:, i],
@@ -204,14 +248,15 @@ def fill_block(
                         tables,
                         log_odds,
                         base,
+                        of_family,
                         child,
                         join,
                         weigh,
                         bits,
                         biases[child],
                     )
-                part_of_child = (part_of_child - 1) & fixed
-            if n_left == 0:
+                part = (part - 1) & window.pieces
+            if n_left == 0 and ends:
                 rule_out(values, child, block_bits, forbidden[child], required[child], nothing)
                 n_bits = bit_length(values.size - 1)
                 zeta_transform(values, np.int64(0), n_bits, join, join_within_vector, bits)
@@ -219,10 +264,27 @@ def fill_block(
 
 
 @inner_kernel
-def join_child(values, scratch, log_det, tables, log_odds, base, child, join, weigh, bits, bias):
+def _outer_columns(window, piece):
+    """Return the mask of a piece's columns that are not inner ones."""
+    columns = window.fixed
+    varying = window.varying
+    while piece:
+        lowest = varying & -varying
+        if piece & 1:
+            columns |= lowest
+        varying ^= lowest
+        piece >>= 1
+    return columns
+
+
+@inner_kernel
+def join_child(
+    values, scratch, log_det, tables, log_odds, base, of_family, child, join, weigh, bits, bias
+):
     """Join to `values` a child's families with the parent sets from `base` on.
 
-    In `scratch` is what `weigh_parent_sets` and `weigh_families` made of these sets.
+    In `scratch` is what `weigh_parent_sets` and `weigh_families` made of these sets. `of_family` is
+    where the log-determinants of families begin if the child is not among the block's bits.
     """
     parent_sets = scratch[0]
     if log_odds is not None and log_odds[0].size > 0:
@@ -231,7 +293,10 @@ def join_child(values, scratch, log_det, tables, log_odds, base, child, join, we
     if 1 << child < parent_sets.size:
         join_pairs(values, parent_sets, scratch[1], child, join, weigh, bits, bias)
     else:
-        join_families(values, parent_sets, log_det, tables, base, child, join, weigh, bits, bias)
+        family = base | 1 << child
+        join_families(
+            values, parent_sets, log_det, tables, family, of_family, join, weigh, bits, bias
+        )
 
 
 @inner_kernel
@@ -259,40 +324,43 @@ def rule_out(values, child, block_bits, forbidden, required, nothing):
 
 
 @inner_kernel
-def weigh_parent_sets(log_det, tables, base, weighted):
-    """Set `weighted` to ``c + a0 * L[P]`` for the parent sets P from `base` on."""
+def weigh_parent_sets(log_det, tables, base, where, weighted):
+    """Set `weighted` to ``c + a0 * L[P]`` for the parent sets P from `base` on.
+
+    Their log-determinants begin at `where`.
+    """
     width = tables.shape[2]
     for start in range(0, weighted.size, width):
         constants = _weights(tables, 0, base + start)
         weights = _weights(tables, 1, base + start)
         for i in range(0, width, 4):
-            of_parents = times(load(tables, weights + i), load(log_det, base + start + i))
+            of_parents = times(load(tables, weights + i), load(log_det, where + start + i))
             store(weighted, start + i, plus(load(tables, constants + i), of_parents))
 
 
 @inner_kernel
-def weigh_families(log_det, tables, base, weighted):
+def weigh_families(log_det, tables, base, where, weighted):
     """Set `weighted` to ``a1 * L[S]`` for the families S, child included, from `base` on."""
     width = tables.shape[2]
     for start in range(0, weighted.size, width):
         weights = _weights(tables, 2, base + start)
         for i in range(0, width, 4):
-            of_family = times(load(tables, weights + i), load(log_det, base + start + i))
+            of_family = times(load(tables, weights + i), load(log_det, where + start + i))
             store(weighted, start + i, of_family)
 
 
 @inner_kernel
-def join_families(values, parent_sets, log_det, tables, base, child, join, weigh, bits, bias):
+def join_families(values, parent_sets, log_det, tables, base, where, join, weigh, bits, bias):
     """Join to `values` the families of a child that is not among the block's bits.
 
-    `base` is the first of the block's parent sets.
+    `base` is the first of the block's families, child included; their log-determinants begin at
+    `where`.
     """
     width = tables.shape[2]
-    base |= 1 << child
     for start in range(0, values.size, width):
         weights = _weights(tables, 2, base + start)
         for i in range(0, width, 4):
-            of_family = times(load(tables, weights + i), load(log_det, base + start + i))
+            of_family = times(load(tables, weights + i), load(log_det, where + start + i))
             score = plus(load(parent_sets, start + i), of_family)
             value = weigh(score, bits, bias)
             store(values, start + i, join(load(values, start + i), value, bits))
@@ -330,111 +398,3 @@ def join_pairs(values, parent_sets, families, child, join, weigh, bits, bias):
             of_family = load(families, j + step)
         value = weigh(plus(of_parents, of_family), bits, bias)
         store(values, i, join(load(values, i), value, bits))
-
-
-# Extend
-
-
-@kernel(float64[::1], float64[::1], int64[::1], int64, int64, int64, int64[::1])
-def extend_blocks(F, B, starts, n_inner, fixed, block_bits, blocks):
-    """Finish the best networks' scores F on some blocks of a slab, and hand them on.
-
-    Parameters
-    ----------
-    F : ndarray of shape (2**m,), float64
-        All that the blocks draw on must be finished. In them, and in later slabs, F is raised.
-    B : ndarray, float64
-        The slab: the children's tables one after the other, transformed over all their bits.
-    starts : ndarray of shape (m + 1,), int64
-        Where each child's table starts in `B`.
-    n_inner : int
-        Number of inner columns; the columns after these are the outer ones.
-    fixed : int
-        Mask of the outer columns that are in the slab's sets.
-    block_bits : int
-        A block has 2**block_bits sets.
-    blocks : ndarray of int64
-        The high bits of each block.
-    """
-    zero = np.int64(0)
-    for block in blocks:
-        extend_block(
-            F,
-            B,
-            starts,
-            n_inner,
-            fixed,
-            block_bits,
-            block,
-            join_larger,
-            _sum_of_scores,
-            zero,
-            zero,
-        )
-
-
-@inner_kernel
-def extend_block(F, B, starts, n_inner, fixed, block_bits, block, join, product, bits, bias):
-    """Finish F on one block, and join it to the sets that have an outer column more.
-
-    At first F[0] is the product's neutral element, and all other entries are the join's. Blocks
-    draw only on those with fewer high bits, so that all with equally many may run at once.
-    """
-    length = 1 << block_bits
-    inner = block << block_bits
-    first = fixed << n_inner | inner
-    for sink in range(block_bits, n_inner):
-        if inner >> sink & 1:
-            rest = first ^ 1 << sink
-            start = starts[sink] + remove_bit(inner, sink)
-            add_column(F, first, rest, B, start, length, join, product, bits, bias)
-    _extend_within_block(F, first, B, starts, inner, length, join, product, bits, bias)
-    for sink in range(n_inner, starts.size - 1):
-        if not first >> sink & 1:
-            start = starts[sink] + inner
-            with_sink = first | 1 << sink
-            add_column(F, with_sink, first, B, start, length, join, product, bits, bias)
-
-
-@inner_kernel
-def add_column(F, target, source, B, start, length, join, product, bits, bias):
-    """Join to F from `target` on the products of F from `source` on and B from `start` on."""
-    if length < 4:
-        for i in range(length):
-            value = product(F[source + i], B[start + i], bits, bias)
-            F[target + i] = join(F[target + i], value, bits)
-        return
-    for i in range(0, length, 4):
-        value = product(load(F, source + i), load(B, start + i), bits, bias)
-        store(F, target + i, join(load(F, target + i), value, bits))
-
-
-@inner_kernel
-def _extend_within_block(F, first, B, starts, inner, length, join, product, bits, bias):
-    """Recurse over the low bits: a finished lower half is handed to the upper half.
-
-    After each run of eight sets, exactly one lower half has been finished: the one that ends there.
-    """
-    run = min(8, length)
-    for low in range(0, length, run):
-        _extend_run(F, first + low, B, starts, inner + low, run, join, product, bits, bias)
-        end = low + run
-        half = end & -end
-        if half < length:
-            sink = bit_length(half) - 1
-            source = end - half
-            start = starts[sink] + remove_bit(inner + source, sink)
-            add_column(F, first + end, first + source, B, start, half, join, product, bits, bias)
-
-
-@inner_kernel
-def _extend_run(F, first, B, starts, inner, run, join, product, bits, bias):
-    """Recurse over the lowest three bits, set by set."""
-    for i in range(1, run):
-        value = F[first + i]
-        for sink in range(3):
-            if i >> sink & 1:
-                rest = i ^ 1 << sink
-                parents = B[starts[sink] + remove_bit(inner + rest, sink)]
-                value = join(value, product(F[first + rest], parents, bits, bias), bits)
-        F[first + i] = value

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import reference
-from sum_kernels import sum_blocks, sum_zeta
+from sum_kernels import sum_blocks, sum_with_sink, sum_zeta
 
 from skbn._core.subsets import mask_of, submasks_by_size
 from skbn._exact.plan import SearchPlan
@@ -23,7 +23,7 @@ def sums_over_orders(values, plan, block_bits):
     F[0] = 1.0
     for fixed in range(1 << plan.n_outer):
         B = np.zeros(plan.slab_size)
-        for x in range(m):
+        for x in plan.children(fixed):
             table = B[starts[x] : starts[x + 1]]
             for parents, value in masks[x].items():
                 if parents >> n_inner & ~fixed == 0:
@@ -31,8 +31,12 @@ def sums_over_orders(values, plan, block_bits):
                     low = inner & ((1 << x) - 1)
                     table[inner >> 1 & -(1 << x) | low if x < n_inner else inner] += value
             sum_zeta(table, 0, plan.table_bits(x))
+        slabs = F.reshape(-1, 1 << n_inner)
+        for x in range(n_inner, m):
+            if fixed << n_inner >> x & 1:
+                sum_with_sink(slabs[fixed], slabs[fixed ^ 1 << x - n_inner], B, starts[x])
         for blocks in submasks_by_size(n_inner - block_bits):
-            sum_blocks(F, B, starts, n_inner, fixed, block_bits, blocks)
+            sum_blocks(slabs[fixed], B, starts, n_inner, block_bits, blocks)
     return F
 
 

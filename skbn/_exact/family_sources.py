@@ -1,0 +1,100 @@
+"""What the exact search needs to know of families: the local scores of a child and its parents.
+
+The columns of the search are numbered from 0. Parents may also be columns that are not in the
+search. Sets of candidates are masks of the columns of the search. `recurrences` says what slabs,
+their tables, and B and F are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.resources import Threads
+
+__all__ = ["BestScores", "FamilySource", "RankedParentSets", "TableSource"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+# Returns F of some sets.
+BestScores = Callable[[Integers], Floats]
+
+
+class RankedParentSets(NamedTuple):
+    """Parent sets of a child, in descending order of their local scores.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,), float64
+    inside : ndarray of shape (n,), int64
+        The masks of those parents that are columns of the search, by their numbers there.
+    parents : list of n int
+        The masks of all parents, by their numbers in the user's table.
+    """
+
+    scores: Floats
+    inside: Integers
+    parents: list[int]
+
+
+class TableSource(Protocol):
+    """What a slab needs to know of families.
+
+    The columns of the search are numbered from 0. Parents may also be columns that are not in the
+    search. Sets of candidates are masks of the columns of the search.
+    """
+
+    def fill(
+        self,
+        slab: npt.NDArray[Any],
+        starts: Integers,
+        fixed: int,
+        children: Integers,
+        threads: Threads,
+        n_tasks: int,
+    ) -> Iterator[float]:
+        """Fill the children's tables for the outer columns `fixed`; yield each task's share.
+
+        An entry is the best local score over parents that are any of the outer columns in `fixed`
+        and any columns not in the search, together with inner columns: exactly those of the
+        entry's index, except for the lowest ones, in which the sets of a block differ. Of these it
+        may be any that are in the index.
+
+        Parameters
+        ----------
+        slab : ndarray, float64
+            The columns' tables one after the other. A table's index is the mask of the inner
+            columns other than its own, with its own bit removed.
+        starts : ndarray of shape (m + 1,), int64
+            Where each table starts in `slab`.
+        fixed : int
+        children : ndarray of int64
+            All inner columns, and some outer ones.
+        threads : Threads
+        n_tasks : int
+            Cut the work into at least this many tasks, so that Ctrl-C is handled soon.
+        """
+
+
+class FamilySource(TableSource, Protocol):
+    """What the search needs to know of score(x, P)."""
+
+    def check(
+        self, best_network_scores: BestScores, slab: Floats, starts: Integers, fixed: int
+    ) -> None:
+        """Raise if some of the slab's B, or of F on its sets, are found to be wrong."""
+
+    def first_sink(
+        self, columns: int, thresholds: dict[int, float], threads: Threads
+    ) -> tuple[int, int] | None:
+        """Return the first sink that has parents whose local score reaches its threshold, and them.
+
+        The parents are among the other columns of the mask `columns`. Fewer come first, then the
+        order of the sorted columns. Their mask is over all columns that the families have.
+        """
+
+    def largest_term(self, child: int, parents: int) -> float:
+        """Return the largest magnitude of a number that enters this local score."""

@@ -1,0 +1,171 @@
+"""Where the best scores F are while they are found: in memory, or in a file.
+
+F is kept slab by slab, in the order of the sets' masks. A finished slab is drawn on by later ones,
+and by the walk back, which reads single scores.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.resources import allocate
+from skbn._core.subsets import members_of
+from skbn._exact.plan import SearchPlan, scratch_error
+
+__all__ = ["ArrayStore", "FileStore", "Store", "open_store"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_BYTES = 8
+# Ctrl-C is handled between pieces of a file.
+_PIECE = 1 << 24
+
+
+class Store(Protocol):
+    """What the recursion needs to know of a store."""
+
+    def room(self, fixed: int) -> Floats:
+        """Return uninitialised memory for the scores of a slab's sets, to be passed to `keep`."""
+
+    def keep(self, fixed: int, scores: Floats) -> None:
+        """Keep the scores of a finished slab."""
+
+    def slab(self, fixed: int) -> Floats:
+        """Return the scores of a finished slab; the next call may overwrite them."""
+
+    def values(self, sets: Integers) -> Floats:
+        """Return the scores of some sets of finished slabs."""
+
+
+class ArrayStore:
+    """Keeps the scores in memory.
+
+    Parameters
+    ----------
+    plan : SearchPlan
+
+    Attributes
+    ----------
+    scores : ndarray of shape (2**n_columns,), float64
+        F.
+    """
+
+    def __init__(self, plan: SearchPlan) -> None:
+        self.scores = allocate(1 << plan.n_columns)
+        self._size = plan.inner_size
+
+    def room(self, fixed: int) -> Floats:
+        return self.slab(fixed)
+
+    def keep(self, fixed: int, scores: Floats) -> None:
+        """Do nothing: the slab was made in its place."""
+
+    def slab(self, fixed: int) -> Floats:
+        return self.scores[fixed * self._size : (fixed + 1) * self._size]
+
+    def values(self, sets: Integers) -> Floats:
+        return self.scores[sets]
+
+
+class FileStore:
+    """Keeps the scores in a file.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for reading and writing, unbuffered.
+    plan : SearchPlan
+
+    Raises
+    ------
+    OSError
+        From the methods, if the disk fails.
+    """
+
+    def __init__(self, file: Any, plan: SearchPlan) -> None:
+        self._file = file
+        self._size = plan.inner_size
+        self._new = allocate(self._size)
+        self._read = allocate(self._size)
+
+    def room(self, fixed: int) -> Floats:
+        if hasattr(os, "posix_fadvise"):  # what the slab draws on is read while it is filled
+            for x in members_of(fixed):
+                place = self._place(fixed ^ 1 << x), _BYTES * self._size
+                os.posix_fadvise(self._file.fileno(), *place, os.POSIX_FADV_WILLNEED)
+        return self._new
+
+    def _place(self, fixed: int) -> int:
+        return _BYTES * self._size * fixed
+
+    def keep(self, fixed: int, scores: Floats) -> None:
+        self._file.seek(self._place(fixed))
+        for piece in _pieces(scores):
+            while piece.nbytes:
+                piece = piece[self._file.write(piece) :]
+
+    def slab(self, fixed: int) -> Floats:
+        self._fill(self._read, self._place(fixed))
+        return self._read
+
+    def values(self, sets: Integers) -> Floats:
+        scores = np.empty(sets.shape)
+        for place, of_set in zip(scores.reshape(-1, 1), sets.ravel().tolist(), strict=True):
+            self._fill(place, _BYTES * of_set)
+        return scores
+
+    def _fill(self, scores: Floats, place: int) -> None:
+        self._file.seek(place)
+        for piece in _pieces(scores):
+            while piece.nbytes:
+                n_bytes = self._file.readinto(piece)
+                if not n_bytes:
+                    raise OSError("The temporary file of the search has become shorter.")
+                piece = piece[n_bytes:]
+
+
+def _pieces(scores: Floats) -> list[memoryview]:
+    view = memoryview(scores.view(np.uint8))  # type: ignore[arg-type]
+    return [view[i : i + _PIECE] for i in range(0, len(view), _PIECE)]
+
+
+def _take_space(file: Any, n_bytes: int) -> None:
+    """Give a file its size, so that the disk cannot be filled by others meanwhile."""
+    if hasattr(os, "posix_fallocate"):
+        for start in range(0, n_bytes, 64 * _PIECE):
+            os.posix_fallocate(file.fileno(), start, min(64 * _PIECE, n_bytes - start))
+    else:
+        file.truncate(n_bytes)
+
+
+@contextmanager
+def open_store(plan: SearchPlan) -> Iterator[Store]:
+    """Make the store that a plan has chosen.
+
+    Its file has no name, or goes with the process: nothing is left of it, whatever happens.
+
+    Raises
+    ------
+    ValueError
+        If the folder cannot be written to, or has too little space, all of which is taken at once.
+    """
+    if plan.scratch is None:
+        yield ArrayStore(plan)
+        return
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(
+                tempfile.TemporaryFile(dir=plan.scratch, prefix="skbn-", buffering=0)
+            )
+            _take_space(file, plan.n_scratch_bytes)
+        except OSError as error:
+            raise scratch_error(plan, error) from error
+        yield FileStore(file, plan)
