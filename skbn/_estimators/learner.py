@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from skbn._core.estimator import (
+    StrOptions,
     all_or_nothing,
     fit_method,
     fit_task,
@@ -18,6 +19,7 @@ from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
     check_settings,
 )
+from skbn._exact.cluster import current_cluster
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.parent_limit import warn_about_limit
 from skbn._scores.criteria import Criterion
@@ -98,6 +100,10 @@ None, default=None
         A folder for the best scores of dynamic programming, ``8 * 2**m`` bytes for m columns, if
         they do not fit in memory. They do not change by a bit. The space is taken before the search
         begins, in a file without a name, and is free again when it ends, whatever ends it.
+    scheduler : {"dask"} or None, default=None
+        "dask" lets the workers of a cluster search, as in ``with distributed.Client(...):
+        learner.fit(X)``: they have the best scores in their memory, and `max_memory` is for each of
+        them. It does not change a bit of the result. This needs ``pip install skbn[dask]``.
     verbose : bool or int, default=False
         Whether to print the plan of the search and, every few seconds, its progress. It also
         prints a line when kernels are compiled, as the first fit after installation does; the
@@ -188,6 +194,7 @@ None, default=None
         **NetworkLearner._allowed_values,
         "penalty": [*PARAMETER_CONSTRAINTS["penalty"], None],
         "scratch": [str, os.PathLike, None],
+        "scheduler": [StrOptions({"dask"}), None],
     }
 
     def __init__(
@@ -206,6 +213,7 @@ None, default=None
         n_jobs: int | None = None,
         max_memory: float | None = None,
         scratch: str | os.PathLike[str] | None = None,
+        scheduler: str | None = None,
         verbose: bool | int = False,
     ) -> None:
         self.criterion = criterion
@@ -221,6 +229,7 @@ None, default=None
         self.n_jobs = n_jobs
         self.max_memory = max_memory
         self.scratch = scratch
+        self.scheduler = scheduler
         self.verbose = verbose
 
     @fit_method
@@ -263,7 +272,8 @@ None, default=None
         OSError
             If the disk of `scratch` fails.
         ImportError
-            If branch and cut is needed, and highspy is not installed.
+            If branch and cut is needed and highspy is not installed, or `scheduler` is "dask" and
+            distributed is not.
 
         Warns
         -----
@@ -279,15 +289,19 @@ None, default=None
             return self._fit(X, sample_weight, context)
 
     def _memory(self) -> MemoryLimit:
+        memory = super()._memory()
+        if self.scheduler is not None:
+            cluster = current_cluster()
+            memory = memory._replace(available=cluster.n_bytes, cluster=cluster)
         if self.scratch is None:
-            return super()._memory()
+            return memory
         folder = os.fspath(self.scratch)
         if not os.path.isdir(folder):
             raise ValueError(
                 f"scratch must be a folder; there is none at {folder!r}. Make it first, as "
                 f"os.makedirs({folder!r}) does."
             )
-        return super()._memory()._replace(scratch=folder)
+        return memory._replace(scratch=folder)
 
     def _fit(self, X: Any, sample_weight: Any, context: Any) -> Self:
         penalty = 1.0 if self.penalty is None else float(self.penalty)

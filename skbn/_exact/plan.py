@@ -79,6 +79,8 @@ class SearchPlan:
         None if all of them are in memory.
     scratch : str or None, default=None
         The folder in which the best scores are; None if they are in memory.
+    n_workers : int, default=0
+        How many workers of a cluster have the best scores in their memory; 0 without a cluster.
     """
 
     n_columns: int
@@ -88,6 +90,7 @@ class SearchPlan:
     n_roots: int = 0
     n_varying: int | None = None
     scratch: str | None = None
+    n_workers: int = 0
 
     @property
     def n_inner(self) -> int:
@@ -138,14 +141,17 @@ class SearchPlan:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the log-determinants, of the best scores and of the slab."""
+        """Memory of the log-determinants, of the best scores and of the slab; on each worker."""
         n_log_det = self.n_log_determinants
         if self.n_varying is not None:
             n_log_det = self.inner_size << self.n_varying
         elif n_log_det is None:
             n_log_det = 1 << (self.n_columns + self.n_others)
-        # From a folder, a slab's best scores are read beside those that follow from them.
-        n_best = 1 << self.n_columns if self.scratch is None else 2 * self.inner_size
+        n_best = 1 << self.n_columns
+        if self.scratch is not None:  # a slab's, and those that they follow from, one by one
+            n_best = 2 * self.inner_size
+        elif self.n_workers:  # all of these, beside what is kept for others
+            n_best = (self.n_outer + 1) * self.inner_size - (-n_best // self.n_workers)
         return _BYTES * (n_log_det + n_best + self.slab_size)
 
     @property
@@ -181,6 +187,17 @@ class SearchPlan:
         return sum(math.comb(n_outer, k) * sum(self.slab_work((1 << k) - 1)) for k in sizes)
 
     @property
+    def work_of_workers(self) -> int:
+        """About how long the slabs take on the workers.
+
+        Slabs with equally many outer columns are solved at the same time, as far as there are
+        workers.
+        """
+        sizes = range(self.n_outer + 1)
+        rounds = [-(-math.comb(self.n_outer, k) // self.n_workers) for k in sizes]
+        return sum(rounds[k] * sum(self.slab_work((1 << k) - 1)) for k in sizes)
+
+    @property
     def described_columns(self) -> str:
         """The columns in words, as users count them: roots are others that may be parents."""
         n_columns, n_others = self.n_columns - self.n_roots, self.n_others + self.n_roots
@@ -193,6 +210,8 @@ class SearchPlan:
         space = ""
         if self.scratch is not None:
             space = f" and {readable_size(self.n_scratch_bytes)} of {self.scratch}"
+        if self.n_workers:
+            space = f" on each of {self.n_workers} workers"
         memory = readable_size(self.n_bytes)
         return f"{self.described_columns}{parts}: {memory} of memory{space}"
 
@@ -313,6 +332,7 @@ def plan_all_families(
     limit: str = "",
     scratch: str | None = None,
     in_memory: bool = False,
+    n_workers: int = 0,
 ) -> SearchPlan:
     """Plan a search through all families whose parents are among the columns or others.
 
@@ -321,9 +341,31 @@ def plan_all_families(
     """
     n_roots = max(0, min(n_others, _FEWEST_COLUMNS - n_columns))
     n_columns, n_others = n_columns + n_roots, n_others - n_roots
+    if n_workers and n_columns > _FEWEST_INNER_OF_WALK:
+        return _plan_on_workers(
+            SearchPlan(n_columns, 0, n_others, None, n_roots), n_bytes, n_workers
+        )
     return plan_search(
         n_columns, n_bytes, limit, n_others, None, n_roots, scratch=scratch, in_memory=in_memory
     )
+
+
+def _plan_on_workers(plan: SearchPlan, n_bytes: int, n_workers: int) -> SearchPlan:
+    """Choose the fastest plan that fits in the memory of each worker.
+
+    Raises
+    ------
+    TooLargeError
+        If not even the leanest plan fits.
+    """
+    plans = [replace(each, n_workers=n_workers) for each in _leaner_plans(plan, None, 0)]
+    fitting = [each for each in plans if each.n_bytes <= n_bytes]
+    if fitting:
+        return min(fitting, key=lambda each: each.work_of_workers)
+    leanest = min([plan, *plans], key=lambda each: each.n_bytes)
+    tables = f"its part of the 2**{plan.n_columns} states"
+    limit = f"on each of {n_workers} workers are available"
+    raise TooLargeError(plan.described_columns, tables, leanest.n_bytes, n_bytes, limit)
 
 
 def numbers_of_small_families(m: int, max_parents: int) -> int:

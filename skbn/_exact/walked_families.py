@@ -25,7 +25,7 @@ from skbn._exact.dense_families import DenseFamilies, Part, ScoredFamilies
 from skbn._exact.fill_kernels import Window, fill_blocks
 from skbn._exact.parent_set_kernels import first_parents_that_reach, parents_that_reach
 from skbn._exact.plan import SearchPlan
-from skbn._regressions.local_score import local_score_terms
+from skbn._regressions.local_score import local_score_terms, score_tolerance
 from skbn._regressions.log_determinants import (
     SubsetWalk,
     log_determinants,
@@ -49,8 +49,8 @@ WALKING_KERNELS = (
 
 # Ctrl-C is handled between tasks: seeds that take some hundredths of a second.
 _SEEDS_OF_TASK = 1 << 8
-# How far rounding may put a local score off, in units of its largest term.
-_ROUNDING = 128 * np.finfo(np.float64).eps
+# A walk through fewer columns than this has no vectors of four sets.
+_FEWEST_COLUMNS = 3
 # Parents are looked for by as many tasks as these inner columns have subsets.
 _SHARED_COLUMNS = 3
 
@@ -163,7 +163,8 @@ class WalkedFamilies(ScoredFamilies):
         self, columns: int, thresholds: dict[int, float], threads: Threads
     ) -> tuple[int, int] | None:
         """Return the first sink that has parents which reach its threshold, and them."""
-        if 1 << (columns | self._others).bit_count() <= self._window_size:
+        n_columns = (columns | self._others).bit_count()
+        if n_columns >= _FEWEST_COLUMNS and 1 << n_columns <= self._window_size:
             return self._first_sink_of_few(columns, thresholds, threads)
         return self._first_sink_by_pieces(columns, thresholds, threads)
 
@@ -191,7 +192,7 @@ class WalkedFamilies(ScoredFamilies):
         allowed, required = positions(self._allowed), positions(self._required.tolist())
         plan = SearchPlan(n_children, 0, len(numbers) - n_children)
         few = DenseFamilies(log_det, tables, plan, allowed, required, numbers)
-        margin = _ROUNDING * np.abs(tables[1:]).max() * np.abs(log_det).max()
+        margin = float(score_tolerance(np.abs(tables[1:]).max() * np.abs(log_det).max()))
         for sink, threshold in thresholds.items():
             if int(self._required[sink]) & ~(columns | self._others):
                 continue

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
+from skbn._exact.cluster import Cluster, search_on_cluster
 from skbn._exact.dense_families import (
     DENSE_KERNELS,
     LISTING_KERNELS,
@@ -217,14 +218,21 @@ def plan_dense_search(
         return None  # all columns together may be dependent
     # Branch and cut is faster than a search that makes log-determinants again.
     stays = memory.in_memory or (has_lists and memory.scratch is None)
+    cluster = memory.cluster
+    if cluster is not None:
+        in_memory = 0
     limits = *memory.beside(in_memory), memory.scratch, stays
-    plan = plan_all_families(len(columns), len(others), *limits)
-    return _DenseSearch(constraints, group, plan)
+    n_workers = 0 if cluster is None else cluster.n_workers
+    plan = plan_all_families(len(columns), len(others), *limits, n_workers)
+    return _DenseSearch(constraints, group, plan, cluster)
 
 
 class _DenseSearch(GroupSearch):
-    def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
+    def __init__(
+        self, constraints: Constraints, group: Group, plan: SearchPlan, cluster: Cluster | None
+    ) -> None:
         self.columns = group.columns
+        self._cluster = cluster
         # Those of the search are the group's, and then the plan's roots, which have no parents.
         self._sets_of = group.columns + group.others
         families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
@@ -266,7 +274,10 @@ class _DenseSearch(GroupSearch):
         progress: Progress,
     ) -> Optimum:
         columns, plan = self._sets_of, self._plan
-        found = exact_search(families, plan, n_jobs, progress)
+        if plan.n_workers and self._cluster is not None:
+            found = search_on_cluster(families, plan, self._cluster, n_jobs, progress)
+        else:
+            found = exact_search(families, plan, n_jobs, progress)
         if not found.parents:  # no network has a finite score
             return Optimum([], found.score)
         require_certainty(found.uncertainty)

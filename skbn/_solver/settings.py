@@ -6,6 +6,8 @@ import math
 import time
 from typing import NamedTuple, Self
 
+from skbn._exact.cluster import Cluster
+
 __all__ = ["EXACT", "TOLERANCE", "MemoryLimit", "SearchSettings"]
 
 # In nats. Smaller differences between networks are of the size of rounding.
@@ -23,6 +25,8 @@ class MemoryLimit(NamedTuple):
         By the user, for all tables of a search.
     scratch : str or None
         A folder that a search may use if that is not enough.
+    cluster : Cluster or None
+        Whose workers search in place of this machine; then `available` is the memory of each.
     in_memory : bool
         Whether all that a search finds must stay in memory, so that networks can be listed.
     """
@@ -30,6 +34,7 @@ class MemoryLimit(NamedTuple):
     available: int
     allowed: int | None
     scratch: str | None = None
+    cluster: Cluster | None = None
     in_memory: bool = False
 
     def share(self, n: int) -> Self:
