@@ -282,11 +282,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
                     "table."
                 )
             _check_takes_weight(learner)
-            sample = read_sample(self, X, reset=True, min_samples=2)
-            return X, sample.with_weight(sample_weight)
+            return X, read_sample(self, X, sample_weight, reset=True, min_samples=2)
         check_parameters(learner)
         if not isinstance(X, LocalScores):
-            sample = read_sample(self, X, reset=True, min_samples=2).with_weight(sample_weight)
+            sample = read_sample(self, X, sample_weight, reset=True, min_samples=2)
             learn_columns(learner, getattr(self, "feature_names_in_", None), sample.shape[1])
             penalty = getattr(learner, "penalty", None)
             return make_scores(learner, sample, 1.0 if penalty is None else penalty), sample

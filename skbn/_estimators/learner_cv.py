@@ -256,7 +256,7 @@ None, default=None
     ) -> Self:
         penalties = _read_penalties(self.penalties)
         settings = self._search_settings()
-        scores = self._read_scores(X, sample_weight, 1.0)
+        scores = self._read_scores(X, sample_weight, 1.0, needs_rows=True)
         if isinstance(scores, ParentSetScores):
             raise TypeError(
                 "Cross-validation needs rows; ParentSetScores have none. Pass the table."

@@ -189,10 +189,10 @@ class LocalScoreTransformer(
         if isinstance(X, LocalScores | ParentSetScores):
             raise TypeError(f"partial_fit takes tables; got {type(X).__name__}.")
         is_first = not hasattr(self, "local_scores_")
-        chunk = read_sample(self, X, reset=is_first).with_weight(sample_weight)
+        chunk = read_sample(self, X, sample_weight, reset=is_first, needs_rows=False, is_chunk=True)
         with one_blas_thread():
-            # Not chunk.summary, which refuses a chunk whose rows all have weight 0.
-            summary = summarise(chunk.rows, chunk.weight)
+            # chunk.summary refuses rows that all have weight 0.
+            summary = summarise(chunk.rows, chunk.weight) if chunk.has_rows else chunk.summary
             if not is_first:
                 summary = self.local_scores_.sample.summary.merge(summary)
         self._keep(summary)
@@ -222,8 +222,8 @@ class LocalScoreTransformer(
         """
         check_is_fitted(self)
         check_parameters(self)
-        sample = read_sample(self, X, reset=False)
-        return make_scores(self, sample.with_weight(sample_weight), self.penalty)
+        sample = read_sample(self, X, sample_weight, reset=False, needs_rows=False)
+        return make_scores(self, sample, self.penalty)
 
     @fit_method
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalScores:
@@ -250,7 +250,7 @@ class LocalScoreTransformer(
             return self._learn(X, sample_weight)
 
     def _learn(self, X: Any, sample_weight: Any) -> Sample:
-        sample = read_sample(self, X, reset=True, min_samples=2).with_weight(sample_weight)
+        sample = read_sample(self, X, sample_weight, reset=True, min_samples=2, needs_rows=False)
         self._keep(sample.summary)
         return sample
 
