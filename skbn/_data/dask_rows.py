@@ -91,7 +91,9 @@ def read_dask_rows(
         )(block, weight)
         for block, weight, place in zip(blocks, weights, block_places(X), strict=True)
     ]
-    n_rows, summary = _merged_in_a_tree(summaries).compute()
+    # Not only in the tasks: threads of this process other than the first to ask cannot set it.
+    with one_blas_thread():
+        n_rows, summary = _merged_in_a_tree(summaries).compute()
     if sample_weight is not None and summary.n_rows:
         check_total_weight(summary.n_samples)
     elif n_rows and summary.n_rows == 0 and not is_chunk:

@@ -74,7 +74,8 @@ class NetworkEstimator(
         Parameters
         ----------
         X : array-like, data frame or LocalScores, optional
-            Must have the columns of `fit`; not used otherwise.
+            Must have the columns of `fit`; not used otherwise. The rows of a dask array or data
+            frame are not read.
 
         Returns
         -------
@@ -227,7 +228,8 @@ class OneNetworkEstimator(NetworkEstimator):
         Parameters
         ----------
         X : array-like, data frame or LocalScores of shape (n_samples, n_features)
-            The columns of `fit`.
+            The columns of `fit`. LocalScores need no rows, and a dask array or data frame is read
+            block by block.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in `fit`. LocalScores may already have weights.

@@ -129,7 +129,8 @@ class GaussianBayesianNetwork(
         X : array-like or data frame of shape (n_samples, m), or LocalScores
             Finite numbers. If the columns' names are strings, they are matched to the nodes,
             in any order, and other columns are left out. Otherwise the columns are the nodes
-            in their order.
+            in their order. The blocks of a dask array or data frame need not fit in memory
+            together.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts; LocalScores may have weights of their own. A pandas
