@@ -203,8 +203,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            As the estimator takes it; with numbers in all columns. LocalScores need a
-            GaussianBNLearner or a GaussianBNLearnerCV for the estimator.
+            As the estimator takes it; with numbers in all columns, and in memory. LocalScores need
+            a GaussianBNLearner or a GaussianBNLearnerCV for the estimator.
         y : object, optional
             Passed to the estimator unless it is None.
         sample_weight : array-like of shape (n_samples,), optional

@@ -204,8 +204,8 @@ None, default=None
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            As in `GaussianBNLearner`, with enough rows in each fold. The penalty of LocalScores is
-            not used.
+            As in `GaussianBNLearner`, with enough rows in each fold, and all rows in memory: not a
+            dask array or data frame. The penalty of LocalScores is not used.
         y : array-like of shape (n_samples,), optional
             Passed to the splitter, which may stratify by it; not used otherwise.
         sample_weight : array-like of shape (n_samples,), optional

@@ -14,6 +14,7 @@ import time
 import dask
 import dask.array as da
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
 
@@ -55,7 +56,8 @@ def main(n, m, n_a_block, n_threads):
         seconds = time.perf_counter() - start
         after = peak()
         start = time.perf_counter()
-        dask.compute(few.map_blocks(lambda block: block[:1], dtype=float))
+        with threadpool_limits(1):  # as in fit
+            dask.compute(few.map_blocks(lambda block: block[:1], dtype=float))
         drawing = (time.perf_counter() - start) / few.numblocks[0]
         start = time.perf_counter()
         learner = GaussianBNLearner().fit(transformer.local_scores_)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_info
 
 from skbn import (
     BootstrapBNLearner,
@@ -206,6 +207,21 @@ def test_no_scheduler_changes_a_bit():
             found = LocalScoreTransformer().fit(X).local_scores_.statistics
         np.testing.assert_array_equal(found.factor, expected.factor)
         np.testing.assert_array_equal(found.mean, expected.mean)
+
+
+def test_linear_algebra_stays_in_the_threads_of_the_blocks():
+    """Several threads of OpenBLAS, called from several threads, take ten times as long as one."""
+    found = []
+
+    def looked_at(block):
+        pools = threadpool_info()
+        found.extend(pool["num_threads"] for pool in pools if pool["user_api"] == "blas")
+        return block
+
+    X = da.from_array(rows(), chunks=17).map_blocks(looked_at, dtype=float, meta=np.empty((0, 0)))
+    with dask.config.set(scheduler="threads", num_workers=2):
+        LocalScoreTransformer().fit(X)
+    assert set(found) <= {1}
 
 
 @pytest.mark.slow
