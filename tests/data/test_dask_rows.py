@@ -1,5 +1,8 @@
 """Tables of dask: the same as in memory, block by block, and never in memory as a whole."""
 
+import subprocess
+import sys
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -446,3 +449,13 @@ def test_predict_does_not_read_rows():
     assert list(learner.predict(unread)) == [0, 1, 2]
     with pytest.raises(ValueError, match="X has 2 features"):
         learner.predict(unread[:, :2])
+
+
+def test_dask_is_imported_only_by_those_who_use_it():
+    program = (
+        "import sys, numpy, skbn; rows = numpy.random.default_rng(0).normal(size=(20, 3)); "
+        "skbn.GaussianBNLearner().fit(rows, sample_weight=numpy.ones(20)).score(rows); "
+        "print({'dask', 'distributed'} & set(sys.modules))"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert printed.stdout.strip() == b"set()"
