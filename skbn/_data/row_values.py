@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from skbn._core.columns import is_series
 
-__all__ = ["in_order_of_rows", "is_mask", "read_sample_weight"]
+__all__ = ["check_total_weight", "in_order_of_rows", "is_mask", "no_weight", "read_sample_weight"]
 
 # Beyond these, the sum of the weights and what is computed from it may leave float64's range.
 _SMALLEST_SUM, _LARGEST_SUM = 1e-300, 1e300
@@ -133,15 +133,25 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float6
             f"sample_weight must be finite and not negative, as a weight says how often its row "
             f"counts; got {weight[wrong[0]]:g} for row {wrong[0]}."
         )
-    with np.errstate(over="ignore"):
-        total = weight.sum()
-    if weight.any() and not _SMALLEST_SUM <= total <= _LARGEST_SUM:
+    if weight.any():
+        with np.errstate(over="ignore"):
+            check_total_weight(float(weight.sum()))
+    weight.setflags(write=False)
+    return weight
+
+
+def no_weight() -> ValueError:
+    """Return the error for rows that do not count."""
+    return ValueError("sample_weight is zero for all rows; give some rows a positive weight.")
+
+
+def check_total_weight(total: float) -> None:
+    """Raise a ValueError if the sum of positive weights is out of range."""
+    if not _SMALLEST_SUM <= total <= _LARGEST_SUM:
         raise ValueError(
             f"The sum of sample_weight is {total:g}; it must be from {_SMALLEST_SUM:g} to "
             f"{_LARGEST_SUM:g}. Multiply or divide all weights."
         )
-    weight.setflags(write=False)
-    return weight
 
 
 def _as_array(sample_weight: Any) -> npt.NDArray[Any]:

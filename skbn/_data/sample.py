@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.resources import one_blas_thread, read_only
-from skbn._data.row_values import in_order_of_rows, is_mask, read_sample_weight
+from skbn._data.dask_blocks import is_dask
+from skbn._data.row_values import in_order_of_rows, is_mask, no_weight, read_sample_weight
 from skbn._regressions.triangular import triangular_factor
 
 __all__ = ["RowSummary", "Sample", "TableMixin", "centred_blocks", "summarise"]
@@ -80,6 +81,8 @@ class Sample:
         if sample_weight is None:
             return self
         n_rows = len(self.rows)
+        if is_dask(sample_weight):  # as many numbers as the rows, which are in memory
+            sample_weight = sample_weight.compute()
         in_order = in_order_of_rows(sample_weight, self.labels, n_rows, "sample_weight")
         weight = read_sample_weight(in_order, n_rows)
         if self.weight is None:
@@ -107,8 +110,8 @@ class Sample:
         """
         if self._rows is None:
             raise TypeError(
-                "These LocalScores were built from summaries, so they cannot be indexed, weighted "
-                "or scored. Pass the table."
+                "These LocalScores were built from summaries and have no rows, so they cannot be "
+                "indexed or weighted, nor each row be scored. Pass the table."
             )
         return read_only(self._rows)
 
@@ -148,9 +151,7 @@ class Sample:
 
     def _require_weight(self) -> None:
         if self.weight is not None and not self.weight.any():
-            raise ValueError(
-                "sample_weight is zero for all rows; give some rows a positive weight."
-            )
+            raise no_weight()
 
     def __getstate__(self) -> dict[str, Any]:
         # skops does not know the type of a pandas index, so an array is stored.

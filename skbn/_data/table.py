@@ -12,18 +12,13 @@ import scipy.sparse
 from sklearn.utils.validation import check_array
 
 from skbn._core.columns import is_labelled
-from skbn._core.text import first_few, shortened
+from skbn._core.text import first_few
+from skbn._data.column_values import as_numpy, check_finite, floats_of_series, floats_of_values
+from skbn._data.dask_blocks import check_is_table, is_dask
 from skbn._data.sample import TableMixin
 
-__all__ = ["Table", "read_columns", "row_labels"]
+__all__ = ["Table", "numbers_of", "read_columns", "row_labels"]
 
-# A value that is quoted in an error may be a list, or a whole table.
-_LONGEST_VALUE = 60
-# Types that float() would accept, or refuse with an unhelpful message.
-_NOT_REAL = (
-    *(str, bytes, bytearray, complex),
-    *(np.ndarray, np.complexfloating, np.datetime64, np.timedelta64),
-)
 # How to make a table of an object that holds no values yet, or that numpy cannot read. The first
 # of these methods that the object has decides.
 _CONVERSIONS = {
@@ -69,13 +64,15 @@ class Table:
         self.container = type(X).__name__
         self._values: Any
         self.labels: list[Any]
+        if is_dask(X):
+            check_is_table(X)
         labels = _frame_labels(X)
         self.is_frame = labels is not None
         if labels is not None:
             _check_labels(labels, X)
-            # A dask frame would compute all of its columns for each of them.
-            self._values = X.compute() if hasattr(type(X), "compute") else X
-            self.labels = labels
+            self._values, self.labels = X, labels
+        elif is_dask(X):
+            self._values, self.labels = X, list(range(X.shape[1]))
         elif isinstance(X, TableMixin):
             self._values, self.labels = X.sample.rows, X.columns
         else:
@@ -136,6 +133,13 @@ class Table:
             If a column holds anything but real numbers, or values are missing or infinite;
             the error names the column.
         """
+        if is_dask(self._values):
+            raise TypeError(
+                f"X is a dask {self.container}, whose rows would have to be brought into memory "
+                "here. If they fit, pass X.compute(). LocalScoreTransformer, GaussianBNLearner, "
+                "GaussianBNPosterior and GaussianBayesianNetwork are fitted to X as it is, block "
+                "by block."
+            )
         chosen = range(len(self.labels)) if numbers is None else numbers
         names = [self.labels[j] for j in chosen] if names is None else names
         if not self.is_frame and self._values.dtype.kind in "biuf":
@@ -147,13 +151,13 @@ class Table:
             for k, (j, name) in enumerate(zip(chosen, names, strict=True)):
                 columns[k] = self._column(j, name)
             rows = np.ascontiguousarray(columns.T)
-        _check_finite(rows, names, len(self.labels))
+        check_finite(rows, names, len(self.labels))
         return rows
 
     def _column(self, number: int, name: Hashable) -> npt.NDArray[np.float64]:
         if self.is_frame:
-            return _floats_of_series(self._values[self.labels[number]], name, number)
-        return _floats(self._values[:, number], name)
+            return floats_of_series(self._values[self.labels[number]], name, number)
+        return floats_of_values(self._values[:, number], name)
 
 
 def read_columns(
@@ -162,7 +166,21 @@ def read_columns(
     columns: Sequence[Hashable],
     remedy: str = "Give these columns, or a data frame whose columns have the nodes' names.",
 ) -> npt.NDArray[np.float64]:
-    """Return some columns of a table, by name if the names are strings, else by position.
+    """Return the columns of a table that `numbers_of` finds, in an array of shape (n, k).
+
+    Raises a ValueError or a TypeError if they hold values that are not finite numbers, too.
+    """
+    rows = table.rows(numbers_of(table, wanted, columns, remedy), wanted)
+    return np.asarray(check_array(rows, ensure_all_finite=False, input_name="X"))
+
+
+def numbers_of(
+    table: Table,
+    wanted: Sequence[Hashable],
+    columns: Sequence[Hashable],
+    remedy: str = "Give these columns, or a data frame whose columns have the nodes' names.",
+) -> list[int]:
+    """Return the numbers of columns, found by name if the names are strings, else by position.
 
     Parameters
     ----------
@@ -177,13 +195,12 @@ def read_columns(
 
     Returns
     -------
-    rows : ndarray of shape (n, k), float64
+    numbers : list of k int
 
     Raises
     ------
-    ValueError, TypeError
-        Naming the columns: if some are missing, or hold values that are not finite numbers; if
-        the labels are not strings, positions or nodes.
+    ValueError
+        Naming the columns, if some are missing, or the labels are not strings, positions or nodes.
     """
     names: list[Any] | None = table.names
     if names is None:
@@ -202,8 +219,7 @@ def read_columns(
             f"X has no columns {missing}; its columns are {names}. Rename them to the nodes, or "
             "give an array with the columns in the nodes' order."
         )
-    rows = table.rows([names.index(node) for node in wanted], wanted)
-    return np.asarray(check_array(rows, ensure_all_finite=False, input_name="X"))
+    return [names.index(node) for node in wanted]
 
 
 # Containers
@@ -211,10 +227,7 @@ def read_columns(
 
 def row_labels(X: Any) -> Any:
     """Return the index of a pandas data frame, or None if the rows of the table have no labels."""
-    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
-        return None
-    # The index of a dask frame must be computed first.
-    return X.index.compute() if hasattr(type(X), "compute") else X.index
+    return X.index if hasattr(X, "iloc") and hasattr(X, "columns") else None
 
 
 def _frame_labels(X: Any) -> list[Any] | None:
@@ -249,7 +262,7 @@ def _as_array(X: Any) -> npt.NDArray[Any]:
     """Return anything but a data frame as an array of two dimensions."""
     _reject_containers(X)
     kind = type(X).__name__
-    values = _read(X, f"X, a {kind},", "Pass a data frame or an array of numbers.")
+    values = as_numpy(X, f"X, a {kind},", "Pass a data frame or an array of numbers.")
     # Beside strings, numpy makes strings of numbers.
     if isinstance(X, list | tuple) and values.dtype.kind in "US":
         values = np.asarray(X, dtype=object)
@@ -304,104 +317,3 @@ def _remedy(X: Any) -> str:
     if isinstance(X, str | PathLike):
         return " Read the file first, for example by pandas.read_csv(X)."
     return " Pass list(X)." if isinstance(X, Iterator) else ""
-
-
-def _read(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
-    try:
-        return np.asarray(values)
-    except MemoryError:
-        raise
-    except Exception as error:  # every library raises errors of its own
-        if isinstance(values, list | tuple) and isinstance(error, ValueError):
-            raise ValueError("X must be a table; its rows are of different lengths.") from None
-        text = shortened(str(error), 2 * _LONGEST_VALUE)
-        raise TypeError(f"{what} cannot be read as numbers ({text}). {remedy}") from error
-
-
-# Columns
-
-
-def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[np.float64]:
-    """Return a data frame's column as numbers, with NaN for missing values."""
-    if str(getattr(column, "type", "")).startswith("dictionary"):
-        raise ValueError(
-            f"Column {name!r} is dictionary-encoded, as categories are. Leave it out, or, if they "
-            f"are numbers, pass X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
-        )
-    values = _read(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
-    floats = _floats(values, name)
-    # In pyarrow's extension types a null may look like a number.
-    for method in ("isna", "is_null"):
-        if hasattr(type(column), method):  # not the column, as a row may have that label
-            floats[np.asarray(getattr(column, method)(), dtype=bool)] = np.nan
-    return floats
-
-
-def _floats(values: npt.NDArray[Any], name: Hashable) -> npt.NDArray[np.float64]:
-    """Return a column's values as a new array of numbers, with NaN for None."""
-    if values.ndim != 1:
-        raise TypeError(
-            f"Column {name!r} holds several values in each row. Give each a column of its own, or "
-            "leave it out."
-        )
-    if values.dtype.kind == "c":
-        raise ValueError(
-            f"Complex data not supported: column {name!r} is complex. Give its real and imaginary "
-            "part a column each."
-        )
-    if values.dtype.kind in "biuf":
-        with np.errstate(over="ignore"):
-            return values.astype(np.float64)
-    return np.array([_float(value, name, row) for row, value in enumerate(values)], np.float64)
-
-
-def _float(value: Any, name: Hashable, row: int) -> float:
-    if value is None or type(value).__name__ == "NAType":  # pandas.NA
-        return np.nan
-    reason = ""
-    kind: type[Exception] = ValueError
-    if not isinstance(value, _NOT_REAL):
-        try:
-            return float(value)
-        except (ValueError, OverflowError) as error:
-            reason = f" ({error})"
-        except TypeError as error:
-            reason, kind = f" ({error})", TypeError
-    remedy = "Encode it as numbers or leave the column out."
-    if isinstance(value, (complex, np.complexfloating)):
-        remedy = "Give its real and imaginary part a column each."
-    text = shortened(str(value), _LONGEST_VALUE)
-    raise kind(
-        f"Column {name!r} holds {text!r} in row {row}, which is not a number{reason}. {remedy}"
-    )
-
-
-def _check_finite(rows: npt.NDArray[np.float64], names: Sequence[Hashable], n_columns: int) -> None:
-    """Raise if values are missing or infinite; the rows may be some of `n_columns` columns."""
-    if np.isfinite(rows).all():
-        return
-    missing, infinite = np.isnan(rows), np.isinf(rows)
-    where = "" if not infinite.any() else _places(infinite, names, n_columns)
-    if not missing.any():
-        raise ValueError(
-            f"X has infinite values in {where}. Drop these rows or replace the values."
-        )
-    also = f" It has infinite values in {where}; drop or replace these first." if where else ""
-    keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
-    raise ValueError(
-        f"X has missing values (NaN) in {_places(missing, names, n_columns)}.{also} Impute "
-        f"the values, for example by sklearn.impute.IterativeImputer(){keep_names}, which needs "
-        "`from sklearn.experimental import enable_iterative_imputer`; dropping the rows loses more."
-    )
-
-
-def _places(wrong: npt.NDArray[np.bool_], names: Sequence[Hashable], n_columns: int) -> str:
-    n_rows, k = wrong.shape
-    columns = np.flatnonzero(wrong.any(axis=0)).tolist()
-    first = columns[0]
-    read = f"its {k} columns" if k == n_columns else f"the {k} columns that are read"
-    return (
-        f"{len(columns)} of {read} ({first_few(names[j] for j in columns)}) and in "
-        f"{wrong.any(axis=1).sum()} of its {n_rows} rows; the first is in column "
-        f"{names[first]!r}, row {wrong[:, first].argmax()}"
-    )

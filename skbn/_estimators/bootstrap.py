@@ -203,8 +203,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            As the estimator takes it; with numbers in all columns. LocalScores need a
-            GaussianBNLearner or a GaussianBNLearnerCV for the estimator.
+            As the estimator takes it; with numbers in all columns, and in memory. LocalScores need
+            a GaussianBNLearner or a GaussianBNLearnerCV for the estimator.
         y : object, optional
             Passed to the estimator unless it is None.
         sample_weight : array-like of shape (n_samples,), optional
@@ -282,11 +282,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
                     "table."
                 )
             _check_takes_weight(learner)
-            sample = read_sample(self, X, reset=True, min_samples=2)
-            return X, sample.with_weight(sample_weight)
+            return X, read_sample(self, X, sample_weight, reset=True, min_samples=2)
         check_parameters(learner)
         if not isinstance(X, LocalScores):
-            sample = read_sample(self, X, reset=True, min_samples=2).with_weight(sample_weight)
+            sample = read_sample(self, X, sample_weight, reset=True, min_samples=2)
             learn_columns(learner, getattr(self, "feature_names_in_", None), sample.shape[1])
             penalty = getattr(learner, "penalty", None)
             return make_scores(learner, sample, 1.0 if penalty is None else penalty), sample

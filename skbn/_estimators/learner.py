@@ -241,13 +241,14 @@ None, default=None
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
             Finite numbers, at least 2 columns, and more rows than columns. With
             ``max_parents=K``, K + 2 rows suffice, and with `BGe` any number. X may also be
-            ParentSetScores, which have no rows.
+            ParentSetScores, which have no rows, or a dask array or data frame, whose blocks are
+            summarised in parallel and need not fit in memory together.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts; not negative. A row of weight 2 counts as two rows, and a
             row of weight 0 is left out. The sum takes the place of the number of rows. A pandas
             Series is matched to the rows by its labels if X is a pandas data frame or the
-            LocalScores of one.
+            LocalScores of one. For a table of dask, as in `LocalScoreTransformer.transform`.
 
         Returns
         -------
@@ -279,7 +280,8 @@ None, default=None
         -----
         skbn.exceptions.DataWarning
             If the table may not suit the model: a `DiscreteChildWarning`, a
-            `SkewedResidualsWarning` or a `DummyEdgeWarning`.
+            `SkewedResidualsWarning` or a `DummyEdgeWarning`. It takes rows to see that: not for
+            tables of dask.
         skbn.exceptions.MaxParentsWarning
             If `max_parents` costs the network much of its score.
         sklearn.exceptions.ConvergenceWarning

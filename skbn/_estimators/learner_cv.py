@@ -204,8 +204,8 @@ None, default=None
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            As in `GaussianBNLearner`, with enough rows in each fold. The penalty of LocalScores is
-            not used.
+            As in `GaussianBNLearner`, with enough rows in each fold, and all rows in memory: not a
+            dask array or data frame. The penalty of LocalScores is not used.
         y : array-like of shape (n_samples,), optional
             Passed to the splitter, which may stratify by it; not used otherwise.
         sample_weight : array-like of shape (n_samples,), optional
@@ -256,7 +256,7 @@ None, default=None
     ) -> Self:
         penalties = _read_penalties(self.penalties)
         settings = self._search_settings()
-        scores = self._read_scores(X, sample_weight, 1.0)
+        scores = self._read_scores(X, sample_weight, 1.0, needs_rows=True)
         if isinstance(scores, ParentSetScores):
             raise TypeError(
                 "Cross-validation needs rows; ParentSetScores have none. Pass the table."

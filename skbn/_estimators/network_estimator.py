@@ -17,7 +17,9 @@ from skbn._core.estimator import CallbackSupportMixin, Interval
 from skbn._core.graphs import GraphStateMixin
 from skbn._core.notebook import DocLinkMixin
 from skbn._core.resources import available_memory, say
+from skbn._data.dask_blocks import is_dask
 from skbn._data.sample import Sample
+from skbn._data.table import Table
 from skbn._drawing.plot_mixin import PlotMixin
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
@@ -72,7 +74,8 @@ class NetworkEstimator(
         Parameters
         ----------
         X : array-like, data frame or LocalScores, optional
-            Must have the columns of `fit`; not used otherwise.
+            Must have the columns of `fit`; not used otherwise. The rows of a dask array or data
+            frame are not read.
 
         Returns
         -------
@@ -96,6 +99,9 @@ class NetworkEstimator(
         check_is_fitted(self)
         if isinstance(X, LocalScores | ParentSetScores):
             self._check_columns_of(X)
+        elif is_dask(X):  # its rows are not read
+            table = Table(X)
+            check_columns(self, table.names, len(table.labels))
         elif X is not None:
             self._sample(X)
         return self._new_graph()
@@ -133,24 +139,24 @@ class NetworkEstimator(
     def _shown_graph(self) -> nx.DiGraph | None:
         return vars(self).get("dag_")
 
-    def _sample(self, X: Any, sample_weight: Any = None) -> Sample:
-        """Return the rows of a table or of LocalScores, with their weights."""
+    def _sample(self, X: Any, sample_weight: Any = None, *, needs_rows: bool = True) -> Sample:
+        """Return the rows of a table or of LocalScores with their weights, or a summary."""
         if isinstance(X, ParentSetScores):
             raise TypeError("ParentSetScores have no rows. Pass the table.")
         if isinstance(X, LocalScores):
             self._check_columns_of(X)
-            sample = X.sample
-        else:
-            sample = read_sample(self, X, reset=False)
-        return sample.with_weight(sample_weight)
+            return X.sample.with_weight(sample_weight)
+        return read_sample(self, X, sample_weight, reset=False, needs_rows=needs_rows)
 
     def _read_scores(
-        self, X: Any, sample_weight: Any, penalty: float
+        self, X: Any, sample_weight: Any, penalty: float, *, needs_rows: bool = False
     ) -> LocalScores | ParentSetScores:
         """Return X if it is scores, else the local scores of the table X."""
         if not isinstance(X, LocalScores | ParentSetScores):
-            sample = read_sample(self, X, reset=True, min_samples=2)
-            return make_scores(self, sample.with_weight(sample_weight), penalty)
+            sample = read_sample(
+                self, X, sample_weight, reset=True, min_samples=2, needs_rows=needs_rows
+            )
+            return make_scores(self, sample, penalty)
         m, kind = len(X.columns), type(X).__name__
         if m < 2:
             name = type(self).__name__
@@ -222,7 +228,8 @@ class OneNetworkEstimator(NetworkEstimator):
         Parameters
         ----------
         X : array-like, data frame or LocalScores of shape (n_samples, n_features)
-            The columns of `fit`.
+            The columns of `fit`. LocalScores need no rows, and a dask array or data frame is read
+            block by block.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in `fit`. LocalScores may already have weights.
@@ -246,5 +253,5 @@ class OneNetworkEstimator(NetworkEstimator):
         -1.661306
         """
         check_is_fitted(self)
-        sample = self._sample(X, sample_weight)
-        return sample.mean(self.network_.logpdf(sample.rows))
+        sample = self._sample(X, sample_weight, needs_rows=False)
+        return self.network_._model().mean_log_density(sample)

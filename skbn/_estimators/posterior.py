@@ -708,7 +708,7 @@ class GaussianBNPosterior(NetworkEstimator):
                 f"The posterior predictive density is known for criterion='bge' only; "
                 f"{type(criterion).__name__} is no density of rows. Fit with BGe."
             )
-        sample = self._sample(X, sample_weight)
+        sample = self._sample(X, sample_weight, needs_rows=False)
         # By default the prior mean is that of the rows; it must not change with the new ones.
         nu = scores.sample.summary.column_means if criterion.nu is None else criterion.nu
         both = LocalScores(

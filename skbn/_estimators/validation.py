@@ -8,11 +8,14 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array
 
 from skbn._core.estimator import Interval, StrOptions
 from skbn._core.text import readable_value
+from skbn._data.dask_blocks import is_dask
+from skbn._data.dask_rows import read_dask_rows
 from skbn._data.sample import Sample
 from skbn._data.table import Table, row_labels
 from skbn._scores.criteria import CRITERIA, Criterion, as_criterion, criterion_for
@@ -59,16 +62,32 @@ def make_scores(estimator: BaseEstimator, sample: Sample, penalty: float) -> Loc
     )
 
 
-def read_sample(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: int = 1) -> Sample:
-    """Return the rows of a table, copied to a read-only array, and their labels.
+def read_sample(
+    estimator: BaseEstimator,
+    X: Any,
+    sample_weight: Any = None,
+    *,
+    reset: bool,
+    min_samples: int = 1,
+    needs_rows: bool = True,
+    is_chunk: bool = False,
+) -> Sample:
+    """Return the rows of a table with their weights, or their summary if the table is of dask.
+
+    The rows are copied to a read-only array.
 
     Parameters
     ----------
     estimator : estimator
         Its number and names of columns are set if `reset`, and checked otherwise.
     X : array-like or data frame of shape (n, m)
+    sample_weight : array-like of shape (n,), optional
     reset : bool
     min_samples : int
+    needs_rows : bool
+        Whether a summary is not enough. A table of dask is then refused.
+    is_chunk : bool
+        Whether other rows will be added, so that all weights of a table of dask may be 0.
 
     Returns
     -------
@@ -78,7 +97,7 @@ def read_sample(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: i
     ------
     ValueError, TypeError
         As `Table`, and if the columns are not those of `fit`; if there are too few columns
-        or rows.
+        or rows; if the weights do not match the rows.
     """
     if isinstance(X, LocalScores | ParentSetScores):
         kind = type(X).__name__
@@ -87,17 +106,28 @@ def read_sample(estimator: BaseEstimator, X: Any, *, reset: bool, min_samples: i
     table.check_positions()
     if not reset:
         check_columns(estimator, table.names, len(table.labels))
-    rows = check_array(
-        table.rows(),
-        ensure_all_finite=False,
-        ensure_min_samples=min_samples,
-        ensure_min_features=2 if reset else 1,
-        estimator=estimator,
-    )
+
+    def check_shape(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return check_array(
+            rows,
+            ensure_all_finite=False,
+            ensure_min_samples=min_samples,
+            ensure_min_features=2 if reset else 1,
+            estimator=estimator,
+        )
+
+    if is_dask(X) and not needs_rows:
+        m = len(table.labels)
+        check_shape(np.zeros((min_samples, m)))  # before the rows are read
+        n_rows, sample = read_dask_rows(X, sample_weight, is_chunk=is_chunk)
+        check_shape(np.zeros((min(n_rows, min_samples), m)))
+    else:
+        rows = check_shape(table.rows())
+        rows.setflags(write=False)
+        sample = Sample(rows, labels=row_labels(X)).with_weight(sample_weight)
     if reset:
         learn_columns(estimator, table.names, len(table.labels))
-    rows.setflags(write=False)
-    return Sample(rows, labels=row_labels(X))
+    return sample
 
 
 def learn_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_columns: int) -> None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from skbn._core.linear_model import LinearModel, equilibrated, propagate, require_finite
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
+from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics
 from skbn._regressions.triangular import solve_triangular, triangular_factor
 
@@ -204,6 +205,27 @@ class LinearGaussianModel(LinearModel):
         squares[np.isnan(squares)] = np.inf
         log_scale = (np.log(2 * np.pi) + np.log(self.noise_variance)).sum()
         return np.asarray(-0.5 * (squares + log_scale))
+
+    def mean_log_density(self, sample: Sample) -> float:
+        """Return the weighted mean of the rows' log densities, in nats.
+
+        A summary of the rows is enough, as the mean of a square is that of the deviations from
+        the mean, and the square of the mean.
+
+        Raises
+        ------
+        ValueError
+            If a node has no noise.
+        """
+        if sample.has_rows:
+            return sample.mean(self.log_density(sample.rows))
+        summary = sample.summary
+        at_mean = self.log_density(summary.column_means[np.newaxis])[0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            factor = np.ldexp(summary.factor, summary.exponent)
+            residuals = (factor - factor @ self.coef) / np.sqrt(self.noise_variance)
+            squares = float((residuals**2).sum()) / summary.n_samples
+        return float(at_mean) - 0.5 * (np.inf if np.isnan(squares) else squares)
 
     def do(self, values: dict[int, float]) -> Self:
         """Return the model after nodes, by number, lose their parents and are set to values."""

@@ -12,6 +12,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_array
 
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
 from skbn._core.frames import frame_of
@@ -23,9 +24,11 @@ from skbn._core.graphs import (
 )
 from skbn._core.notebook import DocLinkMixin
 from skbn._core.text import readable_value
+from skbn._data.dask_blocks import is_dask
+from skbn._data.dask_rows import read_dask_rows
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
-from skbn._data.table import Table, read_columns, row_labels
+from skbn._data.table import Table, numbers_of, read_columns, row_labels
 from skbn._drawing.plot_mixin import PlotMixin
 from skbn._networks.edge_table import edge_columns, score_losses
 from skbn._networks.equations import network_text
@@ -126,7 +129,8 @@ class GaussianBayesianNetwork(
         X : array-like or data frame of shape (n_samples, m), or LocalScores
             Finite numbers. If the columns' names are strings, they are matched to the nodes,
             in any order, and other columns are left out. Otherwise the columns are the nodes
-            in their order.
+            in their order. The blocks of a dask array or data frame need not fit in memory
+            together.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts; LocalScores may have weights of their own. A pandas
@@ -160,8 +164,7 @@ class GaussianBayesianNetwork(
         with fit_task(self, X, y, sample_weight):
             check_dag(self.dag)
             nodes, parents = list(self.dag), parent_masks(self.dag)
-            rows = read_columns(Table(X), nodes, nodes)
-            summary = _sample(X, rows, sample_weight).summary
+            summary = _sample(X, nodes, sample_weight).summary
             sizes = [mask.bit_count() for mask in parents]
             if summary.n_rows < max(sizes) + 2:
                 node = nodes[int(np.argmax(sizes))]
@@ -256,8 +259,7 @@ class GaussianBayesianNetwork(
         np.float64(-8.58)
         """
         model = self._model()
-        rows = read_columns(Table(X), model.nodes, model.nodes)
-        return _sample(X, rows, sample_weight).mean(model.log_density(rows))
+        return model.mean_log_density(_sample(X, model.nodes, sample_weight))
 
     # Edges
 
@@ -368,8 +370,18 @@ class GaussianBayesianNetwork(
             return None
 
 
-def _sample(X: Any, rows: npt.NDArray[np.float64], sample_weight: Any) -> Sample:
-    """Return rows with the weights that are given, or that LocalScores have."""
+def _sample(X: Any, nodes: list[Any], sample_weight: Any) -> Sample:
+    """Return the nodes' columns, with the weights that are given or that LocalScores have.
+
+    Only a summary of them if X is a table of dask.
+    """
+    table = Table(X)
+    if is_dask(X):
+        numbers = numbers_of(table, nodes, nodes)
+        n_rows, sample = read_dask_rows(X, sample_weight, numbers=numbers, names=nodes)
+        check_array(np.zeros((min(n_rows, 1), len(nodes))), input_name="X")
+        return sample
+    rows = read_columns(table, nodes, nodes)
     if isinstance(X, LocalScores):
         sample = Sample(rows, X.sample.weight, X.sample.labels)
     else:

@@ -1,4 +1,4 @@
-"""Tables of pyarrow, polars, pandas, DuckDB and dask: the same numbers in other containers."""
+"""Tables of pyarrow, polars, pandas and DuckDB: the same numbers in other containers."""
 
 import networkx as nx
 import numpy as np
@@ -38,17 +38,13 @@ def pyarrow_batch(columns):
     return pytest.importorskip("pyarrow").RecordBatch.from_pydict(columns)
 
 
-def dask_frame(columns):
-    return pytest.importorskip("dask.dataframe").from_pandas(pd.DataFrame(columns), npartitions=2)
-
-
 def arrow_frame(columns):
     pytest.importorskip("pyarrow")
     return pd.DataFrame(columns).astype("float64[pyarrow]")
 
 
 FRAMES = [pd.DataFrame, pl.DataFrame, pyarrow_table, chunked_table, pyarrow_batch, arrow_frame]
-every_frame = pytest.mark.parametrize("frame", [*FRAMES, dask_frame])
+every_frame = pytest.mark.parametrize("frame", FRAMES)
 arrow = pytest.mark.parametrize("frame", [pyarrow_table, chunked_table, pyarrow_batch])
 
 
