@@ -188,6 +188,14 @@ def check_past_thirty(names):
     assert (len(pairs), len(pairs & true)) == (34, 29)
 
 
+def check_larger(names):
+    score = names["in_memory"].network_score_
+    assert [names[way].network_score_ for way in ("with_folder", "on_cluster")] == [score, score]
+    assert not list(Path("scratch").iterdir())
+    whole = names["GaussianBNLearner"]("aic").fit(names["wine"])
+    assert names["learner"].network_score_ == pytest.approx(whole.network_score_)
+
+
 CHECKS = {
     "index": check_index,
     "guide/scores": check_scores,
@@ -200,6 +208,7 @@ CHECKS = {
     "guide/how-sure": check_how_sure,
     "guide/pictures": check_pictures,
     "guide/past-thirty": check_past_thirty,
+    "guide/larger-than-this-machine": check_larger,
 }
 
 

@@ -43,7 +43,7 @@ def described(m, n_bytes, rate, **ways):
     try:
         plan = plan_all_families(m, 0, int(n_bytes), **ways)
     except TooLargeError:
-        return "–"
+        return "-"
     where = " in memory" if plan.n_varying is None else " in windows"
     if plan.n_workers:
         where = ""
@@ -78,8 +78,8 @@ def memory_table():
 
 
 def time_table(rate):
-    of_worker = f"workers of {readable_size(MEMORY_OF_WORKER)}"
-    head = ["columns", *(readable_size(n) for n in MEMORY)]
+    of_worker = f"workers of {MEMORY_OF_WORKER / 1e9:g} GB"
+    head = ["columns", *(f"{n / 1e9:g} GB" for n in MEMORY)]
     rows = []
     for m in COLUMNS:
         of_one = [described(m, n, rate, **FOLDER) for n in MEMORY]
