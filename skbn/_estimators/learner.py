@@ -39,9 +39,10 @@ class GaussianBNLearner(NetworkLearner):
     about 1e-12 of the score. For nearly collinear columns it may reach 1e-3 nats, and `fit` refuses
     tables for which it would be larger.
 
-    The exact search takes up to about 30 columns, and with a small `max_parents` often more: see
-    the notes. For hundreds, ``search="order"`` finds a network with a very high score that is not
-    proven to be the highest; `is_optimal_` says so.
+    In the memory of one machine, the exact search takes up to about 30 columns. With `scratch` or
+    `scheduler` it takes a few more, and with a small `max_parents` often many more: see the notes.
+    For hundreds, ``search="order"`` finds a network with a very high score that is not proven to
+    be the highest; `is_optimal_` says so.
 
     Parameters
     ----------
@@ -98,8 +99,9 @@ None, default=None
         means the memory that is available, less a little for other programs.
     scratch : str, path or None, default=None
         A folder for the best scores of dynamic programming, ``8 * 2**m`` bytes for m columns, if
-        they do not fit in memory. They do not change by a bit. The space is taken before the search
-        begins, in a file without a name, and is free again when it ends, whatever ends it.
+        the search does not fit in memory without it, or takes longer. They do not change by a bit.
+        On Linux the space is taken before the search begins; it is free again when the search
+        ends, whatever ends it.
     scheduler : {"dask"} or None, default=None
         "dask" lets the workers of a cluster search, as in ``with distributed.Client(...):
         learner.fit(X)``: they have the best scores in their memory, and `max_memory` is for each of
@@ -153,12 +155,14 @@ None, default=None
     -----
     The exact search is dynamic programming over the sets of columns (Silander & Myllymäki 2006, "A
     simple approach for finding the globally optimal Bayesian network structure"):
-    time and memory grow as 2**m. Where it does not fit in memory, and `max_parents` is given or X
-    are ParentSetScores, the search is branch and cut (Bartlett & Cussens 2017, "Integer linear
+    time and memory grow as 2**m. With less memory it makes log-determinants again that it cannot
+    keep; with `scratch` or `scheduler` the best scores need not fit in memory either. These ways
+    take up to 36 columns. Where it does not fit, and `max_parents` is given or X are
+    ParentSetScores, the search is branch and cut (Bartlett & Cussens 2017, "Integer linear
     programming for the Bayesian network structure learning problem"): it bounds the score of all
     networks by linear programs, and divides them until the bound is the score of one of them. This
     needs ``pip install skbn[large]``. How long it takes depends on the table: set a `time_limit`.
-    Otherwise `fit` refuses tables whose search does not fit in memory.
+    Otherwise `fit` refuses tables whose search does not fit.
 
     The order search (Teyssier & Koller 2005, "Ordering-based search: a simple and effective
     algorithm for learning Bayesian networks") looks for an order of the columns in which the best

@@ -1,23 +1,32 @@
 """The exact search: the best network of all, by dynamic programming over sets of columns.
 
-To follow it, read `recurrences`: it states the two recurrences, calls their steps in order and
-walks back from the best score to the network. Nothing here knows of rows, names or estimators.
+To follow it, read `recurrences` first: it states the two recurrences, and calls their steps in
+order. `walk_back` goes from the best score back to the network. Nothing here knows of rows, names or
+estimators.
 
 Its kernels, in the order of the steps:
 
-- `slab_kernels` makes local scores where they are needed, as maxima over the sets of a block;
+- `fill_kernels` makes local scores where they are needed, as maxima over the sets of a block;
 - `skbn._core.zeta` turns them into maxima over all subsets of the parent candidates, B;
-- `slab_kernels` has the recursion over sinks, F.
+- `sink_kernels` has the recursion over sinks, F.
 
-What the search goes through, each a `FamilySource` (stated in `recurrences`):
+What the search goes through, each a `FamilySource` (stated in `family_sources`):
 
-- `dense_families`: all families, scored from log-determinants;
+- `dense_families`: all families, scored from log-determinants in memory;
+- `walked_families`: all families, whose log-determinants are made again, a window at a time;
 - `listed_families`: those in a list.
+
+Where F is:
+
+- `stores`: in memory, or in a file;
+- `cluster`: on the workers of dask.distributed, whose tasks are the slabs.
 
 Around it:
 
-- `plan` lays out the memory, and says what would make a search fit;
-- `spot_check` computes a few entries of B and F once more, without the kernels.
+- `plan` lays out the memory, and chooses between these ways;
+- `remedies` says what would make a search fit;
+- `spot_check` computes a few entries of B and F once more, without the kernels;
+- `near_optimal` yields further networks.
 
 The kernels take the join of alternatives and the product of columns as arguments: here they are
 maximum and sum, and in `skbn._posterior` sum and product.
