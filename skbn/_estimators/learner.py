@@ -98,10 +98,10 @@ None, default=None
         the result. If dynamic programming does not fit at all, branch and cut takes its place. None
         means the memory that is available, less a little for other programs.
     scratch : str, path or None, default=None
-        A folder for the best scores of dynamic programming, ``8 * 2**m`` bytes for m columns, if
-        the search does not fit in memory without it, or takes longer. They do not change by a bit.
-        On Linux the space is taken before the search begins; it is free again when the search
-        ends, whatever ends it.
+        A folder for the best scores of dynamic programming, ``8 * 2**m`` bytes for m columns. It is
+        used if these and the log-determinants do not both fit in memory, unless the search is
+        faster without it. The result does not change by a bit. On Linux the space is taken before
+        the search begins; it is free again when the search ends, whatever ends it.
     scheduler : {"dask"} or None, default=None
         "dask" lets the workers of a cluster search, as in ``with distributed.Client(...):
         learner.fit(X)``: they have the best scores in their memory, and `max_memory` is for each of
