@@ -342,15 +342,14 @@ def plan_all_families(
     n_roots = max(0, min(n_others, _FEWEST_COLUMNS - n_columns))
     n_columns, n_others = n_columns + n_roots, n_others - n_roots
     if n_workers and n_columns > _FEWEST_INNER_OF_WALK:
-        return _plan_on_workers(
-            SearchPlan(n_columns, 0, n_others, None, n_roots), n_bytes, n_workers
-        )
+        plan = SearchPlan(n_columns, 0, n_others, None, n_roots)
+        return _plan_on_workers(plan, n_bytes, limit, n_workers)
     return plan_search(
         n_columns, n_bytes, limit, n_others, None, n_roots, scratch=scratch, in_memory=in_memory
     )
 
 
-def _plan_on_workers(plan: SearchPlan, n_bytes: int, n_workers: int) -> SearchPlan:
+def _plan_on_workers(plan: SearchPlan, n_bytes: int, limit: str, n_workers: int) -> SearchPlan:
     """Choose the fastest plan that fits in the memory of each worker.
 
     Raises
@@ -364,7 +363,7 @@ def _plan_on_workers(plan: SearchPlan, n_bytes: int, n_workers: int) -> SearchPl
         return min(fitting, key=lambda each: each.work_of_workers)
     leanest = min([plan, *plans], key=lambda each: each.n_bytes)
     tables = f"its part of the 2**{plan.n_columns} states"
-    limit = f"on each of {n_workers} workers are available"
+    limit += f" on each of {n_workers} workers"
     raise TooLargeError(plan.described_columns, tables, leanest.n_bytes, n_bytes, limit)
 
 

@@ -24,14 +24,9 @@ from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.branch_engine import branch_and_cut_bytes, plan_branch_and_cut
 from skbn._solver.constraints import Constraints, Group
-from skbn._solver.engines import (
-    Engine,
-    GroupSearch,
-    Optimum,
-    Scores,
-    plan_dense_search,
-    plan_listed_search,
-)
+from skbn._solver.dense_engine import plan_dense_search
+from skbn._solver.engines import Engine, GroupSearch, Optimum, Scores
+from skbn._solver.listed_engine import plan_listed_search
 from skbn._solver.order_engine import plan_order_search
 from skbn._solver.settings import EXACT, MemoryLimit, SearchSettings
 from skbn._solver.solution import Solution, certified
@@ -288,7 +283,8 @@ def _remedies(
         sizes = (branch_and_cut_bytes(constraints, g, k, n_jobs) for g in constraints.groups)
         return not lists_networks and k <= _PARENTS_TO_TRY and max(sizes) <= n_bytes
 
-    if len(groups) == 1 and max_parents is None and not lists_networks and memory.scratch is None:
+    may_use_folder = not lists_networks and memory.scratch is None and memory.cluster is None
+    if len(groups) == 1 and max_parents is None and may_use_folder:
         space = space_of_scratch(len(constraints.allowed), n_bytes)
         if space:
             size = readable_size(space)
