@@ -71,11 +71,6 @@ def coefficient(cut, child, parents):
     return table[columns.index(child)][sum(1 << i for i, is_in in enumerate(among) if is_in)]
 
 
-def edge_cut(a, b):
-    """The cut of an edge: a family with the one as child and the other as parent counts 1."""
-    return (a, b), [[0, 0, 1, 0], [0, 1, 0, 0]], 1
-
-
 def bound_and_reduced_costs(families, cuts, step, number=float):
     """The bound of a step, and the reduced cost of each family."""
     used = [
@@ -107,11 +102,8 @@ def without_expensive(families, bound, reduced, cutoff):
 def of_child(families, required, branch, side):
     """The families and the required arcs of a node's child."""
     a, b = branch.parent, branch.child
-    if branch.is_edge:
-        forbidden = {(a, b), (b, a)} if side == 0 else set()
-    else:
-        forbidden = {(a, b)} if side == 0 else set()
-        required = required | {(a, b)} if side == 1 else required
+    forbidden = {(a, b)} if side == 0 else set()
+    required = required | {(a, b)} if side == 1 else required
 
     def fits(x, parents):
         arcs = {(p, x) for p in parents}
@@ -123,12 +115,12 @@ def of_child(families, required, branch, side):
     return [[f for f in families[x] if fits(x, f[1])] for x in range(len(families))], required
 
 
-def replay(families, cuts, node, cutoff, required=frozenset(), edges=(), best=-math.inf):
+def replay(families, cuts, node, cutoff, required=frozenset(), best=-math.inf):
     """The bound that follows from a tree."""
     for step in node.steps:
         if not all(families):
             return cutoff
-        bound, reduced = bound_and_reduced_costs(families, [*cuts, *edges], step)
+        bound, reduced = bound_and_reduced_costs(families, cuts, step)
         best = max(best, bound)
         families = without_expensive(families, bound, reduced, cutoff)
     if not all(families):
@@ -137,10 +129,6 @@ def replay(families, cuts, node, cutoff, required=frozenset(), edges=(), best=-m
         return min(best, cutoff)
     bounds = []
     for side, child in enumerate(node.children):
-        further = edges
-        if node.branch.is_edge:
-            cut = edge_cut(*sorted((node.branch.parent, node.branch.child)))
-            further = (*edges, cut if side == 1 else None)
         inherited = of_child(families, required, node.branch, side)
-        bounds.append(replay(inherited[0], cuts, child, cutoff, inherited[1], further, best))
+        bounds.append(replay(inherited[0], cuts, child, cutoff, inherited[1], best))
     return min(bounds)

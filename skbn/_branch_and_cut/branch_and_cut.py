@@ -299,7 +299,7 @@ class _Search:
             if arc is None:
                 self._close_single(best.node, allowed)
                 continue
-            without, with_arc = best.node.split(Branch(*arc, is_edge=False))
+            without, with_arc = best.node.split(Branch(*arc))
             families, required = self._relaxation.families, (*best.required, arc)
             has = families_with(families, arc)
             is_other = (families.child == arc[1]) & ~has

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Branch", "ClusterCut", "LocalCut", "Node", "Proof", "Step", "edge_cut"]
+__all__ = ["Branch", "ClusterCut", "LocalCut", "Node", "Proof", "Step"]
 
 
 class LocalCut(NamedTuple):
@@ -66,8 +66,7 @@ class Step(NamedTuple):
     Parameters
     ----------
     cuts : ndarray of shape (k,), int32
-        Positions in the proof's list of cuts. With n cuts in that list, n + i is the cut of edge
-        branch i on the path from the root; see `Node`.
+        Positions in the proof's list of cuts.
     multipliers : ndarray of shape (k,), float64
         Not negative.
     """
@@ -77,32 +76,25 @@ class Step(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """What the two children of a node tell apart: an arc, or an edge of either direction.
+    """What the two children of a node tell apart: the first forbids an arc, the second requires it.
 
     Parameters
     ----------
     parent, child : int
-    is_edge : bool
-        If not, the first child of the node forbids the arc from `parent` to `child`, and the
-        second requires it. If so, the first forbids this arc and the reverse one, and the second
-        requires one of them.
+        The columns that the arc leads from and to.
     """
 
     parent: int
     child: int
-    is_edge: bool
 
 
 @dataclass(eq=False, repr=False)
 class Node:
     """A node of the tree. A search fills it in while it goes on.
 
-    A node whose branch forbids or requires an arc has fewer families than its parent: those with
-    the arc, or those of the arc's child without it, are removed. With a required arc, families
-    that would close a directed cycle with the required arcs on the path from the root are removed
-    as well. One whose branch requires an edge has a further cut, as have its descendants: the cut
-    ``edge_cut(branch)``. It is numbered by its place among all edge branches on the path from the
-    root, including those whose first child is on the path, although these have no cut.
+    The children of a node have fewer families: those with the arc of its branch, or those of the
+    arc's child without it, are removed. With a required arc, families that would close a directed
+    cycle with the required arcs on the path from the root are removed as well.
 
     The steps come after that, one after the other. A node is closed when a column has no family
     left or when a bound reaches the cutoff, and what it has beyond that is not looked at. One that
@@ -144,14 +136,3 @@ class Proof(NamedTuple):
     root: Node
     cutoff: float
     bound: float
-
-
-def edge_cut(branch: Branch) -> LocalCut:
-    """Return the inequality that one of two columns is a parent of the other.
-
-    It holds only where the branch requires the edge.
-    """
-    columns = np.array(sorted((branch.parent, branch.child)), dtype=np.int16)
-    table = np.zeros((2, 4))
-    table[:, 1:] = 1.0
-    return LocalCut(columns, table, 1.0)

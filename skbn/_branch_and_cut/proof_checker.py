@@ -27,7 +27,7 @@ from skbn._branch_and_cut.checker_kernels import (
     reduced_costs,
 )
 from skbn._branch_and_cut.families import Families
-from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step, edge_cut
+from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step
 from skbn._core.compile import compile_kernels
 
 __all__ = ["ProofError", "certified_bound"]
@@ -99,8 +99,8 @@ class _Visit:
         Whether required arcs lead from one column to another. The last column is for -1.
     bound : float
         The largest bound of a step so far.
-    n_edges, depth : int
-        How many edge branches, and how many branches, are on the path.
+    depth : int
+        How many branches are on the path.
     side : int
         Which child of the branch above this node is.
     """
@@ -109,7 +109,6 @@ class _Visit:
     allowed: npt.NDArray[np.int32]
     reach: npt.NDArray[np.bool_]
     bound: float = -math.inf
-    n_edges: int = 0
     depth: int = 0
     above: Branch | None = None
     side: int = 0
@@ -130,9 +129,6 @@ class _Replay:
         tolerance = _TOLERANCE * (1.0 + abs(scale))
         self._cutoff = proof.cutoff - 0.5 * tolerance
         self._claim = proof.bound - tolerance
-        # The cuts of the edge branches on the path to the current node; None where it takes the
-        # first child.
-        self._edges: list[_Cut | None] = []
         self._name = ""
 
     def _compact(self, cut: _Cut) -> _Cut:
@@ -179,32 +175,21 @@ class _Replay:
         children = visit.node.children
         if not isinstance(children, tuple) or len(children) != 2:
             raise ProofError(f"{self._name} has a branch without two children")
-        inherited = (visit.allowed, visit.reach, visit.bound, visit.n_edges + bool(branch.is_edge))
+        inherited = visit.allowed, visit.reach, visit.bound
         return [
             _Visit(children[side], *inherited, visit.depth + 1, branch, side) for side in (1, 0)
         ]
 
     def _enter(self, visit: _Visit) -> None:
-        """Remove what the branch above a node forbids, or add its cut."""
+        """Remove what the branch above a node forbids."""
         if visit.above is None:
             return
-        parent, child, is_edge = visit.above
-        if is_edge:
-            del self._edges[visit.n_edges - 1 :]
-            self._edges.append(
-                None if visit.side == 0 else self._compact(_Cut(*edge_cut(visit.above)))
-            )
-        else:
-            del self._edges[visit.n_edges :]
+        parent, child = visit.above
         keep = np.ones(visit.allowed.size, dtype=np.bool_)
         first = self._first(visit)
-        if is_edge and visit.side == 0:
-            self._select(visit, first, keep, parent, child, required=False)
-            self._select(visit, first, keep, child, parent, required=False)
-        elif not is_edge:
-            self._select(visit, first, keep, child, parent, required=visit.side == 1)
-            if visit.side == 1:
-                self._require(visit, first, keep, parent, child)
+        self._select(visit, first, keep, child, parent, required=visit.side == 1)
+        if visit.side == 1:
+            self._require(visit, first, keep, parent, child)
         visit.allowed = visit.allowed[keep]
 
     def _select(
@@ -290,13 +275,9 @@ class _Replay:
         return math.fsum(terms) - 2 * EPSILON * math.fsum(map(abs, terms)), total, minima
 
     def _cut(self, i: int, name: str) -> _Cut:
-        n = len(self._cuts)
-        if 0 <= i < n:
-            return self._cuts[i]
-        cut = self._edges[i - n] if n <= i < n + len(self._edges) else None
-        if cut is None:
-            raise ProofError(f"{name} uses cut {i}, which does not exist there")
-        return cut
+        if not 0 <= i < len(self._cuts):
+            raise ProofError(f"{name} uses cut {i}, which does not exist")
+        return self._cuts[i]
 
 
 def _checked_multipliers(step: Step, name: str) -> list[tuple[int, float]]:

@@ -37,6 +37,7 @@ __all__ = [
     "allocate",
     "available_memory",
     "count_threads",
+    "duration",
     "largest_that_fits",
     "one_blas_thread",
     "printing_listener",
@@ -333,7 +334,7 @@ def printing_listener(name: str) -> Listener:
         nonlocal last
         if time.perf_counter() - last >= SECONDS_BETWEEN_LINES:
             last = time.perf_counter()
-            say(f"[{name}] {note or f'{percent} % done, about {_duration(seconds_left)} left'}")
+            say(f"[{name}] {note or f'{percent} % done, about {duration(seconds_left)} left'}")
 
     return listen
 
@@ -344,12 +345,12 @@ def say(line: str) -> None:
         print(line, flush=True)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return a duration as text.
 
     Examples
     --------
-    >>> _duration(0.21), _duration(75), _duration(7322)
+    >>> duration(0.21), duration(75), duration(7322)
     ('0.2 s', '1 min 15 s', '2 h 2 min')
     """
     if seconds < 10:

@@ -105,7 +105,8 @@ None, default=None
     scheduler : {"dask"} or None, default=None
         "dask" lets the workers of a cluster search, as in ``with distributed.Client(...):
         learner.fit(X)``: they have the best scores in their memory, and `max_memory` is for each of
-        them. It does not change a bit of the result. This needs ``pip install skbn[dask]``.
+        them; `scratch` is not used. It does not change a bit of the result. This needs
+        ``pip install skbn[dask]``.
     verbose : bool or int, default=False
         Whether to print the plan of the search and, every few seconds, its progress. It also
         prints a line when kernels are compiled, as the first fit after installation does; the

@@ -126,7 +126,8 @@ def search_on_cluster(
         best_local_score = client.submit(_of_last, slabs[-1], pure=False).result()
         store = _StoreOfWorkers(client, slabs, plan.inner_size)
         with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
-            return best_network(families, plan.n_roots, store.values, best_local_score, threads)
+            of_sets = store.values, best_local_score
+            return best_network(families, plan, *of_sets, threads, progress)
     finally:
         client.cancel([shared, *slabs])
 

@@ -43,6 +43,8 @@ _MOST_COLUMNS_OF_WALK = 36
 # In units of one local score: a log-determinant that is made again, going through a slab's tables
 # once more, and a number of a file.
 _WORK_OF_WALK, _WORK_OF_PASS, _WORK_OF_FILE = 4, 2, 8
+# For each set of columns.
+_WORK_OF_WALK_BACK = 64
 # A block of 2**13 numbers, of F or of a child's table, takes 64 KiB: several fit the second-level
 # cache.
 _BLOCK_BITS = 13
@@ -181,10 +183,17 @@ class SearchPlan:
 
     @property
     def work(self) -> int:
-        """About how long all slabs take; the rest of the search is small beside them."""
-        n_outer = self.n_outer
-        sizes = range(n_outer + 1)
-        return sum(math.comb(n_outer, k) * sum(self.slab_work((1 << k) - 1)) for k in sizes)
+        """About how long the search takes."""
+        sizes = range(self.n_outer + 1)
+        of_slabs = [math.comb(self.n_outer, k) * sum(self.slab_work((1 << k) - 1)) for k in sizes]
+        return sum(of_slabs) + self.work_of_walk_back
+
+    @property
+    def work_of_walk_back(self) -> int:
+        """About how long the walk back takes; next to nothing with all log-determinants at hand."""
+        if self.n_varying is None:
+            return 0
+        return _WORK_OF_WALK_BACK << (self.n_columns + self.n_others)
 
     @property
     def work_of_workers(self) -> int:
@@ -195,7 +204,8 @@ class SearchPlan:
         """
         sizes = range(self.n_outer + 1)
         rounds = [-(-math.comb(self.n_outer, k) // self.n_workers) for k in sizes]
-        return sum(rounds[k] * sum(self.slab_work((1 << k) - 1)) for k in sizes)
+        of_slabs = [rounds[k] * sum(self.slab_work((1 << k) - 1)) for k in sizes]
+        return sum(of_slabs) + self.work_of_walk_back
 
     @property
     def described_columns(self) -> str:
@@ -342,15 +352,14 @@ def plan_all_families(
     n_roots = max(0, min(n_others, _FEWEST_COLUMNS - n_columns))
     n_columns, n_others = n_columns + n_roots, n_others - n_roots
     if n_workers and n_columns > _FEWEST_INNER_OF_WALK:
-        return _plan_on_workers(
-            SearchPlan(n_columns, 0, n_others, None, n_roots), n_bytes, n_workers
-        )
+        plan = SearchPlan(n_columns, 0, n_others, None, n_roots)
+        return _plan_on_workers(plan, n_bytes, limit, n_workers)
     return plan_search(
         n_columns, n_bytes, limit, n_others, None, n_roots, scratch=scratch, in_memory=in_memory
     )
 
 
-def _plan_on_workers(plan: SearchPlan, n_bytes: int, n_workers: int) -> SearchPlan:
+def _plan_on_workers(plan: SearchPlan, n_bytes: int, limit: str, n_workers: int) -> SearchPlan:
     """Choose the fastest plan that fits in the memory of each worker.
 
     Raises
@@ -364,7 +373,7 @@ def _plan_on_workers(plan: SearchPlan, n_bytes: int, n_workers: int) -> SearchPl
         return min(fitting, key=lambda each: each.work_of_workers)
     leanest = min([plan, *plans], key=lambda each: each.n_bytes)
     tables = f"its part of the 2**{plan.n_columns} states"
-    limit = f"on each of {n_workers} workers are available"
+    limit += f" on each of {n_workers} workers"
     raise TooLargeError(plan.described_columns, tables, leanest.n_bytes, n_bytes, limit)
 
 

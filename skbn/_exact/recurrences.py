@@ -82,8 +82,9 @@ def exact_search(
     """
     threads_of_plan = Threads(n_jobs, plan.n_columns + plan.n_others)
     with open_store(plan) as store, threads_of_plan as threads:
-        best_local_score = best_scores(families, plan, store, threads, progress or Progress())
-        return best_network(families, plan.n_roots, store.values, best_local_score, threads)
+        progress = progress or Progress()
+        best_local_score = best_scores(families, plan, store, threads, progress)
+        return best_network(families, plan, store.values, best_local_score, threads, progress)
 
 
 def best_scores(

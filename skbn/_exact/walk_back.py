@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Threads
+from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import members_of
 from skbn._exact.family_sources import BestScores, FamilySource
+from skbn._exact.plan import SearchPlan
 from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
 
 __all__ = ["SearchResult", "best_network"]
@@ -40,20 +42,36 @@ class SearchResult(NamedTuple):
 
 def best_network(
     families: FamilySource,
-    n_roots: int,
+    plan: SearchPlan,
     best_network_scores: BestScores,
     best_local_score: Floats,
     threads: Threads,
+    progress: Progress,
 ) -> SearchResult:
     """Return a network with the highest score of all.
 
-    The parameters are those of `_walk_back`.
+    Parameters
+    ----------
+    families : FamilySource
+    plan : SearchPlan
+    best_network_scores : callable
+        Returns F of some sets.
+    best_local_score : ndarray of shape (m,), float64
+        Each column's best local score with any parents.
+    threads : Threads
+    progress : Progress
+        Advanced by ``plan.work_of_walk_back``.
     """
     m = len(best_local_score)
     score = float(best_network_scores(np.array([(1 << m) - 1]))[0])
     if score == -math.inf:
         return SearchResult([], -math.inf, 0.0)
-    walk = partial(_walk_back, families, n_roots, best_network_scores, best_local_score, threads)
+
+    def advance(share: float) -> None:
+        progress.advance(share * plan.work_of_walk_back / 2)
+
+    given = families, plan.n_roots, best_network_scores, best_local_score, threads
+    walk = partial(_walk_back, *given, advance)
     parents = walk(0.0)
     largest_term = max(families.largest_term(x, mask) for x, mask in enumerate(parents))
     # Walk once more with the rounding of these terms as the tolerance, to choose among the
@@ -69,6 +87,7 @@ def _walk_back(
     best_network_scores: BestScores,
     best_local_score: Floats,
     threads: Threads,
+    advance: Callable[[float], None],
     tolerance: float,
 ) -> list[int]:
     """Return the mask of each column's parents in a best network.
@@ -88,6 +107,8 @@ def _walk_back(
     best_local_score : ndarray of shape (m,), float64
         Each column's best local score with any parents.
     threads : Threads
+    advance : callable
+        Called with about the share of the time that each step has taken.
     tolerance : float
         Scores tie if they differ by no more than this and the rounding of their sums. The last of
         tied sinks in column order is taken; of tied parent sets, one with the fewest columns, and
@@ -115,4 +136,6 @@ def _walk_back(
             raise internal_error(f"no column attains the best score of the set {names}")
         sink, parents[sink] = found
         columns ^= 1 << sink
+        # Each set of candidates has half as many subsets as the one before.
+        advance(2.0 ** (columns.bit_count() - m) if columns else 2.0 ** (1 - m))
     return parents

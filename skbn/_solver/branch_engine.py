@@ -7,7 +7,6 @@ a network to begin with, of which the proof often shows that it is the best alre
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -226,16 +225,7 @@ class _BranchAndCut(GroupSearch):
     def cost(self) -> int:
         return int((self._orders.cost() + self.shared_work) / _SHARE_OF_PROGRESS)
 
-    def work(self, n_penalties: int) -> int:
-        return n_penalties * self.cost()
-
-    def optima(
-        self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
-    ) -> Iterator[Optimum]:
-        for scores in path:
-            yield self._optimum(scores, n_jobs, progress)
-
-    def _optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
+    def optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
         settings = self._settings
         deadline = settings.own_deadline()
         notes = _Notes(progress)

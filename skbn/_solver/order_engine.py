@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -118,16 +117,7 @@ class OrderGroupSearch(GroupSearch):
     def cost(self) -> int:
         return len(self._order) ** 2
 
-    def work(self, n_penalties: int) -> int:
-        return n_penalties * self.cost()
-
-    def optima(
-        self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
-    ) -> Iterator[Optimum]:
-        for scores in path:
-            yield self._optimum(scores, n_jobs, progress)
-
-    def _optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
+    def optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
         offset = float(_offsets(scores)[self.columns].sum())
         told = 0.0
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from skbn._core.compile import compile_kernels
-from skbn._core.resources import MARGIN, Listener, Progress
+from skbn._core.resources import MARGIN, Listener, Progress, count_threads, duration
 from skbn._core.text import readable_size, rounded_up
 from skbn._exact.plan import TooLargeError, space_of_scratch
 from skbn._exact.remedies import what_would_fit
@@ -24,14 +24,9 @@ from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.branch_engine import branch_and_cut_bytes, plan_branch_and_cut
 from skbn._solver.constraints import Constraints, Group
-from skbn._solver.engines import (
-    Engine,
-    GroupSearch,
-    Optimum,
-    Scores,
-    plan_dense_search,
-    plan_listed_search,
-)
+from skbn._solver.dense_engine import plan_dense_search
+from skbn._solver.engines import Engine, GroupSearch, Optimum, Scores
+from skbn._solver.listed_engine import plan_listed_search
 from skbn._solver.order_engine import plan_order_search
 from skbn._solver.settings import EXACT, MemoryLimit, SearchSettings
 from skbn._solver.solution import Solution, certified
@@ -43,6 +38,9 @@ ENGINES: tuple[Engine, ...] = (plan_listed_search, plan_dense_search)
 # The largest max_parents that a refusal proposes for branch and cut, where it is not given: with
 # more parents, a proof for many columns is out of reach.
 _PARENTS_TO_TRY = 3
+# Local scores of a dense search that a thread makes in a second, on a machine of 2024, and how many
+# seconds a search takes of which the time is told.
+_WORK_A_SECOND, _LONG = 5e8, 60.0
 # The way out for tables beyond the exact search.
 _NOT_EXACT = (
     ' Or set search="order", as in GaussianBNLearner(search="order"): its network has a very high '
@@ -131,12 +129,13 @@ def solve(
         If branch and cut is needed, and highspy is not installed.
     """
     plan = plan_searches(scores, constraints, memory, settings, n_jobs=n_jobs)
-    if announce is not None:
-        announce(str(plan))
-    compile_kernels(plan.kernels, verbose=announce is not None)
     path = [scores]
     if penalties is not None and isinstance(scores, LocalScores):
         path = [scores.with_penalty(penalty) for penalty in penalties]
+    if announce is not None:
+        time = _expected_time(plan, len(path), n_jobs) if memory.cluster is None else ""
+        announce(f"{plan}{time}")
+    compile_kernels(plan.kernels, verbose=announce is not None)
     if progress is None:
         progress = Progress(plan.work(len(path)), listeners)
     if plan.heeds_time_limit:
@@ -147,6 +146,16 @@ def solve(
     else:
         optima = _best_networks(path, plan, n_jobs, progress)
     return [certified(*each, constraints) for each in zip(path, optima, strict=True)]
+
+
+def _expected_time(plan: Plan, n_penalties: int, n_jobs: int | None) -> str:
+    """Return about how long a long dynamic program takes on a usual machine, in words."""
+    n_threads = count_threads(n_jobs)
+    seconds = plan.work(n_penalties) / (_WORK_A_SECOND * n_threads)
+    if plan.heeds_time_limit or seconds < _LONG:
+        return ""
+    of_threads = f"{n_threads} threads" if n_threads > 1 else "one thread"
+    return f", perhaps {duration(seconds)} with {of_threads}"
 
 
 # Plan
@@ -288,7 +297,8 @@ def _remedies(
         sizes = (branch_and_cut_bytes(constraints, g, k, n_jobs) for g in constraints.groups)
         return not lists_networks and k <= _PARENTS_TO_TRY and max(sizes) <= n_bytes
 
-    if len(groups) == 1 and max_parents is None and not lists_networks and memory.scratch is None:
+    may_use_folder = not lists_networks and memory.scratch is None and memory.cluster is None
+    if len(groups) == 1 and max_parents is None and may_use_folder:
         space = space_of_scratch(len(constraints.allowed), n_bytes)
         if space:
             size = readable_size(space)

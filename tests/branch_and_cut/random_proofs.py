@@ -90,35 +90,31 @@ def dual_multipliers(families, cuts):
 
 def random_step(rng, families, cuts, noise):
     """A step from duals, some of them changed by a share of up to `noise`."""
-    ids = [i for i, cut in enumerate(cuts) if cut is not None]
-    multipliers = dual_multipliers(families, [cuts[i] for i in ids])
-    multipliers *= rng.uniform(1.0 - noise, 1.0 + noise, size=len(ids))
-    return Step(np.array(ids, dtype=np.int32), multipliers)
+    multipliers = dual_multipliers(families, cuts)
+    multipliers *= rng.uniform(1.0 - noise, 1.0 + noise, size=len(cuts))
+    return Step(np.arange(len(cuts), dtype=np.int32), multipliers)
 
 
-def grow(rng, families, cuts, cutoff, depth, noise, required=frozenset(), edges=()):
-    """Return a random tree; `cuts` and `edges` are those of the reference."""
+def grow(rng, families, cuts, cutoff, depth, noise, required=frozenset()):
+    """Return a random tree; `cuts` are those of the reference."""
     node = Node()
     if not all(families):
         return node
     for _ in range(rng.integers(1, 3)):
-        node.steps.append(random_step(rng, families, [*cuts, *edges], noise))
-        step = reference.bound_and_reduced_costs(families, [*cuts, *edges], node.steps[-1])
+        node.steps.append(random_step(rng, families, cuts, noise))
+        step = reference.bound_and_reduced_costs(families, cuts, node.steps[-1])
         families = reference.without_expensive(families, *step, cutoff)
         if not all(families):
             return node
     if depth == 0 or rng.random() < 0.1:
         return node
     a, b = map(int, rng.permutation(len(families))[:2])
-    branch = Branch(a, b, bool(rng.random() < 0.4))
+    branch = Branch(a, b)
     node.split(branch)
     children = []
     for side in (0, 1):
-        further = edges
-        if branch.is_edge:
-            further = (*edges, reference.edge_cut(min(a, b), max(a, b)) if side else None)
         allowed, arcs = reference.of_child(families, required, branch, side)
-        children.append(grow(rng, allowed, cuts, cutoff, depth - 1, noise, arcs, further))
+        children.append(grow(rng, allowed, cuts, cutoff, depth - 1, noise, arcs))
     node.children = (children[0], children[1])
     return node
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from random_proofs import as_arrays, nodes_of, plain, random_families, random_proof
 
-from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step, edge_cut
+from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step
 from skbn._branch_and_cut.proof_checker import ProofError, certified_bound
 
 
@@ -31,7 +31,11 @@ BAD_CUTS = {
     "infinite entry": (np.array([0, 1], np.int16), np.full((2, 4), np.inf), 1.0),
     "nan bound": (np.array([0, 1], np.int16), np.ones((2, 4)), math.nan),
     "bound too high": (np.array([0, 1], np.int16), np.ones((2, 4)), 2.0 + 1e-13),
-    "edge that no branch requires": edge_cut(Branch(1, 0, True)),
+    "edge that no branch requires": (
+        np.array([0, 1], np.int16),
+        np.array([[0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]]),
+        1.0,
+    ),
 }
 
 
@@ -83,12 +87,7 @@ def cut_off_the_tree(rng, node):
 
 def change_the_branch(rng, node):
     if node.branch is not None:
-        parent, child, is_edge = node.branch
-        node.branch = (
-            Branch(child, parent, is_edge)
-            if rng.random() < 0.5
-            else Branch(parent, child, not is_edge)
-        )
+        node.branch = Branch(node.branch.child, node.branch.parent)
 
 
 def change_multipliers(rng, node):
@@ -184,14 +183,13 @@ def test_steps_without_one_multiplier_for_each_cut_are_refused():
 @pytest.mark.parametrize(
     ("branch", "children"),
     [
-        (Branch(1, 1, False), (Node(), Node())),
-        (Branch(1, 1, True), (Node(), Node())),
-        (Branch(0, 4, False), (Node(), Node())),
-        (Branch(-1, 0, True), (Node(), Node())),
-        (Branch(0, 1, False), None),
-        (Branch(0, 1, False), (Node(),)),
-        (Branch(0, 1, False), (Node(), None)),
-        (Branch(0, 1, False), (None, Node())),
+        (Branch(1, 1), (Node(), Node())),
+        (Branch(0, 4), (Node(), Node())),
+        (Branch(-1, 0), (Node(), Node())),
+        (Branch(0, 1), None),
+        (Branch(0, 1), (Node(),)),
+        (Branch(0, 1), (Node(), None)),
+        (Branch(0, 1), (None, Node())),
         (None, (Node(), Node())),
     ],
 )
@@ -203,7 +201,7 @@ def test_malformed_branches_are_refused(branch, children):
 
 def test_nodes_that_are_their_own_children_are_refused():
     families = random_families(np.random.default_rng(0), 4, 5, 2)
-    root = Node([], Branch(0, 1, False))
+    root = Node([], Branch(0, 1))
     root.children = (root, root)
     assert_refused(families, Proof([], root, 1e3, -math.inf), "twice")
 

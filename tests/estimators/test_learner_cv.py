@@ -29,7 +29,7 @@ from skbn._exact.plan import plan_search
 from skbn._scores import families as _families
 from skbn._scores import scorer as _scorer
 from skbn._scores.scorer import FamilyScorer
-from skbn._solver import engines
+from skbn._solver import dense_engine
 from skbn._solver.constraints import read_constraints
 from skbn._solver.settings import MemoryLimit
 from skbn.datasets import make_gaussian_network
@@ -364,7 +364,7 @@ def test_a_fold_that_fails_stops_the_others(wine, monkeypatch):
     bad["ash"] = np.arange(len(bad)) >= 100
     splits = [(np.arange(100), [150]), (np.arange(178), [0])]
     searches = []
-    monkeypatch.setattr(engines, "exact_search", counted(engines.exact_search, searches))
+    monkeypatch.setattr(dense_engine, "exact_search", counted(dense_engine.exact_search, searches))
     with pytest.raises(ValueError, match=r"learns from 100 rows.*'ash' has zero variance"):
         GaussianBNLearnerCV(np.linspace(1, 2, 500), cv=splits, n_jobs=2).fit(bad)
     assert len(searches) < 250

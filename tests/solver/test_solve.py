@@ -35,20 +35,17 @@ class OrderByOrder(GroupSearch):
     def work(self, n_penalties):
         return n_penalties
 
-    def optima(self, path, n_jobs, progress):
-        for scores in path:
-            offset = scores.scorer.score_offsets.sum()
-            found = []
-            for order in itertools.permutations(self.columns):
-                parents = [
-                    scores.best_parents(x, candidates=order[:i]) for i, x in enumerate(order)
-                ]
-                total = sum(map(scores.local_score, order, parents)) - offset
-                masks = dict(zip(order, map(mask_of, parents), strict=True))
-                found.append((total, [masks[x] for x in self.columns]))
-            total, masks = max(found)
-            progress.advance(1)
-            yield Optimum(masks, total)
+    def optimum(self, scores, n_jobs, progress):
+        offset = scores.scorer.score_offsets.sum()
+        found = []
+        for order in itertools.permutations(self.columns):
+            parents = [scores.best_parents(x, candidates=order[:i]) for i, x in enumerate(order)]
+            total = sum(map(scores.local_score, order, parents)) - offset
+            masks = dict(zip(order, map(mask_of, parents), strict=True))
+            found.append((total, [masks[x] for x in self.columns]))
+        total, masks = max(found)
+        progress.advance(1)
+        return Optimum(masks, total)
 
 
 def plan_order_by_order(scores, constraints, group, memory):

@@ -1,0 +1,172 @@
+"""The dynamic program over all families of a group, scored from their log-determinants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.compile import compile_kernels
+from skbn._core.resources import Progress
+from skbn._core.subsets import mask_of, members_of
+from skbn._exact.cluster import Cluster, search_on_cluster
+from skbn._exact.dense_families import (
+    DENSE_KERNELS,
+    LISTING_KERNELS,
+    DenseFamilies,
+    ScoredFamilies,
+)
+from skbn._exact.near_optimal import (
+    NEAR_OPTIMAL_KERNELS,
+    NearOptimalStream,
+    near_optimal_networks,
+)
+from skbn._exact.plan import SearchPlan, plan_all_families
+from skbn._exact.recurrences import SLAB_KERNELS, exact_search
+from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
+from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
+from skbn._scores.families import AllFamilies
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.scorer import FamilyScorer
+from skbn._solver.constraints import Constraints, Group
+from skbn._solver.engines import GroupSearch, Optimum, Scores, require_certainty
+from skbn._solver.settings import MemoryLimit
+
+__all__ = ["plan_dense_search"]
+
+
+def plan_dense_search(
+    scores: Scores, constraints: Constraints, group: Group, memory: MemoryLimit
+) -> GroupSearch | None:
+    """Plan a search through all families of a group's columns; None if there is no such search.
+
+    Raises
+    ------
+    TooLargeError
+        If it does not fit in memory.
+    """
+    columns, others = group
+    if not isinstance(scores, LocalScores) or len(columns) + len(others) == 1:
+        return None
+    scorer = scores.scorer
+    in_memory = 0
+    has_lists = not isinstance(scorer.families, AllFamilies)
+    if isinstance(scorer.families, AllFamilies):
+        # A group of only some columns needs log-determinants of its own.
+        if len(columns) == len(constraints.allowed):
+            in_memory = scorer.n_bytes
+    elif not scorer.statistics.is_checked:
+        return None  # all columns together may be dependent
+    # Branch and cut is faster than a search that makes log-determinants again.
+    stays = memory.in_memory or (has_lists and memory.scratch is None)
+    cluster = memory.cluster
+    if cluster is not None:
+        in_memory = 0
+    limits = *memory.beside(in_memory), memory.scratch, stays
+    n_workers = 0 if cluster is None else cluster.n_workers
+    plan = plan_all_families(len(columns), len(others), *limits, n_workers)
+    return _DenseSearch(constraints, group, plan, cluster)
+
+
+class _DenseSearch(GroupSearch):
+    def __init__(
+        self, constraints: Constraints, group: Group, plan: SearchPlan, cluster: Cluster | None
+    ) -> None:
+        self.columns = group.columns
+        self._cluster = cluster
+        # Those of the search are the group's, and then the plan's roots, which have no parents.
+        self._sets_of = group.columns + group.others
+        families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
+        self.kernels = (walk_seeds, *families, *SLAB_KERNELS)
+        self._constraints = constraints
+        self._plan = plan
+        self.n_bytes = plan.n_bytes
+
+    def __str__(self) -> str:
+        return str(self._plan)
+
+    def cost(self) -> int:
+        return self.work(1)
+
+    def work(self, n_penalties: int) -> int:
+        of_walk = log_determinants_work(len(self._sets_of)) if self._is_walked_once else 0
+        return of_walk + n_penalties * self._plan.work
+
+    @property
+    def _is_walked_once(self) -> bool:
+        """Whether all log-determinants are in memory, and serve all penalties."""
+        return self._plan.n_varying is None
+
+    def optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
+        return next(self.optima([scores], n_jobs, progress))
+
+    def optima(
+        self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
+    ) -> Iterator[Optimum]:
+        scorers = [scores.scorer for scores in path if isinstance(scores, LocalScores)]
+        log_det = None
+        if self._is_walked_once:
+            log_det = scorers[0].log_determinants_of(self._sets_of, n_jobs, progress)
+        for scorer in scorers:
+            yield self._optimum(scorer, self._families(scorer, log_det), n_jobs, progress)
+
+    def _optimum(
+        self,
+        scorer: FamilyScorer,
+        families: ScoredFamilies,
+        n_jobs: int | None,
+        progress: Progress,
+    ) -> Optimum:
+        columns, plan = self._sets_of, self._plan
+        if plan.n_workers and self._cluster is not None:
+            found = search_on_cluster(families, plan, self._cluster, n_jobs, progress)
+        else:
+            found = exact_search(families, plan, n_jobs, progress)
+        if not found.parents:  # no network has a finite score
+            return Optimum([], found.score)
+        require_certainty(found.uncertainty)
+        score, tables = found.score, self._tables(scorer)
+        for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
+            of_root = float(families.log_determinants(np.array([1 << i]))[0])
+            score -= float(tables[0, 0] + tables[2, 0] * of_root)
+        masks = found.parents[: len(self.columns)]
+        return Optimum([mask_of(columns[i] for i in members_of(mask)) for mask in masks], score)
+
+    def near_optimal(
+        self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress
+    ) -> NearOptimalStream:
+        assert isinstance(scores, LocalScores)
+        compile_kernels((*LISTING_KERNELS, *NEAR_OPTIMAL_KERNELS))
+        log_det = scores.scorer.log_determinants_of(self._sets_of, n_jobs, progress)
+        families = self._families(scores.scorer, log_det)
+        assert isinstance(families, DenseFamilies)
+        return near_optimal_networks(families, self._plan, equivalence_classes, n_jobs, progress)
+
+    def _families(
+        self, scorer: FamilyScorer, log_det: npt.NDArray[np.float64] | None
+    ) -> ScoredFamilies:
+        columns, constraints = self._sets_of, self._constraints
+        position = {column: i for i, column in enumerate(columns)}
+
+        def positions(masks: list[int]) -> list[int]:
+            of_group = (mask_of(position[x] for x in members_of(masks[x])) for x in self.columns)
+            return [*of_group, *[0] * self._plan.n_roots]
+
+        rest = (
+            self._tables(scorer),
+            self._plan,
+            positions(constraints.allowed),
+            positions(constraints.required),
+            columns,
+        )
+        if log_det is None:
+            factor, offsets = scorer.factor_of(columns)
+            return WalkedFamilies(factor, offsets, *rest)
+        return DenseFamilies(log_det, *rest)
+
+    def _tables(self, scorer: FamilyScorer) -> npt.NDArray[np.float64]:
+        """Return the criterion's tables, with families of too many parents ruled out."""
+        tables = scorer.tables[:, : len(self._sets_of)].copy()
+        tables[0, self._constraints.max_parents + 1 :] = -np.inf
+        return tables
