@@ -92,7 +92,7 @@ def test_clones_have_the_folder(tmp_path):
 
 
 def refusal_of(learner, X):
-    with pytest.raises(ValueError, match="needs .* of memory") as caught:
+    with pytest.raises(ValueError, match=r"needs .* of memory") as caught:
         learner.fit(X)
     return str(caught.value)
 
@@ -154,7 +154,7 @@ def test_lists_of_networks_need_memory(tmp_path, stores):
     rows = table(18)
     learner = GaussianBNLearner(scratch=tmp_path, max_memory=2_500_000).fit(rows)
     assert stores == ["file"]
-    with pytest.raises(ValueError, match="needs .* of memory") as caught:
+    with pytest.raises(ValueError, match=r"needs .* of memory") as caught:
         learner.near_optimal(3)
     message = str(caught.value)
     assert "scratch" not in message

@@ -23,7 +23,7 @@ def client():
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with (
         distributed.LocalCluster(**settings, memory_limit="1GB") as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
 
@@ -135,7 +135,7 @@ def test_a_cluster_with_too_little_memory_says_so(client):
     assert learner.is_optimal_
 
 
-def test_without_a_client_or_workers():
+def test_without_a_client():
     learner = GaussianBNLearner(scheduler="dask")
     with pytest.raises(ValueError, match="needs a client of dask"):
         learner.fit(np.random.default_rng(0).normal(size=(20, 3)))
