@@ -73,7 +73,7 @@ def test_a_file_with_constraints(stores, tmp_path):
         stores.clear()
         expected = GaussianBNLearner(**options).fit(rows)
         assert "file" not in stores
-        found = GaussianBNLearner(**options, scratch=tmp_path, max_memory=3_500_000).fit(rows)
+        found = GaussianBNLearner(**options, scratch=tmp_path, max_memory=2_300_000).fit(rows)
         assert "file" in stores
         check_equal(found, expected)
 
