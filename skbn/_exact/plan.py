@@ -286,20 +286,19 @@ def plan_search(
     fewest = min(max(0, (n_columns - _FIRST_TO_SPLIT) // 2 + 1), _OUTER_COLUMNS)
     most = max(fewest, min(_MOST_OUTER_COLUMNS, n_columns - 2))
     plan = SearchPlan(n_columns, fewest, n_others, n_log_determinants, n_roots)
-    for n_outer in range(fewest, most + 1):
-        plan = replace(plan, n_outer=n_outer)
-        if plan.n_bytes <= n_bytes:
-            return plan
+    if plan.n_bytes <= n_bytes:
+        return plan
+    plans = [replace(plan, n_outer=n_outer) for n_outer in range(fewest, most + 1)]
+    n_free = 0 if scratch is None else shutil.disk_usage(scratch).free
     if not in_memory:
-        n_free = 0 if scratch is None else shutil.disk_usage(scratch).free
-        leaner = list(_leaner_plans(plan, scratch, n_free))
-        fitting = [each for each in leaner if each.n_bytes <= n_bytes]
-        if fitting:
-            return min(fitting, key=lambda each: each.work)
-        plan = min([plan, *leaner], key=lambda each: each.n_bytes)
-        if scratch is not None and plan.scratch is None:
-            free, needed = readable_sizes(n_free, _BYTES << n_columns)
-            limit += f"; scratch={scratch!r} has {free} of the {needed} that it would take there"
+        plans += _leaner_plans(plan, scratch, n_free)
+    fitting = [each for each in plans if each.n_bytes <= n_bytes]
+    if fitting:
+        return min(fitting, key=lambda each: each.work)
+    plan = min(plans, key=lambda each: each.n_bytes)
+    if scratch is not None and n_free < _BYTES << n_columns:
+        free, needed = readable_sizes(n_free, _BYTES << n_columns)
+        limit += f"; scratch={scratch!r} has {free} of the {needed} that it would take there"
     n_sets = n_columns + n_others
     tables = f"the 2**{n_sets} sets of these" if n_others or n_roots else f"its 2**{n_sets} states"
     raise TooLargeError(plan.described_columns, tables, plan.n_bytes, n_bytes, limit)

@@ -198,20 +198,29 @@ class WalkedFamilies(ScoredFamilies):
                 continue
             candidates = (1 << n_children) - 1 ^ 1 << position[sink]
             listed = few.parents_that_reach(position[sink], candidates, threshold - margin)
-            reached = [mask for mask in listed.parents if self._score(sink, mask) >= threshold]
+            parents = np.array(listed.parents, dtype=np.int64)
+            scores = sum(self._terms(sink, parents))
+            reached = parents[scores >= threshold].tolist()
             if reached:
                 return sink, min(reached, key=self._order_key)
         return None
 
-    def _score(self, child: int, parents: int) -> float:
-        """Return a local score with the rounding that it had when the tables were filled."""
-        size, of_sets = self._walk.seed_size, []
-        for mask in (parents, parents | 1 << child):
-            log_det = np.empty(size)
-            seed = self._walk.with_columns(size.bit_length() - 1, mask // size)
-            seed.fill(np.array([0]), log_det)
-            of_sets.append(log_det[mask % size])
-        return float(sum(local_score_terms(self._tables, parents.bit_count(), *of_sets)))
+    def _terms(self, child: int, parents: Integers) -> tuple[Floats, Floats, Floats]:
+        """Return the terms of local scores with the rounding of those that filled the tables."""
+        sets = np.concatenate([parents, parents | 1 << child])
+        log_det, of_seed = np.empty(len(sets)), np.empty(self._walk.seed_size)
+        place = sets % len(of_seed)
+        seeds, seed_of = np.unique(sets // len(of_seed), return_inverse=True)
+        for i, seed in enumerate(seeds.tolist()):
+            walk = self._walk.with_columns(len(of_seed).bit_length() - 1, seed)
+            walk.fill(np.array([0]), of_seed)
+            log_det[seed_of == i] = of_seed[place[seed_of == i]]
+        of_parents, of_family = log_det[: len(parents)], log_det[len(parents) :]
+        n_parents = np.bitwise_count(parents).astype(np.int64)
+        return local_score_terms(self._tables, n_parents, of_parents, of_family)
+
+    def largest_term(self, child: int, parents: int) -> float:
+        return float(np.abs(self._terms(child, np.array([parents]))).max())
 
     def _first_sink_by_pieces(
         self, columns: int, thresholds: dict[int, float], threads: Threads

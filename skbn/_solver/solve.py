@@ -282,7 +282,7 @@ def _remedies(
     remedies = []
     if memory.allowed is not None and memory.allowed < memory.available:
         n_bytes = memory.allowed
-        needed = _least_memory(scores, constraints, lists_networks, n_jobs)
+        needed = _least_memory(scores, constraints, memory, lists_networks, n_jobs)
         if needed <= available:
             remedies.append(f"raise max_memory to {rounded_up(needed)}")
     groups = [(len(group.columns), len(group.others)) for group in constraints.groups]
@@ -310,10 +310,15 @@ def _remedies(
 
 
 def _least_memory(
-    scores: Scores, constraints: Constraints, lists_networks: bool, n_jobs: int | None
+    scores: Scores,
+    constraints: Constraints,
+    memory: MemoryLimit,
+    lists_networks: bool,
+    n_jobs: int | None,
 ) -> int:
     """Return the fewest bytes with which the search of each group fits."""
-    least, nothing = 0, MemoryLimit(0, 0, in_memory=lists_networks)
+    nothing = memory._replace(available=0, allowed=0, in_memory=lists_networks)
+    least = 0
     for group in constraints.groups:
         try:
             if lists_networks:
