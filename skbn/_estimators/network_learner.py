@@ -248,7 +248,7 @@ class NetworkLearner(OneNetworkEstimator):
         found = near_optimal(
             again,
             constraints,
-            self._memory(),
+            super()._memory(),  # lists are made in the memory of this process
             n=n,
             within=within,
             equivalence_classes=equivalence_classes,
