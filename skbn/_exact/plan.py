@@ -287,7 +287,7 @@ def plan_search(
         if fitting:
             return min(fitting, key=lambda each: each.work)
         plan = min([plan, *leaner], key=lambda each: each.n_bytes)
-        if scratch is not None and plan.scratch is None:
+        if scratch is not None and n_free < _BYTES << n_columns:
             free, needed = readable_sizes(n_free, _BYTES << n_columns)
             limit += f"; scratch={scratch!r} has {free} of the {needed} that it would take there"
     n_sets = n_columns + n_others

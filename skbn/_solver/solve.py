@@ -273,7 +273,7 @@ def _remedies(
     remedies = []
     if memory.allowed is not None and memory.allowed < memory.available:
         n_bytes = memory.allowed
-        needed = _least_memory(scores, constraints, lists_networks, n_jobs)
+        needed = _least_memory(scores, constraints, memory, lists_networks, n_jobs)
         if needed <= available:
             remedies.append(f"raise max_memory to {rounded_up(needed)}")
     groups = [(len(group.columns), len(group.others)) for group in constraints.groups]
@@ -288,7 +288,8 @@ def _remedies(
         sizes = (branch_and_cut_bytes(constraints, g, k, n_jobs) for g in constraints.groups)
         return not lists_networks and k <= _PARENTS_TO_TRY and max(sizes) <= n_bytes
 
-    if len(groups) == 1 and max_parents is None and not lists_networks and memory.scratch is None:
+    is_here = memory.scratch is None and memory.cluster is None and not lists_networks
+    if is_here and len(groups) == 1 and max_parents is None:
         space = space_of_scratch(len(constraints.allowed), n_bytes)
         if space:
             size = readable_size(space)
@@ -300,10 +301,15 @@ def _remedies(
 
 
 def _least_memory(
-    scores: Scores, constraints: Constraints, lists_networks: bool, n_jobs: int | None
+    scores: Scores,
+    constraints: Constraints,
+    memory: MemoryLimit,
+    lists_networks: bool,
+    n_jobs: int | None,
 ) -> int:
     """Return the fewest bytes with which the search of each group fits."""
-    least, nothing = 0, MemoryLimit(0, 0, in_memory=lists_networks)
+    nothing = memory._replace(available=0, allowed=0, in_memory=lists_networks)
+    least = 0
     for group in constraints.groups:
         try:
             if lists_networks:
