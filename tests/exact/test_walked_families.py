@@ -1,0 +1,206 @@
+"""Families whose log-determinants are made again: not a bit differs from those in memory."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from families_of_factors import Case, network_of, random_case, scores_of, table_of_bic
+
+from skbn._core.resources import Threads
+from skbn._core.subsets import mask_of, members_of
+from skbn._exact import walked_families
+from skbn._exact.walked_families import WalkedFamilies
+from skbn._regressions.log_determinants import SubsetWalk
+
+KINDS = {
+    "free": {},
+    "with offsets": {"has_offsets": True},
+    "constrained": {"is_constrained": True},
+    "beside another": {"n_others": 1, "has_offsets": True},
+    "constrained, beside others": {"n_others": 2, "is_constrained": True},
+}
+
+
+@cache
+def case_of(m, kind):
+    return random_case(m, seed=m, **KINDS[kind])
+
+
+@cache
+def expected_of(m, kind):
+    """F, best local scores and the network, by families in memory."""
+    plan, families = case_of(m, kind).in_memory()
+    return *scores_of(plan, families), network_of(plan, families)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("m", "n_outer", "n_varying"),
+    [(15, 1, 1), (16, 2, 1), (16, 2, 2), (17, 3, 1), (17, 3, 2), (17, 3, 3)],
+)
+def test_windows_change_no_bit(m, n_outer, n_varying, kind):
+    best, local, network = expected_of(m, kind)
+    assert np.isfinite(network.score)
+    assert sum(mask.bit_count() for mask in network.parents) > 2
+    plan, families = case_of(m, kind).walked(n_outer, n_varying)
+    found, found_local = scores_of(plan, families)
+    np.testing.assert_array_equal(found, best)
+    np.testing.assert_array_equal(found_local, local)
+    assert network_of(plan, families) == network
+
+
+@pytest.mark.parametrize("n_varying", [1, 2, 3])
+def test_threads_and_a_file_change_no_bit(n_varying, tmp_path, monkeypatch):
+    monkeypatch.setattr("skbn._core.resources.FEWEST_COLUMNS", 0)
+    m, kind = 17, "constrained, beside others"
+    best, local, network = expected_of(m, kind)
+    for n_jobs, scratch in [(2, None), (1, tmp_path), (2, tmp_path)]:
+        plan, families = case_of(m, kind).walked(3, n_varying, scratch)
+        found, found_local = scores_of(plan, families, n_jobs)
+        np.testing.assert_array_equal(found, best)
+        np.testing.assert_array_equal(found_local, local)
+        assert network_of(plan, families, n_jobs) == network
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_varying", [1, 2, 3, 4, 5])
+def test_windows_change_no_bit_of_many_columns(n_varying, kind):
+    best, local, network = expected_of(19, kind)
+    plan, families = case_of(19, kind).walked(5, n_varying)
+    found, found_local = scores_of(plan, families, n_jobs=2)
+    np.testing.assert_array_equal(found, best)
+    np.testing.assert_array_equal(found_local, local)
+    assert network_of(plan, families, n_jobs=2) == network
+
+
+def test_families_are_searched_again():
+    """As for several penalties: nothing of the first search is left in the second."""
+    plan, families = case_of(16, "free").walked(2, 1)
+    first = network_of(plan, families)
+    assert network_of(plan, families) == first
+
+
+@pytest.mark.parametrize("kind", ["free", "beside another"])
+def test_log_determinants(kind):
+    case = case_of(17, kind)
+    _, families = case.walked(3, 2)
+    sets = np.random.default_rng(0).integers(1, 1 << len(case.factor), (5, 4))
+    sets[0, 0], sets[1, 1] = 0, sets[2, 2]
+    gram = case.factor.T @ case.factor
+    found = families.log_determinants(sets)
+    assert found.shape == sets.shape
+    for mask, log_det in zip(sets.ravel().tolist(), found.ravel().tolist(), strict=True):
+        columns = members_of(mask)
+        expected = np.linalg.slogdet(gram[np.ix_(columns, columns)])[1]
+        if case.offsets is not None:
+            expected += case.offsets[columns].sum()
+        assert log_det == pytest.approx(expected, abs=1e-11)
+
+
+# The walk back
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_varying", [1, 3])
+def test_the_first_sink_is_that_of_families_in_memory(kind, n_varying):
+    """Of sets of few columns, and of those that no window holds."""
+    m = 17
+    case = case_of(m, kind)
+    _, dense = case.in_memory()
+    _, walked = case.walked(3, n_varying)
+    rng = np.random.default_rng(0)
+    n_found, n_not_first = 0, 0
+    with Threads(1) as threads:
+        for size in [1, 2, 3, 5, 9, 14, 15, 16, 17]:
+            chosen = np.sort(rng.permutation(m)[:size])
+            columns = mask_of(chosen.tolist())
+            thresholds = {}
+            for sink in rng.permutation(chosen)[:4].tolist():
+                best, _ = dense.best_parents(sink, columns ^ 1 << sink)
+                thresholds[sink] = max(best, -1e300) + rng.choice([-30, 0, 1e-6])
+            expected = dense.first_sink(columns, thresholds, threads)
+            assert walked.first_sink(columns, thresholds, threads) == expected
+            by_pieces = walked._first_sink_by_pieces(columns, thresholds, threads)
+            assert by_pieces == expected
+            n_found += expected is not None
+            n_not_first += expected is not None and expected[0] != next(iter(thresholds))
+    assert n_found >= 4
+    assert n_not_first >= 1
+
+
+def factor_of(rows):
+    centred = rows - rows.mean(axis=0)
+    return np.linalg.qr(centred / np.linalg.norm(centred, axis=0), mode="r")
+
+
+def dependent_rows(m, seed):
+    rows = np.random.default_rng(seed).normal(size=(200, m))
+    for x in range(1, m):
+        rows[:, x] += 0.4 * rows[:, x - 1]
+    return rows
+
+
+def near_zero(m, seed):
+    """Columns of length 1: the logarithm of one is rounding, and so is a score without parents."""
+    tables = table_of_bic(m, penalty=50)
+    tables[0] -= tables[0, 0]
+    return Case(m, factor_of(dependent_rows(m, seed)), tables)
+
+
+def nearly_collinear(m, seed):
+    rows = dependent_rows(m, seed)
+    rows[:, 3::4] = rows[:, ::4][:, : len(range(3, m, 4))] + 1e-6 * rows[:, 3::4]
+    return Case(m, factor_of(rows), table_of_bic(m))
+
+
+def tied(m, seed):
+    """All pairs are correlated alike, and a parent costs as much as it gains."""
+    rho = 0.05 * (seed + 1)
+    factor = np.linalg.cholesky(np.full((m, m), rho) + (1 - rho) * np.eye(m)).T.copy()
+    of_size = 2 * np.log(np.diag(factor)).cumsum()
+    residuals = np.diff(of_size, prepend=0.0)
+    return Case(m, factor, np.array([100 * residuals, np.full(m, 100.0), np.full(m, -100.0)]))
+
+
+def in_pairs(m, seed):
+    """Each column is there twice, with noise, in an order of its own."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(60, m))
+    rows[:, 1::2] = rows[:, : m - 1 : 2] + rng.choice([-1.0, 1.0], size=(60, m // 2))
+    rows = rows[:, rng.permutation(m)].round(1)
+    return Case(m, factor_of(np.vstack([rows, -rows])), table_of_bic(m, 120, penalty=0.5))
+
+
+@pytest.mark.parametrize("make", [near_zero, nearly_collinear, tied, in_pairs])
+@pytest.mark.parametrize("seed", range(3))
+def test_rounding_and_ties_change_no_network(make, seed):
+    """A walk through few columns rounds in other ways than the one that filled the tables."""
+    m = 17
+    case = make(m, seed)
+    expected = network_of(*case.in_memory())
+    assert len(expected.parents) == m
+    for n_varying in (1, 3):
+        assert network_of(*case.walked(3, n_varying)) == expected
+
+
+# Faults
+
+
+def shifted(pieces):
+    return [*pieces[1:], pieces[0]]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "fault"),
+    [
+        (walked_families, "_in_order", lambda f: lambda *given: shifted(f(*given))),
+        (SubsetWalk, "with_columns", lambda f: lambda walk, n, others: f(walk, n, others ^ 1)),
+        (WalkedFamilies, "_steps", lambda f: lambda *given: f(*given)[::-1].copy()),
+    ],
+)
+def test_windows_of_other_pieces_are_noticed(owner, name, fault, monkeypatch):
+    plan, families = random_case(16).walked(2, 2)
+    monkeypatch.setattr(owner, name, fault(getattr(owner, name)))
+    with pytest.raises(RuntimeError, match="are not those of its families"):
+        network_of(plan, families)
