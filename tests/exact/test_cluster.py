@@ -1,0 +1,168 @@
+"""The search on the workers of a cluster: the same network, and what may go wrong there."""
+
+import os
+import signal
+import sys
+
+import numpy as np
+import pytest
+from families_of_factors import network_of, random_case
+
+from skbn import GaussianBNLearner
+from skbn._core.resources import Progress
+from skbn._exact.cluster import current_cluster, search_on_cluster
+from skbn.datasets import make_gaussian_network
+
+distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph")
+
+
+@pytest.fixture(scope="module")
+def client():
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(**settings, memory_limit="1GB") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def searched(client, case, n_outer, n_varying, progress=None):
+    plan, families = case.walked(n_outer, n_varying)
+    plan = type(plan)(**{**vars(plan), "n_workers": 2})
+    with client.as_current():
+        cluster = current_cluster()
+        return search_on_cluster(families, plan, cluster, 1, progress or Progress(plan.work))
+
+
+def n_tasks(client):
+    return client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+
+
+def check_nothing_is_left(client):
+    """No result stays on the workers."""
+    for _ in range(100):
+        if not client.futures and not n_tasks(client):
+            return
+        client.run(int)
+    raise AssertionError(f"{n_tasks(client)} tasks are left")
+
+
+@pytest.mark.parametrize(("m", "n_outer", "n_varying"), [(16, 2, 1), (18, 3, 2), (18, 4, 1)])
+def test_a_cluster_changes_no_bit(client, m, n_outer, n_varying):
+    case = random_case(m, has_offsets=True, is_constrained=True)
+    told = []
+    plan, _ = case.walked(n_outer, n_varying)
+    progress = Progress(plan.work, [lambda percent, *_: told.append(percent)])
+    found = searched(client, case, n_outer, n_varying, progress)
+    assert found == network_of(*case.in_memory())
+    assert told[-1] == 100
+    check_nothing_is_left(client)
+
+
+@pytest.mark.parametrize(
+    ("m", "max_memory"),
+    [
+        (18, 4_000_000),
+        pytest.param(20, 11_000_000, marks=pytest.mark.slow),
+        pytest.param(22, 40_000_000, marks=pytest.mark.slow),
+    ],
+)
+def test_a_learner_finds_the_same_network(client, m, max_memory, capsys):
+    rows = make_gaussian_network(m, n_samples=150, random_state=m)[0]
+    expected = GaussianBNLearner().fit(rows)
+    learner = GaussianBNLearner(scheduler="dask", max_memory=max_memory, verbose=True)
+    with client.as_current():
+        learner.fit(rows)
+    assert "of memory on each of 2 workers" in capsys.readouterr().out
+    assert list(learner.dag_.edges(data=True)) == list(expected.dag_.edges(data=True))
+    assert learner.network_score_ == expected.network_score_
+    assert learner.is_optimal_
+    listed = learner.set_params(max_memory=None, verbose=False).near_optimal(2)  # no client
+    assert listed.scores[0] == pytest.approx(expected.network_score_, abs=1e-9)
+    check_nothing_is_left(client)
+
+
+class Interrupting(Progress):
+    """Does something when the third slab is finished."""
+
+    def __init__(self, work, act):
+        super().__init__(work)
+        self.n_slabs, self.act = 0, act
+
+    def advance(self, work):
+        super().advance(work)
+        self.n_slabs += 1
+        if self.n_slabs == 3:
+            self.act()
+
+
+def raise_interrupt():
+    raise KeyboardInterrupt
+
+
+def test_an_interruption_leaves_nothing_on_the_workers(client):
+    case = random_case(17)
+    with pytest.raises(KeyboardInterrupt):
+        searched(client, case, 3, 1, Interrupting(1e30, raise_interrupt))
+    check_nothing_is_left(client)
+
+
+def test_an_error_of_a_task_reaches_the_caller(client):
+    case = random_case(16)
+    plan, families = case.walked(2, 1)
+    plan = type(plan)(**{**vars(plan), "n_workers": 2})
+    families.check = raise_fault
+    with client.as_current(), pytest.raises(ArithmeticError, match="a fault of a task"):
+        search_on_cluster(families, plan, current_cluster(), 1, Progress(plan.work))
+    check_nothing_is_left(client)
+
+
+def raise_fault(*_):
+    raise ArithmeticError("a fault of a task")
+
+
+def test_a_cluster_with_too_little_memory_says_so(client):
+    rows = make_gaussian_network(18, n_samples=150, random_state=0)[0]
+    learner = GaussianBNLearner(scheduler="dask", max_memory=1_000_000)
+    with client.as_current(), pytest.raises(ValueError, match="on each of 2 workers") as caught:
+        learner.fit(rows)
+    assert "scratch" not in str(caught.value)
+    least = str(caught.value).split("aise max_memory to ")[1].split(",")[0]
+    with client.as_current():
+        learner.set_params(max_memory=float(least)).fit(rows)
+    assert learner.is_optimal_
+
+
+def test_without_a_client():
+    learner = GaussianBNLearner(scheduler="dask")
+    with pytest.raises(ValueError, match="needs a client of dask"):
+        learner.fit(np.random.default_rng(0).normal(size=(20, 3)))
+
+
+def test_without_distributed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ImportError, match=r"pip install 'skbn\[dask\]'"):
+        GaussianBNLearner(scheduler="dask").fit(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_worker_that_is_killed_is_made_up_for(client):
+    """Its nanny starts another one, and what was lost is computed again."""
+    case = random_case(18)
+    pids = list(client.run(os.getpid).values())
+    killed = []
+
+    def kill():
+        os.kill(pids[0], signal.SIGKILL)
+        killed.append(pids[0])
+
+    found = searched(client, case, 4, 1, Interrupting(1e30, kill))
+    assert killed
+    assert found == network_of(*case.in_memory())
+    client.wait_for_workers(2, timeout=60)
+    assert pids[0] not in client.run(os.getpid).values()
+    check_nothing_is_left(client)
