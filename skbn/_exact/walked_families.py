@@ -192,7 +192,8 @@ class WalkedFamilies(ScoredFamilies):
         allowed, required = positions(self._allowed), positions(self._required.tolist())
         plan = SearchPlan(n_children, 0, len(numbers) - n_children)
         few = DenseFamilies(log_det, tables, plan, allowed, required, numbers)
-        margin = float(score_tolerance(np.abs(tables[1:]).max() * np.abs(log_det).max()))
+        largest = max(log_det.max(), -log_det.min())
+        margin = float(score_tolerance(np.abs(tables[1:]).max() * largest))
         for sink, threshold in thresholds.items():
             if int(self._required[sink]) & ~(columns | self._others):
                 continue
