@@ -14,7 +14,14 @@ import numpy as np
 from skbn._core.columns import is_series
 from skbn._data.row_values import in_order_of_rows, read_sample_weight
 
-__all__ = ["block_places", "check_is_table", "is_dask", "row_blocks", "weight_blocks"]
+__all__ = [
+    "block_places",
+    "check_is_table",
+    "is_dask",
+    "row_blocks",
+    "weight_blocks",
+    "with_whole_rows",
+]
 
 _PACKAGES = {"dask", "dask_expr"}  # the latter has the data frames of some versions
 
@@ -49,13 +56,23 @@ def check_is_table(X: Any) -> None:
         )
 
 
+def with_whole_rows(X: Any) -> Any:
+    """Return a table of dask whose blocks have all columns, in blocks of about the same size."""
+    if _is_frame(X) or X.numblocks[1] <= 1:
+        return X
+    if np.isnan(X.shape[0]):
+        return X.rechunk({1: -1})
+    return X.rechunk({0: max(1, max(X.chunks[0]) // X.numblocks[1]), 1: -1})
+
+
 def row_blocks(X: Any) -> list[Any]:
-    """Return the blocks of a table of dask, each with all columns, as dask.delayed objects."""
-    if _is_frame(X):
-        return list(X.to_delayed())
-    if X.numblocks[1] > 1:
-        X = X.rechunk({1: -1})
-    return list(X.to_delayed().ravel())
+    """Return the blocks of a table, an index or a series of dask, as dask.delayed objects."""
+    if not _is_frame(X):
+        return list(X.to_delayed().ravel())
+    # Columns and filters reach the reader of a file, but partitions are not merged, so that those
+    # of a table, its index and its weights belong together.
+    simple = X.simplify() if hasattr(X, "simplify") else X
+    return list(simple.to_delayed(optimize_graph=False))
 
 
 def block_places(X: Any) -> list[str]:
@@ -125,12 +142,12 @@ def _delayed_weights(sample_weight: Any, X: Any, n_blocks: int) -> list[Any]:
                 f"sample_weight must have a weight for each of the {n_rows} rows; got an array of "
                 f"shape ({n_weights},)."
             )
-    weights = list(np.ravel(sample_weight.to_delayed()))
+    weights = row_blocks(sample_weight)
     if len(weights) != n_blocks:
         raise ValueError(
             f"sample_weight has {len(weights)} blocks and X {n_blocks}, and it is not known which "
-            "rows they are of. Make the weights from the blocks of X, as in X['weight'], or pass "
-            "sample_weight.compute()."
+            "rows they are of. Pass sample_weight.compute(), or keep both as columns of one data "
+            "frame."
         )
     return weights
 
@@ -143,7 +160,7 @@ def _labels_and_sizes(X: Any, blocks: Sequence[Any], wants_labels: bool) -> tupl
         if not np.isnan(X.shape[0]):
             return None, [*X.chunks[0]]
         return None, list(dask.compute(*(dask.delayed(len)(block) for block in blocks)))
-    indices = X.index.to_delayed()
+    indices = row_blocks(X.index)
     if not wants_labels:
         return None, list(dask.compute(*(dask.delayed(len)(index) for index in indices)))
     computed = dask.compute(*indices)

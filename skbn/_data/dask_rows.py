@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 
 from skbn._core.resources import one_blas_thread
 from skbn._core.text import first_few
-from skbn._data.dask_blocks import block_places, row_blocks, weight_blocks
+from skbn._data.dask_blocks import block_places, row_blocks, weight_blocks, with_whole_rows
 from skbn._data.row_values import (
     check_total_weight,
     in_order_of_rows,
@@ -80,16 +81,17 @@ def read_dask_rows(
     if numbers is not None and hasattr(X, "columns"):  # so that no other columns are read
         X = X[[labels[j] for j in numbers]]
         labels, numbers = Table(X).labels, None
+    X = with_whole_rows(X)
     blocks = row_blocks(X)
     weights = weight_blocks(sample_weight, X, blocks)
+    fit = uuid4().hex
     summaries = [
-        dask.delayed(
-            _BlockReader(labels, numbers, names, place),
-            name="summarise-block",
-            pure=False,
-            traverse=False,
-        )(block, weight)
-        for block, weight, place in zip(blocks, weights, block_places(X), strict=True)
+        dask.delayed(_BlockReader(labels, numbers, names, place), traverse=False)(
+            block, weight, dask_key_name=f"summarise-block-{fit}-{i}"
+        )
+        for i, (block, weight, place) in enumerate(
+            zip(blocks, weights, block_places(X), strict=True)
+        )
     ]
     # Not only in the tasks: threads of this process other than the first to ask cannot set it.
     with one_blas_thread():

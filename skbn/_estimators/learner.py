@@ -105,8 +105,8 @@ None, default=None
     scheduler : {"dask"} or None, default=None
         "dask" lets the workers of a cluster search, as in ``with distributed.Client(...):
         learner.fit(X)``: they have the best scores in their memory, and `max_memory` is for each of
-        them; `scratch` is not used. It does not change a bit of the result. This needs
-        ``pip install skbn[dask]``.
+        them. It does not change a bit of the result. What searches through lists of families, as
+        with `max_parents`, stays in this process. This needs ``pip install skbn[dask]``.
     verbose : bool or int, default=False
         Whether to print the plan of the search and, every few seconds, its progress. It also
         prints a line when kernels are compiled, as the first fit after installation does; the
@@ -285,8 +285,8 @@ None, default=None
         -----
         skbn.exceptions.DataWarning
             If the table may not suit the model: a `DiscreteChildWarning`, a
-            `SkewedResidualsWarning` or a `DummyEdgeWarning`. It takes rows to see that: not for
-            tables of dask.
+            `SkewedResidualsWarning` or a `DummyEdgeWarning`. Not for dask tables, whose rows
+            are not kept.
         skbn.exceptions.MaxParentsWarning
             If `max_parents` costs the network much of its score.
         sklearn.exceptions.ConvergenceWarning

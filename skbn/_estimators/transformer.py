@@ -215,13 +215,14 @@ class LocalScoreTransformer(
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            The columns of `fit`. X is copied, not modified. Of a dask array or data frame, the
-            local scores keep a summary only, no rows.
+            The columns of `fit`. X is copied, not modified. For a dask array or data frame, the
+            local scores keep only a summary, no rows.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts; not negative. A row of weight 2 counts as two rows, and a
             row of weight 0 is left out. The sum takes the place of the number of rows. A pandas
             Series is matched to the rows by its labels if X is a pandas data frame. For a table of
-            dask, the weights may be an array or a series of dask with the same blocks of rows.
+            dask, the weights may be an array in memory, or an array or a series of dask with the
+            same blocks of rows.
 
         Returns
         -------

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from psutil import Process
 
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads, allocate, available_memory
@@ -31,6 +32,7 @@ __all__ = ["Cluster", "current_cluster", "search_on_cluster"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+_SHARE_OF_LIMIT = 0.75
 # A worker with several threads is given several tasks at once; but a task has the threads of all.
 _one_task = Lock()
 
@@ -68,6 +70,11 @@ def current_cluster() -> Cluster:
             "scheduler='dask' needs dask.distributed: pip install 'skbn[dask]'."
         ) from error
     example = "with distributed.Client(...): learner.fit(X)"
+    if _is_in_task():
+        raise ValueError(
+            "scheduler='dask' cannot be used in a task of dask: the task would wait for others "
+            f"that wait for its worker. Leave it out there, or call fit outside, as in: {example}"
+        )
     try:
         client = get_client()
     except ValueError as error:
@@ -75,18 +82,32 @@ def current_cluster() -> Cluster:
             f"scheduler='dask' needs a client of dask.distributed, and none is in use. Call fit as "
             f"in: {example}"
         ) from error
-    memory = client.run(_memory_of_host)
+    memory = client.run(_memory_of_worker)
     if not memory:
         raise ValueError("scheduler='dask' needs workers, and the client in use has none.")
-    n_on_host = Counter(host for host, _ in memory.values())
-    limits = [n_bytes / n_on_host[host] for host, n_bytes in memory.values()]
-    for worker in client.scheduler_info()["workers"].values():
-        limits.append(worker["memory_limit"] or math.inf)
+    n_on_host = Counter(host for host, *_ in memory.values())
+    limits = [min(n_bytes / n_on_host[host], own) for host, n_bytes, own in memory.values()]
     return Cluster(client, len(memory), int(min(limits)))
 
 
-def _memory_of_host() -> tuple[str, int]:
-    return socket.gethostname(), available_memory()
+def _is_in_task() -> bool:
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def _memory_of_worker(dask_worker: Any) -> tuple[str, int, float]:
+    """Return the host, the memory available there, and what the worker may take of its own limit.
+
+    dask stops workers that come near their limit.
+    """
+    limit = dask_worker.memory_manager.memory_limit or math.inf
+    left = _SHARE_OF_LIMIT * limit - Process().memory_info().rss
+    return socket.gethostname(), available_memory(), max(0, left)
 
 
 def search_on_cluster(

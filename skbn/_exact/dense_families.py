@@ -171,8 +171,10 @@ class BlockwiseFamilies(ABC):
     ) -> None:
         assert self._scratch is not None
         scratch = self._scratch.get()
-        self._fill_blocks(slab, starts, part, blocks, scratch)
-        self._scratch.put(scratch)
+        try:
+            self._fill_blocks(slab, starts, part, blocks, scratch)
+        finally:  # else a search after Ctrl-C would wait for it
+            self._scratch.put(scratch)
 
 
 class ScoredFamilies(BlockwiseFamilies):
@@ -225,8 +227,8 @@ class ScoredFamilies(BlockwiseFamilies):
             self._required,
             self.plan.n_inner,
             part.children,
-            part.begins,
-            part.ends,
+            int(part.begins),
+            int(part.ends),
             blocks,
             slab,
             starts,

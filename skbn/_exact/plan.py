@@ -15,10 +15,12 @@ from skbn._core.subsets import SmallSubsets, members_of
 from skbn._core.text import readable_size, readable_sizes
 
 __all__ = [
+    "FEWEST_COLUMNS_OF_WORKERS",
     "SearchPlan",
     "TooLargeError",
     "numbers_of_small_families",
     "plan_all_families",
+    "plan_on_workers",
     "plan_search",
     "scratch_error",
     "space_of_scratch",
@@ -38,6 +40,8 @@ _MOST_OUTER_COLUMNS = 8
 # Where log-determinants are made again, a seed walks through 2**14 sets of inner columns.
 _FEWEST_INNER_OF_WALK = 14
 _MOST_VARYING = 5
+# With fewer columns, a slab of a worker would have fewer sets than that.
+FEWEST_COLUMNS_OF_WORKERS = _FEWEST_INNER_OF_WALK + 1
 # With more columns, a search takes days.
 _MOST_COLUMNS_OF_WALK = 36
 # In units of one local score: a log-determinant that is made again, going through a slab's tables
@@ -142,11 +146,17 @@ class SearchPlan:
         return sum(self.table_size(child) for child in range(self.n_columns))
 
     @property
+    def window_size(self) -> int:
+        """Number of log-determinants of a window."""
+        assert self.n_varying is not None
+        return self.inner_size << self.n_varying
+
+    @property
     def n_bytes(self) -> int:
         """Memory of the log-determinants, of the best scores and of the slab; on each worker."""
         n_log_det = self.n_log_determinants
         if self.n_varying is not None:
-            n_log_det = self.inner_size << self.n_varying
+            n_log_det = self.window_size
         elif n_log_det is None:
             n_log_det = 1 << (self.n_columns + self.n_others)
         n_best = 1 << self.n_columns
@@ -341,7 +351,6 @@ def plan_all_families(
     limit: str = "",
     scratch: str | None = None,
     in_memory: bool = False,
-    n_workers: int = 0,
 ) -> SearchPlan:
     """Plan a search through all families whose parents are among the columns or others.
 
@@ -350,23 +359,37 @@ def plan_all_families(
     """
     n_roots = max(0, min(n_others, _FEWEST_COLUMNS - n_columns))
     n_columns, n_others = n_columns + n_roots, n_others - n_roots
-    if n_workers and n_columns > _FEWEST_INNER_OF_WALK:
-        plan = SearchPlan(n_columns, 0, n_others, None, n_roots)
-        return _plan_on_workers(plan, n_bytes, limit, n_workers)
     return plan_search(
         n_columns, n_bytes, limit, n_others, None, n_roots, scratch=scratch, in_memory=in_memory
     )
 
 
-def _plan_on_workers(plan: SearchPlan, n_bytes: int, limit: str, n_workers: int) -> SearchPlan:
+def plan_on_workers(
+    n_columns: int, n_others: int, n_workers: int, n_bytes: int, limit: str, n_bytes_here: int
+) -> SearchPlan:
     """Choose the fastest plan that fits in the memory of each worker.
+
+    Parameters
+    ----------
+    n_columns : int
+        At least `FEWEST_COLUMNS_OF_WORKERS`.
+    n_others : int
+    n_workers : int
+    n_bytes : int
+        How much memory the plan may take on each worker.
+    limit : str
+        What the error says after this number.
+    n_bytes_here : int
+        How much memory the window of the walk back may take, in this process.
 
     Raises
     ------
     TooLargeError
         If not even the leanest plan fits.
     """
+    plan = SearchPlan(n_columns, 0, n_others)
     plans = [replace(each, n_workers=n_workers) for each in _leaner_plans(plan, None, 0)]
+    plans = [each for each in plans if _BYTES * each.window_size <= n_bytes_here]
     fitting = [each for each in plans if each.n_bytes <= n_bytes]
     if fitting:
         return min(fitting, key=lambda each: each.work_of_workers)

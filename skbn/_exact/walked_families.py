@@ -99,13 +99,8 @@ class WalkedFamilies(ScoredFamilies):
     @property
     def _window(self) -> Floats:
         if self._log_det is None:  # kept for all slabs, as touching new memory takes time
-            self._log_det = allocate(self._window_size)
+            self._log_det = allocate(self.plan.window_size)
         return self._log_det
-
-    @property
-    def _window_size(self) -> int:
-        assert self.plan.n_varying is not None
-        return self.plan.inner_size << self.plan.n_varying
 
     def _parts(self, fixed: int, children: Integers, threads: Threads) -> Iterator[Part]:
         plan = self.plan
@@ -125,7 +120,8 @@ class WalkedFamilies(ScoredFamilies):
             steps = self._steps(varying)
             share = n_children[i] / sum(n_children) / len(bases)
             for k, base in enumerate(bases):
-                self._walk_pieces([base | piece for piece in _in_order(varying)], threads)
+                ascending = subsets_of(varying)[::-1]
+                self._walk_pieces([base | piece for piece in ascending], threads)
                 pieces = (1 << len(group)) - 1
                 window = Window(self._window, base, varying, pieces, steps)
                 yield Part(window, of_part, k == 0, k == len(bases) - 1, share)
@@ -164,7 +160,7 @@ class WalkedFamilies(ScoredFamilies):
     ) -> tuple[int, int] | None:
         """Return the first sink that has parents which reach its threshold, and them."""
         n_columns = (columns | self._others).bit_count()
-        if n_columns >= _FEWEST_COLUMNS and 1 << n_columns <= self._window_size:
+        if n_columns >= _FEWEST_COLUMNS and 1 << n_columns <= self.plan.window_size:
             return self._first_sink_of_few(columns, thresholds, threads)
         return self._first_sink_by_pieces(columns, thresholds, threads)
 
@@ -298,8 +294,3 @@ class WalkedFamilies(ScoredFamilies):
         for (sink, *_), mask in zip(tasks, reached, strict=True):
             if mask >= 0:
                 found[sink].append(int(mask))
-
-
-def _in_order(varying: int) -> list[int]:
-    """Return the subsets of a mask in ascending order."""
-    return sorted(subsets_of(varying))

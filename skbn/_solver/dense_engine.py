@@ -22,7 +22,12 @@ from skbn._exact.near_optimal import (
     NearOptimalStream,
     near_optimal_networks,
 )
-from skbn._exact.plan import SearchPlan, plan_all_families
+from skbn._exact.plan import (
+    FEWEST_COLUMNS_OF_WORKERS,
+    SearchPlan,
+    plan_all_families,
+    plan_on_workers,
+)
 from skbn._exact.recurrences import SLAB_KERNELS, exact_search
 from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
@@ -58,15 +63,19 @@ def plan_dense_search(
             in_memory = scorer.n_bytes
     elif not scorer.statistics.is_checked:
         return None  # all columns together may be dependent
+    cluster, sizes = memory.cluster, (len(columns), len(others))
+    if cluster is not None and len(columns) >= FEWEST_COLUMNS_OF_WORKERS:
+        n_bytes, limit = memory.of_each_worker(cluster)
+        here = memory.available
+        plan = plan_on_workers(*sizes, cluster.n_workers, n_bytes, limit, here)
+        return _DenseSearch(constraints, group, plan, cluster)
     # Branch and cut is faster than a search that makes log-determinants again.
     stays = memory.in_memory or (has_lists and memory.scratch is None)
-    cluster = memory.cluster
-    if cluster is not None:
-        in_memory = 0
-    limits = *memory.beside(in_memory), memory.scratch, stays
-    n_workers = 0 if cluster is None else cluster.n_workers
-    plan = plan_all_families(len(columns), len(others), *limits, n_workers)
-    return _DenseSearch(constraints, group, plan, cluster)
+    n_bytes, limit = memory.beside(in_memory)
+    plan = plan_all_families(*sizes, n_bytes, limit, memory.scratch, stays)
+    if plan.n_varying is not None:  # it makes again those that are in memory already
+        plan = plan_all_families(*sizes, n_bytes - in_memory, limit, memory.scratch, stays)
+    return _DenseSearch(constraints, group, plan, None)
 
 
 class _DenseSearch(GroupSearch):

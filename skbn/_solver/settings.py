@@ -26,7 +26,7 @@ class MemoryLimit(NamedTuple):
     scratch : str or None
         A folder that a search may use if that is not enough.
     cluster : Cluster or None
-        Whose workers search in place of this machine; then `available` is the memory of each.
+        Whose workers search through all families in place of this machine.
     in_memory : bool
         Whether all that a search finds must stay in memory, so that networks can be listed.
     """
@@ -41,6 +41,12 @@ class MemoryLimit(NamedTuple):
         """Return the limit of each of n searches that run at the same time."""
         allowed = None if self.allowed is None else self.allowed // n
         return self._replace(available=self.available // n, allowed=allowed)
+
+    def of_each_worker(self, cluster: Cluster) -> tuple[int, str]:
+        """Return the limit of each worker of a cluster, and its reason."""
+        if self.allowed is not None and self.allowed < cluster.n_bytes:
+            return self.allowed, "are allowed by max_memory"
+        return cluster.n_bytes, "are available"
 
     def beside(self, n_bytes: int) -> tuple[int, str]:
         """Return the limit and its reason, if `n_bytes` of the search's tables exist already."""

@@ -278,11 +278,15 @@ def _remedies(
     n_jobs: int | None,
 ) -> list[str]:
     """Say what would make all searches fit in memory; each remedy is enough."""
-    n_bytes = available = int(MARGIN * memory.available)
+    is_here = memory.cluster is None
+    there = memory.available if memory.cluster is None else memory.cluster.n_bytes
+    n_bytes = available = int(MARGIN * there)
     remedies = []
-    if memory.allowed is not None and memory.allowed < memory.available:
-        n_bytes = memory.allowed
+    if not is_here or (memory.allowed is not None and memory.allowed < there):
+        n_bytes = memory.allowed or available
         needed = _least_memory(scores, constraints, memory, lists_networks, n_jobs)
+        if needed > available and not is_here:
+            return [f"take workers with {readable_size(needed)} of memory each"]
         if needed <= available:
             remedies.append(f"raise max_memory to {rounded_up(needed)}")
     groups = [(len(group.columns), len(group.others)) for group in constraints.groups]
@@ -297,7 +301,9 @@ def _remedies(
         sizes = (branch_and_cut_bytes(constraints, g, k, n_jobs) for g in constraints.groups)
         return not lists_networks and k <= _PARENTS_TO_TRY and max(sizes) <= n_bytes
 
-    may_use_folder = not lists_networks and memory.scratch is None and memory.cluster is None
+    if not is_here:
+        return remedies
+    may_use_folder = not lists_networks and memory.scratch is None
     if len(groups) == 1 and max_parents is None and may_use_folder:
         space = space_of_scratch(len(constraints.allowed), n_bytes)
         if space:
@@ -317,7 +323,9 @@ def _least_memory(
     n_jobs: int | None,
 ) -> int:
     """Return the fewest bytes with which the search of each group fits."""
-    nothing = memory._replace(available=0, allowed=0, in_memory=lists_networks)
+    nothing = memory._replace(allowed=0, in_memory=lists_networks)
+    if memory.cluster is None:
+        nothing = nothing._replace(available=0)
     least = 0
     for group in constraints.groups:
         try:

@@ -232,7 +232,7 @@ def test_a_cluster_gives_the_same_bits():
     distributed = pytest.importorskip("distributed")
     X, table = da.from_array(rows(2000), chunks=(90, 3)), frame()
     expected = [LocalScoreTransformer().fit(each).local_scores_ for each in (X, table)]
-    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         distributed.LocalCluster(**settings) as cluster,
         distributed.Client(cluster),

@@ -370,7 +370,7 @@ def test_max_memory_changes_the_plan_and_no_bit_of_the_result(capsys):
     assert "18 columns in 16 parts: 5." in capsys.readouterr().out
     assert tight.network_score_ == roomy.network_score_
     np.testing.assert_array_equal(tight.network_.coef_, roomy.network_.coef_)
-    with pytest.raises(ValueError, match=r"18 columns needs 4\.3 MB .*, and 1\.0 MB are allowed"):
+    with pytest.raises(ValueError, match=r"18 columns needs 3\.8 MB .*, and 1\.0 MB are allowed"):
         GaussianBNLearner(max_memory=1e6).fit(rows)
     with pytest.raises(ValueError, match="'max_memory' parameter"):
         GaussianBNLearner(max_memory=0).fit(rows)

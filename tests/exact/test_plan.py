@@ -15,7 +15,7 @@ from skbn._exact.plan import (
     SearchPlan,
     TooLargeError,
     numbers_of_small_families,
-    plan_all_families,
+    plan_on_workers,
     plan_search,
     space_of_scratch,
 )
@@ -47,11 +47,14 @@ def test_memory_then_windows_then_a_file(m, folder):
     windows = least_bytes(m)
     with_file = least_bytes(m, scratch=folder)
     assert with_file < windows < in_memory
-    for n_bytes in (in_memory, 2 * in_memory, PLENTY):
+    fastest = plan_search(m, PLENTY)
+    assert fastest.n_varying is None
+    for n_bytes in (fastest.n_bytes, PLENTY):
+        assert plan_search(m, n_bytes, scratch=folder) == fastest
+    for n_bytes in (in_memory, fastest.n_bytes - 1):
         plan = plan_search(m, n_bytes, scratch=folder)
-        assert plan.n_varying is None
-        assert plan.scratch is None
-        assert plan == plan_search(m, n_bytes, in_memory=True)
+        assert plan.work <= plan_search(m, n_bytes, in_memory=True).work
+        assert plan.n_bytes <= n_bytes
     for n_bytes in (in_memory - 1, windows):
         plan = plan_search(m, n_bytes)
         assert plan.n_varying is not None
@@ -71,7 +74,7 @@ def test_memory_then_windows_then_a_file(m, folder):
 
 def test_more_memory_never_takes_longer(folder):
     m = 20
-    least, most = least_bytes(m, scratch=folder), least_bytes(m, in_memory=True) - 1
+    least, most = least_bytes(m, scratch=folder), plan_search(m, PLENTY).n_bytes
     limits = np.linspace(least, most, 40).astype(int)
     work = [plan_search(m, int(n_bytes), scratch=folder).work for n_bytes in limits]
     assert work == sorted(work, reverse=True)
@@ -111,7 +114,7 @@ def test_lists_of_families_have_no_windows(folder):
 
 def test_workers_share_the_best_scores():
     m, n_bytes = 24, 1 << 27
-    few, many = (plan_all_families(m, 0, n_bytes, n_workers=n) for n in (2, 50))
+    few, many = (plan_on_workers(m, 0, n, n_bytes, "are there", PLENTY) for n in (2, 50))
     assert few.n_workers == 2
     assert many.n_workers == 50
     for plan in (few, many):
@@ -121,9 +124,15 @@ def test_workers_share_the_best_scores():
     alone = replace(few, n_workers=1)
     assert alone.work_of_workers == alone.work
     assert few.work / 2 <= few.work_of_workers < few.work
-    with pytest.raises(TooLargeError, match=r"its part of the 2\*\*24 states, and 1.* MB on each"):
-        plan_all_families(m, 0, 1_000_000, n_workers=2)
-    assert plan_all_families(14, 0, n_bytes, n_workers=2).n_workers == 0  # not worth the way
+    message = r"its part of the 2\*\*24 states, and 1.* MB are there on each of 2 workers"
+    with pytest.raises(TooLargeError, match=message):
+        plan_on_workers(m, 0, 2, 1_000_000, "are there", PLENTY)
+
+
+def test_the_window_of_the_walk_back_fits_in_this_process():
+    large = plan_on_workers(24, 0, 2, PLENTY, "", PLENTY)
+    small = plan_on_workers(24, 0, 2, PLENTY, "", 8 * large.window_size - 1)
+    assert small.window_size < large.window_size
 
 
 def test_plans_in_words(folder):
@@ -165,4 +174,6 @@ def test_the_memory_and_the_progress_are_those_of_the_plan(n_outer, n_varying, i
 def test_the_work_is_that_of_all_slabs(n_outer):
     for options in ({}, {"n_varying": 1}, {"n_varying": 1, "scratch": "a folder"}):
         plan = SearchPlan(18, n_outer, **options)
-        assert plan.work == sum(sum(plan.slab_work(fixed)) for fixed in range(1 << n_outer))
+        of_slabs = sum(sum(plan.slab_work(fixed)) for fixed in range(1 << n_outer))
+        assert plan.work == of_slabs + plan.work_of_walk_back
+        assert (plan.work_of_walk_back > 0) == (plan.n_varying is not None)

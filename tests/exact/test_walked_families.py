@@ -194,7 +194,7 @@ def shifted(pieces):
 @pytest.mark.parametrize(
     ("owner", "name", "fault"),
     [
-        (walked_families, "_in_order", lambda f: lambda *given: shifted(f(*given))),
+        (walked_families, "subsets_of", lambda f: lambda mask: shifted(f(mask))),
         (SubsetWalk, "with_columns", lambda f: lambda walk, n, others: f(walk, n, others ^ 1)),
         (WalkedFamilies, "_steps", lambda f: lambda *given: f(*given)[::-1].copy()),
     ],
