@@ -296,21 +296,24 @@ None, default=None
             return self._fit(X, sample_weight, context)
 
     def _memory(self) -> MemoryLimit:
-        memory = super()._memory()
-        if self.scheduler is not None:
-            cluster = current_cluster()
-            memory = memory._replace(available=cluster.n_bytes, cluster=cluster)
+        is_on_cluster = self.scheduler is not None and self.search == "exact"
+        cluster = current_cluster() if is_on_cluster else None
+        return super()._memory()._replace(scratch=self._folder(), cluster=cluster)
+
+    def _folder(self) -> str | None:
+        """Return the folder of `scratch`; raise if there is none."""
         if self.scratch is None:
-            return memory
-        folder = os.fspath(self.scratch)
+            return None
+        folder = os.fsdecode(self.scratch)
         if not os.path.isdir(folder):
             raise ValueError(
                 f"scratch must be a folder; there is none at {folder!r}. Make it first, as "
                 f"os.makedirs({folder!r}) does."
             )
-        return memory._replace(scratch=folder)
+        return folder
 
     def _fit(self, X: Any, sample_weight: Any, context: Any) -> Self:
+        self._folder()  # refused before the table is read
         penalty = 1.0 if self.penalty is None else float(self.penalty)
         settings = self._search_settings()
         scores = self._read_scores(X, sample_weight, penalty)

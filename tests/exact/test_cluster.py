@@ -143,6 +143,20 @@ def test_without_a_client():
         learner.fit(np.random.default_rng(0).normal(size=(20, 3)))
 
 
+def test_an_order_search_needs_no_client():
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    learner = GaussianBNLearner(scheduler="dask", search="order", random_state=0).fit(rows)
+    assert not learner.is_optimal_
+
+
+def test_what_stays_here_has_the_memory_of_this_process(client):
+    learner = GaussianBNLearner(scheduler="dask")
+    with client.as_current():
+        memory = learner._memory()
+    assert memory.cluster.n_workers == 2
+    assert memory.cluster.n_bytes < memory.available
+
+
 def test_without_distributed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     rows = np.random.default_rng(0).normal(size=(20, 3))
