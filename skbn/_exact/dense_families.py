@@ -209,6 +209,10 @@ class ScoredFamilies(BlockwiseFamilies):
         """Return the first sink that has parents which reach its threshold; see `FamilySource`."""
 
     @abstractmethod
+    def largest_term(self, child: int, parents: int) -> float:
+        """Return the largest magnitude of a number that enters a local score of the tables."""
+
+    @abstractmethod
     def log_determinants(self, sets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return those of some sets of columns, which are few."""
 
@@ -255,13 +259,6 @@ class ScoredFamilies(BlockwiseFamilies):
     def _order_key(self, mask: int) -> tuple[int, list[int]]:
         """Return the key by which parent sets are ordered: their size, then their columns."""
         return mask.bit_count(), sorted(self._order[members_of(mask)].tolist())
-
-    def largest_term(self, child: int, parents: int) -> float:
-        """Return the largest magnitude of a number that enters this local score."""
-        of_sets = self.log_determinants(np.array([parents, parents | 1 << child]))
-        of_parents, of_family = of_sets.tolist()
-        terms = local_score_terms(self._tables, parents.bit_count(), of_parents, of_family)
-        return float(max(abs(term) for term in terms))
 
 
 class DenseFamilies(ScoredFamilies):
@@ -341,6 +338,12 @@ class DenseFamilies(ScoredFamilies):
         masks = masks[order]
         in_numbers = [self._in_numbers(mask) for mask in masks.tolist()]
         return RankedParentSets(scores[order], masks & ~self._others, in_numbers)
+
+    def largest_term(self, child: int, parents: int) -> float:
+        """Return the largest magnitude of a number that enters this local score."""
+        of_parents, of_family = self._log_det[parents], self._log_det[parents | 1 << child]
+        terms = local_score_terms(self._tables, parents.bit_count(), of_parents, of_family)
+        return float(max(abs(term) for term in terms))
 
     def _in_numbers(self, mask: int) -> int:
         """Return the mask of columns by their numbers in the user's table."""

@@ -41,11 +41,7 @@ class RankedParentSets(NamedTuple):
 
 
 class TableSource(Protocol):
-    """What a slab needs to know of families.
-
-    The columns of the search are numbered from 0. Parents may also be columns that are not in the
-    search. Sets of candidates are masks of the columns of the search.
-    """
+    """What a slab needs to know of families."""
 
     def fill(
         self,

@@ -136,6 +136,5 @@ def _walk_back(
             raise internal_error(f"no column attains the best score of the set {names}")
         sink, parents[sink] = found
         columns ^= 1 << sink
-        # Each set of candidates has half as many subsets as the one before.
         advance(2.0 ** (columns.bit_count() - m) if columns else 2.0 ** (1 - m))
     return parents

@@ -233,13 +233,13 @@ class WalkedFamilies(ScoredFamilies):
             tasks = self._tasks(of_inner, piece, inner, thresholds)
             if tasks:
                 self._walk_pieces([piece], threads, inner)
-                self._look(tasks, 0, found, threads)
+                self._look(tasks, found, threads)
             for sink in of_outer:
                 bit = 1 << sink - n_inner
                 tasks = [] if piece & bit else self._tasks([sink], piece, inner, thresholds)
                 if tasks:
                     self._walk_pieces([piece, piece | bit], threads, inner)
-                    self._look(tasks, size, found, threads)
+                    self._look(tasks, found, threads)
         for sink in thresholds:
             if found[sink]:
                 return sink, min(found[sink], key=self._order_key)
@@ -267,20 +267,20 @@ class WalkedFamilies(ScoredFamilies):
     def _look(
         self,
         tasks: list[tuple[Any, ...]],
-        step: int,
         found: dict[int, list[int]],
         threads: Threads,
     ) -> None:
         """Look for parents in the first piece of the window.
 
-        The step is from parents to a family; 0 stands for the bit of each child.
+        The families of a sink that is an outer column are in the second piece.
         """
+        n_inner, size = self.plan.n_inner, self.plan.inner_size
         arguments = [
             (
                 self._window,
                 self._spread,
-                -(fixed & -self.plan.inner_size),
-                step or 1 << sink,
+                -(fixed & -size),
+                1 << sink if sink < n_inner else size,
                 self._order,
                 sink,
                 among,

@@ -55,14 +55,12 @@ def plan_dense_search(
     if not isinstance(scores, LocalScores) or len(columns) + len(others) == 1:
         return None
     scorer = scores.scorer
-    in_memory = 0
     has_lists = not isinstance(scorer.families, AllFamilies)
-    if isinstance(scorer.families, AllFamilies):
-        # A group of only some columns needs log-determinants of its own.
-        if len(columns) == len(constraints.allowed):
-            in_memory = scorer.n_bytes
-    elif not scorer.statistics.is_checked:
+    if has_lists and not scorer.statistics.is_checked:
         return None  # all columns together may be dependent
+    # A group of only some columns needs log-determinants of its own.
+    is_whole = len(columns) == len(constraints.allowed)
+    in_memory = scorer.n_bytes if is_whole and not has_lists else 0
     cluster, sizes = memory.cluster, (len(columns), len(others))
     if cluster is not None and len(columns) >= FEWEST_COLUMNS_OF_WORKERS:
         n_bytes, limit = memory.of_each_worker(cluster)

@@ -38,8 +38,8 @@ ENGINES: tuple[Engine, ...] = (plan_listed_search, plan_dense_search)
 # The largest max_parents that a refusal proposes for branch and cut, where it is not given: with
 # more parents, a proof for many columns is out of reach.
 _PARENTS_TO_TRY = 3
-# Local scores of a dense search that a thread makes in a second, on a machine of 2024, and how many
-# seconds a search takes of which the time is told.
+# About how many local scores of a dense search a thread makes in a second, as measured; and of how
+# long a search the time is told, in seconds.
 _WORK_A_SECOND, _LONG = 5e8, 60.0
 # The way out for tables beyond the exact search.
 _NOT_EXACT = (
@@ -278,15 +278,16 @@ def _remedies(
     n_jobs: int | None,
 ) -> list[str]:
     """Say what would make all searches fit in memory; each remedy is enough."""
-    is_here = memory.cluster is None
-    there = memory.available if memory.cluster is None else memory.cluster.n_bytes
-    n_bytes = available = int(MARGIN * there)
-    remedies = []
-    if not is_here or (memory.allowed is not None and memory.allowed < there):
-        n_bytes = memory.allowed or available
+    if memory.cluster is not None:
         needed = _least_memory(scores, constraints, memory, lists_networks, n_jobs)
-        if needed > available and not is_here:
-            return [f"take workers with {readable_size(needed)} of memory each"]
+        if needed <= int(MARGIN * memory.cluster.n_bytes):
+            return [f"raise max_memory to {rounded_up(needed)}"]
+        return [f"take workers with {readable_size(needed)} of memory each"]
+    n_bytes = available = int(MARGIN * memory.available)
+    remedies = []
+    if memory.allowed is not None and memory.allowed < memory.available:
+        n_bytes = memory.allowed
+        needed = _least_memory(scores, constraints, memory, lists_networks, n_jobs)
         if needed <= available:
             remedies.append(f"raise max_memory to {rounded_up(needed)}")
     groups = [(len(group.columns), len(group.others)) for group in constraints.groups]
@@ -301,8 +302,6 @@ def _remedies(
         sizes = (branch_and_cut_bytes(constraints, g, k, n_jobs) for g in constraints.groups)
         return not lists_networks and k <= _PARENTS_TO_TRY and max(sizes) <= n_bytes
 
-    if not is_here:
-        return remedies
     may_use_folder = not lists_networks and memory.scratch is None
     if len(groups) == 1 and max_parents is None and may_use_folder:
         space = space_of_scratch(len(constraints.allowed), n_bytes)

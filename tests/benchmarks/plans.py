@@ -1,6 +1,6 @@
 """What the exact search takes beyond one machine's memory, by the arithmetic of its own plans.
 
-    python tests/benchmarks/plans.py --measured 30 24e9 152.2
+    python tests/benchmarks/plans.py --measured 30 24e9 201.8
 
 Nothing is searched. Memory and space are those that the plans state. A plan also states how much
 work it is, from which seconds follow by the rate of one measured search: `--measured` has its
