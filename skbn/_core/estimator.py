@@ -23,12 +23,14 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 
 from skbn._core.resources import Listener, printing_listener
+from skbn._core.text import bytes_of
 
 __all__ = [
     "N_WRAPPERS",
     "CallbackSupportMixin",
     "Interval",
     "InvalidParameterError",
+    "MemorySize",
     "StrOptions",
     "all_or_nothing",
     "check_parameters",
@@ -159,6 +161,17 @@ class StrOptions:
         return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
 
 
+class MemorySize:
+    """The strings that are a size of memory above 0, with its unit."""
+
+    def allows(self, value: Any) -> bool:
+        """Whether a value is such a string."""
+        return isinstance(value, str) and bool(bytes_of(value))
+
+    def __str__(self) -> str:
+        return "a str such as '2GB'"
+
+
 @dataclass(frozen=True)
 class _Kind:
     """Values that a test accepts, and what errors call them."""
@@ -223,7 +236,7 @@ def check_parameters(estimator: BaseEstimator) -> None:
             )
 
 
-def _as_kind(allowed: Any) -> Interval | StrOptions | _Kind:
+def _as_kind(allowed: Any) -> Interval | StrOptions | MemorySize | _Kind:
     if allowed is None:
         return _Kind("None", lambda value: value is None)
     if isinstance(allowed, str):
@@ -232,7 +245,7 @@ def _as_kind(allowed: Any) -> Interval | StrOptions | _Kind:
         builtin = allowed.__module__ == "builtins"
         name = allowed.__qualname__ if builtin else f"{allowed.__module__}.{allowed.__qualname__}"
         return _Kind(f"an instance of {name!r}", lambda value: isinstance(value, allowed))
-    kind: Interval | StrOptions = allowed
+    kind: Interval | StrOptions | MemorySize = allowed
     return kind
 
 

@@ -19,7 +19,14 @@ from skbn._core.graphs import dag_of, fixed_parent_masks, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 
-__all__ = ["LinearModel", "equilibrated", "is_parametrised", "propagate", "require_finite"]
+__all__ = [
+    "LinearModel",
+    "equilibrated",
+    "is_parametrised",
+    "parameter_graph",
+    "propagate",
+    "require_finite",
+]
 
 
 @dataclass(frozen=True)
@@ -62,17 +69,10 @@ class LinearModel:
         number = {node: v for v, node in enumerate(nodes)}
         intercept, noise_variance = np.empty(len(nodes)), np.empty(len(nodes))
         for node, data in dag.nodes(data=True):
-            intercept[number[node]] = _attribute(data, "intercept", f"node {node!r}")
-            variance = _attribute(data, "noise_variance", f"node {node!r}")
-            if variance < 0:
-                raise ValueError(
-                    f"noise_variance of node {node!r} must not be negative; got "
-                    f"{readable_value(variance)}."
-                )
-            noise_variance[number[node]] = variance
+            intercept[number[node]], noise_variance[number[node]] = _node_parameters(node, data)
         coef = np.zeros((len(nodes), len(nodes)))
         for a, b, data in dag.edges(data=True):
-            coef[number[a], number[b]] = _attribute(data, "weight", f"edge {a!r} -> {b!r}")
+            coef[number[a], number[b]] = _weight(a, b, data)
         parents = parent_masks(dag)
         mean = propagate(intercept, coef, parents)
         require_finite(mean, nodes)
@@ -116,6 +116,45 @@ def is_parametrised(dag: nx.DiGraph) -> bool:
     return any("intercept" in data or "noise_variance" in data for _, data in dag.nodes(data=True))
 
 
+def parameter_graph(dag: nx.DiGraph) -> nx.DiGraph:
+    """Return a copy of an acyclic graph with no attributes but its parameters and `fixed`.
+
+    Its memory grows with the number of edges, while a LinearModel has a matrix.
+
+    Raises
+    ------
+    ValueError
+        As `LinearModel.from_dag`.
+    """
+    copy = dag_of(list(dag), parent_masks(dag), fixed_parent_masks(dag))
+    for node, data in dag.nodes(data=True):
+        intercept, variance = _node_parameters(node, data)
+        copy.add_node(node, intercept=intercept, noise_variance=variance)
+    for a, b, data in dag.edges(data=True):
+        copy.edges[a, b]["weight"] = _weight(a, b, data)
+    mean: dict[Hashable, float] = {}
+    for node in nx.topological_sort(copy):
+        own: float = copy.nodes[node]["intercept"]
+        mean[node] = own + sum(mean[a] * data["weight"] for a, data in copy.pred[node].items())
+    require_finite(np.array([mean[node] for node in copy]), list(copy))
+    return copy
+
+
+def _node_parameters(node: Hashable, data: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the intercept and the variance of the noise among a node's attributes."""
+    intercept = _attribute(data, "intercept", f"node {node!r}")
+    variance = _attribute(data, "noise_variance", f"node {node!r}")
+    if variance < 0:
+        raise ValueError(
+            f"noise_variance of node {node!r} must not be negative; got {readable_value(variance)}."
+        )
+    return intercept, variance
+
+
+def _weight(a: Hashable, b: Hashable, data: Mapping[str, Any]) -> float:
+    return _attribute(data, "weight", f"edge {a!r} -> {b!r}")
+
+
 def _attribute(data: Mapping[str, Any], key: str, owner: str) -> float:
     """Return a finite number among the attributes of a node or an edge."""
     if key not in data:
@@ -123,7 +162,10 @@ def _attribute(data: Mapping[str, Any], key: str, owner: str) -> float:
             f"{owner} has no attribute {key}. Give each node an intercept and a noise_variance and "
             "each edge a weight."
         )
-    return finite_number(data[key], f"{key} of {owner}")
+    value = data[key]
+    if isinstance(value, bool | np.bool_):  # a flag that is out of place
+        raise ValueError(f"{key} of {owner} must be a finite number; got {value}.")
+    return finite_number(value, f"{key} of {owner}")
 
 
 def propagate(

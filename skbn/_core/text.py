@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from itertools import islice
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "bytes_of",
     "first_few",
     "readable_count",
     "readable_name",
@@ -58,6 +60,23 @@ def readable_size(n_bytes: int, n_decimals: int = 1) -> str:
         if size < 1000 - Decimal(5).scaleb(-1 - n_decimals):
             return f"{size:.{n_decimals}f} {unit}"
     return f"{size:.{n_decimals}e} EB"
+
+
+def bytes_of(size: str) -> int | None:
+    """Return the number of bytes of a size with a unit; None if the text is no such size.
+
+    Units of three letters are powers of 1024.
+
+    Examples
+    --------
+    >>> bytes_of("2GB"), bytes_of("1.5 GiB"), bytes_of("500 mb"), bytes_of("2 wells")
+    (2000000000, 1610612736, 500000000, None)
+    """
+    parts = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([kmgt]?)(i?)b\s*", size, re.IGNORECASE)
+    if parts is None or (parts[3] and not parts[2]):
+        return None
+    factor = 1024 if parts[3] else 1000
+    return int(float(parts[1]) * factor ** " kmgt".index(parts[2].lower() or " "))
 
 
 def readable_sizes(one: int, other: int) -> tuple[str, str]:

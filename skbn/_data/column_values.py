@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,18 @@ import numpy.typing as npt
 
 from skbn._core.text import first_few, shortened
 
-__all__ = ["as_numpy", "check_finite", "floats_of_series", "floats_of_values"]
+__all__ = [
+    "as_numpy",
+    "check_finite",
+    "check_integers",
+    "floats_of_series",
+    "floats_of_values",
+]
 
 # A value that is quoted in an error may be a list, or a whole table.
 _LONGEST_VALUE = 60
+# Integers up to here are float64s.
+_LARGEST_EXACT = 1 << 53
 # Types that float() would accept, or refuse with an unhelpful message.
 _NOT_REAL = (
     *(str, bytes, bytearray, complex),
@@ -63,6 +72,7 @@ def floats_of_values(values: npt.NDArray[Any], name: Hashable) -> npt.NDArray[np
             "part a column each."
         )
     if values.dtype.kind in "biuf":
+        check_integers(values[:, np.newaxis], [name])
         with np.errstate(over="ignore"):
             return values.astype(np.float64)
     return np.array([_float(value, name, row) for row, value in enumerate(values)], np.float64)
@@ -75,7 +85,10 @@ def _float(value: Any, name: Hashable, row: int) -> float:
     kind: type[Exception] = ValueError
     if not isinstance(value, _NOT_REAL):
         try:
-            return float(value)
+            number = float(value)
+            if isinstance(value, Integral) and int(number) != value:
+                raise ValueError(_inexact(int(value), name, row))
+            return number
         except (ValueError, OverflowError) as error:
             reason = f" ({error})"
         except TypeError as error:
@@ -86,6 +99,26 @@ def _float(value: Any, name: Hashable, row: int) -> float:
     text = shortened(str(value), _LONGEST_VALUE)
     raise kind(
         f"Column {name!r} holds {text!r} in row {row}, which is not a number{reason}. {remedy}"
+    )
+
+
+def check_integers(values: npt.NDArray[Any], names: Sequence[Hashable]) -> None:
+    """Raise if integers, of shape (n, k), would lose digits as float64."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
+        return
+    if values.max() <= _LARGEST_EXACT and values.min() >= -_LARGEST_EXACT:
+        return
+    for row, j in np.argwhere((values > _LARGEST_EXACT) | (values < -_LARGEST_EXACT)).tolist():
+        value = int(values[row, j])
+        if int(float(value)) != value:
+            raise ValueError(_inexact(value, names[j], row))
+
+
+def _inexact(value: int, name: Hashable, row: int) -> str:
+    return (
+        f"Column {name!r} holds {value} in row {row}, an integer that float64 would round. Leave "
+        "the column out if it is an identifier; otherwise subtract a constant from it, or pass "
+        "it as float64 if rounding does no harm."
     )
 
 

@@ -13,7 +13,13 @@ from sklearn.utils.validation import check_array
 
 from skbn._core.columns import is_labelled
 from skbn._core.text import first_few
-from skbn._data.column_values import as_numpy, check_finite, floats_of_series, floats_of_values
+from skbn._data.column_values import (
+    as_numpy,
+    check_finite,
+    check_integers,
+    floats_of_series,
+    floats_of_values,
+)
 from skbn._data.dask_blocks import check_is_table, is_dask
 from skbn._data.sample import TableMixin
 
@@ -144,6 +150,7 @@ class Table:
         names = [self.labels[j] for j in chosen] if names is None else names
         if not self.is_frame and self._values.dtype.kind in "biuf":
             values = self._values if numbers is None else self._values[:, list(numbers)]
+            check_integers(values, names)
             with np.errstate(over="ignore"):  # of a long double, which is refused as infinite
                 rows = np.array(values, dtype=np.float64, order="C")
         else:

@@ -92,10 +92,10 @@ None, default=None
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result. The
         log-determinants of LocalScores are computed with their own `n_jobs`.
-    max_memory : float or None, default=None
-        How many bytes the tables of the search may take. With less memory, the search goes
-        through more parts one after the other, which takes longer and does not change a bit of
-        the result. If dynamic programming does not fit at all, branch and cut takes its place. None
+    max_memory : float, str or None, default=None
+        How many bytes the tables of the search may take, or a size such as "2GB". With less
+        memory, the search goes through more parts one after the other, which takes longer and
+        does not change a bit of the result. If dynamic programming does not fit at all, branch and cut takes its place. None
         means the memory that is available, less a little for other programs.
     scratch : str, path or None, default=None
         A folder for the best scores of dynamic programming, ``8 * 2**m`` bytes for m columns. It is
@@ -216,7 +216,7 @@ None, default=None
         time_limit: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        max_memory: float | None = None,
+        max_memory: float | str | None = None,
         scratch: str | os.PathLike[str] | None = None,
         scheduler: str | None = None,
         verbose: bool | int = False,

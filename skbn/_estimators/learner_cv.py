@@ -88,8 +88,9 @@ None, default=None
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. As many folds are searched at the same time as fit
         in memory. It does not change a bit of the result.
-    max_memory : float or None, default=None
-        How many bytes the tables of all searches that run at the same time may take.
+    max_memory : float, str or None, default=None
+        How many bytes the tables of all searches that run at the same time may take, or a size
+        such as "2GB".
     verbose : bool or int, default=False
         Whether to print the progress of the searches every few seconds. It also prints a line
         when kernels are compiled. From scikit-learn 1.9 on, `set_callbacks` shows the progress in
@@ -178,7 +179,7 @@ None, default=None
         time_limit: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-        max_memory: float | None = None,
+        max_memory: float | str | None = None,
         verbose: bool | int = False,
     ) -> None:
         self.penalties = penalties

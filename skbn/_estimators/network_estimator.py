@@ -13,10 +13,11 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.estimator import CallbackSupportMixin, Interval
+from skbn._core.estimator import CallbackSupportMixin, Interval, MemorySize
 from skbn._core.graphs import GraphStateMixin
 from skbn._core.notebook import DocLinkMixin
 from skbn._core.resources import available_memory, say
+from skbn._core.text import bytes_of
 from skbn._data.dask_blocks import is_dask
 from skbn._data.sample import Sample
 from skbn._data.table import Table
@@ -48,7 +49,7 @@ class NetworkEstimator(
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
         "max_parents": PARAMETER_CONSTRAINTS["max_parents"],
         "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
-        "max_memory": [Interval(Real, 0, None, closed="neither"), None],
+        "max_memory": [Interval(Real, 0, None, closed="neither"), MemorySize(), None],
         "verbose": ["verbose"],
     }
     _default_criterion = "bic"
@@ -58,7 +59,7 @@ class NetworkEstimator(
     forbidden_edges: Any
     tiers: Any
     n_jobs: int | None
-    max_memory: float | None
+    max_memory: float | str | None
     verbose: bool | int
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
@@ -182,7 +183,8 @@ class NetworkEstimator(
         )
 
     def _memory(self) -> MemoryLimit:
-        allowed = None if self.max_memory is None else int(self.max_memory)
+        most = bytes_of(self.max_memory) if isinstance(self.max_memory, str) else self.max_memory
+        allowed = None if most is None else int(most)
         return MemoryLimit(available_memory(), allowed)
 
     def _announce(self, plan: str) -> None:

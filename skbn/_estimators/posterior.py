@@ -104,8 +104,9 @@ class GaussianBNPosterior(NetworkEstimator):
         Knowledge about the order of columns, as for `GaussianBNLearner`.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
-    max_memory : float or None, default=None
-        How many bytes the sums may take; by default all that are available.
+    max_memory : float, str or None, default=None
+        How many bytes the sums may take, or a size such as "2GB"; by default all that are
+        available.
     verbose : bool or int, default=False
         Whether to print the plan, and how much is done.
 
@@ -199,7 +200,7 @@ class GaussianBNPosterior(NetworkEstimator):
         forbidden_edges: Any = None,
         tiers: Any = None,
         n_jobs: int | None = None,
-        max_memory: float | None = None,
+        max_memory: float | str | None = None,
         verbose: bool | int = False,
     ) -> None:
         self.criterion = criterion

@@ -61,7 +61,7 @@ def current_cluster() -> Cluster:
     ImportError
         Without distributed.
     ValueError
-        Without a client, or without workers.
+        Without a client that is running, or without workers.
     """
     try:
         from distributed import get_client
@@ -82,6 +82,11 @@ def current_cluster() -> Cluster:
             f"scheduler='dask' needs a client of dask.distributed, and none is in use. Call fit as "
             f"in: {example}"
         ) from error
+    if client.status != "running":
+        raise ValueError(
+            f"scheduler='dask' needs a client that is running, and the one in use is "
+            f"{client.status}. Make a new one, as in: {example}"
+        )
     memory = client.run(_memory_of_worker)
     if not memory:
         raise ValueError("scheduler='dask' needs workers, and the client in use has none.")

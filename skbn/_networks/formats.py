@@ -75,9 +75,9 @@ class FormatsMixin(ParametersMixin):
         TypeError
             If it is neither a string nor a path.
         ValueError
-            If it is not JSON, or a part is missing; if a node or an edge comes twice, an edge
-            has an unknown end, or the edges have a cycle; if a parameter is not a finite number,
-            or a variance is negative.
+            If it is not JSON, or a part is missing; if a node, an edge or a key of an object comes
+            twice, there are both "edges" and "links", an edge has an unknown end, or the edges have
+            a cycle; if a parameter is not a finite number, or a variance is negative.
         OSError
             If the file cannot be read.
 
@@ -89,7 +89,7 @@ class FormatsMixin(ParametersMixin):
         >>> GaussianBayesianNetwork.from_json(text).nodes
         ['a']
         """
-        return cls._from_model(interchange.from_json(text_or_path))
+        return cls(interchange.from_json(text_or_path))  # type: ignore[call-arg]
 
     def to_dot(self, *, cpdag: bool = False) -> str:
         """Return the network in Graphviz's DOT language, the weights as the edges' labels.

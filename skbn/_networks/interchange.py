@@ -22,6 +22,7 @@ import networkx as nx
 from skbn._core.columns import finite_number
 from skbn._core.files import replaced_file
 from skbn._core.graphs import check_dag
+from skbn._core.linear_model import parameter_graph
 from skbn._core.text import readable_value
 from skbn._networks.gaussian import LinearGaussianModel
 
@@ -56,8 +57,8 @@ def to_json(dag: nx.DiGraph, path: str | os.PathLike[str] | None) -> str | None:
     return None
 
 
-def from_json(text_or_path: str | os.PathLike[str]) -> LinearGaussianModel:
-    """Read a network from the text that `to_json` returns, or the file that it writes.
+def from_json(text_or_path: str | os.PathLike[str]) -> nx.DiGraph:
+    """Read the graph of a network from the text that `to_json` returns, or the file it writes.
 
     Raises
     ------
@@ -79,7 +80,12 @@ def from_json(text_or_path: str | os.PathLike[str]) -> LinearGaussianModel:
             text = text_or_path
         else:
             text = Path(text_or_path).read_text(encoding="utf-8-sig")
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=_object)
+    except _RepeatedKeyError as error:
+        raise ValueError(
+            f"{name} has an object with the key {readable_value(error.args[0])} twice. Leave one "
+            "of them out."
+        ) from None
     except (ValueError, RecursionError) as error:
         is_name = isinstance(text_or_path, str) and not text_or_path.lstrip().startswith("{")
         hint = " To read a file, give a pathlib.Path." if is_name else ""
@@ -88,9 +94,22 @@ def from_json(text_or_path: str | os.PathLike[str]) -> LinearGaussianModel:
     dag = nx.node_link_graph(data, edges="edges")
     check_dag(dag, f"the graph in {name}")
     try:
-        return LinearGaussianModel.from_dag(dag)
+        return parameter_graph(dag)
     except ValueError as error:
         raise ValueError(f"{name} is wrong: {error}") from None
+
+
+class _RepeatedKeyError(Exception):
+    """An object of JSON has a key twice, of which json would keep the last."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in data:
+            raise _RepeatedKeyError(key)
+        data[key] = value
+    return data
 
 
 def _check_node_link_data(data: Any, name: str) -> None:
@@ -101,6 +120,10 @@ def _check_node_link_data(data: Any, name: str) -> None:
             raise ValueError(
                 f"{name} must hold an object with a list of objects {key!r}, as to_json writes it."
             )
+    if "links" in data:
+        raise ValueError(
+            f"{name} has both 'edges' and 'links'. Keep the one that has the edges, as 'edges'."
+        )
     if data.get("directed") is not True or data.get("multigraph") is not False:
         raise ValueError(f'{name} must hold a graph with "directed": true and "multigraph": false.')
     nodes = [node.get("id") for node in data["nodes"]]

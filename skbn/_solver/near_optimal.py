@@ -141,12 +141,8 @@ def _first(
     found: list[NearOptimalNetwork] = []
     lowest = -np.inf
     said = time.monotonic()
-    while (
-        (n is None or within is not None or len(found) < n)
-        and (network := stream.network(len(found))) is not None
-        and network.score >= lowest
-    ):
-        if len(found) == n:
+    while (network := stream.network(len(found))) is not None and network.score >= lowest:
+        if len(found) == n:  # one more than asked for shows whether the list is complete
             return found, False
         if not found and within is not None:
             lowest = network.score - within - _TIE - _ROUNDING * abs(network.score)
@@ -161,4 +157,4 @@ def _first(
                 f"{found[0].score - network.score:.3g} nats below the best. Give n={len(found)} "
                 "or less, or a smaller within."
             )
-    return found, n is None or len(found) < n or within is not None
+    return found, True

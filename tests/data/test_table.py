@@ -355,3 +355,22 @@ def test_weights_of_pyarrow():
     for given in (pa.array(weight), pa.chunked_array([weight[:3], weight[3:]]), pl.Series(weight)):
         learner = GaussianBNLearner().fit(pyarrow_table(columns()), sample_weight=given)
         assert learner.network_score_ == expected
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        *FRAMES[:4],
+        lambda table: np.column_stack([*table.values()]),
+        lambda table: np.column_stack([*table.values()]).astype(object),
+        lambda table: np.column_stack([*table.values()]).tolist(),
+    ],
+)
+def test_integers_that_would_lose_digits_are_named(container):
+    small = np.random.default_rng(1).integers(0, 1000, size=(3, 40))
+    table = dict(zip("abc", small, strict=True))
+    GaussianBNLearner().fit(container(table | {"b": small[1] + 2**53 - 1000}))
+    identifier = small[1] + 2**53 + 1
+    message = f"holds {next(v for v in identifier.tolist() if v % 2)} in row .* would round"
+    with pytest.raises(ValueError, match=message):
+        GaussianBNLearner().fit(container(table | {"b": identifier}))

@@ -372,5 +372,10 @@ def test_max_memory_changes_the_plan_and_no_bit_of_the_result(capsys):
     np.testing.assert_array_equal(tight.network_.coef_, roomy.network_.coef_)
     with pytest.raises(ValueError, match=r"18 columns needs 3\.8 MB .*, and 1\.0 MB are allowed"):
         GaussianBNLearner(max_memory=1e6).fit(rows)
-    with pytest.raises(ValueError, match="'max_memory' parameter"):
-        GaussianBNLearner(max_memory=0).fit(rows)
+    named = GaussianBNLearner(max_memory="6 MB").fit(rows)
+    assert named.network_score_ == tight.network_score_
+    with pytest.raises(ValueError, match=r"1\.0 MB are allowed by max_memory"):
+        GaussianBNLearner(max_memory="1MB").fit(rows)
+    for wrong in (0, "0 GB", "much"):
+        with pytest.raises(ValueError, match=r"'max_memory' parameter.*'2GB'"):
+            GaussianBNLearner(max_memory=wrong).fit(rows)

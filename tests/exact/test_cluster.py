@@ -182,3 +182,11 @@ def test_a_worker_that_is_killed_is_made_up_for(client):
     client.wait_for_workers(2, timeout=60)
     assert pids[0] not in client.run(os.getpid).values()
     check_nothing_is_left(client)
+
+
+def test_a_closed_client_is_refused(client):
+    other = distributed.Client(client.cluster, set_as_default=False)
+    with other.as_current():
+        other.close()
+        with pytest.raises(ValueError, match=r"the one in use is closed. Make a new one, as in"):
+            GaussianBNLearner(scheduler="dask").fit(np.eye(9)[:, :8])

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tracemalloc
 
 import hypothesis
 import hypothesis.strategies as st
@@ -120,6 +121,15 @@ def test_whole_numbers_are_numbers():
         (document(edges=[EDGE, EDGE]), r"edge \('a', 'b'\) twice"),
         (document(edges=[EDGE | {"target": "a"}]), "acyclic"),
         (document(edges=[EDGE, {"source": "b", "target": "a", "weight": 1}]), "acyclic; .* cycle"),
+        (document().replace('"nodes"', '"nodes": [], "nodes"'), "the key 'nodes' twice"),
+        (document().replace('"weight"', '"weight": 1, "weight"'), "the key 'weight' twice"),
+        (document(links=[EDGE]), "both 'edges' and 'links'"),
+        (document(edges=[EDGE | {"weight": True}]), "weight of edge 'a' -> 'b' .* True"),
+        (document(nodes=[NODE | {"intercept": False}], edges=[]), "intercept of node 'a' .* False"),
+        (
+            document(nodes=[NODE | {"intercept": 1e200}, OTHER], edges=[EDGE | {"weight": 1e200}]),
+            "mean or the variance of node 'b' is out of",
+        ),
         (document().replace("1e-300", "1e999"), "weight of edge 'a' -> 'b' .* inf"),
         (document().replace("1e-300", "9" * 5000), "not JSON"),
         (
@@ -364,3 +374,18 @@ def test_names_that_mermaid_could_take_for_lists_or_for_none():
     names = {"a": "1. alcohol - x", "b": ""}
     lines = GaussianBayesianNetwork(nx.relabel_nodes(pair().dag, names)).to_mermaid().splitlines()
     assert lines[1:3] == ['  n0["1#46; alcohol #45; x"]', '  n1[" "]']
+
+
+def test_memory_of_a_sparse_network_grows_with_its_edges():
+    m = 2000
+    nodes = [{"id": v, "intercept": 0, "noise_variance": 1} for v in range(m)]
+    edges = [{"source": v, "target": v + 1, "weight": 1} for v in range(m - 1)]
+    text = json.dumps({"directed": True, "multigraph": False, "nodes": nodes, "edges": edges})
+    tracemalloc.start()
+    try:
+        network = GaussianBayesianNetwork.from_json(text)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert network.dag.number_of_edges() == m - 1
+    assert peak < 4 * m * m  # half of what a matrix would take
