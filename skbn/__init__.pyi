@@ -32,5 +32,6 @@ from ._scores.criteria import InformationCriterion as InformationCriterion
 from ._scores.criteria import LogLikelihood as LogLikelihood
 from ._scores.local_scores import LocalScores as LocalScores
 from ._scores.parent_set_scores import ParentSetScores as ParentSetScores
+from .compile import compile_kernels as compile_kernels
 
 __version__: str

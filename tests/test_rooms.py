@@ -12,7 +12,7 @@ import skbn
 ROOMS = [
     *("exceptions", "_core", "_regressions", "_data", "_exact", "_orders", "_branch_and_cut"),
     *("_scores", "_drawing", "_networks", "_solver", "_posterior", "_estimators"),
-    *("datasets", "skbn"),
+    *("compile", "datasets", "skbn"),
 ]
 
 

@@ -91,6 +91,7 @@ class Trial(NamedTuple):
     float64,
     uint64[::1],
     float64[:, ::1],
+    seconds=17,
 )
 def separate(starts, masks, weights, w, least, accept, random, table):
     """Find a cut of a window that a point violates, and lift it.

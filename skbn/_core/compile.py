@@ -6,26 +6,29 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numba
 from numba.core import event
 
-from skbn._core.resources import say
+from skbn._core.resources import say_beside
 
-__all__ = ["compile_kernels", "inner_kernel", "kernel"]
+__all__ = ["compile_kernels", "inner_kernel", "kernel", "kernels_of"]
 
-_MESSAGE = "Compiling; this happens once and takes 10 to 60 seconds."
+# Shorter compilations need no words.
+_LONG = 1.0
+_SECONDS = 0.5
 
 # The GIL is released, so that kernels run side by side in threads. There is no
 # `fastmath`: scores may be infinite, and two runs must agree in every bit.
 _njit = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
-# The argument types of each kernel.
+# The argument types of each kernel, and about how long it takes to compile.
 _signatures: dict[Any, tuple[Any, ...]] = {}
+_seconds: dict[Any, float] = {}
 
 
-def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
+def kernel(*signature: Any, seconds: float = _SECONDS) -> Callable[[Callable[..., Any]], Any]:
     """Declare a function that Python calls, its code cached on disk where numba can write.
 
     `compile_kernels` compiles it. numba notices a change in this function's own file only, so
@@ -35,6 +38,9 @@ def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
     ----------
     *signature : numba type
         The type of each argument: ``float64[::1]`` is a contiguous array that can be written.
+    seconds : float
+        About how long it takes to compile; to be given from one second on. Waiting users are told
+        the sum.
     """
 
     def declare(function: Callable[..., Any]) -> Any:
@@ -44,6 +50,7 @@ def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
             except RuntimeError:  # numba found no folder that it may write to
                 dispatcher = _njit(function)
         _signatures[dispatcher] = signature
+        _seconds[dispatcher] = seconds
         return dispatcher
 
     return declare
@@ -55,55 +62,66 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
         return _njit(function, no_cpython_wrapper=True)
 
 
-def compile_kernels(kernels: Iterable[Any], verbose: int = False) -> None:
+def kernels_of(module: str) -> list[Any]:
+    """Return the kernels that a module declares, once it is imported."""
+    return [each for each in _signatures if each.py_func.__module__ == module]
+
+
+def compile_kernels(kernels: Iterable[Any], *, silently: bool = False) -> None:
     """Compile what a computation is about to call, or load it from the cache.
 
-    Another thread does it, since Ctrl-C interrupts only the main thread: interrupted halfway,
+    A line on standard error says so if it will take more than a second; the logger "skbn" is told
+    too, at level INFO. Call it before anything that is timed.
+
+    Another thread compiles, since Ctrl-C interrupts only the main thread: interrupted halfway,
     numba may be left without an entry that it was about to register. Ctrl-C is answered at once,
     and the other thread finishes; a later fit waits for it.
 
     Parameters
     ----------
     kernels : iterable of kernel
-    verbose : bool or int
-        Whether to print that kernels are compiled, once in a process. The logger "skbn" is
-        told so too, at level INFO.
+    silently : bool
+        Whether to say nothing.
     """
-    missing = [each for each in kernels if not each.signatures]
+    missing = [each for each in dict.fromkeys(kernels) if not each.signatures]
     if missing:
         pool = ThreadPoolExecutor(1)
-        compiled = pool.submit(_compile, missing, verbose)
+        compiled = pool.submit(_compile, missing, silently)
         pool.shutdown(wait=False)
         compiled.result()
 
 
-def _compile(kernels: list[Any], verbose: int) -> None:
-    with event.install_listener("numba:compile", _Announcer(verbose)):
-        for each in kernels:
+def _compile(kernels: list[Any], silently: bool) -> None:
+    announcer = _Announcer(is_told=silently)
+    with event.install_listener("numba:compile", announcer):
+        for i, each in enumerate(kernels):
+            announcer.seconds_left = sum(_seconds[other] for other in kernels[i:])
             with suppress(OSError):  # the disk is full: compiled all the same, but not cached
                 each.compile(_signatures[each])
 
 
 class _Announcer(event.Listener):
-    """Announces the first kernel that is compiled; those in the cache are not."""
+    """Announces the first kernel that is compiled; those in the cache are not.
 
-    def __init__(self, verbose: int) -> None:
-        self._verbose = verbose
+    Where one is missing in the cache, so are usually those after it.
+    """
+
+    def __init__(self, is_told: bool) -> None:
+        self._is_told = is_told
+        self.seconds_left = 0.0
 
     def on_start(self, event: event.Event) -> None:
         """Announce that a kernel is compiled, unless it is somebody else's."""
-        if event.data["dispatcher"] in _signatures:
-            _tell_once(logging.getLogger("skbn").info, _MESSAGE)
-            if self._verbose:
-                _tell_once(say, f"[skbn] {_MESSAGE}")
+        is_ours = event.data["dispatcher"] in _signatures
+        if is_ours and not self._is_told and self.seconds_left > _LONG:
+            self._is_told = True
+            seconds = round(self.seconds_left)
+            message = f"Compiling kernels, once on this machine: about {seconds} s."
+            logging.getLogger("skbn").info(message)
+            say_beside(f"[skbn] {message}")
 
     def on_end(self, event: event.Event) -> None:
         """Do nothing."""
-
-
-@cache
-def _tell_once(tell: Callable[[str], None], message: str) -> None:
-    tell(message)
 
 
 @contextmanager

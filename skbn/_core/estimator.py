@@ -9,6 +9,7 @@ attributes and no tables in memory.
 
 from __future__ import annotations
 
+import logging
 import math
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -22,7 +23,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
-from skbn._core.resources import Listener, printing_listener
+from skbn._core.resources import Listener, say, telling_listener
 from skbn._core.text import bytes_of
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
     "fit_task",
     "listeners_of",
 ]
+
+_logger = logging.getLogger("skbn")
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -331,6 +334,8 @@ def _forget(estimator: BaseEstimator) -> None:
 def listeners_of(estimator: BaseEstimator, context: Any) -> tuple[Listener, ...]:
     """Return the listeners to an estimator's progress: the terminal if `verbose`, and callbacks.
 
+    The logger "skbn" is one too, if it is set to level INFO.
+
     Parameters
     ----------
     estimator : estimator
@@ -340,7 +345,9 @@ def listeners_of(estimator: BaseEstimator, context: Any) -> tuple[Listener, ...]
     """
     listeners = []
     if estimator.verbose:
-        listeners.append(printing_listener(type(estimator).__name__))
+        listeners.append(telling_listener(type(estimator).__name__, say))
+    if _logger.isEnabledFor(logging.INFO):
+        listeners.append(telling_listener(type(estimator).__name__, _logger.info))
     if context is not None and estimator._has_callbacks:
         listeners.append(_callback_listener(estimator, context))
     return tuple(listeners)

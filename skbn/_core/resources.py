@@ -40,10 +40,11 @@ __all__ = [
     "duration",
     "largest_that_fits",
     "one_blas_thread",
-    "printing_listener",
     "read_only",
     "require_memory",
     "say",
+    "say_beside",
+    "telling_listener",
 ]
 
 # Remedies count on this share of what is available: there may be less when they are tried.
@@ -326,15 +327,15 @@ class Progress:
             self.error = self.error or error
 
 
-def printing_listener(name: str) -> Listener:
-    """Return a listener that prints a line every two seconds."""
+def telling_listener(name: str, tell: Callable[[str], None]) -> Listener:
+    """Return a listener that tells a line every two seconds."""
     last = time.perf_counter()
 
     def listen(percent: int, seconds_left: float, note: str) -> None:
         nonlocal last
         if time.perf_counter() - last >= SECONDS_BETWEEN_LINES:
             last = time.perf_counter()
-            say(f"[{name}] {note or f'{percent} % done, about {duration(seconds_left)} left'}")
+            tell(f"[{name}] {note or f'{percent} % done, about {duration(seconds_left)} left'}")
 
     return listen
 
@@ -343,6 +344,12 @@ def say(line: str) -> None:
     """Print a line; a terminal that was closed must not end a search."""
     with suppress(OSError, ValueError):
         print(line, flush=True)
+
+
+def say_beside(line: str) -> None:
+    """Print a line on standard error, where it does not mix with a program's own output."""
+    with suppress(OSError, ValueError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def duration(seconds: float) -> str:

@@ -25,7 +25,7 @@ _FIRST_CACHE_BITS = 11
 _LAST_CACHE_BITS = 18
 
 
-@kernel(float64[::1], int64, int64)
+@kernel(float64[::1], int64, int64, seconds=1.5)
 def max_zeta(table, first_bit, last_bit):
     """Turn the entries of `table` into maxima over subsets, in place.
 

@@ -109,10 +109,9 @@ None, default=None
         them. It does not change a bit of the result. What searches through lists of families, as
         with `max_parents`, stays in this process. This needs ``pip install skbn[dask]``.
     verbose : bool or int, default=False
-        Whether to print the plan of the search and, every few seconds, its progress. It also
-        prints a line when kernels are compiled, as the first fit after installation does; the
-        logger "skbn" reports that too, at level INFO. From scikit-learn 1.9 on, `set_callbacks`
-        shows the progress in scikit-learn's progress bars.
+        Whether to print the plan of the search and, every few seconds, its progress. The logger
+        "skbn" is told of the progress too, at level INFO. From scikit-learn 1.9 on,
+        `set_callbacks` shows it in scikit-learn's progress bars.
 
     Attributes
     ----------

@@ -92,9 +92,8 @@ None, default=None
         How many bytes the tables of all searches that run at the same time may take, or a size
         such as "2GB".
     verbose : bool or int, default=False
-        Whether to print the progress of the searches every few seconds. It also prints a line
-        when kernels are compiled. From scikit-learn 1.9 on, `set_callbacks` shows the progress in
-        scikit-learn's progress bars.
+        Whether to print the progress of the searches every few seconds. From scikit-learn 1.9 on,
+        `set_callbacks` shows it in scikit-learn's progress bars.
 
     Attributes
     ----------
@@ -322,7 +321,7 @@ None, default=None
                 f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
                 f"{len(penalties)} searches each"
             )
-        compile_kernels(plan.kernels, self.verbose)
+        compile_kernels(plan.kernels)
         progress = Progress(folds.work + plan.work(), listeners_of(self, context))
         cv_results = _cv_results(penalties, *folds.compute(progress))
         penalty = penalties[_chosen(cv_results, self.rule)]

@@ -108,6 +108,7 @@ WINDOW = types.NamedTuple((float64[::1], int64, int64, int64, int64[::1]), Windo
     float64[::1],
     int64[::1],
     float64[:, :, ::1],
+    seconds=2.2,
 )
 def fill_blocks(
     window,

@@ -68,6 +68,7 @@ __all__ = ["next_network"]
     int64[::1],
     int64,
     int64[::1],
+    seconds=2.7,
 )
 def next_network(
     networks,

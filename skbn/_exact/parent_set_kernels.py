@@ -36,6 +36,7 @@ __all__ = ["best_parents", "first_parents_that_reach", "parents_that_reach"]
     int64,
     int64,
     float64,
+    seconds=1.4,
 )
 def first_parents_that_reach(
     log_det, tables, shift, step, numbers, child, candidates, required, fixed, threshold

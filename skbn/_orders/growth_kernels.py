@@ -263,7 +263,7 @@ def _grow_and_shrink(regressions, family, n, x, is_open, max_parents, least):
             return n, score
 
 
-@kernel(REGRESSIONS, FAMILY, int64, int64, int64[::1])
+@kernel(REGRESSIONS, FAMILY, int64, int64, int64[::1], seconds=2.2)
 def select_forward(regressions, family, x, n, selected):
     """Select n columns for x: the required parents, and then what explains most of the rest.
 
@@ -318,8 +318,8 @@ class _Growth(NamedTuple):
 
 
 @kernel(
-    LISTS, STATE, REGRESSIONS, FAMILY, int64, int64, float64, int16[:, ::1], float64[::1]
-)  # fmt: skip
+    LISTS, STATE, REGRESSIONS, FAMILY, int64, int64, float64, int16[:, ::1], float64[::1],
+    seconds=13)  # fmt: skip
 def grow_for_insertions(
     lists, state, regressions, family, x, max_parents, least, found, found_scores
 ):
@@ -484,6 +484,7 @@ def _grow_further_in_front(growth, x, members, n_found):
 @kernel(
     REGRESSIONS, int64, int64[::1], int64[::1], int64, float64, float64[::1], float64[::1],
     float64[:, :, ::1],
+    seconds=2.1,
 )  # fmt: skip
 def score_subsets(regressions, x, fixed, free, max_parents, least, scores, best, stack):
     """Score a child with fixed parents and every subset of free ones.

@@ -55,7 +55,7 @@ def _climb(lists, state, first, width, least, trial, tables, best, sink, random,
             break
 
 
-@kernel(LISTS, STATE, int64, int64, float64, uint64[::1], int64)
+@kernel(LISTS, STATE, int64, int64, float64, uint64[::1], int64, seconds=10.5)
 def climb(lists, state, first, width, least, random, i):
     """Improve an order by insertions and windows until neither gains anything; return its score."""
     trial = np.empty((1, lists.sets.shape[1]), dtype=np.int64)
@@ -112,7 +112,18 @@ def _insert_related(lists, state, first, centre, n, random, i):
 
 
 @kernel(
-    LISTS, STATE, STATE, int64[::1], float64[::1], int64, int64, float64, int64, uint64[::1], int64
+    LISTS,
+    STATE,
+    STATE,
+    int64[::1],
+    float64[::1],
+    int64,
+    int64,
+    float64,
+    int64,
+    uint64[::1],
+    int64,
+    seconds=6.5,
 )
 def perturb_and_climb(lists, state, kept, best_order, totals, first, width, least, n, random, i):
     """Perturb an order n times, climb after each, and keep what is not much worse.

@@ -130,6 +130,7 @@ def _outer_memory(columns):
     int64,
     int64,
     int64,
+    seconds=3.2,
 )
 def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, least_exponent, bits, bias):
     """Finish M on the sets with some outer columns, those with more being finished.
@@ -244,6 +245,7 @@ def _wide(value, exponent, bits):
     int64,
     int64,
     int64,
+    seconds=1.4,
 )
 def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, least_exponent, bits, bias):
     """Finish Z on the sets with some outer columns, those with fewer being finished.

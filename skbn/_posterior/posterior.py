@@ -121,7 +121,7 @@ def network_posterior(
         announce(str(plan))
     kernels = (walk_seeds, *WEIGHT_KERNELS, *ORDER_KERNELS)
     is_uniform = plan.prior == "uniform"
-    compile_kernels((*kernels, *NETWORK_KERNELS) if is_uniform else kernels, announce is not None)
+    compile_kernels((*kernels, *NETWORK_KERNELS) if is_uniform else kernels)
     tables = scores.scorer.tables.copy()
     tables[0, constraints.max_parents + 1 :] = -np.inf
     prior_sums = [

@@ -293,7 +293,9 @@ def _draw_layer(cumulative, columns, n_columns, random):
     return layer
 
 
-@kernel(int64[::1], int64[::1], int64[::1], uint64[::1], int64[::1], int64, int64, int64)
+@kernel(
+    int64[::1], int64[::1], int64[::1], uint64[::1], int64[::1], int64, int64, int64, seconds=3.3
+)
 def draw_first_layers(M, alpha, starts, states, layers, bits, bias, least):
     """Set `layers` to the columns without parents of each sample; see `draw_layers`."""
     columns = np.empty(starts.size - 1, np.int64)

@@ -58,7 +58,7 @@ __all__ = [
 _families = (float64[::1], float64[:, :, ::1], int64[::1], int64[::1], float64[:, ::1])
 
 
-@kernel(int64[::1], int64, int64, int64)
+@kernel(int64[::1], int64, int64, int64, seconds=1.8)
 def sum_zeta(table, first_bit, last_bit, bits):
     """Turn wide numbers into sums over subsets, over some bits of their index, in place."""
     zeta_transform(table, first_bit, last_bit, wide_sum, sum_within_vector, bits)
@@ -76,6 +76,7 @@ def sum_zeta(table, first_bit, last_bit, bits):
     float64[:, :, ::1],
     int64,
     int64[::1],
+    seconds=2.7,
 )
 def fill_sums(
     window,
@@ -121,7 +122,9 @@ def fill_sums(
         )
 
 
-@kernel(int64[::1], int64, int64[::1], int64[::1], int64, int64, int64[::1], int64, int64)
+@kernel(
+    int64[::1], int64, int64[::1], int64[::1], int64, int64, int64[::1], int64, int64, seconds=1
+)
 def extend_sums(F, fixed, B, starts, n_inner, block_bits, blocks, bits, bias):
     """Finish the forward sums F on some blocks of a slab, and hand them on.
 
@@ -154,7 +157,9 @@ def extend_sums(F, fixed, B, starts, n_inner, block_bits, blocks, bits, bias):
                 )
 
 
-@kernel(int64[::1], int64, int64[::1], int64[::1], int64, int64, int64[::1], int64, int64)
+@kernel(
+    int64[::1], int64, int64[::1], int64[::1], int64, int64, int64[::1], int64, int64, seconds=1
+)
 def retreat_sums(R, fixed, B, starts, n_inner, block_bits, blocks, bits, bias):
     """Finish the backward sums R on some blocks of a slab: R[W] = sum of R[W + x] B_x[W].
 
@@ -285,7 +290,7 @@ def _weigh_block(
     return True
 
 
-@kernel(*_families, float64[:, ::1], int64, float64[:, ::1])
+@kernel(*_families, float64[:, ::1], int64, float64[:, ::1], seconds=1.2)
 def score_range(log_det, tables, forbidden, required, low_odds, single_odds, child, scratch):
     """Return the highest and the lowest finite score of a child's allowed families.
 
@@ -322,7 +327,15 @@ def score_range(log_det, tables, forbidden, required, low_odds, single_odds, chi
 
 
 @kernel(
-    *_families, float64[:, ::1], int64, int64[::1], float64[:, ::1], int64, int64[::1], int64[::1]
+    *_families,
+    float64[:, ::1],
+    int64,
+    int64[::1],
+    float64[:, ::1],
+    int64,
+    int64[::1],
+    int64[::1],
+    seconds=1.4,
 )
 def family_weights(
     log_det,

@@ -257,7 +257,17 @@ def settle_columns(factor, n, chosen):
     return settled[:n, :n].copy(), log_det
 
 
-@kernel(float64[:, ::1], float64, int64, int64, int64[::1], int64[::1], int64[::1], float64[::1])
+@kernel(
+    float64[:, ::1],
+    float64,
+    int64,
+    int64,
+    int64[::1],
+    int64[::1],
+    int64[::1],
+    float64[::1],
+    seconds=1.7,
+)
 def walk_seeds(start, in_front, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
     """Walk all seeds with these outer columns.
 

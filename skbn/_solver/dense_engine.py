@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._exact.cluster import Cluster, search_on_cluster
@@ -77,6 +76,8 @@ def plan_dense_search(
 
 
 class _DenseSearch(GroupSearch):
+    listing_kernels = (*LISTING_KERNELS, *NEAR_OPTIMAL_KERNELS)
+
     def __init__(
         self, constraints: Constraints, group: Group, plan: SearchPlan, cluster: Cluster | None
     ) -> None:
@@ -144,7 +145,6 @@ class _DenseSearch(GroupSearch):
         self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress
     ) -> NearOptimalStream:
         assert isinstance(scores, LocalScores)
-        compile_kernels((*LISTING_KERNELS, *NEAR_OPTIMAL_KERNELS))
         log_det = scores.scorer.log_determinants_of(self._sets_of, n_jobs, progress)
         families = self._families(scores.scorer, log_det)
         assert isinstance(families, DenseFamilies)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -72,6 +72,8 @@ class GroupSearch(ABC):
         Memory of its tables.
     kernels : tuple of kernel
         Those that it calls, to be compiled first.
+    listing_kernels : tuple of kernel
+        Those that `near_optimal` calls as well.
     shared_work : int
         The work of the log-determinants of all small sets if it needs them; groups share these.
         Like all work here, in units of one local score of a dense search.
@@ -82,6 +84,7 @@ class GroupSearch(ABC):
     columns: list[int]
     n_bytes: int
     kernels: tuple[Any, ...]
+    listing_kernels: ClassVar[tuple[Any, ...]] = ()
     shared_work: int = 0
     heeds_time_limit: bool = False
 

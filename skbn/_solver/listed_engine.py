@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import SmallSubsets
 from skbn._exact.listed_families import ListedFamilies
@@ -61,6 +60,8 @@ def plan_listed_search(
 
 
 class _ListedSearch(GroupSearch):
+    listing_kernels = NEAR_OPTIMAL_KERNELS
+
     def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
         self.kernels = SLAB_KERNELS
         self.columns = group.columns
@@ -89,7 +90,6 @@ class _ListedSearch(GroupSearch):
     def near_optimal(
         self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress
     ) -> NearOptimalStream:
-        compile_kernels(NEAR_OPTIMAL_KERNELS)
         families = self._families(scores, n_jobs, with_dominated=True)
         return near_optimal_networks(families, self._plan, equivalence_classes, n_jobs, progress)
 

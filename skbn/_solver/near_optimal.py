@@ -97,7 +97,8 @@ def near_optimal(
     plan = plan_searches(scores, constraints, memory, lists_networks=True)
     if announce is not None:
         announce(str(plan))
-    compile_kernels(plan.kernels, verbose=announce is not None)
+    listing = [kernel for search in plan.searches for kernel in search.listing_kernels]
+    compile_kernels((*plan.kernels, *listing))
     progress = Progress(plan.work(), listeners)
     if plan.shared_work and isinstance(scores, LocalScores):
         scores.scorer.log_determinants(progress)

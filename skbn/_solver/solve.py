@@ -135,7 +135,7 @@ def solve(
     if announce is not None:
         time = _expected_time(plan, len(path), n_jobs) if memory.cluster is None else ""
         announce(f"{plan}{time}")
-    compile_kernels(plan.kernels, verbose=announce is not None)
+    compile_kernels(plan.kernels)
     if progress is None:
         progress = Progress(plan.work(len(path)), listeners)
     if plan.heeds_time_limit:
