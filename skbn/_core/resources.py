@@ -280,6 +280,8 @@ class Progress:
     listeners : sequence of callable
         Each is called as ``listener(percent, seconds_left, note)`` whenever another percent
         of the work is done, or there is a note. An exception that it raises ends the computation.
+    has_notes : bool
+        Whether notes are passed on. Those of computations side by side would be mixed.
 
     Attributes
     ----------
@@ -287,8 +289,11 @@ class Progress:
         The first error that was passed to `stop`.
     """
 
-    def __init__(self, work: float = 1.0, listeners: tuple[Listener, ...] = ()) -> None:
+    def __init__(
+        self, work: float = 1.0, listeners: tuple[Listener, ...] = (), has_notes: bool = True
+    ) -> None:
         self._work = work
+        self._has_notes = has_notes
         self._listeners = listeners
         self._done = 0.0
         self._percent = 0
@@ -318,7 +323,7 @@ class Progress:
     def tell(self, note: str) -> None:
         """Tell the listeners something that percents do not say."""
         with self._lock:
-            for listener in self._listeners:
+            for listener in self._listeners if self._has_notes else ():
                 listener(self._percent, math.inf, note)
 
     def stop(self, error: BaseException) -> None:

@@ -122,11 +122,21 @@ def _inexact(value: int, name: Hashable, row: int) -> str:
     )
 
 
-def check_finite(rows: npt.NDArray[np.float64], names: Sequence[Hashable], n_columns: int) -> None:
-    """Raise if values are missing or infinite; the rows may be some of `n_columns` columns."""
+def check_finite(
+    rows: npt.NDArray[np.float64],
+    names: Sequence[Hashable],
+    n_columns: int,
+    may_miss: bool = False,
+) -> None:
+    """Raise if values are missing or infinite; the rows may be some of `n_columns` columns.
+
+    With `may_miss`, values may be missing.
+    """
     if np.isfinite(rows).all():
         return
     missing, infinite = np.isnan(rows), np.isinf(rows)
+    if may_miss and not infinite.any():
+        return
     where = "" if not infinite.any() else _places(infinite, names, n_columns)
     if not missing.any():
         raise ValueError(

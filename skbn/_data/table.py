@@ -117,7 +117,11 @@ class Table:
         )
 
     def rows(
-        self, numbers: Sequence[int] | None = None, names: Sequence[Hashable] | None = None
+        self,
+        numbers: Sequence[int] | None = None,
+        names: Sequence[Hashable] | None = None,
+        *,
+        may_miss: bool = False,
     ) -> npt.NDArray[np.float64]:
         """Return columns as an array of their own.
 
@@ -127,11 +131,13 @@ class Table:
             The columns to read; by default all. Other columns are not checked.
         names : sequence of k hashables, optional
             The columns' names in errors; by default their labels.
+        may_miss : bool
+            Whether values may be missing.
 
         Returns
         -------
         rows : ndarray of shape (n, k), float64, C-contiguous
-            Finite.
+            Finite, or NaN where values are missing.
 
         Raises
         ------
@@ -158,7 +164,7 @@ class Table:
             for k, (j, name) in enumerate(zip(chosen, names, strict=True)):
                 columns[k] = self._column(j, name)
             rows = np.ascontiguousarray(columns.T)
-        check_finite(rows, names, len(self.labels))
+        check_finite(rows, names, len(self.labels), may_miss)
         return rows
 
     def _column(self, number: int, name: Hashable) -> npt.NDArray[np.float64]:

@@ -30,6 +30,8 @@ from skbn._core.resources import one_blas_thread, say
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics, sample_statistics
+from skbn._data.table import Table, read_columns
+from skbn._drawing.fitted import fitted_network_and_table
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.network_estimator import OneNetworkEstimator
 from skbn._estimators.resamples import Draws, fitted_network, plan_resamples, reads_scores
@@ -75,6 +77,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
         The number of resamples.
     sample_fraction : float, default=1.0
         How many rows a resample draws, as a share of the rows; above 0, up to 1.
+    threshold : float or None, default=None
+        The strength, from 0 to 1, above which `network_` joins two columns; None chooses it as in
+        Scutari & Nagarajan (2013).
     replace : bool, default=True
         Whether a row can be drawn more than once for a resample. If not, `sample_fraction` must
         be less than 1.
@@ -107,9 +112,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
     networks_ : list of GaussianBayesianNetwork
         The network of each resample, with the parameters of the resample.
     threshold_ : float
-        The default threshold of `averaged_network`.
+        `threshold`, or the one that was chosen.
     network_ : GaussianBayesianNetwork
-        The averaged network with the default threshold, with parameters fitted to all rows.
+        The averaged network with this threshold, with parameters fitted to all rows.
     dag_ : networkx.DiGraph
         Its graph. Its edges have the attributes `support` and `strength`, beside those that
         `GaussianBNLearner` gives them.
@@ -155,6 +160,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
     _allowed_values: ClassVar[dict[str, Any]] = {
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
         "sample_fraction": [Interval(Real, 0, 1, closed="right")],
+        "threshold": [_FROM_0_TO_1, None],
         "replace": ["boolean"],
         "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
         "verbose": ["verbose"],
@@ -173,6 +179,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         *,
         n_resamples: int = 200,
         sample_fraction: float = 1.0,
+        threshold: float | None = None,
         replace: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -181,6 +188,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         self.estimator = estimator
         self.n_resamples = n_resamples
         self.sample_fraction = sample_fraction
+        self.threshold = threshold
         self.replace = replace
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -203,8 +211,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            As the estimator takes it; with numbers in all columns, and in memory. LocalScores need
-            a GaussianBNLearner or a GaussianBNLearnerCV for the estimator.
+            As the estimator takes it; with numbers in all columns, and in memory. Values may be
+            missing if the estimator is a pipeline that fills them in. LocalScores need a
+            GaussianBNLearner or a GaussianBNLearnerCV for the estimator.
         y : object, optional
             Passed to the estimator unless it is None.
         sample_weight : array-like of shape (n_samples,), optional
@@ -246,6 +255,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         fitted = clone(learner).fit(table, **given)
         columns = self._columns()
         fitted_network(fitted, columns)  # raises now if there is none
+        estimates = _estimates_of(table, sample, columns, fitted)
         plan = plan_resamples(learner, table, y, sample, columns, resamples, self.n_jobs)
         if self.verbose:
             at_a_time = "in processes" if plan.n_threads is None else f"{plan.n_threads} at a time"
@@ -254,8 +264,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
         fixed = [fixed_parent_masks(network.dag) for network in networks]
         parents = [parent_masks(network.dag) for network in networks]
         support = edge_support(parents, fixed)
-        average = _Average(columns, support, _union(fixed), *_estimates_of(table, sample, columns))
-        threshold = inclusion_threshold(support.strength)
+        average = _Average(columns, support, _union(fixed), *estimates)
+        chosen = inclusion_threshold(support.strength)
+        threshold = chosen if self.threshold is None else float(self.threshold)
         network = average.network(threshold)
         # In one step, for threads that read the estimator meanwhile.
         self.__dict__.update(
@@ -282,7 +293,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
                     "table."
                 )
             _check_takes_weight(learner)
-            return X, read_sample(self, X, sample_weight, reset=True, min_samples=2)
+            sample = read_sample(self, X, sample_weight, reset=True, min_samples=2, may_miss=True)
+            return X, sample
         check_parameters(learner)
         if not isinstance(X, LocalScores):
             sample = read_sample(self, X, sample_weight, reset=True, min_samples=2)
@@ -295,7 +307,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         return scores, scores.sample
 
     def _draws(self, sample: Sample) -> Draws:
-        n_rows = sample.summary.n_rows  # without those of weight 0
+        # Without those of weight 0.
+        n_rows = sample.shape[0] if sample.weight is None else np.count_nonzero(sample.weight)
         n_drawn = round(self.sample_fraction * n_rows)
         what = f"sample_fraction={readable_value(self.sample_fraction)} of {n_rows} rows"
         if n_drawn < 2:
@@ -327,7 +340,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         ----------
         threshold : float, optional
             From 0 to 1. Two columns are joined if their strength is above it, or is 1. The default
-            is `threshold_`, for which these are the pairs that at least half of the resamples join.
+            is `threshold_`; if that was chosen, these are the pairs that at least half of the
+            resamples join.
 
         Returns
         -------
@@ -451,11 +465,17 @@ def _union(masks: list[list[int]]) -> list[int]:
 
 
 def _estimates_of(
-    table: Any, sample: Sample, columns: list[str | int]
+    table: Any, sample: Sample, columns: list[str | int], fitted: Any
 ) -> tuple[SampleStatistics, Floats | None]:
-    """Return the statistics of all rows, and the divisors of the criterion if there is one."""
+    """Return the statistics of all rows, and the divisors of the criterion if there is one.
+
+    The rows are the table's or, if it lacks values, what reaches the learner of a pipeline.
+    """
     if isinstance(table, LocalScores):
         return table.scorer.statistics, table.scorer.noise_divisors
+    if np.isnan(sample.rows).any():
+        _, filled = fitted_network_and_table(fitted, table)
+        sample = Sample(read_columns(Table(filled), columns, columns), sample.weight)
     summary = sample.summary
     # A family of as many columns as there are rows has no estimates.
     largest_family = min(len(columns), summary.n_rows - 1)

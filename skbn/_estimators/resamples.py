@@ -203,7 +203,7 @@ class Resamples:
         ValueError
             As a fit of the learner, with the number of the resample.
         """
-        progress = Progress(len(self.draws.seeds) * self.refit.work, listeners)
+        progress = Progress(len(self.draws.seeds) * self.refit.work, listeners, has_notes=False)
         with _without_warnings():
             if self.n_threads is not None:
                 return self._by_threads(self.n_threads, progress)
@@ -315,21 +315,23 @@ def plan_resamples(
         else:
             most = memory.available if memory.allowed is None else memory.allowed
             learner = clone(learner).set_params(max_memory=most)
-            refit = _Fit(_with_one_thread(learner), scores, y, columns)
+            refit = _Fit(_for_resamples(learner), scores, y, columns)
     else:
-        refit = _Fit(_with_one_thread(learner), X, y, columns)
+        refit = _Fit(_for_resamples(learner), X, y, columns)
     return Resamples(sample, draws, refit, n_jobs, n_at_a_time if in_threads else None)
 
 
-def _with_one_thread(learner: Any) -> Any:
-    """Return a clone that takes one thread, also within, wherever it has no number of its own."""
+def _for_resamples(learner: Any) -> Any:
+    """Return a clone that takes one thread wherever it has no number of its own, and is silent."""
     learner = clone(learner)
-    unset = [
-        name
-        for name, value in learner.get_params().items()
-        if name.split("__")[-1] == "n_jobs" and value is None
-    ]
-    return learner.set_params(**dict.fromkeys(unset, 1))
+    settings: dict[str, Any] = {}
+    for name, value in learner.get_params().items():
+        own_name = name.split("__")[-1]
+        if own_name == "n_jobs" and value is None:
+            settings[name] = 1
+        elif own_name == "verbose":
+            settings[name] = False
+    return learner.set_params(**settings)
 
 
 @contextmanager

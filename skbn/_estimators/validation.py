@@ -71,6 +71,7 @@ def read_sample(
     min_samples: int = 1,
     needs_rows: bool = True,
     is_chunk: bool = False,
+    may_miss: bool = False,
 ) -> Sample:
     """Return the rows of a table with their weights, or their summary if the table is of dask.
 
@@ -88,6 +89,8 @@ def read_sample(
         Whether a summary is not enough. A table of dask is then refused.
     is_chunk : bool
         Whether other rows will be added, so that all weights of a table of dask may be 0.
+    may_miss : bool
+        Whether values may be missing.
 
     Returns
     -------
@@ -122,7 +125,7 @@ def read_sample(
         n_rows, sample = read_dask_rows(X, sample_weight, is_chunk=is_chunk)
         check_shape(np.zeros((min(n_rows, min_samples), m)))
     else:
-        rows = check_shape(table.rows())
+        rows = check_shape(table.rows(may_miss=may_miss))
         rows.setflags(write=False)
         sample = Sample(rows, labels=row_labels(X)).with_weight(sample_weight)
     if reset:

@@ -16,13 +16,14 @@ import resource
 import subprocess
 import sys
 import time
+from functools import partial
 from statistics import median
 
 import numpy as np
 
 WALK = "log-determinants"
 STAGES = {
-    "_fill_blocks": "fill",
+    "_fill_with_scratch": "fill",
     "_transform_tables": "transform",
     "extend_blocks": "recursion",
     "first_parents_that_reach": "walk back",
@@ -58,6 +59,8 @@ def clock_stages() -> dict[str, float]:
     def map_and_clock(self, function, arguments):
         start = time.perf_counter()
         yield from list(clocked(self, function, arguments))
+        while isinstance(function, partial):
+            function = function.func
         stage = STAGES.get(function.__name__, "rest")
         seconds[stage] = seconds.get(stage, 0.0) + time.perf_counter() - start
 

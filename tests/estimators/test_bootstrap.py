@@ -1,6 +1,7 @@
 """BootstrapBNLearner, against refits by hand of the same resamples."""
 
 import pickle
+import re
 import threading
 
 import networkx as nx
@@ -11,6 +12,7 @@ from joblib import parallel_config
 from recording_callbacks import Interrupter, Recorder, Stopper, needs_callbacks
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -477,3 +479,50 @@ def test_an_error_in_a_process_says_which_resample(wine):
     with parallel_config("loky", n_jobs=2), pytest.raises(ValueError, match=r"^Resample \d+ of 20"):
         bootstrap.fit(rare)
     assert not hasattr(bootstrap, "networks_")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_pipeline_that_imputes_is_given_the_rows_as_they_are(wine, named):
+    holes = wine.mask(np.random.default_rng(0).random(wine.shape) < 0.1)
+    imputer = SimpleImputer().set_output(transform="pandas" if named else "default")
+    with config_context(enable_metadata_routing=True):
+        learner = GaussianBNLearner().set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(imputer, learner)
+        bootstrap = BootstrapBNLearner(pipeline, n_resamples=5, random_state=0).fit(holes)
+        filled = holes.fillna(holes.mean())
+        resamples = [
+            clone(pipeline).fit(holes, sample_weight=weight)[-1].network_
+            for weight in weights_by_hand(len(wine), 5, 0)
+        ]
+    for network, other in zip(bootstrap.networks_, resamples, strict=True):
+        assert list(network.coef_.ravel()) == list(other.coef_.ravel())
+    dag = bootstrap.network_.dag
+    expected = GaussianBayesianNetwork(nx.DiGraph(dag)).fit(filled)
+    np.testing.assert_allclose(bootstrap.network_.coef_, expected.coef_)
+    with pytest.raises(ValueError, match=r"missing values \(NaN\) in 5 of its 5 columns"):
+        BootstrapBNLearner(n_resamples=5).fit(holes)
+
+
+def test_a_threshold_can_be_a_parameter(wine):
+    free = BootstrapBNLearner(n_resamples=20, random_state=0).fit(wine)
+    strict = BootstrapBNLearner(n_resamples=20, random_state=0, threshold=0.8).fit(wine)
+    assert strict.threshold_ == 0.8
+    assert list(strict.dag_.edges) == list(free.averaged_network(0.8).dag.edges)
+    assert len(strict.dag_.edges) < len(free.dag_.edges)
+    search = GridSearchCV(free, {"threshold": [0.2, 0.99]}, cv=2).fit(wine)
+    assert search.best_estimator_.threshold_ in (0.2, 0.99)
+    with pytest.raises(ValueError, match="'threshold' parameter"):
+        BootstrapBNLearner(threshold=1.5).fit(wine)
+
+
+@pytest.mark.parametrize("time_limit", [None, 0.05])
+def test_resamples_side_by_side_tell_one_progress(wine, time_limit, capsys, monkeypatch):
+    monkeypatch.setattr("skbn._core.resources.SECONDS_BETWEEN_LINES", 0)
+    settings = {"search": "order", "random_state": 0, "verbose": True, "time_limit": time_limit}
+    learner = GaussianBNLearner(**settings)
+    BootstrapBNLearner(learner, n_resamples=3, n_jobs=2, verbose=True, random_state=0).fit(wine)
+    _, told = capsys.readouterr().out.split("[BootstrapBNLearner] 3 resamples")
+    percents = re.findall(r"^\[BootstrapBNLearner\] (\d+) % done", told, re.MULTILINE)
+    assert len(told.splitlines()) == 1 + len(percents)
+    assert percents[-1] == "100"
+    assert percents == sorted(percents, key=int)
