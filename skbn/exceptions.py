@@ -27,7 +27,8 @@ class DataWarning(UserWarning):
     `GaussianBNLearnerCV.fit` look at the rows and at the network that they found, and warn at
     most once of each kind. There are no warnings if there are no rows to look at: with the
     scores of `LocalScoreTransformer.partial_fit`, and with `ParentSetScores`. The folds of a
-    cross-validated learner are not checked either.
+    cross-validated learner are not checked either, and those of scikit-learn's searches
+    warn once in each process, without naming columns.
 
     Examples
     --------

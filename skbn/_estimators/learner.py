@@ -64,7 +64,8 @@ None, default=None
         Columns are given by name or by number. Required parents count towards `max_parents`.
     forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
-        Edges that the network must not have, in the same forms.
+        Edges that the network must not have, in the same forms. In a pair, ``...`` stands for all
+        other columns: ``(..., "sex")`` forbids all edges into sex.
     tiers : list of lists of columns and at most one ``...``, or None, default=None
         Ordered groups of columns: no edge points from a later group to an earlier one. Each
         column is in one group, and ``...`` in place of a list is the group of all columns that

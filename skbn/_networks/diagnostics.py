@@ -6,8 +6,9 @@ strongly skewed residuals, and edges between the dummies of one category.
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,12 @@ from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import members_of
 from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
-from skbn.exceptions import DiscreteChildWarning, DummyEdgeWarning, SkewedResidualsWarning
+from skbn.exceptions import (
+    DataWarning,
+    DiscreteChildWarning,
+    DummyEdgeWarning,
+    SkewedResidualsWarning,
+)
 
 __all__ = ["warn_about_data"]
 
@@ -39,6 +45,9 @@ _ROWS_PER_BLOCK = 1024  # so that temporary arrays stay small
 _FIRST_ROWS = 64  # enough to tell most columns of many values from those of few
 # Calls from here up to the user's line: a learner's _fit and fit, and the wrappers around fit.
 _STACK_LEVEL = 4 + N_WRAPPERS
+
+# Of which kinds of warnings, for which columns, a fold of a search has told.
+_told_of_folds: set[tuple[type[DataWarning], tuple[Hashable, ...]]] = set()
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,12 +72,10 @@ def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
     n_levels = _n_levels(rows, int(min(_MOST_LEVELS, n_samples // _FEWEST_ROWS_PER_LEVEL)))
     groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
     if groups:
-        warnings.warn(_about_dummies(model, groups), DummyEdgeWarning, stacklevel=_STACK_LEVEL)
+        _warn(model, DummyEdgeWarning, _about_dummies(model, groups))
     children = _discrete_children(model.parents, n_levels, groups)
     if children:
-        warnings.warn(
-            _about_discrete(model, children), DiscreteChildWarning, stacklevel=_STACK_LEVEL
-        )
+        _warn(model, DiscreteChildWarning, _about_discrete(model, children))
     if n_samples < _FEWEST_ROWS:
         return
     skewness = _residual_skewness(model, rows, weight)
@@ -78,7 +85,31 @@ def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
     if len(skewed):
         own = _column_skewness(model, rows, weight, skewed)
         message = _about_skewness(model, skewed.tolist(), skewness[skewed], own)
-        warnings.warn(message, SkewedResidualsWarning, stacklevel=_STACK_LEVEL)
+        _warn(model, SkewedResidualsWarning, message)
+
+
+def _warn(model: LinearGaussianModel, category: type[DataWarning], message: str) -> None:
+    """Warn at the user's line; in folds of a search once in a process, in other words.
+
+    Each fold would name other columns, so that no filter could tell that it is the same warning.
+    """
+    if _is_in_fold():
+        fold = category, tuple(model.nodes)
+        if fold in _told_of_folds:
+            return
+        _told_of_folds.add(fold)
+        first, _, _ = message.partition(":")
+        message = f"{first}, in a fold of a search. Fit the learner to the table to see which."
+    warnings.warn(message, category, stacklevel=_STACK_LEVEL + 1)
+
+
+def _is_in_fold() -> bool:
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__") == "sklearn.model_selection._validation":
+            return True
+        frame = frame.f_back
+    return False
 
 
 # Few values
@@ -120,14 +151,8 @@ def _about_discrete(model: LinearGaussianModel, children: dict[int, int]) -> str
 
 def _forbidding_edges_into(columns: list[int], model: LinearGaussianModel) -> str:
     """Return the code that adds all edges into some columns to the forbidden edges."""
-    # Unlike X.columns, this works for any container of X.
-    nodes = "learner.feature_names_in_"
-    if not isinstance(model.nodes[0], str):
-        nodes = f"range({len(model.nodes)})"
-    return (
-        "learner.set_params(forbidden_edges=[*(learner.forbidden_edges or []), *((a, b) for b in "
-        f"{[model.nodes[v] for v in columns]} for a in {nodes} if a != b)])"
-    )
+    edges = ", ".join(f"(..., {model.nodes[v]!r})" for v in columns)
+    return f"learner.set_params(forbidden_edges=[*(learner.forbidden_edges or []), {edges}])"
 
 
 # Dummies

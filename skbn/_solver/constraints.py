@@ -157,7 +157,7 @@ networkx.DiGraph or None
 
 
 def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
-    """Return edges as pairs of column numbers."""
+    """Return edges as pairs of column numbers, for all columns where an end is ``...``."""
     if edges is None:
         return []
     if not hasattr(edges, "columns"):  # a data frame's dag would be a column
@@ -179,15 +179,24 @@ def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
             raise TypeError(
                 f"{name} must hold pairs (parent, child); got {readable_value(edge)}.{remedy}"
             )
-        parent, child = (
-            number[end] if isinstance(end, str) and end in number else column_number(columns, end)
+        if ... in ends and (name != "forbidden_edges" or ends == [..., ...]):
+            raise ValueError(
+                f"{name} has the pair {readable_value(edge)}. `...` stands for all other columns, "
+                "at one end of a forbidden edge, as in forbidden_edges=[(..., 'a')]; name columns "
+                "here."
+            )
+        parents, children = (
+            [number[end] if isinstance(end, str) and end in number else column_number(columns, end)]
+            if end is not ...
+            else None
             for end in ends
         )
-        if parent == child:
+        if parents is not None and parents == children:
             raise ValueError(
                 f"{name} has an edge from column {readable_value(ends[0])} to itself; leave it out."
             )
-        pairs.append((parent, child))
+        every = range(len(columns))
+        pairs += [(a, b) for a in parents or every for b in children or every if a != b]
     return list(dict.fromkeys(pairs))
 
 

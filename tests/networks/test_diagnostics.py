@@ -11,11 +11,13 @@ import pytest
 from scipy.stats import skew
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 
 import skbn
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer, ParentSetScores
+from skbn._networks import diagnostics
 from skbn.exceptions import (
     DataWarning,
     DiscreteChildWarning,
@@ -169,7 +171,7 @@ def test_two_categories_are_told_apart():
         "3 columns ['is_1', 'is_2', 'is_3'], and 3 columns ['has_1', 'has_2', 'has_3']" in message
     )
     follow(message, learner)
-    assert len(learner.forbidden_edges) == 6 * 5
+    assert learner.forbidden_edges == [(..., name) for name in table]
 
 
 def test_columns_that_share_a_row_are_no_dummies():
@@ -321,3 +323,27 @@ def test_a_warning_points_to_the_line_that_fits(learner):
     with pytest.warns(SkewedResidualsWarning) as caught:
         learner.fit(lognormal())
     assert [each.filename for each in caught] == [__file__]
+
+
+def test_a_search_over_folds_warns_once_of_each_kind(monkeypatch):
+    monkeypatch.setattr(diagnostics, "_told_of_folds", set())
+    table = effects(300).join(lognormal(300))
+    search = GridSearchCV(GaussianBNLearner(), {"max_parents": [1, 2, 3]}, cv=5)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search.fit(table)
+    told = [(each.category, "in a fold of a search" in str(each.message)) for each in caught]
+    told = [each for each in told if issubclass(each[0], DataWarning)]
+    assert sorted(told, key=str) == sorted(
+        [
+            (kind, fold)
+            for kind in (DiscreteChildWarning, SkewedResidualsWarning)
+            for fold in (0, 1)
+        ],
+        key=str,
+    )  # once for the folds, and once for the table, with names
+    texts = [str(each.message) for each in caught]
+    assert (
+        "Columns have strongly skewed residuals, in a fold of a search. Fit the learner to the "
+        "table to see which."
+    ) in texts

@@ -190,6 +190,17 @@ def test_edges_in_a_table_are_those_of_a_list(edges, parameter, settings):
             assert stated <= set(free.edges)
 
 
+def test_all_edges_at_a_column_can_be_forbidden_at_once():
+    rows = make_gaussian_network(5, n_samples=80, random_state=0)[0]
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    some = [(..., "b"), ("d", ...), ("a", "c")]
+    others = [*((x, "b") for x in "acde"), *(("d", x) for x in "abce"), ("a", "c")]
+    expected = GaussianBNLearner(penalty=0, forbidden_edges=others).fit(frame).dag_
+    found = GaussianBNLearner(penalty=0, forbidden_edges=some).fit(frame).dag_
+    assert list(found.edges) == list(expected.edges)
+    assert not list(found.predecessors("b")) + list(found.successors("d"))
+
+
 @pytest.mark.parametrize("edges", [np.empty((0, 2)), pd.DataFrame(), [], np.array([])])
 def test_an_empty_table_has_no_edges(edges):
     rows, _ = make_gaussian_network(5, n_samples=80, random_state=0)
@@ -283,6 +294,8 @@ BAD_CONSTRAINTS = [
     ({"required_edges": np.zeros((2, 3))}, r"two columns, parent and child.* is \(2, 3\)"),
     ({"required_edges": np.array("ab")}, r"two columns, parent and child.* is \(\)"),
     ({"tiers": [["a", "b"], ["c", "d", "e", "a"]]}, "Column 'a' is given twice in the tiers"),
+    ({"forbidden_edges": [(..., ...)]}, r"the pair .*`\.\.\.` stands for all other columns"),
+    ({"required_edges": [(..., "a")]}, r"required_edges has the pair .* name columns here"),
     ({"max_parents": -1}, "'max_parents' parameter of GaussianBNLearner must be"),
 ]
 
