@@ -144,12 +144,17 @@ class _BlockReader:
 
     def _rows(self, block: Any) -> Floats:
         table = Table(block)
-        if table.labels != self.labels:
+        if table.labels == self.labels:
+            return table.rows(self.numbers, self.names)
+        # After arithmetic between frames, dask says that the columns are sorted, and they are not.
+        if table.names is None or {*table.names} != {*self.labels}:
             raise ValueError(
                 f"X was said to have the columns [{first_few(self.labels)}], but a block has "
                 f"[{first_few(table.labels)}]. Give dask the meta of the blocks as they are."
             )
-        return table.rows(self.numbers, self.names)
+        wanted = range(len(self.labels)) if self.numbers is None else self.numbers
+        names = [self.labels[j] for j in wanted]
+        return table.rows([table.names.index(name) for name in names], self.names or names)
 
     @staticmethod
     def _weight(weight: Any, block: Any, n_rows: int) -> Floats | None:

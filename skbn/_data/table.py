@@ -146,9 +146,11 @@ class Table:
             the error names the column.
         """
         if is_dask(self._values):
+            some = "X.sample(frac=0.1).compute()" if self.is_frame else "X[::10].compute()"
             raise TypeError(
                 f"X is a dask {self.container}, whose rows would have to be brought into memory "
-                "here. If they fit, pass X.compute(). LocalScoreTransformer, GaussianBNLearner, "
+                f"here. If they fit, pass X.compute(), or else some, as by {some}. "
+                "LocalScoreTransformer, GaussianBNLearner, "
                 "GaussianBNPosterior and GaussianBayesianNetwork are fitted to X as it is, block "
                 "by block."
             )

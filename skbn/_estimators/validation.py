@@ -193,7 +193,7 @@ def _difference(names: list[str], fitted: list[str]) -> str:
             message += f"Feature names {what}:\n" + "".join(f"- {name}\n" for name in shown)
     if not any(differences.values()):
         message += "Feature names must be in the same order as they were in fit.\n"
-    return f"{message}Give the columns of fit, in their order."
+    return f"{message}Give the columns of fit, in their order: X[list(learner.feature_names_in_)]."
 
 
 def check_settings(
