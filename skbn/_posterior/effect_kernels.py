@@ -6,6 +6,7 @@ import numpy as np
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
+from skbn._core.subsets import popcount
 
 __all__ = ["sum_paths"]
 
@@ -52,9 +53,10 @@ def sum_paths(parents, coef, causes, effects):
                     effects[c, y, i] = np.nan
                     continue
                 total = 0.0
-                for p in range(m):
-                    if among >> p & 1:
-                        total += coef[i, p, y] * effect[p]
+                while among:
+                    p = popcount((among & -among) - 1)
+                    total += coef[i, p, y] * effect[p]
+                    among &= among - 1
                 if not np.isfinite(total):
                     total = np.inf
                 effect[y] = effects[c, y, i] = total

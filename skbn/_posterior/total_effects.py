@@ -280,7 +280,7 @@ def total_effects(
     n, m = networks.shape
     k = len(causes)
     require_memory(
-        8 * m * (n * k + NETWORKS_AT_A_TIME * (k + 4 * m)),
+        8 * m * (n * k + NETWORKS_AT_A_TIME * (4 * k + 6 * m)),
         f"The effects of {k} columns in {readable_count(n)} networks",
         lambda _: "draw fewer",
     )
