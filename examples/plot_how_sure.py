@@ -65,11 +65,11 @@ print(posterior.parent_set_probabilities("progression", k=5))
 
 # %%
 # A column can also act through others. `effect` is the posterior of the total effect, in standard
-# deviations of the progression, averaged over all networks. It is a causal effect only if nothing
-# that was not measured acts on both.
+# deviations of the progression, averaged over sampled networks. It is a causal effect only if
+# nothing that was not measured acts on both.
 
 for cause in ["age", "bmi", "triglycerides", "glucose"]:
-    effect = posterior.effect(cause, "progression")
+    effect = posterior.effect(cause, "progression", random_state=0)
     low, high = effect.interval(0.95)
     none = f"none with probability {effect.probability_zero:.2f}"
     print(f"{cause:14} {effect.mean:5.2f}, from {low:5.2f} to {high:5.2f}, {none}")

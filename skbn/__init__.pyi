@@ -19,7 +19,9 @@ from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
 from ._networks.distribution import GaussianDistribution as GaussianDistribution
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
+from ._posterior.adjustment import AdjustedEffectPosterior as AdjustedEffectPosterior
 from ._posterior.effects import EffectPosterior as EffectPosterior
+from ._posterior.total_effects import TotalEffects as TotalEffects
 from ._regressions.givens import givens_column_swap as givens_column_swap
 from ._regressions.swaps import greedy_swaps as greedy_swaps
 from ._regressions.swaps import seed_path as seed_path

@@ -454,3 +454,55 @@ def number_of_ordered_dags(m):
 def weight_of_ordered_dags(m, odds):
     """The same sum with each DAG counted once per order: in an order, all edges are free."""
     return math.factorial(m) * (1 + odds) ** (m * (m - 1) // 2)
+
+
+# Effects, in networks with parameters from their posterior
+
+
+def effect_moments(parents, matrix, freedom):
+    """The first two moments of all total effects in one network, as arrays [cause, outcome].
+
+    `matrix` is the posterior's, of sums of squares and products; `freedom[l]` the degrees of
+    freedom of the noise of a child with l parents. The coefficients of a child are a multivariate
+    t distribution, independent of those of others: from the moments of the effects on a child's
+    parents follow those of the effects on the child.
+    """
+    m = len(parents)
+    order = sorted(range(m), key=lambda x: _n_ancestors(parents, x))
+    mean, second = np.zeros((m, m)), np.zeros((m, m))
+    for cause in range(m):
+        effect, products = np.zeros(m), np.zeros((m, m))  # products: E[effect on i * effect on j]
+        effect[cause] = products[cause, cause] = 1
+        for y in order:
+            p = members_of(parents[y])
+            if y == cause or not p:
+                continue
+            inverse = np.linalg.inv(matrix[np.ix_(p, p)])
+            b = inverse @ matrix[p, y]
+            covariance = (matrix[y, y] - b @ matrix[p, y]) / (freedom[len(p)] - 2) * inverse
+            effect[y] = b @ effect[p]
+            products[y] = products[:, y] = b @ products[p]
+            products[y, y] = ((np.outer(b, b) + covariance) * products[np.ix_(p, p)]).sum()
+        mean[cause], second[cause] = effect, np.diag(products)
+    np.fill_diagonal(mean, 0)
+    np.fill_diagonal(second, 0)
+    return mean, second
+
+
+def _n_ancestors(parents, x):
+    found = 0
+    left = parents[x]
+    while left & ~found:
+        found |= left
+        for p in members_of(found):
+            left |= parents[p]
+    return found.bit_count()
+
+
+def effects_by_enumeration(networks, probabilities, matrix, freedom):
+    """The mean and the standard deviation of each total effect, over networks and parameters."""
+    moments = [effect_moments(each, matrix, freedom) for each in networks.tolist()]
+    mean, second = (
+        np.tensordot(probabilities, [each[i] for each in moments], axes=1) for i in (0, 1)
+    )
+    return mean, np.sqrt(np.maximum(second - mean**2, 0))

@@ -236,3 +236,27 @@ def follow(order, swaps):
         order[i], order[i + 1] = order[i + 1], order[i]
         visited.append(tuple(order))
     return visited
+
+
+# Effects
+
+
+def total_effects(coef):
+    """The sums over all directed paths of the products of their coefficients; NaN without one.
+
+    `coef[i, j]` is the coefficient of the edge i -> j, and 0 stands for no edge.
+    """
+    m = len(coef)
+
+    def paths(x, y):
+        """The product of each path's coefficients."""
+        if x == y:
+            return [1.0]
+        return [coef[x, z] * rest for z in range(m) if coef[x, z] for rest in paths(z, y)]
+
+    effects = np.full((m, m), np.nan)
+    for x in range(m):
+        for y in range(m):
+            if x != y and paths(x, y):
+                effects[x, y] = sum(paths(x, y))
+    return effects

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import networkx as nx
 import numpy as np
@@ -34,12 +34,14 @@ from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._posterior.adjustment import AdjustedEffectPosterior, adjusted_effect_of
 from skbn._posterior.edge_prior import read_edge_prior
-from skbn._posterior.effects import EffectPosterior, effect_posterior
+from skbn._posterior.effects import EffectPosterior
 from skbn._posterior.order_sums import log_number_of_orders
-from skbn._posterior.parameters import draw_parameters
+from skbn._posterior.parameters import NETWORKS_AT_A_TIME, draw_parameters
 from skbn._posterior.posterior import NetworkPosterior, network_posterior
 from skbn._posterior.sampling import sample_networks
+from skbn._posterior.total_effects import TotalEffects, total_effects
 from skbn._scores.criteria import BGe, Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
@@ -50,8 +52,6 @@ from skbn.exceptions import ApproximateEvidenceWarning, OrderPriorWarning
 __all__ = ["EstimatedProbability", "GaussianBNPosterior"]
 
 Floats = npt.NDArray[np.float64]
-
-_AT_A_TIME = 1000  # samples; as many graphs are in memory
 
 
 class EstimatedProbability(NamedTuple):
@@ -521,8 +521,8 @@ class GaussianBNPosterior(NetworkEstimator):
         scorer = self.local_scores_.scorer
         columns = self.local_scores_.columns
         networks = []
-        for start in range(0, len(parents), _AT_A_TIME):
-            some = parents[start : start + _AT_A_TIME]
+        for start in range(0, len(parents), NETWORKS_AT_A_TIME):
+            some = parents[start : start + NETWORKS_AT_A_TIME]
             drawn = draw_parameters(scorer.statistics, scorer.criterion, some, random_state)
             for masks, parameters in zip(some.tolist(), drawn, strict=True):
                 model = LinearGaussianModel.from_estimates(
@@ -571,8 +571,7 @@ class GaussianBNPosterior(NetworkEstimator):
         0.0022
         """
         check_is_fitted(self)
-        if as_integer(n_samples, "n_samples") < 2:
-            raise ValueError(f"n_samples must be at least 2 for a standard error; got {n_samples}.")
+        _require_two(n_samples)
         if not callable(feature):
             raise TypeError(
                 "feature must be a function of a network, such as networkx.is_weakly_connected; "
@@ -590,30 +589,69 @@ class GaussianBNPosterior(NetworkEstimator):
 
     # Effects
 
-    def effect(self, cause: str | int, outcome: str | int) -> EffectPosterior:
+    @overload
+    def effect(
+        self,
+        cause: str | int,
+        outcome: str | int,
+        *,
+        method: Literal["sampling"] = "sampling",
+        n_samples: int = 10_000,
+        random_state: Any = None,
+    ) -> EffectPosterior: ...
+    @overload
+    def effect(
+        self,
+        cause: str | int,
+        outcome: str | int,
+        *,
+        method: Literal["adjustment"],
+        n_samples: int = 10_000,
+        random_state: Any = None,
+    ) -> AdjustedEffectPosterior: ...
+    def effect(
+        self,
+        cause: str | int,
+        outcome: str | int,
+        *,
+        method: Literal["sampling", "adjustment"] = "sampling",
+        n_samples: int = 10_000,
+        random_state: Any = None,
+    ) -> EffectPosterior | AdjustedEffectPosterior:
         """Return the posterior of the total effect of do(cause) on an outcome.
 
-        It averages over the sets of the cause's parents, exactly: given these, the effect is the
-        cause's coefficient in the regression of the outcome on the cause and its parents.
+        It averages over all networks and their parameters, by samples that are exact and
+        independent of each other: those that `sample_networks` draws with the same
+        `random_state`. For many pairs, `effects` draws only once.
 
         Parameters
         ----------
         cause, outcome : str or int
             Two columns, by name or number.
+        method : {"sampling", "adjustment"}, default="sampling"
+            "adjustment" draws no samples: it averages the cause's coefficient in the outcome's
+            regression on the cause and the cause's parents, over the sets of these parents, and
+            so makes no use of edges that are missing elsewhere in a network.
+        n_samples : int, default=10_000
+            At least 2. The standard error of the mean falls with its square root.
+        random_state : int, numpy.random.RandomState or None, default=None
 
         Returns
         -------
-        effect : EffectPosterior
-            Its mean, standard deviation, quantiles, and the probability that there is no effect.
+        effect : EffectPosterior or, with "adjustment", AdjustedEffectPosterior
+            Its mean, standard deviation and quantiles, and the probability that there is no
+            effect. This is exact with the uniform prior, except that with more than 20 columns
+            it comes from the samples if knowledge decides which of the two may come first; so
+            it does with the order prior.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError, TypeError
-            If there is no such column or both are the same; with the order prior, under which the
-            probability of a path is not known; if knowledge decides which of the two may come
-            first and there are more than 20 columns.
+            If there is no such column or both are the same; if `n_samples` is not an integer of
+            at least 2; as `sample_networks` does. With "adjustment", if the probability of no
+            effect is not exact.
 
         Examples
         --------
@@ -621,12 +659,13 @@ class GaussianBNPosterior(NetworkEstimator):
         >>> from skbn import GaussianBNPosterior
         >>> rows = np.random.default_rng(0).normal(size=(50, 3))
         >>> rows[:, 2] += rows[:, 0]
-        >>> GaussianBNPosterior().fit(rows).effect(0, 2)
+        >>> GaussianBNPosterior().fit(rows).effect(0, 2, random_state=0)
         Effect of do(0) on 2
-        probability of no effect     0.504
-        mean                         0.561
-        standard deviation            0.57
-        95 % interval             0 to 1.3
+        probability of no effect       0.504
+        mean                           0.561
+        standard error of the mean     9e-06
+        standard deviation             0.571
+        95 % interval               0 to 1.3
         """
         check_is_fitted(self)
         scores = self.local_scores_
@@ -635,33 +674,61 @@ class GaussianBNPosterior(NetworkEstimator):
             raise ValueError(
                 f"cause and outcome are both column {scores.columns[x]!r}. Give two columns."
             )
-        paths = self.posterior_.paths
-        if paths is None:
+        if method == "sampling":
+            return self._effects([x], n_samples, random_state)[x, y]
+        if method != "adjustment":
             raise ValueError(
-                "Effects are known for the uniform prior only, and this posterior has "
-                "structure_prior_='order'. Set structure_prior='uniform', or average effects over "
-                "sample_networks."
+                f"method must be 'sampling' or 'adjustment'; got {readable_value(method)}."
             )
-        masks, weights = np.empty(0, np.int64), np.empty(0)
-        if paths[x, y] != 0:
-            group, number = self.posterior_.group_of(x)
-            if y not in group.columns[: group.n_columns]:
-                raise ValueError(
-                    f"Knowledge alone decides the order of {scores.columns[x]!r} and "
-                    f"{scores.columns[y]!r}, and with more than 20 columns paths between such "
-                    "columns are not summed. Leave out columns, or average effects over "
-                    "sample_networks."
-                )
-            weights = group.parent_sets_with_path(number, group.columns.index(y))
-            chosen = np.flatnonzero(weights)
-            masks, weights = group.masks(number, chosen), weights[chosen]
-        return effect_posterior(
-            masks,
-            weights,
-            scores.scorer.statistics,
-            scores.scorer.criterion,
-            x,
-            y,
+        scorer = scores.scorer
+        return adjusted_effect_of(self.posterior_, scorer.statistics, scorer.criterion, x, y)
+
+    def effects(self, *, n_samples: int = 10_000, random_state: Any = None) -> TotalEffects:
+        """Return the posterior of the total effects of all columns on all others.
+
+        Parameters
+        ----------
+        n_samples : int, default=10_000
+            At least 2. They take 8 bytes times the number of columns squared each.
+        random_state : int, numpy.random.RandomState or None, default=None
+
+        Returns
+        -------
+        effects : TotalEffects
+            ``effects[cause, outcome]`` is what `effect` returns for two columns with the same
+            `random_state`; ``effects.mean`` and its like are arrays, ``effects.to_frame()`` is a
+            table.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If `n_samples` is not an integer of at least 2; as `sample_networks` does.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skbn import GaussianBNPosterior
+        >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+        >>> rows[:, 2] += rows[:, 0]
+        >>> effects = GaussianBNPosterior().fit(rows).effects(random_state=0)
+        >>> effects.mean.round(2)
+        array([[0.  , 0.  , 0.56],
+               [0.01, 0.  , 0.  ],
+               [0.31, 0.  , 0.  ]])
+        """
+        check_is_fitted(self)
+        return self._effects(range(len(self.local_scores_.columns)), n_samples, random_state)
+
+    def _effects(self, causes: Sequence[int], n_samples: int, random_state: Any) -> TotalEffects:
+        _require_two(n_samples)
+        random_state = check_random_state(random_state)
+        parents = self._sampled(n_samples, random_state)
+        scorer = self.local_scores_.scorer
+        paths = self.posterior_.known_paths
+        return total_effects(
+            scorer.statistics, scorer.criterion, parents, random_state, paths, causes
         )
 
     # Prediction
@@ -730,6 +797,11 @@ class GaussianBNPosterior(NetworkEstimator):
             sum_only=True,
         )
         return (of_both.log_sum - fitted.log_sum) / sample.summary.n_samples
+
+
+def _require_two(n_samples: int) -> None:
+    if as_integer(n_samples, "n_samples") < 2:
+        raise ValueError(f"n_samples must be at least 2 for a standard error; got {n_samples}.")
 
 
 def _check_evidence(scores: LocalScores) -> None:

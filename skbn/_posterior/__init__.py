@@ -1,8 +1,8 @@
 """The posterior of networks: sums over all of them, where the search has maxima.
 
 To follow it, read `order_sums` and `network_sums`: they state the recurrences of the two priors
-over networks. Nothing here knows of tables or estimators, except `parameters` and `effects`, which
-know the statistics of a table.
+over networks. Nothing here knows of tables or estimators, except `parameters`, `total_effects` and
+`adjustment`, which know the statistics of a table.
 
 - `family_weights` has what is summed: the weight of each family, as a wide number
   (`skbn._core.wide`);
@@ -13,6 +13,7 @@ know the statistics of a table.
 - `plan` lays out the memory and says which prior is affordable; `structure_prior` and `edge_prior`
   have the prior of networks and of edges;
 - `sampling` draws networks, with the kernels of `sampling_kernels`;
-- `parameters` draws a network's parameters, and `effects` has the posterior of an intervention's
-  effect, a mixture of t distributions (`mixtures`).
+- `parameters` draws a network's parameters, and `total_effects` has the posterior of an
+  intervention's effect (`effects`) in sampled networks, with the kernel of `effect_kernels`;
+  `adjustment` has it by regressions, as a mixture of t distributions (`mixtures`).
 """

@@ -1,18 +1,13 @@
-"""The posterior of the total causal effect of one column on another, by parent adjustment.
+"""The posterior of the total effect of one column on another.
 
-In a network in which a path leads from x to y, the effect of do(x) on y is the coefficient of x in
-the regression of y on x and x's parents P (Pearl 2009, "Causality", section 3.3); without a path it
-is 0. Averaged over networks, the posterior is a point mass at 0 and a mixture over P of t
-distributions, each weighted by the probability that P are the parents and there is a path.
-
-The coefficient depends only on what is left of x and y after P is projected out: the last two rows
-and columns of the triangular factor of P, x and y. `_last_blocks` finds them for all sets by one
-walk through the tree of their members, in which sets share the work for the members that they have
-in common.
+It has a point mass at 0, where no path leads from the cause to the outcome. What the rest is made
+of differs: `EffectPosterior` has the effects in sampled networks (see `total_effects`), and
+`AdjustedEffectPosterior` a mixture of regressions (see `adjustment`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,116 +17,37 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.notebook import html_table
-from skbn._core.subsets import members_of
 from skbn._core.text import readable_name, readable_value, text_table
-from skbn._data.statistics import SampleStatistics
-from skbn._posterior.mixtures import StudentMixture
-from skbn._posterior.parameters import residual_freedom
-from skbn._regressions.triangular import triangular_factor
-from skbn._scores.criteria import Criterion
 
-__all__ = ["EffectPosterior", "effect_posterior"]
+__all__ = [
+    "EffectDistribution",
+    "EffectPosterior",
+    "as_probabilities",
+    "quantiles",
+    "standard_deviations",
+]
 
 Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
-# The probability of all parent sets that are left out together. Rounding errors of the weights
-# are not much smaller.
-_LEFT_OUT = 1e-12
-# Stacks of small matrices for this many sets fit in the second-level cache.
-_SETS_A_CHUNK = 1 << 13
+_EPS = np.finfo(np.float64).eps
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class EffectPosterior:
-    """The posterior of the total effect of do(cause) on an outcome.
-
-    The effect is by how much the outcome's expectation changes when the cause is set to a
-    value larger by 1, in the outcome's units per unit of the cause. It is 0 in networks without
-    a path from the cause to the outcome. Otherwise its distribution is a mixture of t
-    distributions, one for each set of columns that may be the cause's parents.
-
-    Parameters
-    ----------
-    cause, outcome : str or int
-        The columns' names or numbers.
-    probability_zero : float
-        The probability that there is no path, and so no effect.
-    weights : ndarray of shape (k,)
-        The components' probabilities. Together with `probability_zero` they sum to 1.
-    locations, scales, freedoms : ndarray of shape (k,)
-        The parameters of the components' t distributions.
-    probability_left_out : float, default=0
-        The probability of parent sets that were left out because they are too improbable to
-        matter, at most 1e-12. The weights of the others are larger by this share.
-
-    See Also
-    --------
-    GaussianBayesianNetwork.do : What an intervention does in one network.
-
-    Notes
-    -----
-    Given the cause's parents, the effect is the cause's coefficient in the outcome's regression
-    on the cause and these parents ("parent adjustment"). Its posterior is that of this
-    regression, which makes no use of edges that are missing elsewhere in the network. If no edge
-    is missing, the effect in a network with drawn parameters, the sum over the paths of the
-    products of their coefficients, has the same distribution. Otherwise, along a chain for
-    instance, that effect has a somewhat different mean and often a narrower distribution.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skbn import EffectPosterior
-    >>> effect = EffectPosterior(
-    ...     "dose",
-    ...     "response",
-    ...     probability_zero=0.25,
-    ...     weights=np.array([0.5, 0.25]),
-    ...     locations=np.array([1.0, 1.4]),
-    ...     scales=np.array([0.2, 0.1]),
-    ...     freedoms=np.array([20.0, 19.0]),
-    ... )
-    >>> effect
-    Effect of do(dose) on response
-    probability of no effect       0.25
-    mean                           0.85
-    standard deviation            0.541
-    95 % interval             0 to 1.54
-    >>> effect.quantile([0.1, 0.75]).round(3)
-    array([0.   , 1.296])
-    >>> round(effect.cdf(1.0), 3)
-    0.5
-    """
+class EffectDistribution(ABC):
+    """The distribution of an effect, which is 0 with the probability `probability_zero`."""
 
     cause: Hashable
     outcome: Hashable
     probability_zero: float
-    weights: Floats
-    locations: Floats
-    scales: Floats
-    freedoms: Floats
-    probability_left_out: float = 0.0
 
-    @cached_property
-    def mean(self) -> float:
-        """The expected effect; NaN if a component has only one degree of freedom or less."""
-        if (self.freedoms <= 1).any():
-            return float("nan")
-        return float(self.weights @ self.locations)
+    @abstractmethod
+    def _cdf(self, value: float) -> float: ...
 
-    @cached_property
-    def std(self) -> float:
-        """The standard deviation; infinite if a component has two degrees of freedom or less."""
-        if (self.freedoms <= 2).any():
-            return float("inf")
-        unit = max(np.abs(self.locations).max(initial=0.0), self.scales.max(initial=0.0))
-        if unit == 0:
-            return 0.0
-        mean, scales = self.mean / unit, self.scales / unit  # their squares cannot overflow
-        within = scales**2 * (self.freedoms / (self.freedoms - 2))
-        between = (self.locations / unit - mean) ** 2
-        variance = self.weights @ (within + between) + self.probability_zero * mean**2
-        return float(unit * np.sqrt(variance))
+    @abstractmethod
+    def _quantile(self, q: float) -> float: ...
+
+    @abstractmethod
+    def _moments(self) -> list[tuple[str, str]]:
+        """Return what the mean and its like are called, and their values."""
 
     @overload
     def cdf(self, values: float) -> float: ...
@@ -149,9 +65,8 @@ class EffectPosterior:
         probabilities : float or ndarray of the values' shape
         """
         values = np.asarray(values, dtype=np.float64)
-        below = np.array([self._mixture.cdf(value) for value in values.ravel()])
-        probabilities = below.reshape(values.shape) + self.probability_zero * (values >= 0)
-        probabilities = probabilities.clip(max=1.0)
+        probabilities = np.array([self._cdf(each) for each in values.ravel()])
+        probabilities = probabilities.reshape(values.shape).clip(max=1.0)
         return probabilities if values.ndim else float(probabilities)
 
     @overload
@@ -176,10 +91,7 @@ class EffectPosterior:
         ValueError
             If a q is not from 0 to 1.
         """
-        q = np.asarray(q, dtype=np.float64)
-        if not ((q >= 0) & (q <= 1)).all():
-            wrong = q[~((q >= 0) & (q <= 1))][0]
-            raise ValueError(f"q must be from 0 to 1; got {readable_value(wrong)}.")
+        q = as_probabilities(q)
         values = np.array([self._quantile(each) for each in q.ravel()]).reshape(q.shape)
         return values if q.ndim else float(values)
 
@@ -204,28 +116,6 @@ class EffectPosterior:
             raise ValueError(f"level must be from 0 to 1; got {readable_value(level)}.")
         return self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
 
-    @cached_property
-    def _mixture(self) -> StudentMixture:
-        return StudentMixture(self.weights, self.locations, self.scales, self.freedoms)
-
-    @cached_property
-    def _probability_below_zero(self) -> float:
-        return self._mixture.cdf(0.0)
-
-    def _quantile(self, q: float) -> float:
-        below = self._probability_below_zero
-        total = self._mixture.total
-        if total == 0 or below < q <= below + self.probability_zero:
-            return 0.0
-        target = q if q <= below else q - self.probability_zero
-        if q == 0 or target <= 0:
-            return -np.inf
-        if q == 1 or target >= total:
-            return np.inf
-        if target <= total / 2:
-            return self._mixture.lower_quantile(target)
-        return -self._mixture.reflected().lower_quantile(total - target)
-
     def __repr__(self) -> str:
         first, *others = self._lines()
         return "\n".join([self._caption(), text_table(others, "lr", first)])
@@ -240,173 +130,150 @@ class EffectPosterior:
         low, high = self.interval()
         return [
             ("probability of no effect", f"{self.probability_zero:.3g}"),
-            ("mean", f"{self.mean:.3g}"),
-            ("standard deviation", f"{self.std:.3g}"),
+            *self._moments(),
             ("95 % interval", f"{low:.3g} to {high:.3g}"),
         ]
 
 
-def effect_posterior(
-    masks: npt.ArrayLike,
-    weights: npt.ArrayLike,
-    statistics: SampleStatistics,
-    criterion: Criterion,
-    cause: int,
-    outcome: int,
-) -> EffectPosterior:
-    """Return the posterior of the total effect of one column on another.
+@dataclass(frozen=True, eq=False, repr=False)
+class EffectPosterior(EffectDistribution):
+    """The posterior of the total effect of do(cause) on an outcome, from sampled networks.
+
+    The effect is by how much the outcome's expectation changes when the cause is set to a
+    value larger by 1, in the outcome's units per unit of the cause. In a network it is the sum,
+    over the directed paths from the cause to the outcome, of the products of their coefficients,
+    and 0 without a path. Its posterior averages over the networks and their parameters.
 
     Parameters
     ----------
-    masks : array-like of shape (k,), int
-        Sets of columns that may be the cause's parents, none of them twice. The least probable
-        ones are left out, up to a probability of 1e-12 in all.
-    weights : array-like of shape (k,), float
-        The probability that the set is the cause's parents and that there is a path from the
-        cause to the outcome. It is 0 for sets that contain the outcome.
-    statistics : SampleStatistics
-        The criterion's: those of a `FamilyScorer` include the rows of its prior.
-    criterion : Criterion
-    cause, outcome : int
+    cause, outcome : str or int
+        The columns' names or numbers.
+    probability_zero : float
+        The probability that there is no path, and so no effect.
+    values : ndarray of shape (k,)
+        The effects in the sampled networks that have a path, with parameters drawn from theirs.
+    given_path : float
+        The expected effect if there is a path: the mean, over these networks, of the effect's
+        expectation in each of them. NaN if no sampled network has a path, or if the expectation
+        does not exist.
+    standard_error : float
+        The standard error of `mean`, by the spread of the samples.
+    probability_zero_error : float, default=0
+        The standard error of `probability_zero`: 0 if this is exact.
+    freedom : float, default=inf
+        The fewest degrees of freedom with which a sampled network's coefficients are known.
 
-    Raises
-    ------
-    ValueError
-        If there are too few rows for the regressions; if the outcome depends linearly on the
-        cause and its parents; if an effect is out of float64's range.
+    See Also
+    --------
+    TotalEffects : The effects of all columns on all others, from the same samples.
+    AdjustedEffectPosterior : The posterior by regressions on the cause's parents.
+    GaussianBayesianNetwork.do : What an intervention does in one network.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn import EffectPosterior
+    >>> effect = EffectPosterior(
+    ...     "dose",
+    ...     "response",
+    ...     probability_zero=0.25,
+    ...     values=np.array([1.1, 0.8, 1.4, 0.9]),
+    ...     given_path=1.0,
+    ...     standard_error=0.02,
+    ... )
+    >>> effect
+    Effect of do(dose) on response
+    probability of no effect        0.25
+    mean                            0.75
+    standard error of the mean      0.02
+    standard deviation             0.478
+    95 % interval               0 to 1.4
+    >>> effect.quantile([0.1, 0.75])
+    array([0. , 1.1])
+    >>> effect.cdf(1.0)
+    0.625
     """
-    masks, weights = np.asarray(masks, dtype=np.int64), np.asarray(weights, dtype=np.float64)
-    weights = weights.clip(min=0)  # rounding errors may be negative
-    total = float(weights.sum())
-    is_kept = _is_kept(weights)
-    masks, weights = masks[is_kept], weights[is_kept]
-    order = np.argsort(masks)
-    masks, weights = masks[order], weights[order]
-    if (masks & (1 << cause | 1 << outcome)).any():
-        raise ValueError(
-            f"Columns {cause} and {outcome}, the cause and the outcome, must not be among the "
-            "cause's parents where there is a path."
-        )
-    left_out = max(total - float(weights.sum()), 0.0)
-    if len(weights):
-        weights *= total / weights.sum()
-    freedoms = residual_freedom(statistics, criterion, np.bitwise_count(masks) + 1)
-    blocks = _last_blocks(statistics.factor, masks, cause, outcome)
-    if not statistics.is_checked:
-        _require_independence(statistics, masks, blocks, cause, outcome)
-    left_of_cause, shared, left_of_outcome = blocks
-    ratio = statistics.scale[outcome] / statistics.scale[cause]
-    with np.errstate(over="ignore"):
-        locations = shared / left_of_cause * ratio
-        scales = np.abs(left_of_outcome / left_of_cause) / np.sqrt(freedoms) * ratio
-    names = statistics.independence.names
-    is_in_range = np.isfinite(locations) & np.isfinite(scales)
-    if not (is_in_range & (scales >= np.finfo(np.float64).tiny)).all():
-        raise ValueError(
-            f"The effect of column {names[cause]!r} on column {names[outcome]!r} is out of "
-            "float64's range. Measure them in units nearer to each other."
-        )
-    probability_zero = max(1 - total, 0.0) if len(weights) else 1.0
-    return EffectPosterior(
-        names[cause],
-        names[outcome],
-        probability_zero,
-        weights,
-        locations,
-        scales,
-        freedoms,
-        left_out,
-    )
+
+    cause: Hashable
+    outcome: Hashable
+    probability_zero: float
+    values: Floats
+    given_path: float
+    standard_error: float
+    probability_zero_error: float = 0.0
+    freedom: float = np.inf
+
+    @cached_property
+    def mean(self) -> float:
+        """The expected effect; NaN if `freedom` is 1 or less."""
+        return (1 - self.probability_zero) * self.given_path if len(self.values) else 0.0
+
+    @cached_property
+    def std(self) -> float:
+        """The standard deviation; infinite if `freedom` is 2 or less."""
+        given_path = np.array(self.given_path)
+        probability = np.array(1 - self.probability_zero)
+        return float(standard_deviations(self.values, given_path, probability, self.freedom))
+
+    @cached_property
+    def _ascending(self) -> Floats:
+        return np.sort(self.values)
+
+    @property
+    def _at_zero(self) -> float:
+        return self.probability_zero if len(self.values) else 1.0
+
+    def _cdf(self, value: float) -> float:
+        share = np.searchsorted(self._ascending, value, side="right") / max(1, len(self.values))
+        return float((1 - self._at_zero) * share + self._at_zero * (value >= 0))
+
+    def _quantile(self, q: float) -> float:
+        return float(quantiles(self._ascending, self._at_zero, np.array([q]))[0])
+
+    def _moments(self) -> list[tuple[str, str]]:
+        return [
+            ("mean", f"{self.mean:.3g}"),
+            ("standard error of the mean", f"{self.standard_error:.1g}"),
+            ("standard deviation", f"{self.std:.3g}"),
+        ]
 
 
-def _is_kept(weights: Floats) -> npt.NDArray[np.bool_]:
-    """Choose all weights but the smallest, which sum to at most `_LEFT_OUT`."""
-    ascending = np.sort(weights)
-    n_left_out = np.searchsorted(np.cumsum(ascending), _LEFT_OUT, side="right")
-    if n_left_out == len(weights):
-        return np.zeros(len(weights), dtype=np.bool_)
-    return np.asarray(weights >= ascending[n_left_out])
+def as_probabilities(q: Any) -> Floats:
+    """Return probabilities as an array; raise if one of them is not from 0 to 1."""
+    q = np.asarray(q, dtype=np.float64)
+    if not ((q >= 0) & (q <= 1)).all():
+        wrong = q[~((q >= 0) & (q <= 1))][0]
+        raise ValueError(f"q must be from 0 to 1; got {readable_value(wrong)}.")
+    return q
 
 
-# Regressions
+def quantiles(ascending: Floats, at_zero: float, q: Floats) -> Floats:
+    """Return quantiles of 0, with a probability, and of values that share the rest equally."""
+    k = len(ascending)
+    shares = np.full(k, (1 - at_zero) / max(1, k))
+    if at_zero > 0:
+        place = int(np.searchsorted(ascending, 0.0))
+        ascending, shares = np.insert(ascending, place, 0.0), np.insert(shares, place, at_zero)
+    # Rounding of the sums must not move a quantile to the next value.
+    reached = np.searchsorted(np.cumsum(shares), q * (1 - _EPS * (k + 1)))
+    return np.asarray(ascending[np.minimum(reached, len(ascending) - 1)])
 
 
-def _last_blocks(
-    factor: Floats, masks: Integers, cause: int, outcome: int
-) -> tuple[Floats, Floats, Floats]:
-    """Return the last rows and columns of the factors of each set, the cause and the outcome.
+def standard_deviations(
+    values: Floats, given_path: Floats, probability: Floats, freedom: float
+) -> Floats:
+    """Return the standard deviations of effects, of which the last axis of `values` has draws.
 
-    Parameters
-    ----------
-    factor : ndarray of shape (m, m)
-        Triangular factor of all columns.
-    masks : ndarray of shape (k,), int
-        Ascending, without the cause and the outcome.
-
-    Returns
-    -------
-    left_of_cause, shared, left_of_outcome : ndarray of shape (k,)
-        The entries of the last block: the residuals' norm of the cause on the set, the
-        component of the outcome along these residuals, and the residuals' norm of the outcome
-        on both. The signs of the first two go together; that of the third has no meaning.
+    NaN stands for no path among the draws.
     """
-    others = [v for v in reversed(range(factor.shape[1])) if v not in (cause, outcome)]
-    root = triangular_factor(factor[:, [*others, cause, outcome]])
-    blocks = np.empty((3, len(masks)))
-    for start in range(0, len(masks), _SETS_A_CHUNK):
-        part = slice(start, start + _SETS_A_CHUNK)
-        stack = _stack_of_last_blocks(root, others, masks[part])
-        blocks[:, part] = stack[0, 0], stack[0, 1], stack[1, 1]
-    left_of_cause, shared, left_of_outcome = blocks
-    return left_of_cause, shared, left_of_outcome
-
-
-def _stack_of_last_blocks(root: Floats, others: list[int], masks: Integers) -> Floats:
-    """Decide column by column, from the highest on, what each set contains.
-
-    All sets with the same columns among those that are decided share one factor of the columns
-    that are not. The factors lie side by side in the last axis.
-    """
-    stack = root[:, :, np.newaxis]
-    beginnings, decided_down_to = np.zeros(1, dtype=np.int64), len(root)
-    for column in others:
-        longer = np.unique(masks >> column)
-        before = np.searchsorted(beginnings, longer >> (decided_down_to - column))
-        is_member = (longer & 1).astype(np.bool_)
-        k = len(stack) - 1
-        shorter = np.empty((k, k, len(longer)))
-        # A member is projected out of the others; any other column is left out.
-        shorter[:, :, is_member] = stack[1:, 1:, before[is_member]]
-        shorter[:, :, ~is_member] = _without_first_column(stack[:, :, before[~is_member]])
-        stack, beginnings, decided_down_to = shorter, longer, column
-    return stack
-
-
-def _without_first_column(stack: Floats) -> Floats:
-    """Return the triangular factors of all columns but the first, by Givens rotations."""
-    k = len(stack) - 1
-    rows = stack[:, 1:]
-    for i in range(k):
-        upper, lower = rows[i, i:], rows[i + 1, i:]
-        rho = np.hypot(upper[0], lower[0])
-        # Without a length there is nothing to rotate: the column depends on those before it.
-        cos = np.divide(upper[0], rho, where=rho > 0, out=np.ones_like(rho))
-        sin = np.divide(lower[0], rho, where=rho > 0, out=np.zeros_like(rho))
-        rows[i, i:], rows[i + 1, i:] = cos * upper + sin * lower, cos * lower - sin * upper
-    return rows[:k]
-
-
-def _require_independence(
-    statistics: SampleStatistics,
-    masks: Integers,
-    blocks: tuple[Floats, Floats, Floats],
-    cause: int,
-    outcome: int,
-) -> None:
-    """Raise if an outcome depends linearly on a set and the cause, which have been checked."""
-    # If a combination of k columns were too nearly 0, one of them would leave no more than k times
-    # the largest rounding on the others.
-    n_columns = np.bitwise_count(masks) + 2
-    left = np.minimum(np.abs(blocks[0]), np.abs(blocks[2]))
-    for mask in masks[left <= n_columns * statistics.independence.rounding.max()]:
-        statistics.check([*members_of(mask), cause, outcome])
+    if freedom <= 2:
+        return np.where(probability > 0, np.inf, 0.0)
+    has_path = ~np.isnan(values)
+    k = has_path.sum(axis=-1)
+    given_path = np.where(k > 0, given_path, 0.0)
+    apart = np.where(has_path, values - given_path[..., np.newaxis], 0.0)
+    unit = np.abs(apart).max(axis=-1, initial=0.0) + np.abs(given_path)
+    unit = np.where(unit > 0, unit, 1.0)  # squares of the rest cannot overflow
+    within = ((apart / unit[..., np.newaxis]) ** 2).sum(axis=-1) / np.maximum(k, 1)
+    between = (1 - probability) * (given_path / unit) ** 2
+    return np.asarray(unit * np.sqrt(probability * (within + between)))

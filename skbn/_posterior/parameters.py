@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,10 +33,22 @@ from skbn._networks.gaussian import NetworkParameters
 from skbn._regressions.triangular import stacked_factors
 from skbn._scores.criteria import BGe, Criterion
 
-__all__ = ["FamilyPosteriors", "draw_parameters", "family_posteriors", "residual_freedom"]
+__all__ = [
+    "NETWORKS_AT_A_TIME",
+    "CoefficientDraws",
+    "FamilyPosteriors",
+    "draw_coefficients",
+    "draw_parameters",
+    "family_posteriors",
+    "residual_freedom",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+# Draws for this many networks are in memory at once. All callers draw in these portions, so that
+# they draw the same parameters with the same random numbers.
+NETWORKS_AT_A_TIME = 1000
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,30 @@ class FamilyPosteriors:
     root: Floats
     mean: Floats
     n_behind_mean: float
+
+
+class CoefficientDraws(NamedTuple):
+    """Coefficients that were drawn from their posteriors, one draw for each network.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (n_dags, m, m)
+        At [k, i, j], the coefficient of the edge i -> j of network k, or 0 without an edge.
+    expected : ndarray of shape (n_dags, m, m)
+        Their posterior means, given the network.
+    noise_deviation : ndarray of shape (n_dags, m)
+        The noises' standard deviations.
+    mean_deviation : ndarray of shape (n_dags, m)
+        How far a child's mean is from its posterior mean where its parents are at theirs.
+    least_freedom : float
+        The fewest degrees of freedom of a family with parents, infinite if there is none.
+    """
+
+    coef: Floats
+    expected: Floats
+    noise_deviation: Floats
+    mean_deviation: Floats
+    least_freedom: float
 
 
 def family_posteriors(
@@ -143,6 +180,25 @@ def draw_parameters(
     ValueError
         As `family_posteriors` does.
     """
+    drawn = draw_coefficients(statistics, criterion, dags, rng)
+    mean = statistics.mean + _propagate(drawn.mean_deviation, drawn.coef)
+    variance = drawn.noise_deviation**2
+    return [NetworkParameters(*each) for each in zip(drawn.coef, mean, variance, strict=True)]
+
+
+def draw_coefficients(
+    statistics: SampleStatistics,
+    criterion: Criterion,
+    dags: Sequence[Sequence[int]] | Integers,
+    rng: np.random.Generator | np.random.RandomState,
+) -> CoefficientDraws:
+    """Draw the coefficients of each network; the arguments are those of `draw_parameters`.
+
+    Raises
+    ------
+    ValueError
+        As `family_posteriors` does.
+    """
     masks = np.asarray(dags, dtype=np.int64)
     n_dags, m = masks.shape
     n_parents = np.bitwise_count(masks)
@@ -151,27 +207,36 @@ def draw_parameters(
     freedom = residual_freedom(statistics, criterion, n_parents)
     deviation = 1 / np.sqrt(rng.chisquare(freedom))  # of the noise, per root of sum_of_squares
     mean_deviation = np.zeros((n_dags, m))
-    coef = np.zeros((n_dags, m, m))
+    coef, expected = np.zeros((n_dags, m, m)), np.zeros((n_dags, m, m))
     for size in range(m):
         dag, child = np.nonzero(n_parents == size)
         if len(dag) == 0:
             continue
-        families, family = np.unique(
-            np.column_stack([child, masks[dag, child]]), axis=0, return_inverse=True
-        )
-        family = family.reshape(-1)  # numpy 2.0 returns a column
-        parents = np.array([members_of(mask) for mask in families[:, 1]], dtype=np.int64)
-        parents = parents.reshape(len(families), size)
-        posteriors = family_posteriors(statistics, criterion, families[:, 0], parents)
+        children, sets, family = _distinct_families(child, masks[dag, child])
+        parents = np.array([members_of(mask) for mask in sets], dtype=np.int64)
+        parents = parents.reshape(len(sets), size)
+        posteriors = family_posteriors(statistics, criterion, children, parents)
         deviation[dag, child] *= np.sqrt(posteriors.sum_of_squares)[family]
         noise = deviation[dag, child]
         spread = posteriors.root[family] @ normal[dag, child, :size, np.newaxis]
-        values = posteriors.coefficients[family] + noise[:, np.newaxis] * spread[:, :, 0]
-        coef[dag[:, np.newaxis], parents[family], child[:, np.newaxis]] = values
+        edges = dag[:, np.newaxis], parents[family], child[:, np.newaxis]
+        expected[edges] = posteriors.coefficients[family]
+        coef[edges] = posteriors.coefficients[family] + noise[:, np.newaxis] * spread[:, :, 0]
         unit = normal[dag, child, size] / np.sqrt(posteriors.n_behind_mean)
         mean_deviation[dag, child] = noise * unit
-    mean = statistics.mean + _propagate(mean_deviation, coef)
-    return [NetworkParameters(*each) for each in zip(coef, mean, deviation**2, strict=True)]
+    least = float(freedom[n_parents > 0].min(initial=np.inf))
+    return CoefficientDraws(coef, expected, deviation, mean_deviation, least)
+
+
+def _distinct_families(children: Integers, masks: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return the children and masks of the distinct families, and the number of each one there."""
+    order = np.lexsort((masks, children))
+    children, masks = children[order], masks[order]
+    is_new = np.ones(len(order), dtype=np.bool_)
+    is_new[1:] = (children[1:] != children[:-1]) | (masks[1:] != masks[:-1])
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.cumsum(is_new) - 1
+    return children[is_new], masks[is_new], numbers
 
 
 def residual_freedom(

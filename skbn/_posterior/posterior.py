@@ -66,6 +66,16 @@ class NetworkPosterior:
     constraints: Constraints
     log_odds: Floats | None
 
+    @property
+    def known_paths(self) -> Floats:
+        """At [i, j], the probability of a directed path, NaN if neither sums nor knowledge say."""
+        m = len(self.edges)
+        paths = np.full((m, m), np.nan) if self.paths is None else self.paths.copy()
+        paths[~_reachable(bits_of(self.constraints.allowed, m).T)] = 0.0
+        paths[_reachable(bits_of(self.constraints.required, m).T)] = 1.0
+        np.fill_diagonal(paths, 0.0)
+        return paths
+
     def group_of(self, column: int) -> tuple[GroupPosterior, int]:
         """Return the group of a column, and its number there."""
         for group in self.groups:

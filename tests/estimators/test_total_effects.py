@@ -1,0 +1,259 @@
+"""Total effects of a fitted posterior, against enumeration and other samples of networks.
+
+Seeds are fixed. A test of random numbers fails with a probability below 1e-6.
+"""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import posterior_reference as slow
+import pytest
+
+from skbn import AdjustedEffectPosterior, EffectPosterior, GaussianBNPosterior
+from skbn.datasets import make_gaussian_network
+
+NAMES = list("abcd")
+LARGEST_Z = 5.5
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 4)) @ (np.eye(4) + np.triu(rng.normal(size=(4, 4)) / 2, 1))
+    return pd.DataFrame(rows / rows.std(axis=0), columns=NAMES)
+
+
+def chain(n=50):
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=n)
+    b = a + rng.normal(size=n)
+    return pd.DataFrame({"a": a, "b": b, "c": b / 2 + rng.normal(size=n)})
+
+
+def bge_matrix(table):
+    """The posterior's matrix of BGe with its defaults, and its degrees of freedom by parents."""
+    n, m = table.shape
+    rows = table.to_numpy() - table.to_numpy().mean(axis=0)
+    return rows.T @ rows + 0.5 * np.eye(m), n + 3 + np.arange(m)
+
+
+def enumerated(posterior, table, prior="uniform", required=None, allowed=None):
+    """The exact means and standard deviations of all effects, and the probabilities of paths.
+
+    `required` and `allowed` are masks of each column's parents.
+    """
+    log_weights = slow.log_weights_of(posterior.local_scores_)
+    found = slow.posterior_by_enumeration(log_weights, prior, required, allowed)
+    is_probable = found.probabilities > 0
+    mean, std = slow.effects_by_enumeration(
+        found.networks[is_probable], found.probabilities[is_probable], *bge_matrix(table)
+    )
+    return mean, std, found.paths
+
+
+def assert_agree(effects, mean, std):
+    apart = np.abs(effects.mean - mean)
+    assert (apart <= LARGEST_Z * effects.standard_error + 1e-12).all()
+    np.testing.assert_allclose(effects.std, std, rtol=0.1, atol=1e-3)
+
+
+@pytest.mark.parametrize("prior", ["uniform", "order"])
+def test_effects_are_those_of_enumeration(table, prior):
+    posterior = GaussianBNPosterior(structure_prior=prior).fit(table)
+    mean, std, paths = enumerated(posterior, table, prior)
+    effects = posterior.effects(n_samples=20_000, random_state=0)
+    assert_agree(effects, mean, std)
+    assert 0 < effects.standard_error.max() < 0.01
+    if prior == "uniform":
+        assert not effects.path_errors.any()
+        np.testing.assert_allclose(effects.path_probabilities, paths, atol=1e-12)
+    else:
+        apart = np.abs(effects.path_probabilities - paths)
+        assert (apart <= LARGEST_Z * effects.path_errors).all()
+
+
+@pytest.mark.parametrize("most_in_one_group", [20, 1])
+def test_effects_under_knowledge(table, most_in_one_group, monkeypatch):
+    """Within tiers and between them, with paths that are summed and paths that are not."""
+    monkeypatch.setattr("skbn._posterior.plan._MOST_IN_ONE_GROUP", most_in_one_group)
+    posterior = GaussianBNPosterior(tiers=[["c", "a"], ["d", "b"]], forbidden_edges=[("a", "b")])
+    effects = posterior.fit(table).effects(n_samples=20_000, random_state=1)
+    mean, std, paths = enumerated(posterior, table, allowed=[0b0100, 0b1100, 0b0001, 0b0111])
+    assert_agree(effects, mean, std)
+    between = np.ix_([0, 2], [1, 3])
+    assert effects.path_errors[between].any() == (most_in_one_group == 1)
+    is_exact = effects.path_errors == 0
+    np.testing.assert_allclose(effects.path_probabilities[is_exact], paths[is_exact], atol=1e-12)
+    backwards = effects["b", "a"]
+    assert (backwards.probability_zero, backwards.mean, backwards.standard_error) == (1, 0, 0)
+    if most_in_one_group == 1:
+        with pytest.raises(ValueError, match=r"Knowledge alone decides the order of 'a' and 'd'"):
+            posterior.effect("a", "d", method="adjustment")
+
+
+@pytest.mark.parametrize("prior", ["uniform", "order"])
+def test_effects_along_a_known_chain(prior):
+    """There is one network, and the mean is the product of its two coefficients."""
+    table = chain()
+    knowledge = {
+        "required_edges": [("a", "b"), ("b", "c")],
+        "forbidden_edges": [("a", "c")],
+    }
+    posterior = GaussianBNPosterior(structure_prior=prior, **knowledge).fit(table)
+    effect = posterior.effect("a", "c", random_state=0)
+    matrix, freedom = bge_matrix(table)
+    product = matrix[0, 1] / matrix[0, 0] * matrix[1, 2] / matrix[1, 1]
+    assert effect.mean == pytest.approx(product, rel=1e-12)
+    assert effect.standard_error < 1e-15
+    assert (effect.probability_zero, effect.probability_zero_error) == (0, 0)
+    _, second = slow.effect_moments([0, 1, 2], matrix, freedom)
+    assert effect.std == pytest.approx(np.sqrt(second[0, 2] - product**2), rel=0.03)
+    assert isinstance(effect, EffectPosterior)
+    if prior == "uniform":
+        adjusted = posterior.effect("a", "c", method="adjustment")
+        assert isinstance(adjusted, AdjustedEffectPosterior)
+        assert adjusted.mean == pytest.approx(matrix[0, 2] / matrix[0, 0])  # as if a -> c
+        assert abs(adjusted.mean - product) > 0.05
+        assert adjusted.std > 1.2 * effect.std
+
+
+def test_both_methods_agree_if_no_edge_is_missing(table):
+    order = [(a, b) for i, a in enumerate(NAMES) for b in NAMES[i + 1 :]]
+    posterior = GaussianBNPosterior(required_edges=order).fit(table)
+    for cause, outcome in order:
+        sampled = posterior.effect(cause, outcome, random_state=0)
+        adjusted = posterior.effect(cause, outcome, method="adjustment")
+        assert sampled.mean == pytest.approx(adjusted.mean, rel=1e-10)
+        assert sampled.std == pytest.approx(adjusted.std, rel=0.05)
+        assert sampled.quantile(0.9) == pytest.approx(adjusted.quantile(0.9), abs=0.02)
+
+
+def test_adjustment_averages_over_parent_sets(table):
+    posterior = GaussianBNPosterior().fit(table)
+    found = slow.posterior_by_enumeration(slow.log_weights_of(posterior.local_scores_), "uniform")
+    matrix, _ = bge_matrix(table)
+    for x, y in [(0, 1), (2, 3)]:
+        is_path = slow.dag_table(4).is_path[:, x, y]
+        effect = posterior.effect(x, y, method="adjustment")
+        probability = found.probabilities[is_path].sum()
+        assert effect.probability_zero == pytest.approx(1 - probability, abs=1e-11)
+        mean = 0.0
+        for mask in np.unique(found.networks[is_path, x]):
+            given = [x, *slow.members_of(int(mask))]
+            slope = np.linalg.solve(matrix[np.ix_(given, given)], matrix[given, y])[0]
+            chosen = is_path & (found.networks[:, x] == mask)
+            mean += found.probabilities[chosen].sum() * slope
+        assert effect.mean == pytest.approx(mean, abs=1e-10)
+
+
+def test_effects_are_those_of_sampled_networks(table):
+    """Those that sample_networks draws with the same seed, more than are drawn at a time."""
+    posterior = GaussianBNPosterior().fit(table)
+    n_samples = 2500
+    effects = posterior.effects(n_samples=n_samples, random_state=3)
+    networks = posterior.sample_networks(n_samples, random_state=3)
+    for i in [0, 999, 1000, 2499]:
+        inverse = np.linalg.inv(np.eye(4) - networks[i].coef_)
+        of_draw = np.nan_to_num(effects.draws[:, :, i]) + np.eye(4)
+        np.testing.assert_allclose(of_draw, inverse, rtol=1e-9, atol=1e-12)
+    one = posterior.effect("b", "d", n_samples=n_samples, random_state=3)
+    np.testing.assert_array_equal(one.values, effects["b", "d"].values)
+    assert repr(one) == repr(effects["b", "d"])
+    assert (one.mean, one.standard_error) == (
+        effects["b", "d"].mean,
+        effects["b", "d"].standard_error,
+    )
+
+
+def test_effects_of_more_columns_than_are_summed_together():
+    """Of 24 columns in tiers, the paths between which are not summed.
+
+    Edges lead to the next tier only, so that the sums are quick.
+    """
+    m = 24
+    table, _ = make_gaussian_network(m, n_samples=80, random_state=0)
+    tiers = [list(range(start, start + 6)) for start in range(0, m, 6)]
+    too_far = [(i, j) for i in range(m) for j in range(m) if j // 6 > i // 6 + 1]
+    posterior = GaussianBNPosterior(tiers=tiers, forbidden_edges=too_far)
+    posterior.fit(table / table.std(axis=0))
+    first, second = (posterior.effects(n_samples=2000, random_state=seed) for seed in (0, 1))
+    assert first.path_errors[:6, 18:].any()
+    assert not first.path_errors[:6, :6].any()
+    assert not first.mean[18:, :6].any()
+    error = np.hypot(first.standard_error, second.standard_error)
+    often = np.minimum(first.path_probabilities, second.path_probabilities) > 0.02
+    assert (np.abs(first.mean - second.mean)[often] < LARGEST_Z * error[often]).all()
+    networks = posterior.sample_networks(2000, random_state=0)
+    plain = np.mean([np.linalg.inv(np.eye(m) - each.coef_) for each in networks], axis=0)
+    spread = first.std / np.sqrt(2000)
+    assert (np.abs(plain - np.eye(m) - first.mean) <= LARGEST_Z * spread + 1e-12).all()
+
+
+def test_threads_change_no_bit(table):
+    table = np.tile(table, (1, 5))[:, :18] + np.random.default_rng(0).normal(size=(40, 18))
+    one, two = (
+        GaussianBNPosterior(structure_prior="order", n_jobs=n_jobs)
+        .fit(table)
+        .effects(n_samples=1500, random_state=0)
+        for n_jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.draws, two.draws)
+    np.testing.assert_array_equal(one.mean, two.mean)
+    np.testing.assert_array_equal(one.standard_error, two.standard_error)
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.ApproximateEvidenceWarning")
+def test_effects_are_in_the_units_of_the_columns():
+    """The middle of a chain may have units whose squares are out of range."""
+    table, units = chain(), 2.0 ** np.array([3, 450, -3])
+    knowledge = {"required_edges": [("a", "b"), ("b", "c")]}
+    plain, scaled = (
+        GaussianBNPosterior("bic", **knowledge).fit(each).effects(random_state=0)
+        for each in (table, table * units)
+    )
+    ratio = units / units[:, np.newaxis]
+    for name in ("mean", "standard_error", "std"):
+        np.testing.assert_allclose(
+            getattr(scaled, name) / ratio, getattr(plain, name), rtol=1e-9, atol=1e-14
+        )
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.ApproximateEvidenceWarning")
+def test_moments_that_do_not_exist():
+    """With as few rows the coefficients' t distributions have no moments."""
+    for n, expected in [(4, (True, np.inf)), (3, (False, np.inf))]:
+        posterior = GaussianBNPosterior("bic", required_edges=[("a", "b")], max_parents=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            posterior.fit(chain(n)[["a", "b"]])
+        effects = posterior.effects(n_samples=50, random_state=0)
+        effect = effects["a", "b"]
+        assert (np.isfinite(effect.mean), effect.std) == expected
+        assert np.isfinite(effects.mean[0, 1]) == expected[0]
+        assert effects.std[0, 1] == np.inf
+        assert effects.mean[1, 0] == effects.std[1, 0] == 0
+        assert np.isfinite(effect.standard_error) == expected[0]
+
+
+def test_effects_need_memory(table):
+    posterior = GaussianBNPosterior().fit(table)
+    with pytest.raises(ValueError, match=r"needs .* of memory.* draw fewer"):
+        posterior.effects(n_samples=10**13)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_samples": 1}, ValueError, r"n_samples must be at least 2 for a standard error; got 1"),
+        ({"n_samples": 10.5}, TypeError, r"n_samples must be an integer; got 10.5"),
+        ({"method": "regression"}, ValueError, r"'sampling' or 'adjustment'; got 'regression'"),
+    ],
+)
+def test_bad_options(table, options, error, message):
+    posterior = GaussianBNPosterior().fit(table)
+    with pytest.raises(error, match=message):
+        posterior.effect("a", "b", **options)
+    if "method" not in options:
+        with pytest.raises(error, match=message):
+            posterior.effects(**options)
