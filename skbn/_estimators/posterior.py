@@ -37,6 +37,7 @@ from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.edge_prior import read_edge_prior
 from skbn._posterior.effects import EffectPosterior, effect_posterior
+from skbn._posterior.family_weights import MASK_BITS
 from skbn._posterior.order_sums import log_number_of_orders
 from skbn._posterior.pairs import pair_columns
 from skbn._posterior.parameters import draw_parameters
@@ -100,7 +101,8 @@ class GaussianBNPosterior(NetworkEstimator):
         edges, or at [i, j] that of the edge i -> j. Below 1 they penalise edges; 0 forbids them.
         The rows and columns of a data frame are the names of the table's columns, in any order.
     max_parents : int or None, default=None
-        The largest number of parents; None stands for any number.
+        The largest number of parents; None stands for any number. With a small number, families
+        are listed one by one if that is faster, so that in tiers there may be many columns.
     required_edges : collection of (parent, child), table or networkx.DiGraph, default=None
         Edges that every network has, as for `GaussianBNLearner`: all else is conditional on them.
     forbidden_edges : collection of (parent, child), table or networkx.DiGraph, default=None
@@ -120,8 +122,8 @@ class GaussianBNPosterior(NetworkEstimator):
         At [i, j], the posterior probability of the edge i -> j.
     path_probabilities_ : ndarray of shape (m, m), float64
         At [i, j], the probability of a directed path from i to j. Only with the uniform prior.
-        With more than 20 columns, NaN if knowledge alone decides which of the two may come first
-        in an order.
+        With more than 20 columns, or if memory is short, NaN if knowledge alone decides which of
+        the two may come first in an order.
     log_evidence_ : float
         The logarithm of the marginal likelihood of the table, in nats: the mean over all networks,
         weighted by their prior.
@@ -283,7 +285,7 @@ class GaussianBNPosterior(NetworkEstimator):
                 "structure_prior='auto' took the order prior, which favours networks with "
                 "few edges: for this many columns the uniform prior takes too long, or too much "
                 "memory. Set structure_prior to 'order' to accept this, or leave out columns or "
-                "give tiers for the uniform prior.",
+                "give tiers of fewer columns for the uniform prior.",
                 OrderPriorWarning,
                 stacklevel=5,
             )
@@ -548,7 +550,8 @@ class GaussianBNPosterior(NetworkEstimator):
             Before `fit`.
         ValueError, TypeError
             If `n_samples` is not a positive integer; if the posterior of the parameters is not
-            known for the criterion, or has no degrees of freedom with this few rows.
+            known for the criterion, or has no degrees of freedom with this few rows; if there are
+            more than 62 columns.
 
         Examples
         --------
@@ -558,6 +561,12 @@ class GaussianBNPosterior(NetworkEstimator):
         >>> sum(network.dag.number_of_edges() for network in networks)
         99
         """
+        check_is_fitted(self)
+        if len(self.local_scores_.columns) > MASK_BITS:
+            raise ValueError(
+                f"Parameters are drawn for up to {MASK_BITS} columns, and there are "
+                f"{len(self.local_scores_.columns)}. Use sample_dags, which draws graphs alone."
+            )
         random_state = check_random_state(random_state)
         parents = self._sampled(n_samples, random_state)
         scorer = self.local_scores_.scorer

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.resources import Progress, Threads
+from skbn._posterior.family_weights import MASK_BITS
 from skbn._posterior.listed_weights import ListedWeights, Weights
 from skbn._posterior.network_sums import NetworkSums, network_sums, network_work
 from skbn._posterior.order_sums import order_sums, order_work, weight_slab
@@ -101,7 +102,17 @@ class GroupPosterior:
 
         The difference of gamma[P] and gamma[P + to] is the weight of the sets of non-descendants
         that contain P but not this column.
+
+        Raises
+        ------
+        ValueError
+            If there are more columns than a mask of 64 bits has.
         """
+        if max(self.columns) >= MASK_BITS:
+            raise ValueError(
+                f"Effects are known in tables of up to {MASK_BITS} columns. Leave out columns, or "
+                "average effects over sample_dags."
+            )
         gamma = self.sums.gamma(child)
         by_bit = gamma.reshape(-1, 2, 1 << (to - (to > child)))
         without = np.zeros_like(by_bit)

@@ -248,7 +248,9 @@ def _group_plan(
     listing = _listing(group, constraints)
     if listing is not None:
         listed = GroupPlan(group, prior, SearchPlan(n, n_outer), n_threads, listing)
-        plans.insert(0 if listing.work < _dense_work(dense) else 1, listed)
+        # The families are gone through twice more, for alpha and for the edges.
+        work = listing.work + 2 * WORK_OF_LISTED_FAMILY * listing.n_families
+        plans.insert(0 if work < _dense_work(dense) else 1, listed)
     return next((plan for plan in plans if plan.n_bytes <= n_bytes), plans[0])
 
 
@@ -273,8 +275,7 @@ def _listing(group: Group, constraints: Constraints) -> Listing | None:
         for x in columns
     ]
     subsets = SmallSubsets(n_positions, most + 1)
-    # The families are gone through for their scores, for alpha and for the edges.
-    work = small_log_determinants_work(subsets) + 3 * WORK_OF_LISTED_FAMILY * sum(n_families)
+    work = small_log_determinants_work(subsets) + WORK_OF_LISTED_FAMILY * sum(n_families)
     return Listing(most, sum(n_families), max(n_families), subsets.n_sets, work)
 
 
@@ -333,22 +334,20 @@ class _Remedies:
         return self._fits(self._constraints._replace(max_parents=max_parents))
 
     def _smaller_groups(self, size: int) -> str:
-        n = "one column" if size == 1 else f"{size} or fewer columns"
+        tiers = f"tiers of {size} or fewer columns each" if size > 1 else "tiers of one column each"
         if len(self._constraints.groups) == 1:
-            return f"give tiers of {n} each"
-        return f"split that group by tiers of {n} each"
+            return f"give {tiers}"
+        return f"divide the columns of that group into {tiers}"
 
     def _both(self) -> list[str]:
         """Return how large tiers may be together with a smaller max_parents."""
         most, m = self._constraints.max_parents, len(self._constraints.allowed)
         for size in range(min(_MOST_IN_ONE_GROUP, m - 1), 0, -1):
-            tiers = self._in_tiers(size)
-            fits = [
-                k for k in range(self._fewest, most) if self._fits(tiers._replace(max_parents=k))
-            ]
-            if fits:
-                groups = self._smaller_groups(size)
-                return [f"{groups} and set max_parents to {max(fits)} or less"]
+            tiers, few = self._in_tiers(size), self._fewest - 1
+            while few + 1 < most and self._fits(tiers._replace(max_parents=few + 1)):
+                few += 1
+            if few >= self._fewest:
+                return [f"{self._smaller_groups(size)} and set max_parents to {few} or less"]
         return []
 
     def _in_tiers(self, size: int) -> Constraints:
