@@ -21,6 +21,7 @@ _MODULES = (
     "skbn._posterior.sum_kernels",
     "skbn._posterior.sampling_kernels",
     "skbn._posterior.network_sum_kernels",
+    "skbn._posterior.listed_kernels",
     "skbn._exact.near_optimal_kernels",
     "skbn._exact.fill_kernels",
     "skbn._exact.parent_set_kernels",
@@ -34,6 +35,7 @@ _MODULES = (
     "skbn._exact.stream_kernels",
     "skbn._regressions.small_walk",
     "skbn._exact.network_key_kernels",
+    "skbn._posterior.effect_kernels",
     "skbn._regressions.givens",
     "skbn._core.subsets",
 )

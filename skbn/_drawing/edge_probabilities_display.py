@@ -21,11 +21,18 @@ from skbn._drawing.probabilities import (
 
 __all__ = ["EdgeProbabilitiesDisplay"]
 
-_EXPECTED = "a GaussianBNPosterior, or a pipeline or a search that ends with one"
+_EXPECTED = (
+    "a GaussianBNPosterior or a BootstrapBNLearner, or a pipeline or a search that ends with one"
+)
+# What colour bars say that the numbers are, of edges and of pairs.
+_LABELS = {
+    "probability": ("probability of the edge", "probability that they are joined"),
+    "support": ("support of the edge", "support of either direction"),
+}
 
 
 class EdgeProbabilitiesDisplay:
-    """The probabilities of all edges as a heat map.
+    """The probabilities of all edges, or their support, as a heat map.
 
     A row is a parent, a column a child. The more probable an edge is, the bluer is its cell. Nodes
     are in an order in which probable parents come before their children, so that most probable
@@ -46,6 +53,9 @@ class EdgeProbabilitiesDisplay:
         The order of rows and columns. A list may leave columns out. "parents-first" begins with the
         column whose expected number of parents is smallest. Then it takes the column with the
         fewest expected parents among the columns left, and so on.
+    measure : {"probability", "support"}, default="probability"
+        What the numbers are, as the colour bar says: posterior probabilities, or shares of
+        resamples as in a bootstrap.
 
     Attributes
     ----------
@@ -61,11 +71,12 @@ class EdgeProbabilitiesDisplay:
     ------
     ValueError
         If the array is not square, or a value is not a number from 0 to 1; if there is not one
-        name for each column, or no such order.
+        name for each column, or no such order or measure.
 
     See Also
     --------
     GaussianBNPosterior : Finds the probabilities.
+    BootstrapBNLearner : Finds the support of edges.
     NetworkDisplay : Draws a network with the probabilities of its edges.
 
     Examples
@@ -87,21 +98,27 @@ class EdgeProbabilitiesDisplay:
         names: Sequence[Hashable] | None = None,
         *,
         order: Any = "parents-first",
+        measure: str = "probability",
     ) -> None:
+        if measure not in _LABELS:
+            raise ValueError(
+                f"measure must be 'probability' or 'support'; got {readable_value(measure)}."
+            )
         values, nodes = probability_array(probabilities, names)
         places = _places(values, nodes, order)
         self.nodes = [nodes[place] for place in places]
         self.probabilities = values[np.ix_(places, places)]
+        self._measure = measure
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, *, ax: Any = None, order: Any = "parents-first", **options: Any
     ) -> Self:
-        """Draw the probabilities of a fitted posterior.
+        """Draw the probabilities of a fitted posterior, or the support of a fitted bootstrap.
 
         Parameters
         ----------
-        estimator : GaussianBNPosterior
+        estimator : GaussianBNPosterior or BootstrapBNLearner
             Or a pipeline that ends with one, or a search such as GridSearchCV over one.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
@@ -121,8 +138,11 @@ class EdgeProbabilitiesDisplay:
         TypeError, ValueError, ImportError
             If it is another estimator, and as for the class and `plot`.
         """
-        posterior = fitted_step(estimator, "edge_probabilities_", _EXPECTED)
-        display = cls(posterior.edge_probabilities_, list(posterior.dag_), order=order)
+        step = fitted_step(estimator, ("edge_probabilities_", "edge_support_"), _EXPECTED)
+        is_support = "edge_support_" in vars(step)
+        values = step.edge_support_ if is_support else step.edge_probabilities_
+        measure = "support" if is_support else "probability"
+        display = cls(values, list(step.dag_), order=order, measure=measure)
         return display.plot(ax=ax, **options)
 
     @classmethod
@@ -182,8 +202,8 @@ class EdgeProbabilitiesDisplay:
             Whether to write the probabilities into the cells, except those that would read 0.00. By
             default they are written for up to 20 columns.
         either_way : bool, default=False
-            Whether to draw the probability that two columns are joined, whatever the direction: the
-            sum over both directions. The map is symmetric then.
+            Whether to draw the probability, or the support, of an edge between two columns,
+            whatever its direction: the sum over both directions. The map is symmetric then.
 
         Returns
         -------
@@ -211,7 +231,7 @@ class EdgeProbabilitiesDisplay:
             ax=ax,
             colours=("ground", "positive"),
             limits=(0.0, 1.0),
-            label="probability that they are joined" if either_way else "probability of the edge",
+            label=_LABELS[self._measure][int(either_way)],
             axes_labels=("", "") if either_way else ("parent", "child"),
             text_of=_text if numbers else None,
         )

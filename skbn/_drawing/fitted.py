@@ -110,8 +110,8 @@ def _network(step: Any) -> Any:
     return getattr(step, "network_", getattr(step, "median_network_", step))
 
 
-def fitted_step(estimator: Any, attribute: str, expected: str) -> Any:
-    """Return the last step or the best estimator that has an attribute.
+def fitted_step(estimator: Any, attribute: str | tuple[str, ...], expected: str) -> Any:
+    """Return the last step or the best estimator that has an attribute, or one of several.
 
     Raises
     ------
@@ -120,8 +120,10 @@ def fitted_step(estimator: Any, attribute: str, expected: str) -> Any:
     TypeError
         If no step has it.
     """
-    while not hasattr(type(estimator), attribute) and attribute not in getattr(
-        estimator, "__dict__", {}
+    names = (attribute,) if isinstance(attribute, str) else attribute
+    while not any(
+        hasattr(type(estimator), name) or name in getattr(estimator, "__dict__", {})
+        for name in names
     ):
         if hasattr(estimator, "fit"):
             check_is_fitted(estimator)

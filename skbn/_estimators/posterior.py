@@ -24,6 +24,7 @@ from skbn._core.estimator import (
     fit_task,
     listeners_of,
 )
+from skbn._core.frames import frame_of
 from skbn._core.graphs import dag_of
 from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import mask_of, members_of
@@ -37,7 +38,9 @@ from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.adjustment import AdjustedEffectPosterior, adjusted_effect_of
 from skbn._posterior.edge_prior import read_edge_prior
 from skbn._posterior.effects import EffectPosterior
+from skbn._posterior.family_weights import MASK_BITS
 from skbn._posterior.order_sums import log_number_of_orders
+from skbn._posterior.pairs import pair_columns
 from skbn._posterior.parameters import NETWORKS_AT_A_TIME, draw_parameters
 from skbn._posterior.posterior import NetworkPosterior, network_posterior
 from skbn._posterior.sampling import sample_networks
@@ -52,6 +55,9 @@ from skbn.exceptions import ApproximateEvidenceWarning, OrderPriorWarning
 __all__ = ["EstimatedProbability", "GaussianBNPosterior"]
 
 Floats = npt.NDArray[np.float64]
+
+# The rounding of a score of BGe is about 1e-16 times alpha_w nats, if there are fewer rows.
+_LARGEST_ALPHA_W = 1e4
 
 
 class EstimatedProbability(NamedTuple):
@@ -84,7 +90,8 @@ class GaussianBNPosterior(NetworkEstimator):
         Its exponential is the marginal likelihood of a network: exactly with `BGe`,
         approximately with `BIC` and `EBIC`, with a warning. Others are refused, unless one of
         your own sets ``Criterion.marginal_likelihood``. None means "bge" for a table, and the
-        criterion of the LocalScores if `fit` is given those.
+        criterion of the LocalScores if `fit` is given those. The `alpha_w` of a `BGe` may be 1e4
+        at most, as rounding errors of the scores grow with it.
     structure_prior : {"auto", "uniform", "order"}, default="auto"
         The prior over networks. "uniform" gives each network the same probability, "order" one
         proportional to the number of its topological orders, which favours networks with few
@@ -95,7 +102,8 @@ class GaussianBNPosterior(NetworkEstimator):
         edges, or at [i, j] that of the edge i -> j. Below 1 they penalise edges; 0 forbids them.
         The rows and columns of a data frame are the names of the table's columns, in any order.
     max_parents : int or None, default=None
-        The largest number of parents; None stands for any number.
+        The largest number of parents; None stands for any number. With a small number, families
+        are listed one by one if that is faster, so that in tiers there may be many columns.
     required_edges : collection of (parent, child), table or networkx.DiGraph, default=None
         Edges that every network has, as for `GaussianBNLearner`: all else is conditional on them.
     forbidden_edges : collection of (parent, child), table or networkx.DiGraph, default=None
@@ -116,8 +124,8 @@ class GaussianBNPosterior(NetworkEstimator):
         At [i, j], the posterior probability of the edge i -> j.
     path_probabilities_ : ndarray of shape (m, m), float64
         At [i, j], the probability of a directed path from i to j. Only with the uniform prior.
-        With more than 20 columns, NaN if knowledge alone decides which of the two may come first
-        in an order.
+        With more than 20 columns, or if memory is short, NaN if knowledge alone decides which of
+        the two may come first in an order.
     log_evidence_ : float
         The logarithm of the marginal likelihood of the table, in nats: the mean over all networks,
         weighted by their prior.
@@ -279,7 +287,7 @@ class GaussianBNPosterior(NetworkEstimator):
                 "structure_prior='auto' took the order prior, which favours networks with "
                 "few edges: for this many columns the uniform prior takes too long, or too much "
                 "memory. Set structure_prior to 'order' to accept this, or leave out columns or "
-                "give tiers for the uniform prior.",
+                "give tiers of fewer columns for the uniform prior.",
                 OrderPriorWarning,
                 stacklevel=5,
             )
@@ -332,6 +340,44 @@ class GaussianBNPosterior(NetworkEstimator):
         return constraints._replace(allowed=allowed, possible=possible), log_odds
 
     # Families and networks
+
+    def to_frame(self) -> Any:
+        """Return the probabilities of each pair of columns.
+
+        Returns
+        -------
+        table : pandas.DataFrame, or a table as a dict of lists without pandas
+            A row for each pair, those that are joined most probably first:
+
+            - `parent` and `child`, in the direction of the more probable edge, or in column order
+              if both are as probable;
+            - `joined`, the probability of an edge in either direction;
+            - `probability` of the edge parent -> child, and `reverse`, that of child -> parent;
+            - `path`, the probability of a directed path from the parent to the child, and
+              `reverse_path`, that of one back. With the order prior, which does not know them,
+              these columns are left out. They are NaN where `path_probabilities_` is.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from skbn import GaussianBNPosterior
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue"]]
+        >>> scaler = StandardScaler().set_output(transform="pandas")
+        >>> GaussianBNPosterior().fit(scaler.fit_transform(wine)).to_frame().round(2)
+            parent    child  joined  probability  reverse  path  reverse_path
+        0  alcohol  proline    1.00          0.9     0.10   0.9          0.10
+        1      hue  proline    0.99          0.9     0.09   0.9          0.09
+        2      hue  alcohol    0.19          0.1     0.09   0.1          0.09
+        """
+        check_is_fitted(self)
+        columns, posterior = self.local_scores_.columns, self.posterior_
+        return frame_of(pair_columns(columns, posterior.edges, posterior.paths))
 
     def parent_set_probabilities(self, child: str | int, k: int = 10) -> ProbableParentSets:
         """Return the k most probable sets of parents of a column.
@@ -506,7 +552,8 @@ class GaussianBNPosterior(NetworkEstimator):
             Before `fit`.
         ValueError, TypeError
             If `n_samples` is not a positive integer; if the posterior of the parameters is not
-            known for the criterion, or has no degrees of freedom with this few rows.
+            known for the criterion, or has no degrees of freedom with this few rows; if there are
+            more than 62 columns.
 
         Examples
         --------
@@ -516,6 +563,12 @@ class GaussianBNPosterior(NetworkEstimator):
         >>> sum(network.dag.number_of_edges() for network in networks)
         99
         """
+        check_is_fitted(self)
+        if len(self.local_scores_.columns) > MASK_BITS:
+            raise ValueError(
+                f"Parameters are drawn for up to {MASK_BITS} columns, and there are "
+                f"{len(self.local_scores_.columns)}. Use sample_dags, which draws graphs alone."
+            )
         random_state = check_random_state(random_state)
         parents = self._sampled(n_samples, random_state)
         scorer = self.local_scores_.scorer
@@ -808,6 +861,14 @@ def _check_evidence(scores: LocalScores) -> None:
     """Raise unless exponentials of the scores are marginal likelihoods; warn if approximately."""
     criterion = scores.criterion
     name = type(criterion).__name__
+    alpha_w = getattr(criterion, "alpha_w", None)
+    if isinstance(criterion, BGe) and alpha_w is not None and alpha_w > _LARGEST_ALPHA_W:
+        m = len(scores.columns)
+        raise ValueError(
+            f"alpha_w must be more than m + 1 = {m + 1} and at most {_LARGEST_ALPHA_W:g} for a "
+            f"posterior of m = {m} columns; got {readable_value(alpha_w)}. The rounding of BGe's "
+            "scores grows with it, and probabilities would lose digits. Give a smaller alpha_w."
+        )
     if criterion.marginal_likelihood == "none":
         raise ValueError(
             f"criterion={readable_value(criterion)} was asked for, but the exponential of {name} "

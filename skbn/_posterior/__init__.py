@@ -5,7 +5,8 @@ over networks. Nothing here knows of tables or estimators, except `parameters`, 
 `adjustment`, which know the statistics of a table.
 
 - `family_weights` has what is summed: the weight of each family, as a wide number
-  (`skbn._core.wide`);
+  (`skbn._core.wide`); `listed_weights` has the same of families with few parents, one by one, with
+  the kernels of `listed_kernels`, and `group_weights` makes them for a group of columns;
 - `sum_kernels` has the kernels of the sums over orders, which share those of the search, and of
   the sums by a column's parents; `network_sum_kernels` and `network_rows` those of the sums over
   networks;
@@ -13,6 +14,7 @@ over networks. Nothing here knows of tables or estimators, except `parameters`, 
 - `plan` lays out the memory and says which prior is affordable; `structure_prior` and `edge_prior`
   have the prior of networks and of edges;
 - `sampling` draws networks, with the kernels of `sampling_kernels`;
+- `pairs` has the table of all pairs of columns;
 - `parameters` draws a network's parameters, and `total_effects` has the posterior of an
   intervention's effect (`effects`) in sampled networks, with the kernel of `effect_kernels`;
   `adjustment` has it by regressions, as a mixture of t distributions (`mixtures`).

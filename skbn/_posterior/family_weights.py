@@ -23,7 +23,7 @@ from skbn._posterior.sum_kernels import (
 )
 from skbn._regressions.local_score import local_score_terms
 
-__all__ = ["WEIGHT_KERNELS", "FamilyWeights"]
+__all__ = ["MASK_BITS", "WEIGHT_KERNELS", "FamilyWeights", "mask_type", "scale_of_weights"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -32,6 +32,7 @@ WEIGHT_KERNELS = (score_range, fill_sums, edge_sums, family_weights, weights_wit
 
 # Ctrl-C is handled between tasks of this many families, about a tenth of a second.
 _TASK = 1 << 25
+MASK_BITS = 62  # of an int64, with room for a sign and a mark
 
 
 class FamilyWeights(BlockwiseFamilies):
@@ -85,20 +86,7 @@ class FamilyWeights(BlockwiseFamilies):
             self._single_odds = log_odds.copy()
             self._single_odds[:, : plan.block_bits] = 0.0
         ranges = list(threads.map(self._score_range, [(x,) for x in range(n_children)]))
-        best = np.array([high for high, _ in ranges])
-        log_range = sum(high - low for high, low in ranges if high > -math.inf)
-        wide = WideFormat.for_range(log_range)
-        if wide is None:
-            raise ValueError(
-                f"The local scores of the families differ by up to {log_range:.3g} nats in all, "
-                "too much to add up their exponentials: probabilities would have fewer than 36 "
-                "bits. Give fewer rows, smaller sample weights, or leave out columns that are "
-                "nearly combinations of others."
-            )
-        self.wide = wide
-        shifts = np.rint(np.where(np.isfinite(best), best, 0.0) / math.log(2)).astype(np.int64)
-        self.biases = wide.bias - shifts
-        self.log_scale = float(shifts.sum()) * math.log(2)
+        self.wide, self.biases, self.log_scale = scale_of_weights(ranges)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_scratch": None}  # memory that is made when it is needed
@@ -214,6 +202,11 @@ class FamilyWeights(BlockwiseFamilies):
         return weights
 
     @property
+    def n_positions(self) -> int:
+        """How many columns and others there are."""
+        return self._tables.shape[1]
+
+    @property
     def n_parent_sets(self) -> int:
         """How many parent sets a child has: ``2**(m - 1)``."""
         return len(self._log_det) // 2
@@ -237,3 +230,46 @@ class FamilyWeights(BlockwiseFamilies):
         bases = np.arange(0, len(self._log_det), 1 << self.plan.block_bits)
         parts = threads.split(bases, len(self._log_det) // _TASK)
         list(threads.map(run, [(part,) for part in parts]))
+
+    def clear_sets_with(self, child: int, column: int, values: Floats) -> None:
+        """Set the values of parent sets to 0 that contain a column."""
+        values.reshape(-1, 2, 1 << (column - (column > child)))[:, 1] = 0.0
+
+    def masks(self, child: int, indices: Integers, columns: Sequence[int]) -> Integers:
+        """Return the masks of some parent sets, from the number of each position's column."""
+        masks: Integers = np.zeros(len(indices), dtype=mask_type(1 + max(columns)))
+        for bit, column in enumerate([c for i, c in enumerate(columns) if i != child]):
+            masks |= (indices >> bit & 1).astype(masks.dtype) << column
+        return masks
+
+
+def mask_type(n_columns: int) -> type:
+    """Return the type of masks of so many columns: Python's integers if int64 has too few bits."""
+    return np.int64 if n_columns <= MASK_BITS else object
+
+
+def scale_of_weights(ranges: list[tuple[float, float]]) -> tuple[WideFormat, Integers, float]:
+    """Return the format of weights, the bias of each child's, and the logarithm of their unit.
+
+    Parameters
+    ----------
+    ranges : list of n_children (float, float)
+        Each child's highest score, and one that some network with all least scores has.
+
+    Raises
+    ------
+    ValueError
+        If the scores differ by so much that wide numbers would have too few digits.
+    """
+    best = np.array([high for high, _ in ranges])
+    log_range = sum(high - low for high, low in ranges if high > -math.inf)
+    wide = WideFormat.for_range(log_range)
+    if wide is None:
+        raise ValueError(
+            f"The local scores of the families differ by up to {log_range:.3g} nats in all, "
+            "too much to add up their exponentials: probabilities would have fewer than 36 "
+            "bits. Give fewer rows, smaller sample weights, or leave out columns that are "
+            "nearly combinations of others."
+        )
+    shifts = np.rint(np.where(np.isfinite(best), best, 0.0) / math.log(2)).astype(np.int64)
+    return wide, wide.bias - shifts, float(shifts.sum()) * math.log(2)

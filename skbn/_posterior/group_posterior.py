@@ -14,16 +14,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Progress, Threads, allocate
-from skbn._core.subsets import mask_of, members_of
-from skbn._exact.plan import SearchPlan
-from skbn._posterior.family_weights import FamilyWeights
+from skbn._core.resources import Progress, Threads
+from skbn._posterior.family_weights import MASK_BITS
+from skbn._posterior.listed_weights import ListedWeights, Weights
 from skbn._posterior.network_sums import NetworkSums, network_sums, network_work
 from skbn._posterior.order_sums import order_sums, order_work, weight_slab
-from skbn._posterior.plan import GroupPlan
+from skbn._posterior.plan import WORK_OF_LISTED_FAMILY, GroupPlan
 from skbn._regressions.local_score import internal_error
 from skbn._regressions.log_determinants import log_determinants_work
-from skbn._solver.constraints import Constraints
 
 __all__ = ["GroupPosterior", "Summation", "group_posterior", "group_work", "prior_sum"]
 
@@ -40,15 +38,10 @@ class Summation(NamedTuple):
 
     Parameters
     ----------
-    constraints : Constraints
-    log_odds : ndarray of shape (m, m), float64, or None
-        At [i, j], the logarithm of the prior odds of the edge i -> j; finite.
     threads : Threads
     progress : Progress
     """
 
-    constraints: Constraints
-    log_odds: Floats | None
     threads: Threads
     progress: Progress
 
@@ -78,7 +71,7 @@ class GroupPosterior:
         The group's columns, then the others that may be their parents.
     n_columns : int
         How many are the group's.
-    weights : FamilyWeights
+    weights : Weights
     sums : Sums
     log_sum : float
         The logarithm of the weight of all networks, in nats.
@@ -90,16 +83,17 @@ class GroupPosterior:
 
     columns: list[int]
     n_columns: int
-    weights: FamilyWeights
+    weights: Weights
     sums: Sums
     log_sum: float
     edges: Floats
     paths: Floats | None
 
     def parent_sets(self, child: int) -> Floats:
-        """Return the probability of each parent set of a child, shape (2**(m - 1),).
+        """Return the probability of each parent set of a child.
 
-        The child is a number within the group, and its bit is removed from the parents' masks.
+        The child is a number within the group. `masks` says which sets they are: all, by their
+        masks with the child's bit removed, or those of the listed families.
         """
         return self._weighted(child, self.sums.gamma(child))
 
@@ -108,23 +102,29 @@ class GroupPosterior:
 
         The difference of gamma[P] and gamma[P + to] is the weight of the sets of non-descendants
         that contain P but not this column.
+
+        Raises
+        ------
+        ValueError
+            If there are more columns than a mask of 64 bits has.
         """
+        if max(self.columns) >= MASK_BITS:
+            raise ValueError(
+                f"Effects are known in tables of up to {MASK_BITS} columns. Leave out columns, or "
+                "average effects over sample_dags."
+            )
         gamma = self.sums.gamma(child)
         by_bit = gamma.reshape(-1, 2, 1 << (to - (to > child)))
         without = np.zeros_like(by_bit)
         without[:, 1] = by_bit[:, 0]  # indices are complements: a set without the bit has it
         probabilities = self._weighted(child, gamma) - self._weighted(child, without.ravel())
-        outside = probabilities.reshape(-1, 2, 1 << (to - (to > child)))
-        outside[:, 1] = 0.0  # a parent of the child is not its descendant
+        # A parent of the child is not its descendant.
+        self.weights.clear_sets_with(child, to, probabilities)
         return np.maximum(probabilities, 0.0)
 
     def masks(self, child: int, indices: Integers) -> Integers:
-        """Return the masks over all columns of parent sets with the child's bit removed."""
-        masks = np.zeros(len(indices), dtype=np.int64)
-        parents = [column for i, column in enumerate(self.columns) if i != child]
-        for bit, column in enumerate(parents):
-            masks |= (indices >> bit & 1) << column
-        return masks
+        """Return the masks over all columns of some parent sets, by their place among all."""
+        return self.weights.masks(child, indices, self.columns)
 
     def _weighted(self, child: int, gamma: Integers) -> Floats:
         exponent, mantissa = self.weights.wide.split(self.sums.total)
@@ -132,14 +132,15 @@ class GroupPosterior:
             weights = self.weights.parent_set_weights(child, gamma, exponent, threads)
         weights /= mantissa
         np.minimum(weights, 1.0, out=weights)  # rounding
+        if isinstance(self.weights, ListedWeights):
+            return weights
         return weights[: 1 << (len(self.columns) - 1)]  # without a column that was only padding
 
 
 def group_posterior(
     plan: GroupPlan,
     summation: Summation,
-    log_det: Floats,
-    tables: Floats,
+    weights: Weights,
     offsets: Floats,
     sum_only: bool,
 ) -> GroupPosterior | None:
@@ -149,19 +150,15 @@ def group_posterior(
     ----------
     plan : GroupPlan
     summation : Summation
-    log_det : ndarray of shape (2**m,), float64
-        The log-determinants of all subsets of the group's columns and the others.
-    tables : ndarray of shape (3, m), float64
-        The criterion's, with c of -inf for more parents than are allowed.
+    weights : FamilyWeights or ListedWeights
     offsets : ndarray of shape (n_columns,), float64
         What all local scores of each of the group's columns have in common, in nats.
     sum_only : bool
         Whether the probabilities of edges are left out.
     """
-    columns = plan.group.columns + plan.group.others
+    columns = plan.columns
     n = len(plan.group.columns)
-    threads, progress = summation.threads, summation.progress
-    weights = _weights(plan, summation, log_det, tables)
+    threads, progress = summation
     sums = _sums(plan, summation, weights)
     if sums is None:
         return None
@@ -169,7 +166,7 @@ def group_posterior(
 
     def edges_to(child: int) -> Floats:
         of_child = weights.edge_sums(child, sums.gamma(child), exponent) / mantissa
-        progress.advance(_edge_work(len(columns)))
+        progress.advance(_edge_work(plan) / n)
         return of_child
 
     of_children = np.full((len(columns) + 1, n), np.nan)
@@ -185,42 +182,12 @@ def group_posterior(
     return GroupPosterior(columns, n, weights, sums, log_sum, edges, paths)
 
 
-def _weights(
-    plan: GroupPlan, summation: Summation, log_det: Floats, tables: Floats
-) -> FamilyWeights:
-    constraints, log_odds, threads, _ = summation
-    columns = plan.group.columns + plan.group.others
-    position = {column: i for i, column in enumerate(columns)}
-    layout = plan.layout
-    if layout.n_columns == 1:  # nothing is ordered: others are told from the column by `allowed`
-        layout = SearchPlan(max(2, len(columns)), 0)
-    if len(columns) == 1:  # vectors need four sets: a second column, which may not be a parent
-        log_det, tables = np.tile(log_det, 2), np.tile(tables, 2)
-
-    def positions(masks: list[int]) -> list[int]:
-        return [mask_of(position[p] for p in members_of(masks[x])) for x in plan.group.columns]
-
-    odds = None
-    if log_odds is not None:
-        odds = np.zeros((len(plan.group.columns), tables.shape[1]))
-        odds[:, : len(columns)] = log_odds[np.ix_(columns, plan.group.columns)].T
-    return FamilyWeights(
-        log_det,
-        tables,
-        layout,
-        threads,
-        positions(constraints.allowed),
-        positions(constraints.required),
-        odds,
-    )
-
-
-def _sums(plan: GroupPlan, summation: Summation, weights: FamilyWeights) -> Sums | None:
+def _sums(plan: GroupPlan, summation: Summation, weights: Weights) -> Sums | None:
     """Return the sums of a group; None if no network has a weight."""
     n = plan.layout.n_columns
-    threads, progress = summation.threads, summation.progress
+    threads, progress = summation
     if n == 1:
-        sums: Sums = _SingleColumn(weights, max(1, plan.layout.n_others))
+        sums: Sums = _SingleColumn(weights)
         return None if sums.total >> weights.wide.bits < weights.wide.least_exponent else sums
     slab = weight_slab(weights, plan.layout, threads, progress)
     over_orders = order_sums(slab, weights, plan.layout, threads)
@@ -239,8 +206,8 @@ def _sums(plan: GroupPlan, summation: Summation, weights: FamilyWeights) -> Sums
 class _SingleColumn:
     """The sums of a group of one column: it has any parents among the others."""
 
-    def __init__(self, weights: FamilyWeights, n_others: int) -> None:
-        self._gamma = np.full(1 << n_others, weights.wide.one)
+    def __init__(self, weights: Weights) -> None:
+        self._gamma = np.full(weights.n_parent_sets, weights.wide.one)
         total = weights.edge_sums(0, self._gamma, weights.wide.bias)[-1]
         self.log_total = math.log(total) if total > 0 else -math.inf
         self.total = weights.wide.from_float(total)
@@ -249,17 +216,8 @@ class _SingleColumn:
         return self._gamma
 
 
-def prior_sum(plan: GroupPlan, summation: Summation, constant: Floats) -> float:
-    """Return the logarithm of the sum of a group's prior odds over all networks.
-
-    `constant` is the criterion's table c, which is -inf for numbers of parents that are ruled out.
-    """
-    n_sets = len(plan.group.columns) + len(plan.group.others)
-    tables = np.zeros((3, n_sets))
-    tables[0] = np.where(np.isfinite(constant[:n_sets]), 0.0, -np.inf)
-    log_det = allocate(1 << n_sets)
-    log_det[:] = 0.0
-    weights = _weights(plan, summation, log_det, tables)
+def prior_sum(plan: GroupPlan, summation: Summation, weights: Weights) -> float:
+    """Return the logarithm of the sum of a group's prior odds, the weights, over all networks."""
     sums = _sums(plan, summation, weights)
     return -math.inf if sums is None else sums.log_total + weights.log_scale
 
@@ -267,31 +225,36 @@ def prior_sum(plan: GroupPlan, summation: Summation, constant: Floats) -> float:
 def group_work(plan: GroupPlan, sum_only: bool, sum_prior: bool) -> int:
     """Return about how long a group takes, in units of one local score of a search."""
     n = len(plan.group.columns)
-    n_sets = n + len(plan.group.others)
     of_sums = 0
     if n > 1:
         of_sums = order_work(plan.layout)
         if plan.prior == "uniform":
             of_sums += network_work(n)
-    work = log_determinants_work(n_sets) + of_sums
+    work = of_sums
+    if plan.listing is None:
+        work += log_determinants_work(len(plan.columns))
+    else:
+        work += plan.listing.work
     if not sum_only:
-        work += n * _edge_work(n_sets) + of_sums * sum_prior
+        work += _edge_work(plan) + of_sums * sum_prior
     return work
 
 
-def _edge_work(n_sets: int) -> int:
-    """Return about how long the edges to one column take."""
-    return 4 << n_sets
+def _edge_work(plan: GroupPlan) -> int:
+    """Return about how long the edges to all of a group's columns take."""
+    if plan.listing is not None:
+        return WORK_OF_LISTED_FAMILY * plan.listing.n_families
+    return len(plan.group.columns) * 4 << len(plan.columns)
 
 
-def _certify_sum(totals: Floats, weights: FamilyWeights) -> None:
+def _certify_sum(totals: Floats, weights: Weights) -> None:
     """Raise if the probabilities of a child's parent sets do not sum to 1."""
     error = np.abs(totals - 1.0).max()
     if not error <= _TOLERANCE * 2.0**-weights.wide.bits:
         raise internal_error(f"the probabilities of a column's parent sets sum to 1 +- {error:.1g}")
 
 
-def _certify_equal(forward: float, backward: float, weights: FamilyWeights) -> None:
+def _certify_equal(forward: float, backward: float, weights: Weights) -> None:
     """Raise if the sums from the first and from the last column differ."""
     error = abs(forward - backward)
     if not error <= _TOLERANCE * 2.0**-weights.wide.bits * max(1.0, abs(forward)):

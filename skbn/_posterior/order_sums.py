@@ -31,7 +31,7 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._core.wide import WideFormat
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, fill_array
-from skbn._posterior.family_weights import FamilyWeights
+from skbn._posterior.listed_weights import Weights
 from skbn._posterior.sum_kernels import (
     count_orders,
     extend_sums,
@@ -80,9 +80,7 @@ class OrderSums:
         return gamma
 
 
-def weight_slab(
-    weights: FamilyWeights, plan: SearchPlan, threads: Threads, progress: Progress
-) -> Slab:
+def weight_slab(weights: Weights, plan: SearchPlan, threads: Threads, progress: Progress) -> Slab:
     """Return the memory in which alpha is made, slab by slab."""
 
     def zeta(table: Integers, first_bit: int, last_bit: int) -> None:
@@ -97,7 +95,7 @@ def order_work(plan: SearchPlan) -> int:
     return 2 * plan.work - last.fill - last.transform
 
 
-def order_sums(slab: Slab, weights: FamilyWeights, plan: SearchPlan, threads: Threads) -> OrderSums:
+def order_sums(slab: Slab, weights: Weights, plan: SearchPlan, threads: Threads) -> OrderSums:
     """Sum the weights of all networks and their orders.
 
     Without outer columns, the slab holds alpha of all columns afterwards.
@@ -120,9 +118,7 @@ def make_alpha(slab: Slab, fixed: int) -> None:
     slab.transform(fixed)
 
 
-def _sums_with_one_at(
-    index: int, weights: FamilyWeights, plan: SearchPlan, threads: Threads
-) -> Integers:
+def _sums_with_one_at(index: int, weights: Weights, plan: SearchPlan, threads: Threads) -> Integers:
     sums = allocate(1 << plan.n_columns).view(np.int64)
     fill_array(sums, 0, threads)
     sums[index] = weights.wide.one
@@ -130,7 +126,7 @@ def _sums_with_one_at(
 
 
 def _with_format(
-    kernel: Callable[..., None], sums: Integers, fixed: int, weights: FamilyWeights
+    kernel: Callable[..., None], sums: Integers, fixed: int, weights: Weights
 ) -> Callable[..., None]:
     return lambda *arguments: kernel(sums, fixed, *arguments, *weights.wide)
 

@@ -1,14 +1,32 @@
-"""How the sums over networks lay out their memory, and which prior is affordable."""
+"""How the sums over networks lay out their memory, and which prior is affordable.
+
+A group of columns is summed over all families, or over a list of those with few parents if that
+takes less time. A list needs no table of all sets of the columns and the others that may be their
+parents, so that there may be many others.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from skbn._core.text import readable_size, readable_sizes
+from skbn._core.resources import largest_that_fits
+from skbn._core.subsets import SmallSubsets, mask_of
+from skbn._core.text import first_few, readable_count, readable_size, readable_sizes
 from skbn._exact.plan import SearchPlan
+from skbn._regressions.log_determinants import log_determinants_work
+from skbn._regressions.small_walk import small_log_determinants_work
 from skbn._solver.constraints import Constraints, Group
 
-__all__ = ["UNIFORM_LIMIT", "GroupPlan", "PosteriorPlan", "plan_posterior"]
+__all__ = [
+    "UNIFORM_LIMIT",
+    "WORK_OF_LISTED_FAMILY",
+    "GroupPlan",
+    "Listing",
+    "PosteriorPlan",
+    "plan_posterior",
+]
 
 _BYTES = 8  # of a wide number
 # The structure prior "auto" is uniform up to this many steps, 3**n for a group of n columns. Those
@@ -23,6 +41,34 @@ _FIRST_TO_SPLIT = 25
 _MOST_OUTER_COLUMNS = 8
 # How many numbers a task of the uniform prior's sums hands over at most; see `network_sums`.
 _HANDED_OVER = 1 << 22
+# In units of one local score of a search, for each time that the families are gone through.
+WORK_OF_LISTED_FAMILY = 40
+# Numbers for each family of a child while it is weighed: scores, masks and products.
+_NUMBERS_A_FAMILY = 4
+# If a column may have more parents, its families are not listed, whatever the memory.
+_MOST_PARENTS_LISTED = 40
+
+
+class Listing(NamedTuple):
+    """The families of a group, if they are listed.
+
+    Parameters
+    ----------
+    max_parents : int
+    n_families : int
+        Of all columns of the group.
+    largest : int
+        The most families of one column.
+    n_log_determinants : int
+    work : int
+        About how long it takes to score them, in units of one local score of a search.
+    """
+
+    max_parents: int
+    n_families: int
+    largest: int
+    n_log_determinants: int
+    work: int
 
 
 @dataclass(frozen=True)
@@ -34,40 +80,67 @@ class GroupPlan:
     group : Group
     prior : {"uniform", "order"}
     layout : SearchPlan
-        How the tables are laid out, which the sums share with the search.
+        How the tables are laid out, which the sums share with the search. Listed families have a
+        layout without others.
     n_threads : int
+    listing : Listing or None
+        None if the weights of all families follow from tables of all sets.
     """
 
     group: Group
     prior: str
     layout: SearchPlan
     n_threads: int
+    listing: Listing | None = None
+
+    @property
+    def columns(self) -> list[int]:
+        """The group's columns, then the others that may be their parents."""
+        return self.group.columns + self.group.others
 
     @property
     def n_bytes(self) -> int:
         """Memory of all tables."""
         n, size = len(self.group.columns), 1 << len(self.group.columns)
-        n_log_det = size << len(self.group.others)
         if self.prior == "uniform":
             # F, R, M and Z, what threads hand over, and for each column two tables of size / 2.
-            handed_over = 2 * self.n_threads * min(_HANDED_OVER, 32 * size)
-            numbers = n_log_det + (4 + n) * size + handed_over
+            numbers = (4 + n) * size + 2 * self.n_threads * min(_HANDED_OVER, 32 * size)
         else:
             # F and R; first the slab, and then gamma of one column for each thread.
             of_gamma = self.n_threads * size // 2
-            numbers = n_log_det + 2 * size + max(self.layout.slab_size, of_gamma)
-        return _BYTES * numbers
+            numbers = 2 * size + max(self.layout.slab_size, of_gamma)
+        if self.listing is not None:
+            of_child = _NUMBERS_A_FAMILY * min(n, self.n_threads) * self.listing.largest
+            numbers = max(numbers, self.listing.n_log_determinants) + of_child
+        return _BYTES * (self._n_kept_weights + numbers)
 
     @property
     def n_bytes_kept(self) -> int:
         """Memory of the tables that methods of the posterior use later."""
         n, size = len(self.group.columns), 1 << len(self.group.columns)
         of_sums = size + n * size // 2 if self.prior == "uniform" else 2 * size
-        return _BYTES * ((size << len(self.group.others)) + of_sums)
+        return _BYTES * (self._n_kept_weights + of_sums)
+
+    @property
+    def _n_kept_weights(self) -> int:
+        """How many numbers say what the families weigh: log-determinants, or weights."""
+        if self.listing is not None:
+            return self.listing.n_families
+        return 1 << len(self.columns)
+
+    @property
+    def described_columns(self) -> str:
+        """The columns in words."""
+        return SearchPlan(
+            len(self.group.columns), 0, n_others=len(self.group.others)
+        ).described_columns
 
     def __str__(self) -> str:
         parts = f" in {1 << self.layout.n_outer} parts" if self.layout.n_outer else ""
-        return f"{self.layout.described_columns}{parts}: {readable_size(self.n_bytes)} of memory"
+        listed = ""
+        if self.listing is not None:
+            listed = f", {readable_count(self.listing.n_families)} families listed"
+        return f"{self.described_columns}{parts}{listed}: {readable_size(self.n_bytes)} of memory"
 
 
 @dataclass(frozen=True)
@@ -94,7 +167,12 @@ class PosteriorPlan:
 
 
 def plan_posterior(
-    constraints: Constraints, prior: str, n_bytes: int, limit: str, n_threads: int
+    constraints: Constraints,
+    prior: str,
+    n_bytes: int,
+    limit: str,
+    n_threads: int,
+    names: Sequence[str | int],
 ) -> PosteriorPlan:
     """Choose the prior, if it is "auto", and plan the sums of each group of columns.
 
@@ -107,71 +185,186 @@ def plan_posterior(
     limit : str
         What errors say after this number, such as "are available".
     n_threads : int
+    names : sequence of m str or int
+        What errors call the columns.
 
     Raises
     ------
     ValueError
         If the tables do not fit in memory: what they need, and what would fit.
     """
+    found = _plan(constraints, prior, n_bytes, n_threads)
+    if found.n_bytes <= n_bytes:
+        return found
+    largest = max(found.groups, key=lambda plan: plan.n_bytes)
+    among = ""
+    if len(found.groups) > 1:
+        members = first_few([names[x] for x in largest.group.columns])
+        among = f", the largest of {len(found.groups)} groups, [{members}],"
+    needed, given = readable_sizes(found.n_bytes, n_bytes)
+    remedies = _Remedies(constraints, prior, found, n_bytes, n_threads).listed()
+    raise ValueError(
+        f"The posterior of {largest.described_columns}{among} with the {found.prior} prior needs "
+        f"{needed} of memory, and {given} {limit}. {remedies}"
+    )
+
+
+def _plan(constraints: Constraints, prior: str, n_bytes: int, n_threads: int) -> PosteriorPlan:
+    """Return the plan, which may need more memory than there is."""
     groups = constraints.groups
     m = len(constraints.allowed)
-    whole = [Group(list(range(m)), [])]
     n_steps = sum(3 ** len(group.columns) for group in groups)
-    if prior == "order" or (prior == "auto" and n_steps > UNIFORM_LIMIT):
-        plans = [_order_plan(group, n_bytes, n_threads) for group in groups]
-        chosen = "order"
-    else:
-        chosen = "uniform"
-        plans = [
-            GroupPlan(group, chosen, _layout_of(group, 0), n_threads)
-            for group in (whole if m <= _MOST_IN_ONE_GROUP else groups)
-        ]
-        if prior == "auto" and PosteriorPlan(chosen, plans).n_bytes > n_bytes:
-            return plan_posterior(constraints, "order", n_bytes, limit, n_threads)
-    found = PosteriorPlan(chosen, plans)
-    if found.n_bytes > n_bytes:
-        largest = max(plans, key=lambda plan: plan.n_bytes)
-        columns = largest.layout.described_columns
-        among = f", of {len(plans)} groups," if len(plans) > 1 else ""
-        needed, given = readable_sizes(found.n_bytes, n_bytes)
-        raise ValueError(
-            f"The posterior of {columns}{among} with the {chosen} prior needs {needed} of memory, "
-            f"and {given} {limit}. {_what_would_fit(chosen, n_bytes)}"
-        )
-    return found
+    if prior != "order" and (prior == "uniform" or n_steps <= UNIFORM_LIMIT):
+
+        def uniform(groups: list[Group]) -> PosteriorPlan:
+            given = constraints, "uniform", 0, n_bytes, n_threads
+            return PosteriorPlan("uniform", [_group_plan(each, *given) for each in groups])
+
+        whole = uniform([Group(list(range(m)), [])]) if m <= _MOST_IN_ONE_GROUP else None
+        if whole is not None and whole.n_bytes <= n_bytes:
+            return whole
+        found = uniform(groups)
+        if prior == "uniform" or found.n_bytes <= n_bytes:
+            return found
+    plans = [_order_plan(group, constraints, n_bytes, n_threads) for group in groups]
+    return PosteriorPlan("order", plans)
 
 
-def _layout_of(group: Group, n_outer: int) -> SearchPlan:
-    return SearchPlan(len(group.columns), n_outer, n_others=len(group.others))
+def _group_plan(
+    group: Group,
+    constraints: Constraints,
+    prior: str,
+    n_outer: int,
+    n_bytes: int,
+    n_threads: int,
+) -> GroupPlan:
+    """Return the plan that takes less time, with all families or with listed ones.
+
+    It is the other one if only that fits in memory.
+    """
+    n, n_others = len(group.columns), len(group.others)
+    dense = SearchPlan(n, n_outer, n_others=n_others)
+    plans = [GroupPlan(group, prior, dense, n_threads)]
+    listing = _listing(group, constraints)
+    if listing is not None:
+        listed = GroupPlan(group, prior, SearchPlan(n, n_outer), n_threads, listing)
+        # The families are gone through twice more, for alpha and for the edges.
+        work = listing.work + 2 * WORK_OF_LISTED_FAMILY * listing.n_families
+        plans.insert(0 if work < _dense_work(dense) else 1, listed)
+    return next((plan for plan in plans if plan.n_bytes <= n_bytes), plans[0])
 
 
-def _order_plan(group: Group, n_bytes: int, n_threads: int) -> GroupPlan:
+def _dense_work(layout: SearchPlan) -> int:
+    """Return about how long it takes to score all families and to find their alpha."""
+    n_sets = layout.n_columns + layout.n_others
+    return log_determinants_work(n_sets) + layout.n_columns * (6 << n_sets)
+
+
+def _listing(group: Group, constraints: Constraints) -> Listing | None:
+    """Return which families a group has; None if a child may have almost any parents."""
+    columns = group.columns
+    n_positions = len(columns) + len(group.others)
+    most = max(min(constraints.max_parents, constraints.allowed[x].bit_count()) for x in columns)
+    if most > _MOST_PARENTS_LISTED:
+        return None
+    n_families = [
+        SmallSubsets(
+            (constraints.allowed[x] & ~constraints.required[x]).bit_count(),
+            constraints.max_parents - constraints.required[x].bit_count(),
+        ).n_sets
+        for x in columns
+    ]
+    subsets = SmallSubsets(n_positions, most + 1)
+    work = small_log_determinants_work(subsets) + WORK_OF_LISTED_FAMILY * sum(n_families)
+    return Listing(most, sum(n_families), max(n_families), subsets.n_sets, work)
+
+
+def _order_plan(group: Group, constraints: Constraints, n_bytes: int, n_threads: int) -> GroupPlan:
     """Return the plan with the fewest outer columns that fits, or else the leanest."""
     n = len(group.columns)
     fewest = 2 + (n - _FIRST_TO_SPLIT) // 2 if n >= _FIRST_TO_SPLIT else 0
     most = max(fewest, min(_MOST_OUTER_COLUMNS, n - 2))
     for n_outer in range(fewest, most + 1):
-        plan = GroupPlan(group, "order", _layout_of(group, n_outer), n_threads)
+        plan = _group_plan(group, constraints, "order", n_outer, n_bytes, n_threads)
         if plan.n_bytes <= n_bytes:
             break
     return plan
 
 
-def _what_would_fit(prior: str, n_bytes: int) -> str:
-    """Say how many columns fit in memory, with this prior and with the order prior."""
+class _Remedies:
+    """What would make sums fit in memory that do not; each remedy is tried before it is named."""
 
-    def fits(n: int, prior: str) -> bool:
-        group = Group(list(range(n)), [])
-        if prior == "order":
-            return _order_plan(group, n_bytes, 1).n_bytes <= n_bytes
-        return GroupPlan(group, prior, _layout_of(group, 0), 1).n_bytes <= n_bytes
+    def __init__(
+        self,
+        constraints: Constraints,
+        prior: str,
+        found: PosteriorPlan,
+        n_bytes: int,
+        n_threads: int,
+    ) -> None:
+        self._constraints, self._prior, self._found = constraints, prior, found
+        self._n_bytes, self._n_threads = n_bytes, n_threads
+        self._fewest = max(1, max(mask.bit_count() for mask in constraints.required))
 
-    def most(prior: str) -> int:
-        return max((n for n in range(2, 40) if fits(n, prior)), default=0)
+    def listed(self) -> str:
+        """Return the remedies in words."""
+        m, limit = len(self._constraints.allowed), self._constraints.max_parents
+        remedies = []
+        few = largest_that_fits(self._fits_with, self._fewest, limit - 1)
+        if few is not None:
+            remedies.append(f"set max_parents to {few} or less")
+        size = largest_that_fits(lambda n: self._fits(self._in_tiers(n)), 1, m - 1)
+        if size is not None:
+            remedies.append(self._smaller_groups(size))
+        elif few is None:
+            remedies += self._both()
+        if self._found.prior == "uniform" and self._fits(self._constraints, "order"):
+            remedies.append("set structure_prior to 'order'")
+        left = largest_that_fits(lambda n: self._fits(_free(n, limit)), 2, m - 1)
+        if left is not None:
+            remedies.append(f"leave out columns until {left} or fewer are left")
+        text = ", or ".join(remedies) or "free some"
+        return f"{text[0].upper()}{text[1:]}."
 
-    remedy = "Give tiers, or leave out columns"
-    if most(prior) >= 2:
-        remedy += f" until {most(prior)} or fewer may be in any order"
-    if prior == "uniform" and most("order") > most("uniform"):
-        remedy += f"; structure_prior='order' fits up to {most('order')} columns"
-    return f"{remedy}."
+    def _fits(self, constraints: Constraints, prior: str | None = None) -> bool:
+        plan = _plan(constraints, prior or self._prior, self._n_bytes, self._n_threads)
+        return plan.n_bytes <= self._n_bytes
+
+    def _fits_with(self, max_parents: int) -> bool:
+        return self._fits(self._constraints._replace(max_parents=max_parents))
+
+    def _smaller_groups(self, size: int) -> str:
+        tiers = f"tiers of {size} or fewer columns each" if size > 1 else "tiers of one column each"
+        if len(self._constraints.groups) == 1:
+            return f"give {tiers}"
+        return f"divide the columns of that group into {tiers}"
+
+    def _both(self) -> list[str]:
+        """Return how large tiers may be together with a smaller max_parents."""
+        most, m = self._constraints.max_parents, len(self._constraints.allowed)
+        for size in range(min(_MOST_IN_ONE_GROUP, m - 1), 0, -1):
+            tiers, few = self._in_tiers(size), self._fewest - 1
+            while few + 1 < most and self._fits(tiers._replace(max_parents=few + 1)):
+                few += 1
+            if few >= self._fewest:
+                return [f"{self._smaller_groups(size)} and set max_parents to {few} or less"]
+        return []
+
+    def _in_tiers(self, size: int) -> Constraints:
+        """Return the constraints with the columns of larger groups in tiers of this size."""
+        allowed = [*self._constraints.allowed]
+        for group in self._constraints.groups:
+            for start in range(size, len(group.columns), size):
+                later = mask_of(group.columns[start:])
+                for x in group.columns[start - size : start]:
+                    allowed[x] &= ~later
+        required = [
+            mask & may for mask, may in zip(self._constraints.required, allowed, strict=True)
+        ]
+        return self._constraints._replace(allowed=allowed, required=required)
+
+
+def _free(m: int, max_parents: int) -> Constraints:
+    """Return constraints on m columns that say nothing of their order."""
+    allowed = [(1 << m) - 1 ^ 1 << x for x in range(m)]
+    return Constraints(allowed, [0] * m, min(max_parents, m - 1), allowed)

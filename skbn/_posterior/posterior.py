@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +21,15 @@ from skbn._posterior.group_posterior import (
     group_work,
     prior_sum,
 )
+from skbn._posterior.group_weights import flat_weights, weights_of_group
+from skbn._posterior.listed_weights import LISTED_KERNELS
 from skbn._posterior.network_sums import NETWORK_KERNELS
 from skbn._posterior.order_sums import ORDER_KERNELS
-from skbn._posterior.plan import plan_posterior
+from skbn._posterior.plan import PosteriorPlan, plan_posterior
 from skbn._posterior.structure_prior import log_prior_sum
 from skbn._regressions.local_score import internal_error
 from skbn._regressions.log_determinants import walk_seeds
+from skbn._scores.families import SmallFamilies
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
 from skbn._solver.settings import MemoryLimit
@@ -124,14 +128,12 @@ def network_posterior(
     """
     m = len(constraints.allowed)
     n_threads = count_threads(n_jobs)
-    plan = plan_posterior(
-        constraints, prior, *memory.beside(scores.scorer.n_bytes), n_threads=n_threads
-    )
+    limit = memory.beside(scores.scorer.n_bytes)
+    plan = plan_posterior(constraints, prior, *limit, n_threads=n_threads, names=scores.columns)
     if announce is not None:
         announce(str(plan))
-    kernels = (walk_seeds, *WEIGHT_KERNELS, *ORDER_KERNELS)
     is_uniform = plan.prior == "uniform"
-    compile_kernels((*kernels, *NETWORK_KERNELS) if is_uniform else kernels)
+    compile_kernels(_kernels(plan))
     tables = scores.scorer.tables.copy()
     tables[0, constraints.max_parents + 1 :] = -np.inf
     prior_sums = [
@@ -145,19 +147,21 @@ def network_posterior(
     progress = Progress(work, listeners)
     groups = []
     with Threads(n_jobs, m) as threads:
-        summation = Summation(constraints, log_odds, threads, progress)
+        summation = Summation(threads, progress)
         # Those of the prior come first, so that their tables are gone when the others are made.
         if not sum_only:
             for i, each in enumerate(plan.groups):
                 if prior_sums[i] is None:
-                    prior_sums[i] = prior_sum(each, summation, tables[0])
+                    flat = flat_weights(each, constraints, log_odds, tables[0], threads)
+                    prior_sums[i] = prior_sum(each, summation, flat)
+                    del flat
         for each in plan.groups:
             children = each.group.columns
-            columns = children + each.group.others
-            log_det = scores.scorer.log_determinants_of(columns, n_jobs, progress)
+            weights = weights_of_group(
+                each, constraints, log_odds, scores.scorer, tables, *summation, n_jobs
+            )
             offsets = scores.scorer.score_offsets[children]
-            terms = tables[:, : len(columns)]
-            group = group_posterior(each, summation, log_det, terms, offsets, sum_only)
+            group = group_posterior(each, summation, weights, offsets, sum_only)
             if group is None:
                 names = [scores.columns[x] for x in children]
                 raise ValueError(
@@ -182,6 +186,18 @@ def network_posterior(
     return NetworkPosterior(
         plan.prior, groups, edges, paths, log_sum, log_prior, constraints, log_odds
     )
+
+
+def _kernels(plan: PosteriorPlan) -> tuple[Any, ...]:
+    """Return the kernels that sums call."""
+    kernels: tuple[Any, ...] = ORDER_KERNELS
+    if plan.prior == "uniform":
+        kernels += NETWORK_KERNELS
+    if any(each.listing is None for each in plan.groups):
+        kernels += (walk_seeds, *WEIGHT_KERNELS)
+    if any(each.listing is not None for each in plan.groups):
+        kernels += (*SmallFamilies.kernels, *LISTED_KERNELS)
+    return kernels
 
 
 def _reachable(is_edge: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -17,7 +17,8 @@ First each column's candidates are drawn, then its parents among them.
 
 A parent set is drawn in two steps, of about 2**(m / 2) numbers each, from a table of the weights of
 a child's parent sets and one of their sums over the lower half of the bits. The columns that are
-not in the group, and may only be parents, are candidates of all children.
+not in the group, and may only be parents, are candidates of all children. Of listed families, the
+parents in the group are drawn first, and then the others.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, Threads, allocate, require_memory
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab
-from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
+from skbn._posterior.family_weights import WEIGHT_KERNELS, mask_type
 from skbn._posterior.group_posterior import GroupPosterior
+from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
 from skbn._posterior.network_sums import NetworkSums
 from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, make_alpha, weight_slab
 from skbn._posterior.posterior import NetworkPosterior
@@ -83,25 +85,28 @@ def sample_networks(
     Returns
     -------
     networks : ndarray of shape (n_samples, m), int64
-        The mask of each column's parents.
+        The mask of each column's parents; Python's integers for more than 62 columns.
 
     Raises
     ------
     ValueError
         If the tables do not fit in memory.
     """
-    compile_kernels((*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS))
+    is_listed = any(isinstance(each.weights, ListedWeights) for each in posterior.groups)
+    kernels = LISTED_KERNELS if is_listed else ()
+    compile_kernels((*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS, *kernels))
     m = len(posterior.edges)
     # The networks themselves, and the parents and candidates of a group while it is drawn.
     require_memory(
         3 * _BYTES * n_samples * m, f"A sample of {n_samples} networks", lambda _: "draw fewer"
     )
-    networks = np.zeros((n_samples, m), np.int64)
+    networks: Integers = np.zeros((n_samples, m), mask_type(m))
     with Threads(n_jobs, m) as threads:
         for group in posterior.groups:
             parents = _sample_group(group, posterior.prior, threads, n_samples, rng, progress)
             for i, column in enumerate(group.columns):
-                networks[:, group.columns[: group.n_columns]] |= (parents >> i & 1) << column
+                is_parent = (parents >> i & 1).astype(networks.dtype)
+                networks[:, group.columns[: group.n_columns]] |= is_parent << column
     return networks
 
 
@@ -122,7 +127,7 @@ def _sample_group(
 def sample_networks_of_group(
     prior: str,
     sums: Integers,
-    weights: FamilyWeights,
+    weights: Weights,
     plan: SearchPlan,
     threads: Threads,
     n_samples: int,
@@ -139,7 +144,7 @@ def sample_networks_of_group(
     sums : ndarray of shape (2**n_columns,), int64
         M for the uniform prior, F for the order prior, wide numbers. At least one network must have
         a weight. It is ignored if the group has one column.
-    weights : FamilyWeights
+    weights : FamilyWeights or ListedWeights
     plan : SearchPlan
         The plan of the group's sums. The uniform prior asks for one without outer columns.
     threads : Threads
@@ -165,7 +170,7 @@ def sample_networks_of_group(
         f"Drawing {n_samples} networks of {plan.described_columns}",
         lambda _: "draw fewer at a time, or leave out columns",
     )
-    networks = np.empty((n_samples, plan.n_columns), np.int64)
+    networks: Integers = np.empty((n_samples, plan.n_columns), mask_type(weights.n_positions))
     left = np.arange(n_samples)
     for _ in range(_MOST_ATTEMPTS):
         states = rng.integers(2**64, size=len(left), dtype=np.uint64)
@@ -186,9 +191,7 @@ def sample_networks_of_group(
     raise internal_error(f"{_MOST_ATTEMPTS} times drawing {len(left)} networks led to dead ends")
 
 
-def _n_bytes(
-    prior: str, weights: FamilyWeights, plan: SearchPlan, n_threads: int, n_samples: int
-) -> int:
+def _n_bytes(prior: str, weights: Weights, plan: SearchPlan, n_threads: int, n_samples: int) -> int:
     """Return how much memory drawing takes at most, beside the weights and their sums."""
     size = 1 << plan.n_columns
     # Three tables for the first layer; then four for each thread, of which a layer takes half.
@@ -202,7 +205,7 @@ def _n_bytes(
 def _draw_layers(
     M: Integers,
     slab: Slab,
-    weights: FamilyWeights,
+    weights: Weights,
     threads: Threads,
     states: States,
     candidates: Integers,
@@ -224,7 +227,7 @@ def _draw_layers(
 def _draw_orders(
     F: Integers,
     slab: Slab,
-    weights: FamilyWeights,
+    weights: Weights,
     plan: SearchPlan,
     threads: Threads,
     states: States,
@@ -244,7 +247,7 @@ def _draw_orders(
 
 
 def _draw_parents(
-    weights: FamilyWeights,
+    weights: Weights,
     threads: Threads,
     states: States,
     candidates: Integers,
@@ -253,6 +256,7 @@ def _draw_parents(
     """Draw the parents of all columns, shape (n_columns, n_samples); -1 at dead ends."""
     n_columns, n_samples = candidates.shape
     parents = np.empty_like(candidates)
+    drawn: Integers = np.empty(candidates.shape, mask_type(weights.n_positions))
     table, low_sums = (allocate(weights.n_parent_sets).view(np.int64) for _ in range(2))
     low_bits = len(table).bit_length() // 2
     others = (2 * len(table) - 1) >> n_columns << n_columns
@@ -264,7 +268,10 @@ def _draw_parents(
         tables = table, low_sums, low_bits, child, others
         rest = states, candidates[child], needed[child], parents[child], bits, least
         list(threads.map(draw_parents, [(*tables, part, *rest) for part in parts]))
-    return parents
+        drawn[child] = parents[child]
+        if isinstance(weights, ListedWeights):
+            drawn[child] = weights.draw_others(child, parents[child], states)
+    return drawn
 
 
 def _sum_low_bits(
@@ -281,7 +288,7 @@ def _sum_low_bits(
     list(threads.map(run, [(part,) for part in parts]))
 
 
-def _format(weights: FamilyWeights) -> tuple[int, int, int]:
+def _format(weights: Weights) -> tuple[int, int, int]:
     """Return the bits and the bias of wide numbers, and the least that is not nothing."""
     wide = weights.wide
     return wide.bits, wide.bias, wide.least_exponent << wide.bits

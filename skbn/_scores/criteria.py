@@ -413,7 +413,7 @@ class BGe(Criterion):
         ``am`` in BiDAG.
     alpha_w : float or None, default=None
         Degrees of freedom of the Wishart prior, more than m + 1 and up to 1e8; None stands
-        for m + 2. ``iss.w`` in bnlearn, ``aw`` in BiDAG.
+        for m + 2. ``iss.w`` in bnlearn, ``aw`` in BiDAG. A `GaussianBNPosterior` takes up to 1e4.
     nu : array-like of shape (m,), dict, pandas.Series or None, default=None
         The prior mean of the columns, each of at most 1e150 in magnitude. A dict or a Series
         names each column once, by its name or its number, in any order. An array or a list is

@@ -229,7 +229,7 @@ class SmallFamilies:
     ) -> Iterator[ScoredPiece]:
         """Yield the scores of all families with parents among the candidates, in one piece."""
         free = SmallSubsets(len(candidates), self.max_parents)
-        scores = self._scores(child, [], candidates, free, log_det, tables)
+        scores = self.scores_in_order(child, [], candidates, free.most, log_det, tables)
         yield scores, lambda i: [candidates[j] for j in free.members(i)]
 
     def listed(
@@ -243,7 +243,7 @@ class SmallFamilies:
     ) -> ScoredParentSets:
         """Return the families that score higher than all with fewer of their parents, or all."""
         free = SmallSubsets(len(candidates), self.max_parents - len(required))
-        scores = self._scores(child, required, candidates, free, log_det, tables)
+        scores = self.scores_in_order(child, required, candidates, free.most, log_det, tables)
         keep = scores > -np.inf
         if not with_dominated:
             keep_undominated(scores, free.n, free.most, free.binomials, free.starts, keep)
@@ -251,15 +251,24 @@ class SmallFamilies:
         list_families(*_int64_arrays(required, candidates), free.most, keep, members)
         return members, scores[keep]
 
-    def _scores(
+    def scores_in_order(
         self,
         child: int,
         required: Sequence[int],
         candidates: Sequence[int],
-        free: SmallSubsets,
+        most: int,
         log_det: npt.NDArray[np.float64],
         tables: npt.NDArray[np.float64],
     ) -> npt.NDArray[np.float64]:
+        """Return the scores of all families with up to `most` candidates, as in `SmallSubsets`.
+
+        Parameters
+        ----------
+        required, candidates : sequence of int
+            Ascending. The columns that are parents in all families, and those that may be.
+        most : int
+        """
+        free = SmallSubsets(len(candidates), most)
         scores = np.empty(free.n_sets)
         subsets = self._subsets
         score_families(

@@ -216,16 +216,42 @@ class FamilyScorer:
             )
             compile_kernels(families.kernels)
             log_det = families.log_determinants(statistics.factor, offsets, self._n_jobs, progress)
-            if not statistics.is_checked:
-                # If a combination of k columns were too nearly 0, one of them would leave no
-                # more than k times the largest rounding on the others.
-                threshold = (families.max_parents + 1) * statistics.independence.rounding.max()
-                for columns in families.nearly_dependent_sets(log_det, offsets, threshold):
-                    statistics.check(columns)
+            self._check(families, log_det, offsets, list(range(families.m)))
             self._shared.log_determinants = log_det
         elif progress is not None:
             progress.advance(families.work)
         return self._shared.log_determinants
+
+    def small_log_determinants_of(
+        self,
+        columns: list[int],
+        max_parents: int,
+        n_jobs: int | None,
+        progress: Progress | None = None,
+    ) -> tuple[SmallFamilies, npt.NDArray[np.float64]]:
+        """Return the families of few parents among some columns, and what they need."""
+        families = SmallFamilies(len(columns), max_parents)
+        factor, offsets = self.factor_of(columns)
+        log_det = families.log_determinants(factor, offsets, n_jobs, progress)
+        self._check(families, log_det, offsets, columns)
+        return families, log_det
+
+    def _check(
+        self,
+        families: Families,
+        log_det: npt.NDArray[np.float64],
+        offsets: npt.NDArray[np.float64] | None,
+        columns: list[int],
+    ) -> None:
+        """Raise if the columns of a family depend on each other, unless all were checked."""
+        statistics = self.statistics
+        if statistics.is_checked:
+            return
+        # If a combination of k columns were too nearly 0, one of them would leave no more than k
+        # times the largest rounding on the others.
+        threshold = (families.max_parents + 1) * statistics.independence.rounding.max()
+        for places in families.nearly_dependent_sets(log_det, offsets, threshold):
+            statistics.check([columns[place] for place in places])
 
     def log_determinants_of(
         self, columns: list[int], n_jobs: int | None, progress: Progress | None = None

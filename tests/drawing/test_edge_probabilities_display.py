@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skbn import (
     BGe,
+    BootstrapBNLearner,
     EdgeProbabilitiesDisplay,
     EdgeWeightsDisplay,
     GaussianBNLearner,
@@ -168,6 +169,23 @@ def test_probabilities_of_a_posterior(posterior):
     expected = posterior.edge_probabilities_[off_diagonal]
     assert (display.probabilities[off_diagonal] == expected).all()
     assert not display.ax_.texts
+
+
+def test_support_of_a_bootstrap(wine):
+    bootstrap = BootstrapBNLearner(n_resamples=5, random_state=0)
+    with pytest.raises(NotFittedError):
+        EdgeProbabilitiesDisplay.from_estimator(bootstrap)
+    bootstrap.fit(wine)
+    for estimator in (bootstrap, make_pipeline(StandardScaler(), bootstrap)):
+        display = EdgeProbabilitiesDisplay.from_estimator(estimator, order="given", numbers=False)
+        assert display.nodes == list(wine)
+        off_diagonal = ~np.eye(4, dtype=bool)
+        assert (display.probabilities == bootstrap.edge_support_)[off_diagonal].all()
+        assert display.im_.colorbar.ax.get_ylabel() == "support of the edge"
+    both = EdgeProbabilitiesDisplay.from_estimator(bootstrap, either_way=True)
+    assert both.im_.colorbar.ax.get_ylabel() == "support of either direction"
+    with pytest.raises(ValueError, match="measure must be 'probability' or 'support'; got 'p'"):
+        EdgeProbabilitiesDisplay(CHAIN, measure="p")
 
 
 def test_pictures_of_a_posterior_show_its_median_network(posterior, wine):

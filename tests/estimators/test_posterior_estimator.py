@@ -61,6 +61,43 @@ def test_attributes_are_those_of_enumeration(fitted, enumerated):
     assert isinstance(fitted.criterion_, BGe)
 
 
+def test_table_has_a_row_for_each_pair(fitted, enumerated, wine):
+    table = fitted.to_frame()
+    assert {frozenset(pair) for pair in zip(table.parent, table.child, strict=True)} == {
+        frozenset((a, b)) for a in NAMES for b in NAMES if a != b
+    }
+    assert len(table) == 10
+    assert table.joined.is_monotonic_decreasing
+    assert (table.probability >= table.reverse).all()
+    edges, paths = enumerated.edges, enumerated.paths
+    for row in table.itertuples():
+        i, j = NAMES.index(row.parent), NAMES.index(row.child)
+        assert row.joined == pytest.approx(edges[i, j] + edges[j, i], abs=1e-12)
+        assert row.probability == pytest.approx(edges[i, j], abs=1e-12)
+        assert row.reverse == pytest.approx(edges[j, i], abs=1e-12)
+        assert row.path == pytest.approx(paths[i, j], abs=1e-12)
+        assert row.reverse_path == pytest.approx(paths[j, i], abs=1e-12)
+    by_order = GaussianBNPosterior(structure_prior="order").fit(wine).to_frame()
+    assert list(by_order) == ["parent", "child", "joined", "probability", "reverse"]
+
+
+def test_large_alpha_w_is_refused_since_digits_would_be_lost(wine):
+    message = r"alpha_w must be more than m \+ 1 = 6 and at most 10000 .* m = 5 .*; got 100000000"
+    with pytest.raises(ValueError, match=message):
+        GaussianBNPosterior(BGe(alpha_w=1e8)).fit(wine)
+    GaussianBNPosterior(BGe(alpha_w=1e4)).fit(wine)
+
+
+@pytest.mark.parametrize("alpha_w", [7, 100, 1e4])
+def test_probabilities_have_digits_up_to_the_largest_alpha_w(alpha_w):
+    rows = make_gaussian_network(4, n_samples=50, random_state=1)[0]
+    rows = (rows - rows.mean(0)) / rows.std(0)
+    weights = slow.bge_log_weights(rows, alpha_w)
+    expected = slow.posterior_by_enumeration(weights, "uniform")
+    found = GaussianBNPosterior(BGe(alpha_w=alpha_w)).fit(rows)
+    np.testing.assert_allclose(found.edge_probabilities_, expected.edges, rtol=0, atol=1e-11)
+
+
 def test_parent_sets_are_the_most_probable_ones(fitted, enumerated):
     for x, name in enumerate(NAMES):
         top = fitted.parent_set_probabilities(name, k=4)

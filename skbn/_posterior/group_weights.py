@@ -1,0 +1,176 @@
+"""The weights of the families of a group of columns: of all of them, or of those with few parents.
+
+A group's columns and the others that may be their parents have positions: first the group's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.resources import Progress, Threads, allocate
+from skbn._core.subsets import mask_of, members_of
+from skbn._exact.plan import SearchPlan
+from skbn._posterior.family_weights import FamilyWeights
+from skbn._posterior.listed_weights import FamilyList, ListedWeights, Weights
+from skbn._posterior.plan import WORK_OF_LISTED_FAMILY, GroupPlan
+from skbn._scores.scorer import FamilyScorer
+from skbn._solver.constraints import Constraints
+
+__all__ = ["family_lists", "flat_weights", "weights_of_group"]
+
+Floats = npt.NDArray[np.float64]
+
+
+def weights_of_group(
+    plan: GroupPlan,
+    constraints: Constraints,
+    log_odds: Floats | None,
+    scorer: FamilyScorer,
+    tables: Floats,
+    threads: Threads,
+    progress: Progress,
+    n_jobs: int | None,
+) -> Weights:
+    """Return the weights of a group's families.
+
+    Parameters
+    ----------
+    plan : GroupPlan
+    constraints : Constraints
+    log_odds : ndarray of shape (m, m), float64, or None
+        At [i, j], the logarithm of the prior odds of the edge i -> j; finite.
+    scorer : FamilyScorer
+    tables : ndarray of shape (3, m), float64
+        The criterion's, with c of -inf for more parents than are allowed.
+    threads : Threads
+    progress : Progress
+    n_jobs : int or None
+    """
+    columns = plan.columns
+    if plan.listing is None:
+        log_det = scorer.log_determinants_of(columns, n_jobs, progress)
+        tables = tables[:, : len(columns)]
+        return _dense_weights(plan, constraints, log_odds, log_det, tables, threads)
+    ascending = sorted(columns)
+    place = [ascending.index(column) for column in columns]
+    families, log_det = scorer.small_log_determinants_of(
+        ascending, plan.listing.max_parents, n_jobs, progress
+    )
+    lists = family_lists(plan, constraints)
+
+    def scores_of(child: int) -> Floats:
+        required, candidates, most = lists[child]
+        scores = families.scores_in_order(
+            place[child],
+            [place[p] for p in required],
+            [place[p] for p in candidates],
+            most,
+            log_det,
+            tables,
+        )
+        progress.advance(WORK_OF_LISTED_FAMILY * len(scores))
+        return scores
+
+    return _listed_weights(plan, lists, scores_of, log_odds, threads)
+
+
+def flat_weights(
+    plan: GroupPlan,
+    constraints: Constraints,
+    log_odds: Floats | None,
+    constant: Floats,
+    threads: Threads,
+) -> Weights:
+    """Return the weights of a group's families if they have no scores, but their odds.
+
+    `constant` is the criterion's table c, which is -inf for numbers of parents that are ruled out.
+    """
+    n_sets = len(plan.columns)
+    flat = np.where(np.isfinite(constant[:n_sets]), 0.0, -np.inf)
+    if plan.listing is None:
+        tables = np.zeros((3, n_sets))
+        tables[0] = flat
+        log_det = allocate(1 << n_sets)
+        log_det[:] = 0.0
+        return _dense_weights(plan, constraints, log_odds, log_det, tables, threads)
+    lists = family_lists(plan, constraints)
+
+    def scores_of(child: int) -> Floats:
+        required, candidates, most = lists[child]
+        sizes = range(min(most, len(candidates)) + 1)
+        n_families = [comb(len(candidates), size) for size in sizes]
+        return np.repeat([flat[len(required) + size] for size in sizes], n_families)
+
+    return _listed_weights(plan, lists, scores_of, log_odds, threads)
+
+
+def family_lists(plan: GroupPlan, constraints: Constraints) -> list[FamilyList]:
+    """Return which families each of a group's columns has."""
+    position = {column: i for i, column in enumerate(plan.columns)}
+    lists = []
+    for x in plan.group.columns:
+        required = members_of(constraints.required[x])
+        candidates = members_of(constraints.allowed[x] & ~constraints.required[x])
+        lists.append(
+            FamilyList(
+                [position[p] for p in required],
+                [position[p] for p in candidates],
+                min(constraints.max_parents - len(required), len(candidates)),
+            )
+        )
+    return lists
+
+
+def _odds_of(plan: GroupPlan, log_odds: Floats | None) -> Floats | None:
+    """Return the log odds of the edges to each of a group's columns from each position."""
+    if log_odds is None:
+        return None
+    return log_odds[np.ix_(plan.columns, plan.group.columns)].T.copy()
+
+
+def _listed_weights(
+    plan: GroupPlan,
+    lists: list[FamilyList],
+    scores_of: Callable[[int], Floats],
+    log_odds: Floats | None,
+    threads: Threads,
+) -> ListedWeights:
+    odds = _odds_of(plan, log_odds)
+    return ListedWeights(lists, scores_of, plan.layout, len(plan.columns), threads, odds)
+
+
+def _dense_weights(
+    plan: GroupPlan,
+    constraints: Constraints,
+    log_odds: Floats | None,
+    log_det: Floats,
+    tables: Floats,
+    threads: Threads,
+) -> FamilyWeights:
+    columns = plan.columns
+    position = {column: i for i, column in enumerate(columns)}
+    layout = plan.layout
+    if layout.n_columns == 1:  # nothing is ordered: others are told from the column by `allowed`
+        layout = SearchPlan(max(2, len(columns)), 0)
+    if len(columns) == 1:  # vectors need four sets: a second column, which may not be a parent
+        log_det, tables = np.tile(log_det, 2), np.tile(tables, 2)
+
+    def positions(masks: list[int]) -> list[int]:
+        return [mask_of(position[p] for p in members_of(masks[x])) for x in plan.group.columns]
+
+    odds = _odds_of(plan, log_odds)
+    if odds is not None:
+        odds = np.pad(odds, ((0, 0), (0, tables.shape[1] - len(columns))))
+    return FamilyWeights(
+        log_det,
+        tables,
+        layout,
+        threads,
+        positions(constraints.allowed),
+        positions(constraints.required),
+        odds,
+    )

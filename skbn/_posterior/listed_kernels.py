@@ -1,0 +1,173 @@
+"""The kernels of weights of families with few parents, which are listed one by one.
+
+The families of a child have its required parents and a few of its candidates. Arrays over families
+are in the order of `SmallSubsets` of the candidates. Arrays of int64 are wide numbers of the
+format `bits` and `bias`, or masks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import float64, int64, uint64
+
+from skbn._core.compile import inner_kernel, kernel
+from skbn._core.random_numbers import uniform
+from skbn._core.subsets import advance
+from skbn._core.wide import wide_as_double, wide_exp, wide_product, wide_sum
+
+__all__ = [
+    "add_by_parent",
+    "add_log_odds",
+    "cumulate",
+    "draw_families",
+    "list_masks",
+    "scatter_weights",
+    "weigh_listed",
+    "weigh_with_others",
+]
+
+
+@inner_kernel
+def _first(chosen, size):
+    for j in range(size):
+        chosen[j] = j
+
+
+@inner_kernel
+def _n_sets(n, size):
+    """Return the binomial of n and size."""
+    number = 1
+    for i in range(size):
+        number = number * (n - i) // (i + 1)
+    return number
+
+
+@kernel(int64[::1], int64, int64, int64[::1])
+def list_masks(candidates, required, most, masks):
+    """Set `masks` to the parents of each family, from the masks of candidates."""
+    chosen = np.empty(most + 1, np.int64)
+    i = 0
+    for size in range(most + 1):
+        _first(chosen, size)
+        end = i + _n_sets(candidates.size, size)
+        while i < end:
+            mask = required
+            for j in range(size):
+                mask |= candidates[chosen[j]]
+            masks[i] = mask
+            i += 1
+            if i < end:
+                advance(chosen, size)
+
+
+@kernel(float64[::1], float64, int64, float64[::1])
+def add_log_odds(candidates, required, most, scores):
+    """Add to the score of each family the log odds of its parents."""
+    chosen = np.empty(most + 1, np.int64)
+    i = 0
+    for size in range(most + 1):
+        _first(chosen, size)
+        end = i + _n_sets(candidates.size, size)
+        while i < end:
+            total = required
+            for j in range(size):
+                total += candidates[chosen[j]]
+            scores[i] += total
+            i += 1
+            if i < end:
+                advance(chosen, size)
+
+
+@kernel(float64[::1], int64, int64, float64[::1])
+def add_by_parent(values, n_candidates, most, sums):
+    """Set `sums` to those of the values of all families with each candidate; last, of all."""
+    chosen = np.empty(most + 1, np.int64)
+    sums[:] = 0.0
+    i = 0
+    for size in range(most + 1):
+        _first(chosen, size)
+        end = i + _n_sets(n_candidates, size)
+        while i < end:
+            value = values[i]
+            for j in range(size):
+                sums[chosen[j]] += value
+            sums[n_candidates] += value
+            i += 1
+            if i < end:
+                advance(chosen, size)
+
+
+@kernel(float64[::1], int64, int64, int64[::1])
+def weigh_listed(scores, bits, bias, weights):
+    """Set `weights` to the exponentials of scores."""
+    for i in range(scores.size):
+        weights[i] = wide_exp(scores[i], bits, bias)
+
+
+@kernel(int64[::1], int64[::1], int64[::1], int64)
+def scatter_weights(weights, places, table, bits):
+    """Add each weight to the entry of its place; places beyond the table are left out."""
+    for i in range(weights.size):
+        place = places[i]
+        if place < table.size:
+            table[place] = wide_sum(table[place], weights[i], bits)
+
+
+@kernel(int64[::1], int64[::1], int64[::1], int64, int64, int64, float64[::1])
+def weigh_with_others(weights, masks, gamma, exponent, bits, bias, values):
+    """Set `values` to the weight of all networks with each family, as float64.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_families,), int64
+    masks : ndarray of shape (n_families,), int64
+        Of the parents within the group, with the child's bit removed.
+    gamma, exponent, bits, bias
+        As in `sum_kernels.edge_sums`.
+    values : ndarray of shape (n_families,), float64
+    """
+    for i in range(weights.size):
+        product = wide_product(weights[i], gamma[gamma.size - 1 - masks[i]], bits, bias)
+        values[i] = wide_as_double(product, bits, exponent)
+
+
+@kernel(int64[::1], int64[::1], int64, float64[::1])
+def cumulate(masks, weights, bits, cumulative):
+    """Set `cumulative` to the running sums of the weights of families with the same mask.
+
+    The masks are sorted. The sums of each mask are in units of its largest weight's power of two.
+    """
+    start = 0
+    while start < masks.size:
+        end = start
+        largest = np.int64(0)
+        while end < masks.size and masks[end] == masks[start]:
+            largest = max(largest, weights[end])
+            end += 1
+        total = 0.0
+        for i in range(start, end):
+            total += wide_as_double(weights[i], bits, largest >> bits)
+            cumulative[i] = total
+        start = end
+
+
+@kernel(int64[::1], float64[::1], int64[::1], uint64[::1], int64[::1])
+def draw_families(masks, cumulative, chosen, states, families):
+    """Set `families` to the numbers of families with the chosen masks; -1 where these are -1."""
+    for i in range(chosen.size):
+        families[i] = -1
+        if chosen[i] < 0:
+            continue
+        start = np.searchsorted(masks, chosen[i])
+        end = np.searchsorted(masks, chosen[i] + 1)
+        if start == end:
+            continue
+        target = uniform(states, i) * cumulative[end - 1]
+        first, last = start, end - 1
+        while first < last:  # the first with a sum above the target
+            middle = (first + last) >> 1
+            if cumulative[middle] > target:
+                last = middle
+            else:
+                first = middle + 1
+        families[i] = first

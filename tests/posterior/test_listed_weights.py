@@ -1,0 +1,353 @@
+"""Sums over listed families against enumeration, and against sums over all families."""
+
+import math
+import re
+
+import numpy as np
+import posterior_reference as slow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skbn import BIC, BGe, GaussianBNPosterior, LocalScoreTransformer
+from skbn._exact.plan import SearchPlan
+from skbn._posterior import plan as planning
+from skbn._posterior import posterior as module
+from skbn._posterior.listed_weights import FamilyList, ListedWeights
+from skbn._posterior.posterior import network_posterior
+from skbn._posterior.sampling import sample_networks
+from skbn._solver.constraints import read_constraints
+from skbn._solver.settings import MemoryLimit
+from skbn.datasets import make_gaussian_network
+
+PRIORS = ["uniform", "order"]
+PLENTY = MemoryLimit(1 << 34, None)
+KNOWLEDGE = [
+    {"max_parents": 0},
+    {"max_parents": 1},
+    {"max_parents": 2},
+    {"max_parents": 4},
+    {"max_parents": 2, "required_edges": [(0, 1)]},
+    {"max_parents": 2, "required_edges": [(0, 2), (1, 2)]},
+    {"max_parents": 3, "forbidden_edges": [(2, 1), (0, 2)]},
+    {"max_parents": 2, "tiers": [[2], [0], [1], ...]},
+    {"max_parents": 2, "tiers": [[0, 1], ...], "forbidden_edges": [(0, 2)]},
+]
+
+
+def rows_of(m, n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
+
+
+def scores_of(m, criterion=None, max_parents=None, **options):
+    transformer = LocalScoreTransformer(criterion or BGe(), max_parents=max_parents)
+    return transformer.fit_transform(rows_of(m, **options))
+
+
+def posterior_of(scores, prior, is_listed=True, log_odds=None, n_jobs=None, **knowledge):
+    """The posterior with all groups' families listed, or with none."""
+    m = len(scores.columns)
+    constraints = read_constraints(scores.columns, **{"max_parents": m - 1, **knowledge})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planning, "_dense_work", lambda _: math.inf if is_listed else 0)
+        found = network_posterior(
+            scores, constraints, PLENTY, prior=prior, log_odds=log_odds, n_jobs=n_jobs
+        )
+    assert all(isinstance(each.weights, ListedWeights) == is_listed for each in found.groups)
+    return found
+
+
+def parent_sets(found, column):
+    """The probability of each set of parents that a posterior has."""
+    group, number = found.group_of(column)
+    probabilities = group.parent_sets(number)
+    masks = group.masks(number, np.arange(len(probabilities))).tolist()
+    return dict(zip(masks, probabilities.tolist(), strict=True))
+
+
+def assert_same(found, expected, tolerance=1e-12):
+    np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=tolerance)
+    assert found.log_sum == pytest.approx(expected.log_sum, rel=1e-13, abs=1e-11)
+    assert found.log_prior_sum == pytest.approx(expected.log_prior_sum, abs=1e-11)
+    if found.paths is not None:
+        np.testing.assert_allclose(found.paths, expected.paths, rtol=0, atol=tolerance)
+    for x in range(len(found.edges)):
+        listed, all_sets = parent_sets(found, x), parent_sets(expected, x)
+        assert listed.keys() <= all_sets.keys()
+        for mask, probability in all_sets.items():
+            assert listed.get(mask, 0.0) == pytest.approx(probability, abs=tolerance)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("knowledge", KNOWLEDGE)
+def test_networks_are_those_of_enumeration(prior, knowledge):
+    if prior == "order" and ("tiers" in knowledge or knowledge["max_parents"] == 0):
+        pytest.skip("orders are counted within each group")
+    scores = scores_of(5)
+    found = posterior_of(scores, prior, **knowledge)
+    given = read_constraints(scores.columns, **knowledge)
+    weights = slow.log_weights_of(scores, given.max_parents, given.required, given.allowed)
+    expected = slow.posterior_by_enumeration(weights, prior)
+    np.testing.assert_allclose(found.edges, expected.edges, rtol=0, atol=1e-12)
+    assert found.log_sum == pytest.approx(expected.log_evidence, rel=1e-13)
+    for x, of_child in enumerate(expected.parent_sets):
+        for mask, probability in parent_sets(found, x).items():
+            assert probability == pytest.approx(of_child[mask], abs=1e-12)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("whole", [True, False])
+@given(seed=st.integers(0, 10_000))
+def test_lists_and_all_families_agree(prior, whole, seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 8))
+    edges = [(i, j) for i in range(m) for j in range(m) if i != j]
+    knowledge = {"max_parents": int(rng.integers(0, m))}
+    if rng.random() < 0.5:
+        knowledge["forbidden_edges"] = [edges[i] for i in rng.integers(len(edges), size=m)]
+    if rng.random() < 0.5:
+        knowledge["tiers"] = [rng.permutation(m)[: m // 2].tolist(), ...]
+    log_odds = rng.normal(size=(m, m)) if rng.random() < 0.5 else None
+    scores = scores_of(m, BGe() if rng.random() < 0.7 else BIC(), seed=seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planning, "_MOST_IN_ONE_GROUP", 20 if whole else 0)
+        listed, dense = (
+            posterior_of(scores, prior, is_listed, log_odds, **knowledge)
+            for is_listed in (True, False)
+        )
+    assert_same(listed, dense)
+
+
+def test_sets_with_a_path_agree():
+    scores = scores_of(6)
+    knowledge = {"max_parents": 2, "tiers": [[4], [0, 1, 2, 3, 5]]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planning, "_MOST_IN_ONE_GROUP", 0)
+        listed, dense = (
+            posterior_of(scores, "uniform", is_listed, **knowledge) for is_listed in (True, False)
+        )
+    (group, number), (other, _) = listed.group_of(1), dense.group_of(1)
+    for to in (0, 2, 3, 4):
+        found, expected = (each.parent_sets_with_path(number, to) for each in (group, other))
+        masks = group.masks(number, np.arange(len(found)))
+        every = dict(
+            zip(other.masks(number, np.arange(len(expected))).tolist(), expected, strict=True)
+        )
+        np.testing.assert_allclose(found, [every[mask] for mask in masks.tolist()], atol=1e-12)
+        assert found.sum() == pytest.approx(listed.paths[1, group.columns[to]], abs=1e-12)
+
+
+@pytest.mark.parametrize("n_outer", [1, 3])
+def test_slabs_change_rounding_only(n_outer, monkeypatch):
+    scores = scores_of(10)
+    whole = posterior_of(scores, "order", max_parents=3)
+
+    def in_slabs(constraints, prior, *args, **kwargs):
+        (group,) = constraints.groups
+        listing = planning._listing(group, constraints)
+        plan = planning.GroupPlan(group, prior, SearchPlan(10, n_outer), 1, listing)
+        return planning.PosteriorPlan(prior, [plan])
+
+    monkeypatch.setattr(module, "plan_posterior", in_slabs)
+    parts = posterior_of(scores, "order", max_parents=3)
+    np.testing.assert_allclose(parts.edges, whole.edges, rtol=0, atol=1e-13)
+    assert parts.log_sum == pytest.approx(whole.log_sum, rel=1e-15)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_number_of_threads_changes_no_bit(prior):
+    scores = scores_of(14)
+    tiers = [list(range(4)), list(range(4, 14))]
+    one, three = (posterior_of(scores, prior, n_jobs=n, max_parents=3, tiers=tiers) for n in (1, 3))
+    np.testing.assert_array_equal(one.edges, three.edges)
+    assert one.log_sum == three.log_sum
+    samples = [sample_networks(one, 200, np.random.default_rng(0), n_jobs=n) for n in (1, 3)]
+    np.testing.assert_array_equal(*samples)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("knowledge", [{}, {"tiers": [[3], [0, 2], [1, 4]]}])
+def test_samples_have_the_probabilities_of_networks(prior, knowledge, monkeypatch):
+    monkeypatch.setattr(planning, "_MOST_IN_ONE_GROUP", 0)
+    scores = scores_of(5, n=20)
+    found = posterior_of(scores, prior, max_parents=2, **knowledge)
+    n_samples = 20_000
+    samples = sample_networks(found, n_samples, np.random.default_rng(0))
+    for x in range(5):
+        masks, counts = np.unique(samples[:, x], return_counts=True)
+        probabilities = parent_sets(found, x)
+        expected = n_samples * np.array([probabilities[mask] for mask in masks.tolist()])
+        is_rare = expected < 20
+        assert counts[is_rare].sum() < expected[is_rare].sum() + 40
+        error = np.sqrt(expected)[~is_rare]
+        assert (np.abs(counts - expected)[~is_rare] / error).max() < 6
+
+
+def test_all_work_is_told():
+    told = []
+    scores = scores_of(9)
+    constraints = read_constraints(scores.columns, max_parents=2, forbidden_edges=[(0, 1)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planning, "_dense_work", lambda _: math.inf)
+        network_posterior(scores, constraints, PLENTY, listeners=(lambda *args: told.append(args),))
+    assert told[-1][0] == 100
+
+
+def in_pairs(m):
+    return [[x, x + 1] for x in range(0, m, 2)]
+
+
+def pair_posterior(scores, tiers, most):
+    """The probability of each parent set of columns in tiers of two, by their families."""
+    expected = [{} for _ in scores.columns]
+    for i, (a, b) in enumerate(tiers):
+        earlier = [x for tier in tiers[:i] for x in tier]
+        weights = {}
+        for child, other in ((a, b), (b, a)):
+            lists = FamilyList([], list(range(len(earlier) + 1)), most)
+            candidates = [*earlier, other]
+            base = scores.local_score(child, [])
+            masks = lists.masks([1 << x for x in range(len(candidates))]).tolist()
+            for mask in masks:
+                parents = [candidates[j] for j in slow.members_of(mask)]
+                weight = math.exp(scores.local_score(child, parents) - base)
+                weights[child, sum(1 << p for p in parents)] = weight
+        free = dict.fromkeys((a, b), 0.0)
+        joined = dict.fromkeys((a, b), 0.0)
+        for (child, mask), weight in weights.items():
+            has_other = mask >> (a + b - child) & 1
+            (joined if has_other else free)[child] += weight
+        total = free[a] * free[b] + joined[a] * free[b] + free[a] * joined[b]
+        for (child, mask), weight in weights.items():
+            other = a + b - child
+            rest = free[other] + (0 if mask >> other & 1 else joined[other])
+            expected[child][mask] = weight * rest / total
+    return expected
+
+
+@pytest.mark.parametrize(("m", "most"), [(40, 2), (66, 1)])
+def test_more_columns_than_a_table_of_all_sets_has_bits(m, most):
+    scores = scores_of(m, n=100, max_parents=most)
+    tiers = in_pairs(m)
+    constraints = read_constraints(scores.columns, max_parents=most, tiers=tiers)
+    found = network_posterior(scores, constraints, PLENTY)
+    expected = pair_posterior(scores, tiers, most)
+    for x in range(m):
+        of_child = parent_sets(found, x)
+        assert of_child.keys() >= expected[x].keys()
+        for mask, probability in of_child.items():
+            assert expected[x].get(mask, 0.0) == pytest.approx(probability, abs=1e-11)
+        for p in range(m):
+            joined = sum(each for mask, each in expected[x].items() if mask >> p & 1)
+            assert found.edges[p, x] == pytest.approx(joined, abs=1e-11)
+    samples = sample_networks(found, 100, np.random.default_rng(0))
+    for row in samples.tolist():
+        assert all(constraints.allows(x, mask) for x, mask in enumerate(row))
+
+
+def test_scores_of_all_families_are_not_needed():
+    rows = make_gaussian_network(40, n_samples=200, random_state=0)[0]
+    scores = LocalScoreTransformer("bge").fit_transform(rows)  # of 2**39 families each
+    knowledge = {"max_parents": 1, "tiers": [list(range(s, s + 8)) for s in range(0, 40, 8)]}
+    found = GaussianBNPosterior(**knowledge).fit(scores)
+    of_table = GaussianBNPosterior(**knowledge).fit(rows)
+    np.testing.assert_allclose(
+        found.edge_probabilities_, of_table.edge_probabilities_, rtol=0, atol=1e-12
+    )
+
+
+def test_methods_of_a_posterior_of_many_columns():
+    rows = make_gaussian_network(66, n_samples=80, random_state=0)[0]
+    tiers = [list(range(s, s + 6)) for s in range(0, 66, 6)]
+    posterior = GaussianBNPosterior(max_parents=1, tiers=tiers).fit(rows)
+    table = posterior.to_frame()
+    assert len(table) == 66 * 65 // 2
+    dag = posterior.sample_dags(1, random_state=0)[0]
+    assert -1000 < posterior.log_probability(dag) < 0
+    assert posterior.parent_set_probabilities(65, k=1)[0].probability > 0
+    assert math.isfinite(posterior.score(rows[:5]))
+    with pytest.raises(ValueError, match="Parameters are drawn for up to 62 columns"):
+        posterior.sample_networks(1)
+    with pytest.raises(ValueError, match="Effects are known in tables of up to 62 columns"):
+        posterior.effect(60, 61)
+    few = GaussianBNPosterior(max_parents=1, tiers=tiers[:10]).fit(rows[:, :60])
+    assert few.effect(58, 59).probability_zero > 0
+    assert len(few.sample_networks(2, random_state=0)) == 2
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.ApproximateEvidenceWarning")
+def test_dependent_columns_of_a_family_are_named():
+    rows = rows_of(8, n=12)
+    rows[:, 5] = rows[:, 2]
+    tiers = [[0, 1, 2, 3], [4, 5, 6, 7]]
+    posterior = GaussianBNPosterior("bic", max_parents=1, tiers=tiers)
+    with pytest.raises(ValueError, match="Column 5 is collinear"):
+        posterior.fit(rows)
+
+
+def refusal(m, n_bytes, prior="auto", **knowledge):
+    """The message of a plan that does not fit, and the constraints that it is about."""
+    names = list(range(m))
+    constraints = read_constraints(names, **{"max_parents": m - 1, **knowledge})
+    with pytest.raises(ValueError, match="of memory") as error:
+        planning.plan_posterior(constraints, prior, n_bytes, "are available", 1, names)
+    return str(error.value)
+
+
+def fits(m, n_bytes, prior="auto", **knowledge):
+    names = list(range(m))
+    constraints = read_constraints(names, **{"max_parents": m - 1, **knowledge})
+    return planning.plan_posterior(constraints, prior, n_bytes, "are available", 1, names)
+
+
+def tiers_of(m, size):
+    return [list(range(start, min(start + size, m))) for start in range(0, m, size)]
+
+
+@pytest.mark.parametrize("prior", ["auto", *PRIORS])
+@pytest.mark.parametrize(
+    ("m", "knowledge"),
+    [
+        (60, {}),
+        (60, {"max_parents": 3}),
+        (60, {"tiers": tiers_of(60, 10)}),
+        (60, {"tiers": tiers_of(60, 10), "max_parents": 20}),
+        (60, {"tiers": [list(range(45)), ...], "max_parents": 2}),
+        (30, {}),
+    ],
+)
+def test_remedies_work(m, knowledge, prior):
+    n_bytes = 1 << 32
+    message = refusal(m, n_bytes, prior, **knowledge)
+    of_parents = re.search(r"[Ss]et max_parents to (\d+) or less", message)
+    of_tiers = re.search(r"tiers of (\d+) or fewer", message)
+    of_columns = re.search(r"until (\d+) or fewer are left", message)
+    assert of_columns
+    both = " and set max_parents" in message
+    remedy = {}
+    if of_tiers:
+        size = int(of_tiers[1])
+        given = [x for x in knowledge.get("tiers", [range(m)]) if x is not ...]
+        divided = [list(tier[i : i + size]) for tier in given for i in range(0, len(tier), size)]
+        named = sum(map(len, divided))
+        remedy["tiers"] = [*divided, ...] if named < m else divided
+    if of_parents and both:
+        remedy["max_parents"] = int(of_parents[1])
+    if of_tiers:
+        assert fits(m, n_bytes, prior, **{**knowledge, **remedy})
+    if of_parents and not both:
+        assert fits(m, n_bytes, prior, **{**knowledge, "max_parents": int(of_parents[1])})
+    assert of_tiers or of_parents
+    left = int(of_columns[1])
+    most = min(knowledge.get("max_parents", m), left - 1)
+    assert fits(left, n_bytes, prior, max_parents=most)
+
+
+def test_tiers_are_not_asked_for_where_they_are_given():
+    message = refusal(60, 1 << 34, tiers=tiers_of(60, 10))
+    assert "ive tiers" not in message
+    assert "Set max_parents to" in message
+    message = refusal(60, 1 << 34, tiers=[list(range(45)), ...], max_parents=2)
+    assert "45 columns, the largest of 2 groups, [0, 1, 2, 3, 4, ...]," in message
+    assert "Divide the columns of that group into tiers of" in message
