@@ -564,11 +564,7 @@ class GaussianBNPosterior(NetworkEstimator):
         99
         """
         check_is_fitted(self)
-        if len(self.local_scores_.columns) > MASK_BITS:
-            raise ValueError(
-                f"Parameters are drawn for up to {MASK_BITS} columns, and there are "
-                f"{len(self.local_scores_.columns)}. Use sample_dags, which draws graphs alone."
-            )
+        _require_masks(self.local_scores_)
         random_state = check_random_state(random_state)
         parents = self._sampled(n_samples, random_state)
         scorer = self.local_scores_.scorer
@@ -727,6 +723,7 @@ class GaussianBNPosterior(NetworkEstimator):
             raise ValueError(
                 f"cause and outcome are both column {scores.columns[x]!r}. Give two columns."
             )
+        _require_masks(scores)
         if method == "sampling":
             return self._effects([x], n_samples, random_state)[x, y]
         if method != "adjustment":
@@ -776,6 +773,7 @@ class GaussianBNPosterior(NetworkEstimator):
 
     def _effects(self, causes: Sequence[int], n_samples: int, random_state: Any) -> TotalEffects:
         _require_two(n_samples)
+        _require_masks(self.local_scores_)
         random_state = check_random_state(random_state)
         parents = self._sampled(n_samples, random_state)
         scorer = self.local_scores_.scorer
@@ -850,6 +848,15 @@ class GaussianBNPosterior(NetworkEstimator):
             sum_only=True,
         )
         return (of_both.log_sum - fitted.log_sum) / sample.summary.n_samples
+
+
+def _require_masks(scores: LocalScores) -> None:
+    """Raise if there are too many columns for the kernels of parameters."""
+    if len(scores.columns) > MASK_BITS:
+        raise ValueError(
+            f"Parameters are drawn for up to {MASK_BITS} columns, and there are "
+            f"{len(scores.columns)}. Use sample_dags, which draws graphs alone."
+        )
 
 
 def _require_two(n_samples: int) -> None:

@@ -269,8 +269,11 @@ def test_methods_of_a_posterior_of_many_columns():
     assert math.isfinite(posterior.score(rows[:5]))
     with pytest.raises(ValueError, match="Parameters are drawn for up to 62 columns"):
         posterior.sample_networks(1)
-    with pytest.raises(ValueError, match="Effects are known in tables of up to 62 columns"):
-        posterior.effect(60, 61)
+    for method in ("sampling", "adjustment"):
+        with pytest.raises(ValueError, match="Parameters are drawn for up to 62 columns"):
+            posterior.effect(60, 61, method=method)
+    with pytest.raises(ValueError, match="Parameters are drawn for up to 62 columns"):
+        posterior.effects()
     few = GaussianBNPosterior(max_parents=1, tiers=tiers[:10]).fit(rows[:, :60])
     assert few.effect(58, 59).probability_zero > 0
     assert len(few.sample_networks(2, random_state=0)) == 2
