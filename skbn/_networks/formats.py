@@ -7,6 +7,7 @@ from typing import Any, Self, overload
 
 import networkx as nx
 
+from skbn._core.graphs import check_dag
 from skbn._networks import interchange
 from skbn._networks.parameters import ParametersMixin
 
@@ -14,7 +15,7 @@ __all__ = ["FormatsMixin"]
 
 
 class FormatsMixin(ParametersMixin):
-    """JSON, DOT, Mermaid and pgmpy."""
+    """JSON, DOT, Mermaid, bnlearn's model strings and pgmpy."""
 
     @overload
     def to_json(self, path: None = None) -> str: ...
@@ -168,6 +169,59 @@ class FormatsMixin(ParametersMixin):
             return self.cpdag()
         model = self._parameters()
         return self._structure() if model is None else model.to_dag()
+
+    def to_modelstring(self) -> str:
+        """Return the graph as bnlearn's `modelstring` writes it, for `model2network` there.
+
+        Returns
+        -------
+        text : str
+            A bracket for each node, parents before their children. It has no parameters.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is not an acyclic graph; if a node's name has a bracket, ``|`` or ``:``.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c")])).to_modelstring()
+        '[a][b][c|a:b]'
+        """
+        check_dag(self.dag)
+        return interchange.to_modelstring(self.dag)
+
+    @classmethod
+    def from_modelstring(cls, text: str) -> Self:
+        """Read a graph from what `modelstring` of bnlearn returns.
+
+        Parameters
+        ----------
+        text : str
+            Such as ``"[a][b|a]"``. The nodes keep its order.
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+            Without parameters: call `fit`.
+
+        Raises
+        ------
+        TypeError
+            If it is not a string.
+        ValueError
+            If it is no model string, a node or an edge comes twice, a parent is no node, or the
+            edges have a cycle.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBayesianNetwork
+        >>> list(GaussianBayesianNetwork.from_modelstring("[a][b][c|a:b]").dag.edges)
+        [('a', 'c'), ('b', 'c')]
+        """
+        return cls(interchange.from_modelstring(text))  # type: ignore[call-arg]
 
     def to_pgmpy(self) -> Any:
         """Return the network as a model of pgmpy.

@@ -1,4 +1,4 @@
-"""Networks in other forms: networkx's node-link JSON, Graphviz's DOT, Mermaid, pgmpy's models.
+"""Networks in other forms: node-link JSON, DOT, Mermaid, bnlearn's model strings, pgmpy's models.
 
 Networks are graphs with the attributes intercept and noise_variance of nodes and weight of edges.
 """
@@ -26,7 +26,16 @@ from skbn._core.linear_model import parameter_graph
 from skbn._core.text import readable_value
 from skbn._networks.gaussian import LinearGaussianModel
 
-__all__ = ["from_json", "from_pgmpy", "to_dot", "to_json", "to_mermaid", "to_pgmpy"]
+__all__ = [
+    "from_json",
+    "from_modelstring",
+    "from_pgmpy",
+    "to_dot",
+    "to_json",
+    "to_mermaid",
+    "to_modelstring",
+    "to_pgmpy",
+]
 
 
 # JSON
@@ -215,6 +224,73 @@ def _entities(node: Hashable) -> str:
     """Return a name in which all characters that mean something in Mermaid are codes."""
     name = re.sub(r"[^\w ,./()-]|[.-](?=\s)", lambda c: f"#{ord(c.group())};", str(node))
     return name or " "
+
+
+# bnlearn
+
+
+def to_modelstring(dag: nx.DiGraph) -> str:
+    """Return a graph as a model string of bnlearn, the nodes in topological order.
+
+    Raises
+    ------
+    ValueError
+        If a node's name has one of the characters that separate names there, or is empty.
+    """
+    number = {node: v for v, node in enumerate(dag)}
+    parts = []
+    for node in nx.lexicographical_topological_sort(dag, key=number.__getitem__):
+        if _SEPARATORS.search(str(node)) or not str(node):
+            raise ValueError(
+                f"A model string separates names by brackets, | and :, so that {node!r} cannot be "
+                "written. Rename it with networkx.relabel_nodes."
+            )
+        parents = ":".join(str(p) for p in sorted(dag.predecessors(node), key=number.__getitem__))
+        parts.append(f"[{node}|{parents}]" if parents else f"[{node}]")
+    return "".join(parts)
+
+
+def from_modelstring(text: str) -> nx.DiGraph:
+    """Read a graph from a model string of bnlearn.
+
+    Raises
+    ------
+    TypeError
+        If it is no string.
+    ValueError
+        If it is no model string, a node comes twice or is missing, or the edges have a cycle.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a string; got {type(text).__name__}.")
+    line = "".join(text.split("\n")).strip()
+    if not _MODELSTRING.fullmatch(line):
+        raise ValueError(
+            f"text must be a model string such as '[a][b|a][c|a:b]'; got {readable_value(text)}."
+        )
+    dag: nx.DiGraph = nx.DiGraph()
+    edges = []
+    for node, parents in _NODE.findall(line):
+        if node in dag:
+            raise ValueError(f"The model string has the node {readable_value(node)} twice.")
+        dag.add_node(node)
+        edges += [(parent, node) for parent in parents.split(":") if parent]
+    for edge in edges:
+        if edge[0] not in dag:
+            raise ValueError(
+                f"The model string has the edge {readable_value(edge)}, but no node "
+                f"{readable_value(edge[0])}."
+            )
+    for edge, count in Counter(edges).items():
+        if count > 1:
+            raise ValueError(f"The model string has the edge {readable_value(edge)} twice.")
+    dag.add_edges_from(edges)
+    check_dag(dag, "the model string")
+    return dag
+
+
+_SEPARATORS = re.compile(r"[\[\]|:\n]")
+_NODE = re.compile(r"\[([^\[\]|:]+)(?:\|([^\[\]|:]+(?::[^\[\]|:]+)*))?\]")
+_MODELSTRING = re.compile(f"(?:{_NODE.pattern})+")
 
 
 # pgmpy

@@ -389,3 +389,53 @@ def test_memory_of_a_sparse_network_grows_with_its_edges():
         tracemalloc.stop()
     assert network.dag.number_of_edges() == m - 1
     assert peak < 4 * m * m  # half of what a matrix would take
+
+
+# bnlearn
+
+
+@hypothesis.given(
+    networks(st.lists(st.text("ab.é _-", min_size=1, max_size=4), unique=True, min_size=1))
+)
+def test_model_strings_keep_the_graph(network):
+    text = network.to_modelstring()
+    other = GaussianBayesianNetwork.from_modelstring(text)
+    assert set(other.nodes) == set(network.nodes)
+    assert set(other.dag.edges) == set(network.dag.edges)
+    assert other.to_modelstring() == text
+
+
+def test_model_strings_are_those_of_bnlearn():
+    # of the network behind its data set `learning.test`
+    text = "[A][C][F][B|A][D|A:C][E|B:F]"
+    network = GaussianBayesianNetwork.from_modelstring(text)
+    assert set(network.dag.edges) == {("A", "B"), ("A", "D"), ("C", "D"), ("B", "E"), ("F", "E")}
+    assert network.to_modelstring() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must be a model string"),
+        ("[a", "must be a model string"),
+        ("[a][b|]", "must be a model string"),
+        ("a|b", "must be a model string"),
+        ("[a][a]", "node 'a' twice"),
+        ("[b|a]", r"edge \('a', 'b'\), but no node 'a'"),
+        ("[a][b|a:a]", r"edge \('a', 'b'\) twice"),
+        ("[a|b][b|a]", "acyclic"),
+    ],
+)
+def test_bad_model_strings_are_explained(text, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianBayesianNetwork.from_modelstring(text)
+    with pytest.raises(TypeError, match="must be a string; got bytes"):
+        GaussianBayesianNetwork.from_modelstring(b"[a]")
+
+
+@pytest.mark.parametrize("node", ["a:b", "a|b", "[a]", ""])
+def test_names_that_model_strings_cannot_hold_are_named(node):
+    dag = nx.DiGraph()
+    dag.add_node(node)
+    with pytest.raises(ValueError, match="cannot be written"):
+        GaussianBayesianNetwork(dag).to_modelstring()
