@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from importlib import import_module
+from itertools import chain
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -230,7 +231,7 @@ def _entities(node: Hashable) -> str:
 
 
 def to_modelstring(dag: nx.DiGraph) -> str:
-    """Return a graph as a model string of bnlearn, the nodes in topological order.
+    """Return a graph as a model string of bnlearn, the nodes in topological generations.
 
     Raises
     ------
@@ -239,7 +240,8 @@ def to_modelstring(dag: nx.DiGraph) -> str:
     """
     number = {node: v for v, node in enumerate(dag)}
     parts = []
-    for node in nx.lexicographical_topological_sort(dag, key=number.__getitem__):
+    generations = nx.topological_generations(dag)
+    for node in chain.from_iterable(sorted(each, key=number.__getitem__) for each in generations):
         if _SEPARATORS.search(str(node)) or not str(node):
             raise ValueError(
                 f"A model string separates names by brackets, | and :, so that {node!r} cannot be "

@@ -70,7 +70,7 @@ class TotalEffects:
     given_path : ndarray of shape (k, m)
         The expected effects if there is a path.
     standard_error : ndarray of shape (k, m)
-        The standard errors of `mean`, by the spread of the samples.
+        The standard errors of `mean`, as those of an `EffectPosterior`.
     freedom : float
         The fewest degrees of freedom with which a sampled network's coefficients are known. With
         1 or less there are no means, and with 2 or less no standard deviations.
