@@ -1,12 +1,18 @@
 """Bounds, gaps and proofs of listed scores, against the exact sums of all networks."""
 
 import itertools
+import re
 import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from branch_and_cut_alone import plan_single_columns, random_lists, without_dynamic_programs
+from branch_and_cut_alone import (
+    own_sets,
+    plan_single_columns,
+    random_lists,
+    without_dynamic_programs,
+)
 from branch_and_cut_reference import is_acyclic
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,10 +40,7 @@ def exact_score(scores, parents):
 def highest_score(scores):
     """The exact score of the best network, by trying all."""
     listed = [
-        [
-            (Fraction(s), {p for p in row if p >= 0})
-            for row, s in zip(rows.tolist(), local, strict=True)
-        ]
+        [(Fraction(s), own) for own, s in zip(own_sets(rows), local, strict=True)]
         for rows, local in scores._families
     ]
     return max(
@@ -82,7 +85,7 @@ def test_small_scores_beside_large_ones(monkeypatch, n, tolerance):
             without_dynamic_programs(monkeypatch)
         found = solved(scores, tolerance)
         assert_right(scores, found, tolerance, best)
-        assert found.gap < 1e-5
+        assert found.gap < max(1e-5, tolerance)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -96,12 +99,20 @@ def test_gaps_are_within_the_tolerance_to_the_last_bit(monkeypatch, seed, tolera
         assert found.gap <= tolerance
 
 
+def is_refused(scores):
+    try:
+        solved(scores)
+    except ValueError as error:
+        return bool(re.search(r"known only to .* The largest is of column 'x\d'", str(error)))
+    return False
+
+
 CONSTANTS = st.sampled_from([0.0, 1e3, 1e6, 4e8 / 3, 1e9 / 3, 9.5e8, 1e12])
 
 
 @given(
     st.integers(0, 2**32 - 1),
-    st.integers(3, 5),
+    st.integers(4, 5),
     st.lists(CONSTANTS, min_size=2, max_size=2),
     st.sampled_from([1e-9, 1e-6, 0.5]),
     st.booleans(),
@@ -119,13 +130,9 @@ def test_lists_with_constants(seed, m, constants, tolerance, is_branched):
     engines = (plan_single_columns,) if is_branched else module.ENGINES
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "ENGINES", engines)
-        try:
-            found = solved(scores, tolerance)
-        except ValueError as error:
-            assert some >= 1e12
-            assert "so large that it is known only to" in str(error)
-            assert "The largest is of column 'x" in str(error)
+        if some >= 1e12 and is_refused(scores):
             return
+        found = solved(scores, tolerance)
     assert_right(scores, found, tolerance, highest_score(scores))
     assert found.is_optimal or not is_branched
 
@@ -145,16 +152,11 @@ def test_scores_without_digits_are_refused(monkeypatch, scale, is_branched):
 def test_sets_of_parents_that_no_network_needs(monkeypatch, score):
     lists = random_lists(np.random.default_rng(1), 6)
     expected = solved(lists)
-    families = [(np.vstack([rows, np.full(3, -1)]), [*local]) for rows, local in lists._families]
-    others = [[y for y in range(6) if y != x] for x in range(6)]
-    families = [
-        ([*map(list, rows), ys[:4]], [*local, score])
-        for (rows, local), ys in zip(
-            [(np.pad(r, ((0, 0), (0, 1)), constant_values=-1), s) for r, s in lists._families],
-            others,
-            strict=True,
-        )
-    ]
+    families = []
+    for x, (rows, local) in enumerate(lists._families):
+        others = [y for y in range(6) if y != x]
+        rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=-1)
+        families.append(([*rows.tolist(), others[:4]], [*local, score]))
     without_dynamic_programs(monkeypatch)
     found = solved(ParentSetScores(lists.columns, families))
     assert found.score == pytest.approx(expected.score, abs=1e-6)
