@@ -183,7 +183,7 @@ def check_past_thirty(names):
     proven, from_file = names["proven"], names["from_file"]
     assert from_file.is_optimal_
     assert proven.n_nodes_ >= 1
-    assert proven.network_score_ == proven.score_bound_
+    assert proven.network_score_ <= proven.score_bound_ <= proven.network_score_ + 1e-6
     assert from_file.network_score_ == pytest.approx(proven.network_score_, abs=1e-5)
     sparse = names["sparse"].dag_
     assert sparse.number_of_edges() == 41  # and the table of what the search found of it

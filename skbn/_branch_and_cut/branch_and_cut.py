@@ -71,7 +71,11 @@ _WORTH_TRYING = 0.05
 # In the root, families are removed when the gap has shrunk by this share since the last time.
 _SHRINKAGE = 0.1
 _INTEGRAL = 1 - 1e-6
-_LEAST_RELATIVE_TOLERANCE = 4e-11
+# Nodes are closed at the first of these shares of the tolerance below the best network's cost. The
+# proof claims no more than the second: what is between them is room for rounding.
+_SHARE_OF_NODES, _SHARE_OF_PROOF = 0.5, 0.75
+# The rounding of a bound and of an excess, in units of both.
+_ROUNDING = 2.0**-49
 
 
 class Result(NamedTuple):
@@ -82,12 +86,14 @@ class Result(NamedTuple):
     chosen : ndarray of shape (m,), int64
         The family of each column.
     cost : float
+        Rounded up.
     bound : float
         No network costs less, as the replay of the proof shows.
     proof : Proof
     n_nodes : int
     is_finished : bool
-        Whether no network costs less than `cost` by more than the tolerance.
+        Whether the search ended by itself: `bound` is below `cost` by the tolerance at most, unless
+        rounding hides that.
     """
 
     chosen: npt.NDArray[np.int64]
@@ -117,8 +123,7 @@ def branch_and_cut(
     network : ndarray of shape (m,), int64
         The families of a network that costs little.
     tolerance : float
-        In nats: networks that are cheaper by less are not looked for. It is at least 4e-11 of the
-        cost, for rounding.
+        In nats: networks that are cheaper by less are not looked for.
     deadline : float
         By ``time.monotonic()``, when the search ends without the proof of the optimum.
     seed : int
@@ -169,14 +174,13 @@ class _Search:
         # The number that each family of the relaxation has in the given ones.
         self._numbers = np.arange(families.cost.size)
         self._chosen = network.copy()
-        self._cost = float(families.cost[network].sum())
-        # At least as much as sums of the search and of the replay may differ in rounding.
-        self._tolerance = max(tolerance, _LEAST_RELATIVE_TOLERANCE * (1.0 + self._cost))
-        self._bound = 0.0
+        self._cost = families.total(network)
+        self._tolerance = tolerance
+        # Without any cut, a network costs at least as much as the cheapest families.
+        self._bound = float(np.minimum.reduceat(families.cost, families.start[:-1]).sum())
         self._kept = KeptCuts(self._m, _MOST_BYTES_KEPT)
         self._cuts: list[Cut] = []  # of the proof
         self._number_of_cut: dict[int, int] = {}
-        # Without any cut, no network costs less than 0.
         self._root = Node([Step(np.empty(0, dtype=np.int32), np.empty(0))])
         self._open: list[_Open] = []
         self._n_nodes = 0
@@ -186,12 +190,12 @@ class _Search:
 
     @property
     def _cutoff(self) -> float:
-        """What a node's bound must reach: between it and the proof's is room for rounding."""
-        return self._cost - 0.5 * self._tolerance
+        """What a node's bound must reach."""
+        return self._cost - _SHARE_OF_NODES * self._tolerance
 
     def result(self) -> Result:
         self._end_root()
-        cutoff = max(0.0, self._cost - self._tolerance)
+        cutoff = self._cost - _SHARE_OF_PROOF * self._tolerance
         is_finished = self._bound >= self._cutoff
         bound = cutoff if is_finished else min(self._bound, cutoff)
         proof = Proof(self._cuts, self._root, cutoff, bound)
@@ -388,8 +392,9 @@ class _Search:
         own = families.child[chosen], families.parents[chosen]
         clusters = clusters_of_cycles(Point.of(*own, np.ones(self._m), self._m))
         if clusters:
-            # All its columns have parents in it, so the bound is the multiplier and more.
-            node.steps.append(self._step_of(clusters[:1], np.array([1.0 + self._cost])))
+            # All its columns have parents in it, so the bound is higher by the multiplier.
+            multiplier = 1.0 + 2 * (abs(self._cost) + np.abs(families.cost[chosen]).sum())
+            node.steps.append(self._step_of(clusters[:1], np.array([multiplier])))
         else:
             self._take(chosen)
             node.steps.append(self._step_of([], np.empty(0)))
@@ -411,8 +416,10 @@ class _Search:
 
         Returns whether there are any.
         """
-        with np.errstate(invalid="ignore"):
-            is_gone = allowed & (pricing.bound + pricing.excess > self._cutoff)
+        # Families that the replay keeps because of its own rounding must be kept here.
+        margin = _ROUNDING * (abs(self._cutoff) + abs(pricing.bound))
+        reached = (1 - _ROUNDING) * pricing.excess - margin
+        is_gone = allowed & (reached > self._cutoff - pricing.bound)
         node.steps.append(self._step(pricing))
         allowed &= ~is_gone
         return bool(is_gone.any())
@@ -448,7 +455,7 @@ class _Search:
 
     def _take(self, chosen: npt.NDArray[np.int64]) -> None:
         """Keep a network, by its families, if it is the best."""
-        cost = float(self._relaxation.families.cost[chosen].sum())
+        cost = self._relaxation.families.total(chosen)
         if cost < self._cost:
             self._cost, self._chosen = cost, self._numbers[chosen]
 

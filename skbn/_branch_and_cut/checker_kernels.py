@@ -1,4 +1,8 @@
-"""Kernels that replay a proof: the least value of a cut, coefficients, and reduced costs."""
+"""Kernels that replay a proof: the least value of a cut, coefficients, and reduced costs.
+
+Sums are kept in two parts, as in `exact_sums`: an array of shape (2, n) has the numbers in its
+first row, and what rounding left out of them in its second.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +10,24 @@ import numpy as np
 from numba import float64, int16, int32, int64
 
 from skbn._core.compile import kernel
+from skbn._core.exact_sums import is_less, two_product, two_sum
 
 __all__ = [
     "CHECKER_KERNELS",
     "EPSILON",
+    "TINY",
     "add_cluster_cut",
     "add_local_cut",
+    "excesses",
     "least",
     "reduced_costs",
 ]
 
 EPSILON = 2.0**-52
+# The rounding of the second parts, in units of the sum: 64 times the square of half an EPSILON.
+_ROUNDING = 2.0**-100
 # More than what products lose that are too small for float64's usual accuracy.
-_TINY = 1e-280
+TINY = 1e-280
 
 
 @kernel(float64[:, ::1])
@@ -26,7 +35,7 @@ def least(table):
     """Return the least sum of table[i, S_i] over all sets S_i without directed cycles.
 
     Columns are put last one by one: without cycles there is an order in which the parents of each
-    column are among those before it.
+    column are among those before it. The sum is in two parts, and is not rounded up.
     """
     w = table.shape[0]
     n = 1 << w
@@ -38,14 +47,19 @@ def least(table):
                 for s in range(n):
                     if s >> j & 1:
                         cheapest[i, s] = min(cheapest[i, s], cheapest[i, s ^ (1 << j)])
-    total = np.zeros(n)
+    total, rest = np.zeros(n), np.zeros(n)
     for u in range(1, n):
         total[u] = np.inf
         for i in range(w):
             if u >> i & 1:
                 before = u ^ (1 << i)
-                total[u] = min(total[u], total[before] + cheapest[i, before])
-    return total[n - 1]
+                high, low = two_sum(total[before], cheapest[i, before])
+                is_exact = low == 0 or rest[before] == 0
+                low += rest[before]
+                high, low = two_sum(high, low if is_exact else low - EPSILON * abs(low))
+                if is_less(high, low, total[u], rest[u]):
+                    total[u], rest[u] = high, low
+    return total[n - 1], rest[n - 1]
 
 
 @kernel(
@@ -57,7 +71,7 @@ def least(table):
     int64[::1],
     int64[::1],
     int64[::1],
-    float64[::1],
+    float64[:, ::1],
     int32[::1],
 )
 def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, n_terms, total, rank):
@@ -73,7 +87,7 @@ def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, n_t
         Scratch, all 0. The last is for -1, a parent that is lacking.
     n_terms : ndarray of shape (m,), int64
         How many cuts have added to the families of each column; updated.
-    total : ndarray of shape (n,), float64
+    total : ndarray of shape (2, n), float64
         Updated.
     rank : ndarray of int32
         Which column of the table has the entries of each set of positions.
@@ -86,7 +100,11 @@ def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, n_t
             s = 0
             for p in parents[allowed[k]]:
                 s |= bits[p]
-            total[k] += multiplier * table[i, rank[s]]
+            coefficient = table[i, rank[s]]
+            if coefficient != 0:
+                product, lacking = two_product(multiplier, coefficient)
+                total[0, k], left = two_sum(total[0, k], product)
+                total[1, k] += left + lacking
     for x in columns:
         bits[x] = 0
         n_terms[x] += 1
@@ -100,7 +118,7 @@ def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, n_t
     int64[::1],
     int64[::1],
     int64[::1],
-    float64[::1],
+    float64[:, ::1],
 )
 def add_cluster_cut(columns, multiplier, parents, allowed, first, bits, n_terms, total):
     """Add the multiplier to the total of each allowed family without parents in a cluster.
@@ -115,29 +133,53 @@ def add_cluster_cut(columns, multiplier, parents, allowed, first, bits, n_terms,
             for p in parents[allowed[k]]:
                 hit |= bits[p]
             if hit == 0:
-                total[k] += multiplier
+                total[0, k], left = two_sum(total[0, k], multiplier)
+                total[1, k] += left
     for x in columns:
         bits[x] = 0
         n_terms[x] += 1
 
 
-@kernel(float64[::1], int32[::1], int64[::1], int64[::1], float64[::1])
-def reduced_costs(cost, allowed, first, n_terms, total):
+@kernel(float64[::1], float64[::1], int32[::1], int64[::1], int64[::1], float64[:, ::1])
+def reduced_costs(cost, rest, allowed, first, n_terms, total):
     """Replace each total by the reduced cost of its family, and return the least of each child.
 
-    No reduced cost is too high. A total of k terms, each a product and not negative, is wrong by
-    at most k * 2**-53 of it, but for terms of higher order, and the two subtractions by at most
-    2**-53 of cost + total each. Twice the sum of these is subtracted.
+    No reduced cost is too high. The second part of a total of k terms, each a product and not
+    negative, adds up 2 * k numbers of at most 2**-53 of the total each. Its rounding is below
+    4 * k**2 * 2**-106 of the total, and that of the subtractions below 2 * k + 9 times 2**-106 of
+    total and cost. More than the sum of these is subtracted.
+
+    Returns
+    -------
+    minima : ndarray of shape (2, m), float64
     """
     m = first.size - 1
-    minima = np.full(m, np.inf)
+    minima = np.empty((2, m))
     for x in range(m):
-        share = (n_terms[x] + 2) * EPSILON
+        share = 0.0 if n_terms[x] == 0 else (n_terms[x] + 2.0) ** 2 * _ROUNDING
+        minima[0, x], minima[1, x] = np.inf, 0.0
         for k in range(first[x], first[x + 1]):
             c = cost[allowed[k]]
-            total[k] = (c - total[k]) - share * (abs(c) + total[k] + _TINY)
-            minima[x] = min(minima[x], total[k])
+            high, left = two_sum(c, -total[0, k])
+            low = (left + rest[allowed[k]]) - total[1, k]
+            if share > 0:
+                low -= share * (abs(c) + total[0, k]) + TINY
+            high, low = two_sum(high, low)
+            total[0, k], total[1, k] = high, low
+            if is_less(high, low, minima[0, x], minima[1, x]):
+                minima[0, x], minima[1, x] = high, low
     return minima
 
 
-CHECKER_KERNELS = (least, add_local_cut, add_cluster_cut, reduced_costs)
+@kernel(int64[::1], float64[:, ::1], float64[:, ::1], float64[::1])
+def excesses(first, reduced, minima, excess):
+    """Fill by how much each reduced cost is above the least one of its child, at least."""
+    for x in range(first.size - 1):
+        least_high, least_low = minima[0, x], minima[1, x]
+        for k in range(first[x], first[x + 1]):
+            over = (reduced[0, k] - least_high) + (reduced[1, k] - least_low)
+            lost = _ROUNDING * (abs(reduced[0, k]) + abs(least_high)) + 2 * EPSILON * over
+            excess[k] = over - lost
+
+
+CHECKER_KERNELS = (least, add_local_cut, add_cluster_cut, reduced_costs, excesses)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from numba import boolean, float64, int16, int64, types, uint16
 
 from skbn._core.compile import inner_kernel, kernel
+from skbn._core.exact_sums import is_less, two_product, two_sum
 
 __all__ = ["CutArrays", "count_coefficients", "list_coefficients", "price", "violations"]
 
@@ -43,47 +44,63 @@ def _entry(bits, parents, f):
     return s
 
 
+@inner_kernel
+def _least(high, low):
+    """Return the least of some numbers, and move what the second parts can into the first."""
+    least_high, least_low = np.inf, 0.0
+    for f in range(high.size):
+        if high[f] < np.inf:
+            high[f], low[f] = two_sum(high[f], low[f])
+            if is_less(high[f], low[f], least_high, least_low):
+                least_high, least_low = high[f], low[f]
+    return least_high, least_low
+
+
 @kernel(
     int64[::1],
+    float64[::1],
     float64[::1],
     int16[:, ::1],
     boolean[::1],
     _CUTS,
     float64[::1],
-    float64[::1],
-    float64[::1],
+    float64[:, ::1],
+    float64[:, ::1],
 )
-def price(start, cost, parents, allowed, cuts, multipliers, values, minima):
+def price(start, cost, rest, parents, allowed, cuts, multipliers, values, minima):
     """Fill what families cost less their cuts' coefficients times multipliers.
 
     Parameters
     ----------
-    start, cost, parents
+    start, cost, rest, parents
         As in `Families`.
     allowed : ndarray of shape (n_families,), bool
     cuts : CutArrays
     multipliers : ndarray of shape (n_cuts,), float64
         Not negative.
-    values : ndarray of shape (n_families,), float64
-        Filled; infinite for families that are not allowed.
-    minima : ndarray of shape (m,), float64
+    values : ndarray of shape (2, n_families), float64
+        Filled, in two parts; infinite for families that are not allowed.
+    minima : ndarray of shape (2, m), float64
         Filled with the least value of each column.
     """
-    for x in range(minima.size):
+    high, low = values[0], values[1]
+    for x in range(minima.shape[1]):
         first, end = start[x], start[x + 1]
         for f in range(first, end):
-            values[f] = cost[f] if allowed[f] else np.inf
+            high[f] = cost[f] if allowed[f] else np.inf
+            low[f] = rest[f] if allowed[f] else 0.0
         for c in range(multipliers.size):
             if multipliers[c] > 0 and cuts.rows[c, x] >= 0:
                 table = cuts.tables[cuts.rows[c, x] :]
                 bits = cuts.bits[c]
                 for f in range(first, end):
                     if allowed[f]:
-                        values[f] -= multipliers[c] * table[_entry(bits, parents, f)]
-        least = np.inf
-        for f in range(first, end):
-            least = min(least, values[f])
-        minima[x] = least
+                        coefficient = table[_entry(bits, parents, f)]
+                        if coefficient != 0:
+                            product, lacking = two_product(-multipliers[c], coefficient)
+                            high[f], left = two_sum(high[f], product)
+                            low[f] += left + lacking
+        minima[0, x], minima[1, x] = _least(high[first:end], low[first:end])
 
 
 @kernel(int16[::1], int16[:, ::1], int64[::1], _CUTS, int64[::1])

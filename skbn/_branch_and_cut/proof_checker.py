@@ -3,10 +3,11 @@
 Nothing here relies on the search or on a solver: whatever a proof contains, the bound holds for
 every network of the families.
 
-Rounding is allowed for in each step, so that the bound holds for the exact numbers that the
-families' float64 costs stand for. A sum of k terms in float64 is wrong by at most about
-k * 2**-52 times the sum of their absolute values. The allowance is subtracted from each reduced
-cost, from each bound and from each cut's bound, and added to each threshold of a removal.
+The bound holds for the exact numbers that the families' costs stand for. Products are split into
+two float64 without an error, and sums are kept in two parts, so that a sum of k terms is wrong by
+at most about k**2 * 2**-104 times the sum of their absolute values. This is subtracted from each
+reduced cost. Bounds of steps and of cuts are rounded down, and the least excess of a family that
+is removed is rounded up.
 """
 
 from __future__ import annotations
@@ -21,19 +22,24 @@ import numpy.typing as npt
 from skbn._branch_and_cut.checker_kernels import (
     CHECKER_KERNELS,
     EPSILON,
+    TINY,
     add_cluster_cut,
     add_local_cut,
+    excesses,
     least,
     reduced_costs,
 )
 from skbn._branch_and_cut.families import Families
 from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step
 from skbn._core.compile import compile_kernels
+from skbn._core.exact_sums import lower_sum, two_product, upper_sum
 
 __all__ = ["ProofError", "certified_bound"]
 
-# The bound may be lower than claimed by this times 1 + |cutoff|.
+# The bound may be lower than claimed by this times 1 + |cutoff| and the numbers that it adds up.
 _TOLERANCE = 1e-11
+# By how much the cutoff is lowered, in units of it.
+_MARGIN = 2.0**-45
 # Larger numbers are refused, so that no sum of products overflows.
 _LARGEST = 1e100
 # The most columns of a local cut: its table has 2**w entries for each.
@@ -50,9 +56,9 @@ def certified_bound(families: Families, proof: Proof) -> float:
     """Replay a proof and return the bound that follows.
 
     The bound is the least of the cutoff and of the bounds of the tree's open leaves. It is
-    computed with a cutoff that is lower by 5e-12 * (1 + |cutoff|). So every family that a search
-    removed is removed here too, although the two round differently, and nothing is claimed about
-    networks at the cutoff itself.
+    computed with a cutoff that is lower by 2**-45 of it. So every family that a search removed is
+    removed here too, although the two round differently, and nothing is claimed about networks at
+    the cutoff itself.
 
     Parameters
     ----------
@@ -62,8 +68,8 @@ def certified_bound(families: Families, proof: Proof) -> float:
     Returns
     -------
     bound : float
-        No network of the families costs less. Lower than ``proof.bound`` by at most
-        1e-11 * (1 + |cutoff|).
+        No network of the families costs less. Lower than ``proof.bound`` by at most 1e-11 times
+        the sum of 1, of |cutoff| and of the absolute values of what a step adds up.
 
     Raises
     ------
@@ -99,6 +105,8 @@ class _Visit:
         Whether required arcs lead from one column to another. The last column is for -1.
     bound : float
         The largest bound of a step so far.
+    magnitude : float
+        The largest sum of absolute values of a step so far.
     depth : int
         How many branches are on the path.
     side : int
@@ -109,6 +117,7 @@ class _Visit:
     allowed: npt.NDArray[np.int32]
     reach: npt.NDArray[np.bool_]
     bound: float = -math.inf
+    magnitude: float = 0.0
     depth: int = 0
     above: Branch | None = None
     side: int = 0
@@ -126,9 +135,10 @@ class _Replay:
         if not proof.bound <= proof.cutoff:
             raise ProofError(f"the bound {proof.bound} is above the cutoff {proof.cutoff}")
         scale = next(filter(math.isfinite, (proof.cutoff, proof.bound)), 0.0)
-        tolerance = _TOLERANCE * (1.0 + abs(scale))
-        self._cutoff = proof.cutoff - 0.5 * tolerance
-        self._claim = proof.bound - tolerance
+        self._scale = 1.0 + abs(scale)
+        is_finite = math.isfinite(proof.cutoff)
+        self._cutoff = proof.cutoff - (_MARGIN * abs(scale) if is_finite else 0.0)
+        self._claim = proof.bound
         self._name = ""
 
     def _compact(self, cut: _Cut) -> _Cut:
@@ -163,7 +173,7 @@ class _Replay:
     def _bound_of_leaf(self, visit: _Visit) -> float:
         if visit.node.children is not None:
             raise ProofError(f"{self._name} has children without a branch")
-        if not visit.bound >= self._claim:
+        if not visit.bound >= self._claim - _TOLERANCE * (self._scale + visit.magnitude):
             raise ProofError(f"{self._name} is a leaf whose bound is only {visit.bound}")
         return visit.bound
 
@@ -175,7 +185,7 @@ class _Replay:
         children = visit.node.children
         if not isinstance(children, tuple) or len(children) != 2:
             raise ProofError(f"{self._name} has a branch without two children")
-        inherited = visit.allowed, visit.reach, visit.bound
+        inherited = visit.allowed, visit.reach, visit.bound, visit.magnitude
         return [
             _Visit(children[side], *inherited, visit.depth + 1, branch, side) for side in (1, 0)
         ]
@@ -237,29 +247,28 @@ class _Replay:
         for i, step in enumerate(visit.node.steps):
             if (first[1:] == first[:-1]).any():
                 break
-            bound, reduced, minima = self._replay(visit, first, step, f"{self._name}, step {i}")
+            terms, excess = self._replay(visit, first, step, f"{self._name}, step {i}")
+            bound = lower_sum(terms)
             visit.bound = max(visit.bound, bound)
+            visit.magnitude = max(visit.magnitude, math.fsum(map(abs, terms)))
             if bound >= self._cutoff:
                 return True
-            # With a family f of x in place of x's cheapest, the bound is this rest and f's
-            # reduced cost. A rest that is rounded up would remove too much.
-            rest = bound - minima
-            slack = 4 * EPSILON * (abs(self._cutoff) + abs(bound) + np.abs(minima))
-            threshold = self._cutoff - rest + slack
-            visit.allowed = visit.allowed[reduced < np.repeat(threshold, np.diff(first))]
+            # With another family in place of its child's cheapest, the bound is higher by the
+            # family's excess.
+            visit.allowed = visit.allowed[excess < upper_sum([self._cutoff, -bound])]
             first = self._first(visit)
         return bool((first[1:] == first[:-1]).any())
 
     def _replay(
         self, visit: _Visit, first: npt.NDArray[np.int64], step: Step, name: str
-    ) -> tuple[float, Numbers, Numbers]:
-        """Return a step's bound, the families' reduced costs, and the least of each column."""
+    ) -> tuple[list[float], Numbers]:
+        """Return the terms of a step's bound, and the families' excesses over the cheapest."""
         families = self._families
-        total = np.zeros(visit.allowed.size)
+        total, excess = np.zeros((2, visit.allowed.size)), np.empty(visit.allowed.size)
         bits = np.zeros(self._m + 1, dtype=np.int64)
         n_terms = np.zeros(self._m, dtype=np.int64)
         where = (families.parents, visit.allowed, first, bits, n_terms, total)
-        terms = []
+        terms: list[float] = []
         for i, multiplier in _checked_multipliers(step, name):
             columns, table, bound = self._cut(i, name)
             if multiplier == 0:
@@ -268,11 +277,10 @@ class _Replay:
                 add_cluster_cut(columns, multiplier, *where)
             else:
                 add_local_cut(columns, table, multiplier, *where, self._rank)
-            terms.append(multiplier * bound)
-        minima = reduced_costs(families.cost, visit.allowed, first, n_terms, total)
-        terms += minima.tolist()
-        # fsum rounds once; each product and the difference were rounded once as well.
-        return math.fsum(terms) - 2 * EPSILON * math.fsum(map(abs, terms)), total, minima
+            terms += [*two_product(multiplier, bound), -TINY]
+        minima = reduced_costs(families.cost, families.rest, visit.allowed, first, n_terms, total)
+        excesses(first, total, minima, excess)
+        return terms + minima.ravel().tolist(), excess
 
     def _cut(self, i: int, name: str) -> _Cut:
         if not 0 <= i < len(self._cuts):
@@ -307,12 +315,11 @@ def _checked_cut(cut: LocalCut | ClusterCut, i: int, m: int) -> _Cut:
         raise ProofError(f"cut {i} has a table of shape {table.shape} for {w} columns")
     if not _are_in_range(table):
         raise ProofError(f"cut {i} has a table with negative or infinite entries")
-    minimum = least(table)
-    # A sum of w terms that are not negative.
-    slack = w * EPSILON * minimum
-    if not -_LARGEST <= cut.bound <= minimum + slack:
+    minimum = lower_sum(least(table))
+    # The search may have added up the w terms with rounding.
+    if not -_LARGEST <= cut.bound <= minimum + w * EPSILON * minimum:
         raise ProofError(f"cut {i} has a bound of {cut.bound}, but a network attains {minimum}")
-    return _Cut(columns, table, min(float(cut.bound), minimum - slack))
+    return _Cut(columns, table, min(float(cut.bound), minimum))
 
 
 def _sets_of_parents(
@@ -332,7 +339,7 @@ def _sets_of_parents(
 def _checked_families(families: Families) -> Families:
     """Return the families as the kernels take them."""
     start = np.require(families.start, np.int64, ["C", "W"])
-    cost = np.require(families.cost, np.float64, ["C", "W"])
+    cost, rest = (np.require(a, np.float64, ["C", "W"]) for a in (families.cost, families.rest))
     parents = np.require(families.parents, np.int16, ["C", "W"])
     m, n = start.size - 1, cost.size
     if m < 1 or start[0] != 0 or start[-1] != n or (np.diff(start) < 0).any():
@@ -340,9 +347,10 @@ def _checked_families(families: Families) -> Families:
     child = np.repeat(np.arange(m, dtype=np.int16), np.diff(start))
     if not np.array_equal(child, families.child) or parents.ndim != 2 or len(parents) != n:
         raise ProofError("the families do not have one child and one set of parents each")
-    if ((parents < -1) | (parents >= m)).any() or not _are_in_range(np.abs(cost)):
+    are_costs = rest.shape == cost.shape and _are_in_range(np.abs([cost, rest]))
+    if ((parents < -1) | (parents >= m)).any() or not are_costs:
         raise ProofError("the families have parents or costs out of range")
-    return Families(start, cost, parents, child)
+    return Families(start, cost, parents, child, rest)
 
 
 def _are_integers(numbers: npt.NDArray[Any]) -> bool:

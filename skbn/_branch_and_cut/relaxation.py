@@ -6,6 +6,7 @@ families and few cuts. What it says is not trusted: bounds follow from its multi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from skbn._branch_and_cut.cut_kernels import (
 from skbn._branch_and_cut.cuts import Cut, arrays_of, bound_of
 from skbn._branch_and_cut.families import Families
 from skbn._branch_and_cut.separation import Point
+from skbn._core.exact_sums import two_product
 
 __all__ = ["Pricing", "Relaxation"]
 
@@ -58,7 +60,7 @@ class Pricing(NamedTuple):
     multipliers : ndarray of shape (n_cuts,), float64
         Positive.
     bound : float
-        No network of allowed families costs less.
+        No network of allowed families costs less, up to the rounding of this one number.
     excess : ndarray of shape (n_families,), float64
         By how much the bound is higher for networks with a family; infinite for families that
         are not allowed.
@@ -95,10 +97,11 @@ class Relaxation:
         empty, none = np.empty(0), np.empty(0, dtype=np.int32)
         self._lp.addRows(m, np.ones(m), np.ones(m), 0, np.zeros(m, dtype=np.int32), none, empty)
         # The solver's tolerances are absolute: small costs are scaled up to what it is meant for.
-        cost = max(float(families.cost[network].sum()), _LEAST_COST)
+        cheapest = np.minimum.reduceat(families.cost, families.start[:-1])
+        cost = max(float((families.cost[network] - cheapest).sum()), _LEAST_COST)
         self._scale = max(1.0, _USUAL_COST / cost)
         # A family of each column without parents at a high cost keeps the program feasible.
-        costs = np.full(m, _HIGH * (self._scale * cost + 1.0))
+        costs = np.full(m, _HIGH * (self._scale * cost + 1.0)) + self._scale * cheapest
         rows = np.arange(m, dtype=np.int32)
         self._lp.addCols(
             m, costs, np.zeros(m), np.full(m, highspy.kHighsInf), m, rows, rows, np.ones(m)
@@ -183,6 +186,7 @@ class Relaxation:
             self.families.cost[kept],
             np.ascontiguousarray(self.families.parents[kept]),
             child,
+            self.families.rest[kept],
         )
         self._in_program = np.zeros(child.size, dtype=bool)
         self._in_program[self._columns] = True
@@ -235,7 +239,7 @@ class Relaxation:
         solution = self._lp.getSolution()
         self._weights = np.array(solution.col_value)
         dual = np.array(solution.row_dual)
-        dual[np.abs(dual) < _LEAST_MULTIPLIER] = 0.0
+        dual[~np.isfinite(dual) | (np.abs(dual) < _LEAST_MULTIPLIER)] = 0.0
         dual /= self._scale
         self._values_of_columns = dual[: self.m]
         self._multipliers = np.maximum(dual[self.m :], 0.0)
@@ -249,7 +253,7 @@ class Relaxation:
             bound, values, minima = self._price(allowed)
             if bound >= cutoff:
                 break
-            reduced = values - self._values_of_columns[families.child]
+            reduced = values[0] - self._values_of_columns[families.child]
             new = np.flatnonzero((reduced * self._scale < _LEAST_REDUCED_COST) & ~self._in_program)
             if len(new) == 0:
                 break
@@ -259,17 +263,19 @@ class Relaxation:
             self._add_families(np.sort(new[rank < _NEW_FAMILIES]))
         used = np.flatnonzero(self._multipliers)
         cuts = [self.cuts[i] for i in used]
-        excess = values - minima[families.child]
+        over = values - minima[:, families.child]
+        excess = over[0] + over[1]
         return Pricing(cuts, self._multipliers[used], bound, excess)
 
     def _price(
         self, allowed: npt.NDArray[np.bool_]
     ) -> tuple[float, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         families, arrays, multipliers = self.families, self.arrays, self._multipliers
-        values, minima = np.empty(families.cost.size), np.empty(self.m)
+        values, minima = np.empty((2, families.cost.size)), np.empty((2, self.m))
         price(
             families.start,
             families.cost,
+            families.rest,
             families.parents,
             allowed,
             arrays,
@@ -277,7 +283,8 @@ class Relaxation:
             values,
             minima,
         )
-        return float(minima.sum() + multipliers @ self._bounds), values, minima
+        terms = [minima, np.array(two_product(multipliers, self._bounds))]
+        return math.fsum(np.concatenate(terms, axis=1).ravel().tolist()), values, minima
 
     def objective_without(self, families: npt.NDArray[np.bool_], n_iterations: int) -> float:
         """Return about what the solution costs without some families; leave it as it was."""

@@ -47,6 +47,8 @@ _FIRST_DELTA = 0.5
 _DECAY = 0.95
 # Of the best coefficients, where prices are smoothed (Wentges 1997).
 _SHARE_OF_BEST = 0.8
+# Coefficients are multiples of 1 / this.
+_STEPS_OF_ONE = 2.0**32
 
 
 class Window(NamedTuple):
@@ -136,6 +138,9 @@ def separate(starts, masks, weights, w, least, accept, random, table):
     if not _find_violated(window, least, accept, random, trial):
         return 0.0, 0.0
     costs, forward = trial.costs, trial.forward
+    # Sums and differences of multiples of a power of two are exact, so the bound is exact.
+    for f in range(masks.size):
+        trial.best[f] = np.rint(trial.best[f] * _STEPS_OF_ONE) / _STEPS_OF_ONE
     costs_by_predecessors(starts, masks, trial.best, w, costs)
     bound = cost_of_cheapest(costs, w, forward)
     order = np.arange(w)

@@ -78,7 +78,8 @@ None, default=None
         search with optimal windows: see the notes. It needs no `max_parents`.
     tol : float, default=1e-6
         In nats. Branch and cut ends when it has proven that no network scores higher than the one
-        found by more than this. Dynamic programming ignores it.
+        found by more than this, and a network is called optimal only then. Dynamic programming
+        ends by itself; it leaves a gap only where the rounding of its sums exceeds this.
     time_limit : float or None, default=None
         After how many seconds the order search, or branch and cut, ends with the best network it
         has found. The time to read the table, and to verify and fit the network, comes on top. None
@@ -124,15 +125,16 @@ None, default=None
     network_score_ : float
         The network's score, in nats.
     is_optimal_ : bool
-        Whether it is proven that no network within the constraints has a higher score or, for
-        branch and cut, one that is higher by more than `tol`. True after an exact search that no
-        `time_limit` ended.
+        Whether it is proven that no network within the constraints has a score that is higher by
+        more than `tol`. True after an exact search that no `time_limit` ended, unless the scores
+        are so large that rounding hides more than `tol`.
     score_bound_ : float
-        A score that no network within the constraints exceeds, in nats: `network_score_` if it is
-        optimal, unless `tol` leaves a gap, and inf after ``search="order"``, which has no bound.
+        A score that no network within the constraints exceeds, in nats, rounded up; inf after
+        ``search="order"``, which has no bound.
     optimality_gap_ : float
-        By how much `score_bound_` is above `network_score_`, in nats: at most `tol` if the network
-        is optimal, and 0 with the default `tol`.
+        By how much another network may score higher at most, in nats: no more than `tol` if the
+        network is optimal. It is 0 after dynamic programming over a table, and the rounding of its
+        sums over ParentSetScores, whose scores are taken as exact numbers.
     n_iter_ : int
         How many perturbed orders of the columns the order search started from again; 0 for an
         exact search.
@@ -291,7 +293,8 @@ None, default=None
         skbn.exceptions.MaxParentsWarning
             If `max_parents` costs the network much of its score.
         sklearn.exceptions.ConvergenceWarning
-            If `time_limit` or Ctrl-C ended an exact search before it proved its network.
+            If `time_limit` or Ctrl-C ended an exact search before it proved its network, or if
+        rounding hides whether another network scores more than `tol` higher.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, context)

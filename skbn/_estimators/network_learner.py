@@ -91,6 +91,7 @@ class NetworkLearner(OneNetworkEstimator):
     criterion_: Criterion | None
     _searched_: tuple[Scores, Constraints]
     _search_: str
+    _is_finished_: bool
 
     if not TYPE_CHECKING:  # a type checker would take any name for an attribute
 
@@ -118,7 +119,7 @@ class NetworkLearner(OneNetworkEstimator):
         return SearchSettings(is_exact, seed, float(self.tol), limit)
 
     def _warn_about_proof(self, n_unproven: int = 0) -> None:
-        """Warn if an exact search ended before it proved its network.
+        """Warn if an exact search ended before it proved its network, or cannot prove it.
 
         Parameters
         ----------
@@ -132,7 +133,13 @@ class NetworkLearner(OneNetworkEstimator):
                 f"{n_unproven} searches of folds ended before they proved that their networks are "
                 f"the best. {_LESS_TO_PROVE}"
             )
-        if not self.is_optimal_:
+        if not self.is_optimal_ and self._is_finished_:
+            _warn(
+                f"Rounding hides differences between scores of up to {self.optimality_gap_:.3g} "
+                "nats: another network may score so much higher. Raise tol to more than that, or "
+                "leave out families whose scores are far below those of others."
+            )
+        elif not self.is_optimal_:
             _warn(
                 "The search ended before it proved that its network is the best: another one may "
                 f"score up to {self.optimality_gap_:.3g} nats higher. {_LESS_TO_PROVE}"
@@ -158,6 +165,7 @@ class NetworkLearner(OneNetworkEstimator):
             n_nodes_=solution.n_nodes,
             criterion_=solution.criterion,
             _searched_=(scores, constraints),
+            _is_finished_=solution.is_finished,
             _search_=self.search,
         )
 

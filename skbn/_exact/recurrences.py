@@ -44,6 +44,7 @@ from skbn._exact.plan import SearchPlan
 from skbn._exact.sink_kernels import extend_blocks, extend_by_sink
 from skbn._exact.stores import Store, open_store
 from skbn._exact.walk_back import SearchResult, best_network
+from skbn._regressions.local_score import SCORE_ACCURACY
 
 __all__ = ["SLAB_KERNELS", "Slab", "best_scores", "exact_search", "fill_array", "solve_slab"]
 
@@ -61,6 +62,7 @@ def exact_search(
     plan: SearchPlan,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    tied: float = SCORE_ACCURACY,
 ) -> SearchResult:
     """Return a network with the highest score.
 
@@ -73,6 +75,8 @@ def exact_search(
         Number of threads, by joblib's rules. It does not change a bit of the result.
     progress : Progress or None
         Advanced by ``plan.work`` in all.
+    tied : float
+        The most that networks that are called tied may differ by, in nats.
 
     Returns
     -------
@@ -84,7 +88,8 @@ def exact_search(
     with open_store(plan) as store, threads_of_plan as threads:
         progress = progress or Progress()
         best_local_score = best_scores(families, plan, store, threads, progress)
-        return best_network(families, plan, store.values, best_local_score, threads, progress)
+        of_sets = store.values, best_local_score
+        return best_network(families, plan, *of_sets, threads, progress, tied)
 
 
 def best_scores(

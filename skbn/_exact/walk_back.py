@@ -32,12 +32,15 @@ _ROUNDING_OF_DIFFERENCE = 4 * _EPS
 class SearchResult(NamedTuple):
     """The optimum: the mask of each column's parents, and the sum of their local scores.
 
-    The uncertainty is how far rounding may put the score of a network off, in nats.
+    The uncertainty is how far rounding may put the score of a network off, in nats, and the
+    rounding the part of it that comes from adding up local scores: no sum of local scores is above
+    the score by more.
     """
 
     parents: list[int]
     score: float
     uncertainty: float
+    rounding: float
 
 
 def best_network(
@@ -47,6 +50,7 @@ def best_network(
     best_local_score: Floats,
     threads: Threads,
     progress: Progress,
+    tied: float = SCORE_ACCURACY,
 ) -> SearchResult:
     """Return a network with the highest score of all.
 
@@ -61,11 +65,13 @@ def best_network(
     threads : Threads
     progress : Progress
         Advanced by ``plan.work_of_walk_back``.
+    tied : float
+        The most that networks that are called tied may differ by, in nats.
     """
     m = len(best_local_score)
     score = float(best_network_scores(np.array([(1 << m) - 1]))[0])
     if score == -math.inf:
-        return SearchResult([], -math.inf, 0.0)
+        return SearchResult([], -math.inf, 0.0, 0.0)
 
     def advance(share: float) -> None:
         progress.advance(share * plan.work_of_walk_back / 2)
@@ -75,10 +81,14 @@ def best_network(
     parents = walk(0.0)
     largest_term = max(families.largest_term(x, mask) for x, mask in enumerate(parents))
     # Walk once more with the rounding of these terms as the tolerance, to choose among the
-    # networks that tie with this one. All sinks together must not lose more than a score's
-    # accuracy.
-    parents = walk(min(_ROUNDING_OF_LOCAL_SCORE * m * largest_term, SCORE_ACCURACY / m))
-    return SearchResult(parents, score, m * _EPS * (largest_term + 8 * abs(score)))
+    # networks that tie with this one. All sinks together must not lose more than what ties.
+    parents = walk(min(_ROUNDING_OF_LOCAL_SCORE * m * largest_term, tied / m))
+    # In the order of a network, its sums are between the total less what the columns to come score
+    # at most, and what those before score at most. One rounding for each local score, and one for
+    # each sum; m more halves of an eps are for terms of higher order.
+    largest_sum = abs(score) + float(np.maximum(best_local_score, 0.0).sum())
+    uncertainty = m * _EPS * (largest_term + 8 * abs(score))
+    return SearchResult(parents, score, uncertainty, (m + 1) * (_EPS / 2) * largest_sum)
 
 
 def _walk_back(

@@ -6,6 +6,7 @@ a network to begin with, of which the proof often shows that it is the best alre
 
 from __future__ import annotations
 
+import math
 import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,9 +16,10 @@ import numpy.typing as npt
 
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.families import Families
+from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
 from skbn._core.resources import Progress, Threads, count_threads
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
-from skbn._core.text import readable_size
+from skbn._core.text import readable_size, readable_value
 from skbn._exact.plan import TooLargeError
 from skbn._orders.order_kernels import find_dominated
 from skbn._regressions.local_score import SCORE_ACCURACY, score_tolerance
@@ -25,14 +27,21 @@ from skbn._scores.families import SmallFamilies
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints, Group
-from skbn._solver.engines import GroupSearch, Optimum, Scores, families_within, require_certainty
+from skbn._solver.engines import (
+    GroupSearch,
+    Optimum,
+    Scores,
+    largest_listed,
+    listed_within,
+    require_certainty,
+)
 from skbn._solver.order_engine import (
     NoNetworkError,
     OrderGroupSearch,
     order_search_bytes,
     plan_order_search,
 )
-from skbn._solver.settings import TOLERANCE, MemoryLimit, SearchSettings
+from skbn._solver.settings import MemoryLimit, SearchSettings
 
 if TYPE_CHECKING:  # it imports highspy, which is optional
     from skbn._branch_and_cut.branch_and_cut import Result
@@ -54,9 +63,10 @@ _SHARE_OF_ORDERS = 0.5
 # Longer lists are taken with their dominated families: to find these takes quadratic time.
 _LONGEST_TO_COMPARE = 20_000
 _WORD = 64
-# In nats: the default tolerance, and the rounding of sums.
-_CALLED_NONE = 2 * TOLERANCE
-_ROUNDING = 1e-10  # of the cost
+# In nats: families that cost more are left out if that is more than the whole network costs.
+_MUCH = 1e6
+# Of larger costs than that, the linear program cannot tell apart what differs by some nats.
+_LARGEST_COST = 1e15
 # Nobody knows how long branch and cut takes. The progress has at most this share when it begins.
 _SHARE_OF_PROGRESS = 0.1
 # Listed families of other programs are expected to have up to so many parents.
@@ -169,15 +179,31 @@ class _Listed(NamedTuple):
     Parameters
     ----------
     families : Families
-        The group's columns by position. Parents of other groups are left out: they are in no cycle.
-    parents : list of ndarray of shape (n_families of the column, width), int16
+        The group's columns by position, the local scores negated as costs. Parents of other groups
+        are left out: they are in no cycle.
+    parents : ndarray of shape (n_families, width), int16
         All parents, by their numbers in the table.
-    scores : list of ndarray of shape (n_families of the column,), float64
     """
 
     families: Families
-    parents: list[ShortIntegers]
-    scores: list[Floats]
+    parents: ShortIntegers
+
+    def relative_to(self, network: npt.NDArray[np.int64]) -> Families:
+        """Return the families with costs by which they are worse than those of a network.
+
+        What all of a child's scores share is gone then, and a network nearly as good as this one
+        costs nearly nothing, so that sums keep their digits.
+        """
+        families = self.families
+        cost, rest = two_sum(families.cost, -families.cost[network][families.child])
+        return families._replace(cost=cost, rest=rest)
+
+    def kept(self, keep: npt.NDArray[np.bool_]) -> _Listed:
+        """Return some of the families."""
+        start, cost, parents, child, rest = self.families
+        start = np.concatenate([[0], np.cumsum(keep)])[start]
+        families = Families(start, cost[keep], parents[keep], child[keep], rest[keep])
+        return _Listed(families, self.parents[keep])
 
 
 class _Notes(Progress):
@@ -232,7 +258,7 @@ class _BranchAndCut(GroupSearch):
 
         def tell(cost: float, bound: float, n_nodes: int) -> None:
             gap = max(0.0, cost - bound)
-            score = f"{best - cost:,.2f} nats, at most {gap:.3g} below the best"
+            score = f"{known - cost:,.2f} nats, at most {gap:.3g} below the best"
             notes.tell(f"{score}; {n_nodes:,} nodes")
 
         try:
@@ -245,10 +271,10 @@ class _BranchAndCut(GroupSearch):
             return Optimum([], -np.inf)
         if by_orders is not None:
             network = self._families_of(by_orders.parents, listed.families)
-        # What all columns would score with the best parents that each of them may have.
-        best = sum(float(local[0]) for local in listed.scores) + self._offset(scores)
+        listed, network = self._without_costly(scores, listed, network)
+        known = math.fsum(-listed.families.cost[network]) + self._offset(scores)
         found = branch_and_cut(
-            listed.families,
+            listed.relative_to(network),
             network,
             tolerance=settings.tolerance,
             deadline=time.monotonic() if self._orders.is_interrupted else deadline,
@@ -262,34 +288,79 @@ class _BranchAndCut(GroupSearch):
 
     def _climbed(self, scores: Scores, found: Result, listed: _Listed) -> Optimum:
         """Return the network found; one that is not proven to be the best is climbed from."""
-        at = found.chosen - listed.families.start[:-1]
         parents = [
-            mask_of(p for p in rows[i].tolist() if p >= 0)
-            for rows, i in zip(listed.parents, at, strict=True)
+            mask_of(p for p in row if p >= 0) for row in listed.parents[found.chosen].tolist()
         ]
-        score = sum(float(local[i]) for local, i in zip(listed.scores, at, strict=True))
-        require_certainty(self._uncertainty(scores, parents))
-        gap = max(0.0, found.cost - found.bound)
-        if found.is_finished and gap <= _CALLED_NONE + _ROUNDING * found.cost:
-            return Optimum(parents, score, n_nodes=found.n_nodes)
-        climbed, better = self._orders.climbed(scores, parents)
-        if better > score:
-            parents, score, gap = climbed, better, max(0.0, gap - (better - score))
-        is_optimal = found.is_finished or gap <= self._settings.tolerance
-        return Optimum(parents, score, is_optimal, gap=gap, n_nodes=found.n_nodes)
+        self._require_certainty(scores, parents)
+        own = self._local_scores(scores, parents)
+        gap = max(0.0, upper_sum([found.cost, -found.bound]))
+        if gap > self._settings.tolerance:
+            climbed, _ = self._orders.climbed(scores, parents)
+            better = self._local_scores(scores, climbed)
+            gain = lower_sum([*better, *(-own)])
+            if gain > 0:
+                parents, own, gap = climbed, better, max(0.0, upper_sum([gap, -gain]))
+        score = math.fsum(own)
+        if isinstance(scores, ParentSetScores):
+            score = math.fsum([*own, *(-scores.score_offsets[self.columns])])
+        return Optimum(parents, score, gap, n_nodes=found.n_nodes, is_finished=found.is_finished)
+
+    def _local_scores(self, scores: Scores, parents: list[int]) -> Floats:
+        """Return the local scores of the group's columns: of tables, without their offsets."""
+        sets = [members_of(mask) for mask in parents]
+        if isinstance(scores, LocalScores):
+            own = [sum(scores.scorer.terms(x, s)) for x, s in zip(self.columns, sets, strict=True)]
+        else:
+            own = [scores.local_score(x, s) for x, s in zip(self.columns, sets, strict=True)]
+        return np.array(own)
 
     def _offset(self, scores: Scores) -> float:
-        own = scores.scorer if isinstance(scores, LocalScores) else scores
-        return float(own.score_offsets[self.columns].sum())
+        """Return what the scores of `families` lack."""
+        if isinstance(scores, LocalScores):
+            return float(scores.scorer.score_offsets[self.columns].sum())
+        return 0.0
 
-    def _uncertainty(self, scores: Scores, parents: list[int]) -> float:
-        """Return how far rounding may put the score of a network off, in nats."""
+    def _require_certainty(self, scores: Scores, parents: list[int]) -> None:
+        """Raise if rounding may hide a better network."""
         own = scores.scorer if isinstance(scores, LocalScores) else scores
         terms = [
             own.largest_term(x, members_of(mask))
             for x, mask in zip(self.columns, parents, strict=True)
         ]
-        return float((score_tolerance(terms) - SCORE_ACCURACY).sum())
+        uncertainty = float((score_tolerance(terms) - SCORE_ACCURACY).sum())
+        largest = ""
+        if isinstance(scores, ParentSetScores):
+            largest = largest_listed(scores, self.columns, parents)
+        require_certainty(uncertainty, largest)
+
+    def _without_costly(
+        self, scores: Scores, listed: _Listed, network: npt.NDArray[np.int64]
+    ) -> tuple[_Listed, npt.NDArray[np.int64]]:
+        """Return the families without those that cost much, and more than all of the network.
+
+        No better network has them, and next to large numbers small ones lose their digits.
+
+        Raises
+        ------
+        ValueError
+            If the largest cost that is left has too few digits for any proof.
+        """
+        families = listed.families
+        below = families.cost - families.cost[families.start[:-1]][families.child]
+        # Twice as much is beyond all rounding.
+        keep = below <= max(_MUCH, 2.0 * float(below[network].sum()))
+        worst = int(np.argmax(np.where(keep, below, -1.0)))
+        if below[worst] > _LARGEST_COST:
+            name = scores.columns[self.columns[families.child[worst]]]
+            names = [scores.columns[p] for p in listed.parents[worst] if p >= 0]
+            raise ValueError(
+                f"Column {name!r} has a local score of {-families.cost[worst]:.6g} with the "
+                f"parents {readable_value(names)}, {below[worst]:.3g} nats below its best one, and "
+                "a network may need it. Branch and cut proves nothing next to numbers beyond 1e15: "
+                "leave out of the lists what no network should have, or rule it out by "
+                "forbidden_edges."
+            )
+        return listed.kept(keep), np.concatenate([[0], np.cumsum(keep)])[network]
 
     # The families
 
@@ -301,32 +372,31 @@ class _BranchAndCut(GroupSearch):
         ValueError
             If they do not fit in memory: more are undominated than was expected.
         """
-        start, children, parents, local, own = [0], [], [], [], []
+        start, children, parents, cost, own = [0], [], [], [], []
         with Threads(n_jobs) as threads:
             found = threads.map(self._list_child, [(scores, x) for x in self.columns])
             for child, each in enumerate(found):
                 parents.append(each[0])
-                local.append(each[1])
+                cost.append(-each[1])
                 own.append(each[2])
                 start.append(start[-1] + len(each[1]))
                 children.append(np.full(len(each[1]), child, dtype=np.int16))
                 self._require_memory(start[-1], each[0].shape[1])
-        width = max(each.shape[1] for each in own)
-        padded = [_padded(each, width) for each in own]
         families = Families(
             np.array(start, dtype=np.int64),
-            np.concatenate([each[0] - each for each in local]),
-            np.ascontiguousarray(np.concatenate(padded)),
+            np.concatenate(cost),
+            _stacked(own),
             np.concatenate(children),
+            np.zeros(start[-1]),
         )
-        return _Listed(families, parents, local)
+        return _Listed(families, _stacked(parents))
 
     def _list_child(
         self, scores: Scores, child: int
     ) -> tuple[ShortIntegers, Floats, ShortIntegers]:
         """Return a child's parents and scores, best first, and the parents within the group."""
         m = len(self._constraints.allowed)
-        parents, local = families_within(scores, self._constraints, child, False)
+        parents, local = listed_within(scores, self._constraints, child, False)
         best_first = np.lexsort(((parents >= 0).sum(axis=1), -local))
         best_first = best_first[local[best_first] > -np.inf]
         parents, local = parents[best_first], local[best_first]
@@ -388,6 +458,12 @@ def _padded(rows: ShortIntegers, width: int) -> ShortIntegers:
     """Return rows of at least so many numbers, with -1 at their end."""
     more = max(0, width - rows.shape[1])
     return np.pad(rows, ((0, 0), (0, more)), constant_values=-1)
+
+
+def _stacked(lists: list[ShortIntegers]) -> ShortIntegers:
+    """Return the rows of all lists, of the same width."""
+    width = max(rows.shape[1] for rows in lists)
+    return np.ascontiguousarray(np.concatenate([_padded(rows, width) for rows in lists]))
 
 
 def _padded_last(rows: ShortIntegers) -> ShortIntegers:

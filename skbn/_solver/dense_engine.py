@@ -139,7 +139,8 @@ class _DenseSearch(GroupSearch):
             of_root = float(families.log_determinants(np.array([1 << i]))[0])
             score -= float(tables[0, 0] + tables[2, 0] * of_root)
         masks = found.parents[: len(self.columns)]
-        return Optimum([mask_of(columns[i] for i in members_of(mask)) for mask in masks], score)
+        parents = [mask_of(columns[i] for i in members_of(mask)) for mask in masks]
+        return Optimum(parents, score, rounding=found.rounding)
 
     def near_optimal(
         self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress

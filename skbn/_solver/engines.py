@@ -27,7 +27,16 @@ from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints, Group
 from skbn._solver.settings import MemoryLimit
 
-__all__ = ["Engine", "GroupSearch", "Optimum", "Scores", "families_within", "require_certainty"]
+__all__ = [
+    "Engine",
+    "GroupSearch",
+    "Optimum",
+    "Scores",
+    "families_within",
+    "largest_listed",
+    "listed_within",
+    "require_certainty",
+]
 
 Scores = LocalScores | ParentSetScores
 
@@ -42,23 +51,27 @@ class Optimum(NamedTuple):
     score : float
         In nats, as the search adds it up, without the scores' `score_offsets`; -inf without any
         network of a finite score.
-    is_optimal : bool
-        Whether it is proven that no network within the constraints has a higher score, or for
-        branch and cut one that is higher by more than the tolerance.
+    gap : float
+        No network within the constraints scores higher by more than this, but for the rounding;
+        in nats.
+    rounding : float
+        How far the rounding of sums may put the gap off, where the scores themselves are rounded;
+        in nats. 0 where the gap has it.
     n_iter : int
         How many perturbed orders an order search started from again; 0 for an exact search.
-    gap : float
-        No network within the constraints scores higher by more than this; in nats.
     n_nodes : int
         How many nodes the tree of branch and cut has; 0 for other searches.
+    is_finished : bool
+        Whether a search that proves its network ended by itself, and not by time or Ctrl-C.
     """
 
     parents: list[int]
     score: float
-    is_optimal: bool = True
-    n_iter: int = 0
     gap: float = 0.0
+    rounding: float = 0.0
+    n_iter: int = 0
     n_nodes: int = 0
+    is_finished: bool = True
 
 
 class GroupSearch(ABC):
@@ -147,13 +160,15 @@ class GroupSearch(ABC):
 Engine = Callable[[Scores, Constraints, Group, MemoryLimit], GroupSearch | None]
 
 
-def require_certainty(uncertainty: float) -> None:
+def require_certainty(uncertainty: float, largest: str = "") -> None:
     """Raise if rounding may have hidden a better network than the one found.
 
     Parameters
     ----------
     uncertainty : float
         How far rounding may put the score of a network off, in nats.
+    largest : str, optional
+        A sentence that names the largest term.
 
     Raises
     ------
@@ -164,10 +179,23 @@ def require_certainty(uncertainty: float) -> None:
         raise ValueError(
             "The terms of the best network's score are so large that it is known only to "
             f"{uncertainty:.2g} nats, and not to {SCORE_ACCURACY}, which may hide a better "
-            "network. If they are costs that all networks must pay, lower the penalty or the "
-            "costs, and rule families out by forbidden_edges or max_parents instead. If they are "
-            "likelihoods, give fewer rows, smaller sample weights or a smaller alpha_w."
+            f"network.{largest} If they are costs that all networks must pay, lower the penalty "
+            "or the costs, and rule families out by forbidden_edges or max_parents instead. If "
+            "they are likelihoods, give fewer rows, smaller sample weights or a smaller alpha_w."
         )
+
+
+def largest_listed(scores: ParentSetScores, columns: list[int], parents: list[int]) -> str:
+    """Return a sentence that names the listed score that is furthest below its column's best."""
+    below = [
+        scores.largest_term(x, members_of(mask)) for x, mask in zip(columns, parents, strict=True)
+    ]
+    i = int(np.argmax(below))
+    score = scores.local_score(columns[i], members_of(parents[i]))
+    return (
+        f" The largest is of column {scores.columns[columns[i]]!r}: a listed score of {score:.6g}, "
+        f"which is {below[i]:.3g} nats below the best listed one."
+    )
 
 
 def families_within(
@@ -177,6 +205,16 @@ def families_within(
 
     Their scores lack the child's offset.
     """
+    parents, local = listed_within(scores, constraints, child, with_dominated)
+    if isinstance(scores, ParentSetScores):
+        local = local - scores.score_offsets[child]
+    return parents, local
+
+
+def listed_within(
+    scores: Scores, constraints: Constraints, child: int, with_dominated: bool
+) -> ScoredParentSets:
+    """Return the same families; the scores of lists as they are given, so that none is rounded."""
     required = members_of(constraints.required[child])
     candidates = members_of(constraints.allowed[child] & ~constraints.required[child])
     if isinstance(scores, ParentSetScores):
@@ -188,7 +226,7 @@ def families_within(
                 f"Column {scores.columns[child]!r} has no listed family{must} satisfies the "
                 "constraints. List more parent sets, or relax these."
             )
-        return listed[0], listed[1] - scores.score_offsets[child]
+        return listed
     if not required and not candidates:
         terms = scores.scorer.terms(child, [])
         return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])

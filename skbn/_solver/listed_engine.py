@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from skbn._core.exact_sums import upper_sum
 from skbn._core.resources import Progress, Threads
-from skbn._core.subsets import SmallSubsets
+from skbn._core.subsets import SmallSubsets, members_of
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.near_optimal import (
     NEAR_OPTIMAL_KERNELS,
@@ -15,8 +16,15 @@ from skbn._exact.recurrences import SLAB_KERNELS, exact_search
 from skbn._scores.families import AllFamilies
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints, Group
-from skbn._solver.engines import GroupSearch, Optimum, Scores, families_within, require_certainty
-from skbn._solver.settings import MemoryLimit
+from skbn._solver.engines import (
+    GroupSearch,
+    Optimum,
+    Scores,
+    families_within,
+    largest_listed,
+    require_certainty,
+)
+from skbn._solver.settings import TOLERANCE, MemoryLimit
 
 __all__ = ["plan_listed_search"]
 
@@ -83,9 +91,21 @@ class _ListedSearch(GroupSearch):
 
     def optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
         families = self._families(scores, n_jobs)
-        found = exact_search(families, self._plan, n_jobs, progress)
-        require_certainty(found.uncertainty)
-        return Optimum(found.parents, found.score)
+        if isinstance(scores, LocalScores):
+            found = exact_search(families, self._plan, n_jobs, progress)
+            require_certainty(found.uncertainty)
+            return Optimum(found.parents, found.score, rounding=found.rounding)
+        # Listed scores are exact numbers: networks tie only where sums of them are rounded.
+        found = exact_search(families, self._plan, n_jobs, progress, TOLERANCE / 4)
+        if not found.parents:
+            return Optimum([], found.score)
+        require_certainty(found.uncertainty, largest_listed(scores, self.columns, found.parents))
+        own = [
+            -scores.local_score(x, members_of(mask))
+            for x, mask in zip(self.columns, found.parents, strict=True)
+        ]
+        above = [found.score, found.rounding, *scores.score_offsets[self.columns].tolist()]
+        return Optimum(found.parents, found.score, max(0.0, upper_sum([*above, *own])))
 
     def near_optimal(
         self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress

@@ -161,9 +161,9 @@ class OrderGroupSearch(GroupSearch):
         return Optimum(
             [masks[x] for x in self.columns],
             score,
-            is_optimal=False,
-            n_iter=found.n_iter,
             gap=math.inf,
+            n_iter=found.n_iter,
+            is_finished=False,
         )
 
     def _polished(

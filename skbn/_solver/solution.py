@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.exact_sums import upper_sum
 from skbn._core.graphs import dag_of
 from skbn._core.resources import one_blas_thread
+from skbn._core.subsets import members_of
 from skbn._networks.edge_table import score_losses
 from skbn._networks.equivalence import canonical_member
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
@@ -47,14 +50,18 @@ class Solution:
     score_losses : ndarray of shape (m, m)
         ``score_losses[i, j]`` is by how many nats the score is lower without the edge i -> j, as
         `GaussianBayesianNetwork.to_frame` defines it; NaN without an edge.
-    is_optimal : bool
-        Whether it is proven that no network within the constraints has a higher score, up to the
-        tolerance of branch and cut.
-    n_iter : int
-        How many perturbed orders the order search started from again; 0 for an exact search.
     gap : float
         No network within the constraints scores higher by more than this, in nats; infinite if
-        nothing is known.
+        nothing is known. It is about the networks: the score may be rounded by more.
+    score_bound : float
+        A score that no network within the constraints exceeds; infinite if none is known.
+    is_optimal : bool
+        Whether the gap is within the tolerance.
+    is_finished : bool
+        Whether a search that proves its network ended by itself: if its network is not optimal
+        then, rounding hides more than the tolerance.
+    n_iter : int
+        How many perturbed orders the order search started from again; 0 for an exact search.
     n_nodes : int
         How many nodes the trees of branch and cut have.
     """
@@ -66,33 +73,49 @@ class Solution:
     criterion: Criterion | None
     model: LinearGaussianModel | None
     score_losses: npt.NDArray[np.float64]
-    is_optimal: bool
-    n_iter: int
     gap: float
+    score_bound: float
+    is_optimal: bool
+    is_finished: bool
+    n_iter: int
     n_nodes: int
 
-    @property
-    def score_bound(self) -> float:
-        """A score that no network within the constraints exceeds; infinite if none is known."""
-        return self.score + self.gap
 
-
-def certified(scores: Scores, optimum: Optimum, constraints: Constraints) -> Solution:
+def certified(
+    scores: Scores, optimum: Optimum, constraints: Constraints, tolerance: float
+) -> Solution:
     """Return the network that was found, with parameters if there are rows to estimate them from.
+
+    Parameters
+    ----------
+    scores : LocalScores or ParentSetScores
+    optimum : Optimum
+        Of all groups of columns together.
+    constraints : Constraints
+    tolerance : float
+        The gap that a network that is called optimal may have, in nats.
 
     Raises
     ------
     RuntimeError
         If independent regressions do not confirm the result of the search.
     """
-    parents, searched = optimum[:2]
-    proof = optimum[2:]
+    parents, searched, gap, rounding, n_iter, n_nodes, is_finished = optimum
+    if rounding > tolerance:
+        gap = upper_sum([gap, rounding])
     columns = scores.columns
+
+    def proof_of(terms: list[float]) -> tuple[float, float, bool, bool, int, int]:
+        bound = upper_sum([*terms, gap])
+        return gap, bound, gap <= tolerance, is_finished, n_iter, n_nodes
+
     certify_constraints(columns, constraints, parents)
     with one_blas_thread():
         if not isinstance(scores, LocalScores):
-            score = certify_score(scores, parents, searched)
+            certify_score(scores, parents, searched)
             certify_listed_network(scores, constraints, parents)
+            local = [scores.local_score(x, members_of(mask)) for x, mask in enumerate(parents)]
+            score, proof = math.fsum(local), proof_of(local)
             fixed = constraints.fixed(parents)
             losses = score_losses(dag_of(columns, parents), scores)
             return Solution(columns, parents, fixed, score, None, None, losses, *proof)
@@ -103,5 +126,5 @@ def certified(scores: Scores, optimum: Optimum, constraints: Constraints) -> Sol
         fixed, divisors = constraints.fixed(parents), scorer.noise_divisors
         model = estimate_model(scorer.statistics, parents, columns, fixed=fixed, divisors=divisors)
         losses = certify_network(scores, constraints, parents, model.coef)
-    criterion = scores.criterion
+    criterion, proof = scores.criterion, proof_of([score])
     return Solution(columns, parents, fixed, score, criterion, model, losses, *proof)

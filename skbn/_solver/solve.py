@@ -8,6 +8,7 @@ takes the place of both where it is asked for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from skbn._core.compile import compile_kernels
+from skbn._core.exact_sums import upper_sum
 from skbn._core.resources import MARGIN, Listener, Progress, count_threads, duration
 from skbn._core.text import readable_size, rounded_up
 from skbn._exact.plan import TooLargeError, space_of_scratch
@@ -145,7 +147,8 @@ def solve(
             optima += _best_networks([each], plan, n_jobs, progress)
     else:
         optima = _best_networks(path, plan, n_jobs, progress)
-    return [certified(*each, constraints) for each in zip(path, optima, strict=True)]
+    tolerance = settings.tolerance
+    return [certified(*each, constraints, tolerance) for each in zip(path, optima, strict=True)]
 
 
 def _expected_time(plan: Plan, n_penalties: int, n_jobs: int | None) -> str:
@@ -192,7 +195,10 @@ def plan_searches(
     """
     searches, refusals = [], []
     n_left = len(scores.columns)
-    tolerance = settings.tolerance / len(constraints.groups)  # gaps of groups add up
+    # Gaps of groups add up, to no more than the tolerance if each share is rounded down.
+    tolerance = settings.tolerance
+    if len(constraints.groups) > 1:
+        tolerance = math.nextafter(tolerance / len(constraints.groups), 0.0)
     for group in constraints.groups:
         share = len(group.columns) / n_left
         settings = settings._replace(tolerance=tolerance, share=share)
@@ -353,7 +359,7 @@ def _best_networks(
         for i, optimum in enumerate(search.optima(path, n_jobs, progress)):
             if optimum.score == -np.inf:
                 names = [first.columns[x] for x in search.columns]
-                if optimum.is_optimal:
+                if optimum.is_finished:
                     what, may = f"No acyclic network of the columns {names} has a finite score", ""
                 else:
                     what = f"Found no acyclic network of the columns {names} with a finite score"
@@ -367,9 +373,10 @@ def _best_networks(
             found[i] = Optimum(
                 parents[i],
                 found[i].score + optimum.score,
-                found[i].is_optimal and optimum.is_optimal,
+                upper_sum([found[i].gap, optimum.gap]),
+                upper_sum([found[i].rounding, optimum.rounding]),
                 found[i].n_iter + optimum.n_iter,
-                found[i].gap + optimum.gap,
                 found[i].n_nodes + optimum.n_nodes,
+                found[i].is_finished and optimum.is_finished,
             )
     return found

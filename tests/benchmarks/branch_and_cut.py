@@ -77,6 +77,7 @@ def listed_families(rows, max_parents):
         np.concatenate(cost),
         np.ascontiguousarray(np.concatenate(parents), dtype=np.int16),
         child,
+        np.zeros(start[-1]),
     )
     return families, np.array(network, dtype=np.int64)
 

@@ -42,6 +42,7 @@ def as_arrays(families):
         np.array([cost for listed in families for cost, _ in listed]),
         np.array(rows, dtype=np.int16).reshape(len(rows), k),
         np.repeat(np.arange(len(families)), sizes).astype(np.int16),
+        np.zeros(len(rows)),
     )
 
 

@@ -1,5 +1,7 @@
 """Coefficients of cuts, and families priced with them, against plain Python."""
 
+from fractions import Fraction
+
 import branch_and_cut_reference as reference
 import numpy as np
 import pytest
@@ -43,13 +45,31 @@ def test_price(seed):
     rng, families, cuts, coefficients = instance(seed)
     allowed = rng.random(families.cost.size) < 0.7
     multipliers = np.where(rng.random(len(cuts)) < 0.3, 0.0, rng.exponential(size=len(cuts)))
-    values, minima = np.empty(families.cost.size), np.empty(6)
+    families = families._replace(rest=rng.uniform(-1e-17, 1e-17, size=families.cost.size))
+    values, minima = np.empty((2, families.cost.size)), np.empty((2, 6))
     arrays = arrays_of(cuts, 6)
-    price(*families[:3], allowed, arrays, multipliers, values, minima)
+    start, cost, parents, child, rest = families
+    price(start, cost, rest, parents, allowed, arrays, multipliers, values, minima)
     expected = np.where(allowed, families.cost - coefficients @ multipliers, np.inf)
-    np.testing.assert_allclose(values, expected, atol=1e-12)
-    least = [expected[families.child == x].min(initial=np.inf) for x in range(6)]
-    np.testing.assert_allclose(minima, least, atol=1e-12)
+    np.testing.assert_allclose(values[0], expected, atol=1e-12)
+    exactly = [
+        Fraction(cost[f]) + Fraction(rest[f]) - sum(map(Fraction.__mul__, *terms))
+        for f, terms in enumerate(as_fractions(coefficients, multipliers))
+    ]
+    found = [sum(map(Fraction, value)) for value in values.T[allowed]]
+    for value, exact in zip(found, np.array(exactly)[allowed], strict=True):
+        assert abs(value - exact) < 1e-28
+    for x in range(6):
+        own = [value for value, y in zip(found, child[allowed], strict=True) if x == y]
+        if own:
+            assert sum(map(Fraction, minima[:, x])) == min(own)
+        else:
+            assert minima[0, x] == np.inf
+
+
+def as_fractions(coefficients, multipliers):
+    for row in coefficients:
+        yield list(map(Fraction, row)), list(map(Fraction, multipliers))
 
 
 @SEEDS
