@@ -245,7 +245,7 @@ def test_knowledge_that_no_network_satisfies(rows, settings, message):
 def test_families_of_which_no_network_consists():
     both = [([[1]], [0.0]), ([[0]], [0.0])]  # each column needs the other
     scores = ParentSetScores(["a", "b"], both)
-    with pytest.raises(ValueError, match=r"ound no acyclic network of the columns \['a', 'b'\]"):
+    with pytest.raises(ValueError, match=r"There is no acyclic network of the columns \['a', 'b'\]"):
         order_learner().fit(scores)
     with pytest.raises(ValueError, match=r"^No acyclic network of the columns \['a', 'b'\] has a"):
         GaussianBNLearner().fit(scores)
