@@ -51,6 +51,9 @@ class Optimum(NamedTuple):
         No network within the constraints scores higher by more than this; in nats.
     n_nodes : int
         How many nodes the tree of branch and cut has; 0 for other searches.
+    start_losses : tuple of float or None
+        By how much what each start of an order search found scores lower, ascending from 0; None
+        for an exact search.
     """
 
     parents: list[int]
@@ -59,6 +62,7 @@ class Optimum(NamedTuple):
     n_iter: int = 0
     gap: float = 0.0
     n_nodes: int = 0
+    start_losses: tuple[float, ...] | None = None
 
 
 class GroupSearch(ABC):

@@ -166,6 +166,7 @@ class OrderGroupSearch(GroupSearch):
             is_optimal=False,
             n_iter=found.n_iter,
             gap=math.inf,
+            start_losses=_losses([each + highest for each in found.start_scores], score),
         )
 
     def _settled(
@@ -330,6 +331,12 @@ class OrderGroupSearch(GroupSearch):
         for x in range(self._n_others):
             lists.add(x, [], np.zeros((1, 0), dtype=bool), np.zeros(1))
         return lists
+
+
+def _losses(start_scores: list[float], score: float) -> tuple[float, ...]:
+    """Return by how much each start scores lower than the network that the best one led to."""
+    _, *others = sorted(start_scores, reverse=True)
+    return 0.0, *(max(0.0, score - each) for each in others)
 
 
 def _offsets(scores: Scores) -> npt.NDArray[np.float64]:

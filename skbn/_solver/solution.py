@@ -57,6 +57,9 @@ class Solution:
         nothing is known.
     n_nodes : int
         How many nodes the trees of branch and cut have.
+    start_losses : tuple of float or None
+        By how many nats what each start of the order search found scores lower, ascending from 0;
+        None for an exact search.
     """
 
     columns: list[str | int]
@@ -70,6 +73,7 @@ class Solution:
     n_iter: int
     gap: float
     n_nodes: int
+    start_losses: tuple[float, ...] | None = None
 
     @property
     def score_bound(self) -> float:

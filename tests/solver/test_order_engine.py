@@ -230,6 +230,7 @@ def test_lists_need_not_have_the_empty_set(tmp_path):
     assert {*found.dag_.edges} == {*exact.dag_.edges}
 
 
+@pytest.mark.filterwarnings("ignore:Of . starts:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("seed", range(6))
 def test_no_column_has_a_better_listed_family(tmp_path, seed):
     """Even if several columns have to move at once to make way for it."""
@@ -381,6 +382,7 @@ def test_an_early_interruption_leaves_no_network_even_with_a_limit(monkeypatch):
         fitted(drawn_rows(8), time_limit=1000.0)
 
 
+@pytest.mark.filterwarnings("ignore:Of . starts:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "options", [{}, {"criterion": "bge"}, {"max_parents": 2, "required_edges": [(5, 0), (3, 0)]}]
 )
