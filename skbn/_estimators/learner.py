@@ -140,6 +140,11 @@ None, default=None
         exact search.
     n_nodes_ : int
         How many nodes the tree of branch and cut has; 0 for other searches.
+    start_scores_ : ndarray of shape (n_starts,) or None
+        The score of the best network that each start of the order search found, in nats, the
+        highest first, which is `network_score_`; None for an exact search. Starts that agree make
+        it likely, but do not prove, that no network scores much higher. With `tiers`, the starts
+        of each group are ranked, and those of the same rank added up.
     network_ : GaussianBayesianNetwork
         The network as an object with densities, samples, conditional distributions,
         interventions, equivalence and interchange formats. Its `to_frame` is a table of the edges,
@@ -293,8 +298,9 @@ None, default=None
         skbn.exceptions.MaxParentsWarning
             If `max_parents` costs the network much of its score.
         sklearn.exceptions.ConvergenceWarning
-            If `time_limit` or Ctrl-C ended an exact search before it proved its network, or if
-        rounding hides whether another network scores more than `tol` higher.
+            If `time_limit` or Ctrl-C ended an exact search before it proved its network; if
+            rounding hides whether another network scores more than `tol` higher; if one start
+            alone of an order search came within 3 nats of its network.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, context)

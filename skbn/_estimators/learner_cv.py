@@ -115,12 +115,13 @@ None, default=None
         The score with this penalty, in nats.
     is_optimal_ : bool
         Whether `network_` is proven to have the highest score with this penalty; this and the next
-        four are as in `GaussianBNLearner`.
+        five are as in `GaussianBNLearner`.
     score_bound_ : float
     optimality_gap_ : float
     n_iter_ : int
     n_nodes_ : int
-        Both of the search of all rows.
+    start_scores_ : ndarray of shape (n_starts,) or None
+        The last three are of the search of all rows.
     criterion_ : Criterion
         The criterion that was maximised.
     n_features_in_ : int

@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -46,8 +47,8 @@ _LESS_TO_PROVE = (
 _STACK_LEVEL = 5 + N_WRAPPERS
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, ConvergenceWarning, stacklevel=_STACK_LEVEL)
+def _warn(message: str, stack_level: int = _STACK_LEVEL) -> None:
+    warnings.warn(message, ConvergenceWarning, stacklevel=stack_level)
 
 
 def network_of(solution: Solution) -> GaussianBayesianNetwork:
@@ -88,6 +89,7 @@ class NetworkLearner(OneNetworkEstimator):
     optimality_gap_: float
     n_iter_: int
     n_nodes_: int
+    start_scores_: npt.NDArray[np.float64] | None
     criterion_: Criterion | None
     _searched_: tuple[Scores, Constraints]
     _search_: str
@@ -119,7 +121,7 @@ class NetworkLearner(OneNetworkEstimator):
         return SearchSettings(is_exact, seed, float(self.tol), limit)
 
     def _warn_about_proof(self, n_unproven: int = 0) -> None:
-        """Warn if an exact search ended before it proved its network, or cannot prove it.
+        """Warn if an exact search did not prove its network, or starts of an order search disagree.
 
         Parameters
         ----------
@@ -127,6 +129,7 @@ class NetworkLearner(OneNetworkEstimator):
             How many searches of folds did.
         """
         if self.search == "order":
+            self._warn_about_starts()
             return
         if n_unproven:
             _warn(
@@ -145,11 +148,25 @@ class NetworkLearner(OneNetworkEstimator):
                 f"score up to {self.optimality_gap_:.3g} nats higher. {_LESS_TO_PROVE}"
             )
 
+    def _warn_about_starts(self) -> None:
+        """Warn if other starts of an order search did not come near its network."""
+        starts = self.start_scores_
+        if starts is None or len(starts) == 1 or starts[0] - starts[1] <= _WITHIN:
+            return
+        more = "raise time_limit, or " if self.time_limit is not None else ""
+        _warn(
+            f"Of {len(starts)} starts of the order search, one alone came within {_WITHIN:g} nats "
+            f"of the best network; the next is {starts[0] - starts[1]:.3g} nats below it. There "
+            f"may be a better network: {more}fit with other values of random_state, and keep the "
+            "highest network_score_.",
+            6 + N_WRAPPERS,
+        )
+
     def _keep(
         self, solution: Solution, scores: Scores, constraints: Constraints, **learned: Any
     ) -> None:
         """Keep what was found as attributes, and what `near_optimal` needs to search again."""
-        network = network_of(solution)
+        network, losses = network_of(solution), solution.start_losses
         if isinstance(scores, LocalScores):
             scores = scores.of_sample(Sample.of_summary(scores.sample.summary))
         # In one step, for threads that read the estimator meanwhile.
@@ -163,6 +180,7 @@ class NetworkLearner(OneNetworkEstimator):
             optimality_gap_=solution.gap,
             n_iter_=solution.n_iter,
             n_nodes_=solution.n_nodes,
+            start_scores_=None if losses is None else solution.score - np.array(losses),
             criterion_=solution.criterion,
             _searched_=(scores, constraints),
             _is_finished_=solution.is_finished,

@@ -41,10 +41,6 @@ class FamilyLists:
         """How many families all lists have."""
         return sum(map(len, self._scores))
 
-    def spread(self, child: int) -> float:
-        """Return by how much the listed scores of a child differ at most."""
-        return float(np.ptp(self._scores[child]))
-
     def add(
         self, child: int, columns: Sequence[int], sets: npt.NDArray[np.bool_], scores: Floats
     ) -> None:

@@ -76,21 +76,41 @@ class FamilyGrowth:
         self._max_parents = max_parents
         self._least = least
 
-    def list_first(self, lists: FamilyLists, children: Integers, threads: Threads) -> None:
-        """Give each child the families of the columns that explain most of it."""
-        self._extend(lists, self._first, children, threads)
+    def list_first(
+        self,
+        lists: FamilyLists,
+        children: Integers,
+        threads: Threads,
+        is_over: Callable[[], bool],
+    ) -> None:
+        """Give each child the families of the columns that explain most of it.
 
-    def grow(self, lists: FamilyLists, arrays: Lists, order: Integers, threads: Threads) -> int:
+        Once it is over, no further columns get families.
+        """
+
+        def first(children: Integers) -> list[_Families]:
+            return self._first(children, is_over)
+
+        self._extend(lists, first, children, threads)
+
+    def grow(
+        self,
+        lists: FamilyLists,
+        arrays: Lists,
+        order: Integers,
+        threads: Threads,
+        is_over: Callable[[], bool],
+    ) -> int:
         """Grow all families for an order and its insertions; return how many were missing.
 
-        See `grow_for_insertions`.
+        See `grow_for_insertions`. Once it is over, no further columns get families.
         """
         state = state_of(order, arrays)
         choose_families(arrays, state)
         movable = np.flatnonzero(self.regressions.may_be_parent.any(axis=1))
 
         def grown(children: Integers) -> list[_Families]:
-            return self._grown(arrays, state, children)
+            return self._grown(arrays, state, children, is_over)
 
         return self._extend(lists, grown, movable, threads)
 
@@ -109,11 +129,13 @@ class FamilyGrowth:
                 n += len(families.scores)
         return n
 
-    def _first(self, children: Integers) -> list[_Families]:
+    def _first(self, children: Integers, is_over: Callable[[], bool]) -> list[_Families]:
         family, selected = self._scratch(), np.empty(self._m, dtype=np.int64)
         listed = []
         n_candidates = _FIRST_FAMILIES - self._m.bit_length() + 1
         for x in children:
+            if is_over():
+                break
             n_required = int(self.regressions.must_be_parent[x].sum())
             n = min(n_required + n_candidates, self._m)
             n = select_forward(self.regressions, family, x, n, selected)
@@ -128,13 +150,17 @@ class FamilyGrowth:
             listed.append(families._replace(sets=families.sets[kept], scores=families.scores[kept]))
         return listed
 
-    def _grown(self, arrays: Lists, state: State, children: Integers) -> list[_Families]:
+    def _grown(
+        self, arrays: Lists, state: State, children: Integers, is_over: Callable[[], bool]
+    ) -> list[_Families]:
         family = self._scratch()
         width = min(self._max_parents, self._m)
         found = np.empty((_MOST_GROWN, max(width, 1)), dtype=np.int16)
         scores = np.empty(_MOST_GROWN)
         grown = []
         for x in children:
+            if is_over():
+                break
             n = grow_for_insertions(
                 arrays,
                 state,

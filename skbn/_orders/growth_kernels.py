@@ -241,7 +241,7 @@ def _grow_and_shrink(regressions, family, n, x, is_open, max_parents, least):
     """Add and delete open parents while that raises the score; return their number and score."""
     score = _own_score(regressions, family, n, x)
     while True:
-        has_changed = False
+        before = score
         while n < max_parents:
             better, y = _best_addition(regressions, family, n, x, is_open)
             if not better > score + least:
@@ -249,7 +249,6 @@ def _grow_and_shrink(regressions, family, n, x, is_open, max_parents, least):
             _add(regressions, family, n, x, y)
             n += 1
             score = better
-            has_changed = True
         while n > 0:
             better, i = _best_deletion(regressions, family, n, x)
             if not better > score + least:
@@ -258,8 +257,9 @@ def _grow_and_shrink(regressions, family, n, x, is_open, max_parents, least):
                 family.members[t] = family.members[t + 1]
             n = _rebuild(regressions, family, n - 1, x)
             score = _own_score(regressions, family, n, x)
-            has_changed = True
-        if not has_changed:
+        # Computed anew, a score may have lost what seemed to be gained. So rounds go on only while
+        # it rises, which finitely many families and steps of `least` bound.
+        if not score > before + least:
             return n, score
 
 

@@ -378,8 +378,10 @@ def move(lists, state, x, target):
 
 
 @inner_kernel
-def improve_by_insertions(lists, state, first, least, trial, random, i):
+def improve_by_insertions(lists, state, first, least, trial, most, random, i):
     """Move marked columns, one at a time, while one gains more than `least`; unmark them.
+
+    Rounding may make a loss look like a gain, and moves mark columns again: `most` ends that.
 
     Parameters
     ----------
@@ -387,10 +389,18 @@ def improve_by_insertions(lists, state, first, least, trial, random, i):
         The columns before this position stay.
     trial : ndarray of shape (1, n_words), int64
         Scratch.
+    most : int
+        The largest number of columns to try.
     random, i
         Generator i of `random` draws which marked column is next.
+
+    Returns
+    -------
+    n_left : int
+        How many more could have been tried; with 0, columns may still be marked.
     """
-    while state.marked[0] > 0:
+    while state.marked[0] > 0 and most > 0:
+        most -= 1
         j = 1 + random_below(random, i, state.marked[0])
         x = state.marked[j]
         state.marked[j] = state.marked[state.marked[0]]
@@ -403,3 +413,4 @@ def improve_by_insertions(lists, state, first, least, trial, random, i):
                 move(lists, state, x, later)
             elif gain > least:
                 move(lists, state, x, target)
+    return most

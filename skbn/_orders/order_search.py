@@ -18,16 +18,19 @@ from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists, state_of
 from skbn._orders.growth import FamilyGrowth
 from skbn._orders.order_kernels import State, choose_families, find_dominated
-from skbn._orders.search_kernels import climb, perturb_and_climb
+from skbn._orders.search_kernels import arrange, climb, perturb_and_climb
 
 __all__ = ["ORDER_KERNELS", "FoundOrder", "OrderSearch"]
 
-ORDER_KERNELS = (choose_families, find_dominated, climb, perturb_and_climb)
+ORDER_KERNELS = (arrange, choose_families, find_dominated, climb, perturb_and_climb)
 
 # Columns of a window, which the dynamic program puts into their optimal order.
 _WIDTH = 8
 # Perturbations between two looks at the clock: a few tenths of a second for 1000 columns.
 _STEP = 50
+# Columns that are inserted between two looks at the clock: for each column in a climb, and in each
+# perturbation on average. One is tried in microseconds, or in a tenth of a millisecond of 1000.
+_MOST_TRIES = 1000
 # The search ends when this many perturbations of each start, for each column, bring no better
 # network, but not before the least number.
 _PATIENCE = 20
@@ -64,13 +67,16 @@ class FoundOrder(NamedTuple):
     n_iter : int
         How many perturbations there were.
     is_missing : bool
-        Whether no listed family of some column fits the order.
+        Whether all orders leave some column without a listed family.
+    start_scores : list of float
+        The score of the best order of each start.
     """
 
     parents: list[list[int]]
     score: float
     n_iter: int
     is_missing: bool
+    start_scores: list[float]
 
 
 class _Start:
@@ -109,6 +115,12 @@ class OrderSearch:
     ----------
     is_interrupted : bool
         Whether Ctrl-C ended the search.
+
+    Notes
+    -----
+    Kernels return after so many steps, and the clock and Ctrl-C are heeded between them. All loops
+    about them end without a limit in time too: they count, or go on only while the best score
+    rises by more than `least`, and there are finitely many orders and families.
     """
 
     def __init__(
@@ -136,50 +148,79 @@ class OrderSearch:
         self._starts = [
             _Start(np.r_[:first, first + generator.permutation(m - first)]) for _ in range(n_starts)
         ]
+        self._all_starts = self._starts
         self._random = generator.integers(0, 2**64, size=n_starts, dtype=np.uint64)
         self._n_iter = 0
         self._arrays = lists.arrays()
 
     def run(self) -> FoundOrder:
         """Search from several random orders."""
-        try:
-            with Threads(self._n_jobs) as threads:
-                if self._growth is not None:
-                    movable = np.arange(self._first, self._lists.m)
-                    self._growth.list_first(self._lists, movable, threads)
-                    self._arrays = self._lists.arrays()
-                self._climb(threads)
-                while self._grow(threads, self._starts) > _MUCH_A_COLUMN * self._lists.m:
-                    pass
-                self._iterate(threads)
-                return self._settle(threads)
-        except KeyboardInterrupt:
-            if not self._ends_on_interrupt or math.isinf(self._best.totals[1]):
-                raise
-            self._deadline, self.is_interrupted = time.monotonic(), True
-            return self._found()
+        return self._heeding_interrupts(self._search)
 
     def run_from(self, order: list[int]) -> FoundOrder:
         """Go on from another order that is better than the one that was found."""
-        self._starts = [_Start(np.array(order))]
+        start = _Start(np.array(order))
+        start.totals[:] = self._score(start.best_order)
+        self._starts = [start]
+
+        def go_on(threads: Threads) -> None:
+            self._climb(threads)
+            self._settle(threads)
+
+        return self._heeding_interrupts(go_on)
+
+    def found(self) -> FoundOrder:
+        """Return the best order so far."""
+        chosen = self._state(self._best.best_order).chosen
+        return FoundOrder(
+            [self._lists.parents(self._arrays, x, family) for x, family in enumerate(chosen)],
+            float(self._arrays.scores[chosen].sum()),
+            self._n_iter,
+            bool(np.any(self._arrays.scores[chosen] == self._lists.missing)),
+            [float(start.totals[1]) for start in self._all_starts],
+        )
+
+    def is_over(self, share: float = 1.0) -> bool:
+        """Whether this share of the time is over, or Ctrl-C ended the search."""
+        limit = self._deadline - self._began
+        return self.is_interrupted or time.monotonic() >= self._began + share * limit
+
+    def interrupt(self) -> None:
+        """End the search."""
+        self.is_interrupted = True
+
+    def _heeding_interrupts(self, search: Callable[[Threads], None]) -> FoundOrder:
         try:
             with Threads(self._n_jobs) as threads:
-                self._climb(threads)
-                return self._settle(threads)
+                try:
+                    search(threads)
+                except KeyboardInterrupt:
+                    self.interrupt()  # threads at work are waited for, and look at it
+                    raise
         except KeyboardInterrupt:
-            if not self._ends_on_interrupt:
+            if not self._ends_on_interrupt or math.isinf(self._best.totals[1]):
                 raise
-            self._deadline, self.is_interrupted = time.monotonic(), True
-            return self._found()
+        return self.found()
+
+    def _search(self, threads: Threads) -> None:
+        if self._growth is not None:
+            movable = np.arange(self._first, self._lists.m)
+            self._growth.list_first(self._lists, movable, threads, lambda: self.is_interrupted)
+            self._arrays = self._lists.arrays()
+        for start in self._starts:
+            state = state_of(start.best_order, self._arrays)
+            if not arrange(self._arrays, state, self._first, self._lists.missing):
+                return
+            start.best_order, start.totals[:] = state.order, self._score(state.order)
+        self._climb(threads)
+        while self._grow(threads, self._starts) > _MUCH_A_COLUMN * self._lists.m:
+            pass
+        self._iterate(threads)
+        self._settle(threads)
 
     @property
     def _best(self) -> _Start:
         return max(self._starts, key=lambda start: start.totals[1])
-
-    def _is_over(self, share: float = 1.0) -> bool:
-        """Whether this share of the time is over."""
-        limit = self._deadline - self._began
-        return time.monotonic() >= self._began + share * limit
 
     def _climb(self, threads: Threads) -> bool:
         """Climb from the best order of each start; return whether one became better."""
@@ -187,9 +228,7 @@ class OrderSearch:
         def climb_from(i: int) -> bool:
             start = self._starts[i]
             state = self._state(start.best_order)
-            total = climb(
-                self._arrays, state, self._first, self._width, self._least, self._random, i
-            )
+            total = self._climbed(state, i)
             is_better = bool(total > start.totals[1] + self._least)
             if is_better:
                 start.best_order, start.totals[:] = state.order, total
@@ -198,15 +237,34 @@ class OrderSearch:
         numbers = [(i,) for i in range(len(self._starts))]
         return any([*threads.map(climb_from, numbers)])
 
+    def _climbed(self, state: State, i: int) -> float:
+        """Improve an order until neither insertions nor windows gain anything; return its score."""
+        width, total = 1, -math.inf
+        most = max(_MOST_TRIES, len(state.order))
+        while True:
+            before = total
+            total = climb(
+                self._arrays, state, self._first, width, self._least, most, self._random, i
+            )
+            # The score is added up again from the order, so that no order comes twice, whatever
+            # rounding made of the gains.
+            gains = total > before + self._least
+            if self.is_over() or (width == self._width and not gains):
+                return total
+            if state.marked[0] == 0 or not gains:
+                width = self._width
+
     def _grow(self, threads: Threads, starts: Sequence[_Start]) -> float:
         """Grow families for starts that have improved, and climb; return what the best gains."""
-        if self._growth is None or self._is_over(1 - _LAST_SHARE):
+        if self._growth is None or self.is_over(1 - _LAST_SHARE):
             return 0.0
         n, before = 0, self._best.totals[1]
         for start in starts:
             if start.totals[1] > start.grown + self._least:
                 start.grown = start.totals[1]
-                n += self._growth.grow(self._lists, self._arrays, start.best_order, threads)
+                n += self._growth.grow(
+                    self._lists, self._arrays, start.best_order, threads, self.is_over
+                )
         if n > 0:
             self._arrays = self._lists.arrays()
             self._climb(threads)
@@ -220,13 +278,13 @@ class OrderSearch:
         patience = max(_LEAST_PATIENCE, _PATIENCE * m)
         most, done, last = min(max(_MOST * m, patience), _MOST_IN_ALL), 0, 0
         top = self._best.totals[1]
-        while done < most and done - last < patience and not self._is_over(1 - _LAST_SHARE):
+        while done < most and done - last < patience and not self.is_over(1 - _LAST_SHARE):
             # From here to the next growth the lists stay the same.
             states = [self._state(start.best_order) for start in self._starts]
             for start in self._starts:
                 start.totals[0] = start.totals[1]
             for _ in range(max(1, m // _COLUMNS_A_STEP)):
-                if self._is_over(1 - _LAST_SHARE):
+                if self.is_over(1 - _LAST_SHARE):
                     break
                 arguments = [(i, state) for i, state in enumerate(states)]
                 for _ in threads.map(self._perturb, arguments):
@@ -251,6 +309,7 @@ class OrderSearch:
             self._width,
             self._least,
             _STEP,
+            _STEP * _MOST_TRIES,
             self._random,
             i,
         )
@@ -260,23 +319,18 @@ class OrderSearch:
         choose_families(self._arrays, state)
         return state
 
-    def _settle(self, threads: Threads) -> FoundOrder:
-        """Grow families for the best order until none is missing; return what was found."""
+    def _score(self, order: Integers) -> float:
+        return float(self._arrays.scores[self._state(order).chosen].sum())
+
+    def _settle(self, threads: Threads) -> None:
+        """Grow families for the best order until none is missing."""
         self._starts = [self._best]
         start, n_in_vain = self._starts[0], 0
-        while self._growth is not None and n_in_vain < _MOST_IN_VAIN and not self._is_over():
-            n = self._growth.grow(self._lists, self._arrays, start.best_order, threads)
+        while self._growth is not None and n_in_vain < _MOST_IN_VAIN and not self.is_over():
+            n = self._growth.grow(
+                self._lists, self._arrays, start.best_order, threads, self.is_over
+            )
             self._arrays = self._lists.arrays()
             if n == 0:
                 break
             n_in_vain = 0 if self._climb(threads) else n_in_vain + 1
-        return self._found()
-
-    def _found(self) -> FoundOrder:
-        chosen = self._state(self._best.best_order).chosen
-        return FoundOrder(
-            [self._lists.parents(self._arrays, x, family) for x, family in enumerate(chosen)],
-            float(self._arrays.scores[chosen].sum()),
-            self._n_iter,
-            bool(np.any(self._arrays.scores[chosen] == self._lists.missing)),
-        )

@@ -12,6 +12,7 @@ from skbn._core.random_numbers import random_below, uniform
 from skbn._orders.order_kernels import (
     LISTS,
     STATE,
+    first_fit,
     improve_by_insertions,
     mark,
     move,
@@ -19,7 +20,7 @@ from skbn._orders.order_kernels import (
 )
 from skbn._orders.window_kernels import improve_window
 
-__all__ = ["climb", "perturb_and_climb"]
+__all__ = ["arrange", "climb", "perturb_and_climb"]
 
 # Insertions of a perturbation.
 _MOST_INSERTIONS = 6
@@ -35,44 +36,81 @@ _WINDOWS = 3
 _MEAN_LOSS = 0.5
 
 
-@inner_kernel
-def _climb(lists, state, first, width, least, trial, tables, best, sink, random, i):
+@kernel(LISTS, STATE, int64, float64)
+def arrange(lists, state, first, missing):
+    """Rearrange an order so that each column has a listed family, if any order does that.
+
+    A column that has none among the columns before it waits until it has. Columns that wait for
+    each other in the end have none in any order, since the first of them has none.
+
+    Parameters
+    ----------
+    first : int
+        The columns before this position stay: they have families without parents.
+    missing : float
+        The score where no listed family fits.
+
+    Returns
+    -------
+    is_possible : bool
+    """
     m = state.order.size
-    step = max(1, width // 2)
-    while True:
-        improve_by_insertions(lists, state, first, least, trial, random, i)
-        if width < 2:
-            break
-        gain = 0.0
+    waiting = state.order.copy()
+    state.available[:] = 0
+    n_waiting = m
+    n_placed = 0
+    has_changed = True
+    while has_changed:  # each pass but the last places a column
+        n_left = 0
+        for k in range(n_waiting):
+            x = waiting[k]
+            family = first_fit(lists, lists.starts[x], state.available, x)
+            if n_placed >= first and not lists.scores[family] > missing:
+                waiting[n_left] = x
+                n_left += 1
+                continue
+            state.order[n_placed] = x
+            n_placed += 1
+            for y in range(m):
+                bit = np.int64(lists.bits_in[x, y])
+                if bit >= 0:
+                    state.available[y, bit >> 6] |= np.int64(1) << (bit & 63)
+        has_changed = n_left < n_waiting
+        n_waiting = n_left
+    state.order[n_placed:] = waiting[:n_waiting]
+    return n_waiting == 0
+
+
+@kernel(LISTS, STATE, int64, int64, float64, int64, uint64[::1], int64, seconds=10.5)
+def climb(lists, state, first, width, least, most, random, i):
+    """Improve all windows along an order once, and then insert columns; return the score.
+
+    Parameters
+    ----------
+    width : int
+        With 1 there are no windows.
+    most : int
+        The largest number of columns to try to insert. With fewer, all have been tried since the
+        last gain.
+    """
+    m = state.order.size
+    trial = np.empty((1, lists.sets.shape[1]), dtype=np.int64)
+    if width > 1:
+        tables = np.empty((width, 1 << width))
+        best = np.empty(1 << width)
+        sink = np.empty(1 << width, dtype=np.int64)
+        step = width // 2
         a = first + random_below(random, i, step)
         while True:
             a = min(a, m - width)
-            gain += improve_window(lists, state, a, width, least, tables, best, sink, random, i)
+            improve_window(lists, state, a, width, least, tables, best, sink, random, i)
             if a == m - width:
                 break
             a += step
-        if gain <= least:
-            break
-
-
-@kernel(LISTS, STATE, int64, int64, float64, uint64[::1], int64, seconds=10.5)
-def climb(lists, state, first, width, least, random, i):
-    """Improve an order by insertions and windows until neither gains anything; return its score."""
-    trial = np.empty((1, lists.sets.shape[1]), dtype=np.int64)
-    tables = np.empty((width, 1 << width))
-    best = np.empty(1 << width)
-    sink = np.empty(1 << width, dtype=np.int64)
-    for x in range(state.order.size):
+    for x in range(m):
         mark(state, x)
-    while True:
-        before = total_score(lists, state)
-        _climb(lists, state, first, width, least, trial, tables, best, sink, random, i)
-        for x in range(state.order.size):
-            mark(state, x)
-        improve_by_insertions(lists, state, first, least, trial, random, i)
-        after = total_score(lists, state)
-        if after <= before + least:
-            return after
+    improve_by_insertions(lists, state, first, least, trial, most, random, i)
+    return total_score(lists, state)
 
 
 @inner_kernel
@@ -112,20 +150,13 @@ def _insert_related(lists, state, first, centre, n, random, i):
 
 
 @kernel(
-    LISTS,
-    STATE,
-    STATE,
-    int64[::1],
-    float64[::1],
-    int64,
-    int64,
-    float64,
-    int64,
-    uint64[::1],
+    LISTS, STATE, STATE, int64[::1], float64[::1], int64, int64, float64, int64, int64, uint64[::1],
     int64,
     seconds=6.5,
-)
-def perturb_and_climb(lists, state, kept, best_order, totals, first, width, least, n, random, i):
+)  # fmt: skip
+def perturb_and_climb(
+    lists, state, kept, best_order, totals, first, width, least, n, most, random, i
+):
     """Perturb an order n times, climb after each, and keep what is not much worse.
 
     Parameters
@@ -136,6 +167,8 @@ def perturb_and_climb(lists, state, kept, best_order, totals, first, width, leas
         The best order found; updated.
     totals : ndarray of shape (2,)
         The scores of the order and of the best; updated.
+    most : int
+        The largest number of columns to try to insert, after which no more is perturbed.
 
     Returns
     -------
@@ -150,14 +183,16 @@ def perturb_and_climb(lists, state, kept, best_order, totals, first, width, leas
     _copy(state, kept)
     last = 0
     for t in range(n):
+        if most == 0:
+            break
         centre = _perturb(lists, state, first, random, i)
-        improve_by_insertions(lists, state, first, least, trial, random, i)
+        most = improve_by_insertions(lists, state, first, least, trial, most, random, i)
         if width > 1:
             for _ in range(_WINDOWS):
                 a = state.position[centre] - random_below(random, i, width)
                 a = min(max(a, first), m - width)
                 improve_window(lists, state, a, width, least, tables, best, sink, random, i)
-            improve_by_insertions(lists, state, first, least, trial, random, i)
+            most = improve_by_insertions(lists, state, first, least, trial, most, random, i)
         total = total_score(lists, state)
         if total >= totals[0] + _MEAN_LOSS * math.log(1.0 - uniform(random, i)):
             totals[0] = total

@@ -264,7 +264,7 @@ class _BranchAndCut(GroupSearch):
         try:
             (by_orders,) = self._orders.optima([scores], n_jobs, notes)
         except NoNetworkError:
-            by_orders = None  # there may be one all the same
+            by_orders = None
         listed = self._list(scores, n_jobs)
         network = _any_network(listed.families)
         if network is None:

@@ -63,6 +63,9 @@ class Optimum(NamedTuple):
         How many nodes the tree of branch and cut has; 0 for other searches.
     is_finished : bool
         Whether a search that proves its network ended by itself, and not by time or Ctrl-C.
+    start_losses : tuple of float or None
+        By how much what each start of an order search found scores lower, ascending from 0; None
+        for an exact search.
     """
 
     parents: list[int]
@@ -72,6 +75,7 @@ class Optimum(NamedTuple):
     n_iter: int = 0
     n_nodes: int = 0
     is_finished: bool = True
+    start_losses: tuple[float, ...] | None = None
 
 
 class GroupSearch(ABC):

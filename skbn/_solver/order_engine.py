@@ -33,8 +33,9 @@ _BYTES_A_PAIR_AND_THREAD = 16
 _BYTES_A_COLUMN = 2000 * 32
 # Their numbers are kept as int16.
 _MOST_COLUMNS = np.iinfo(np.int16).max
-# Having no family that fits is so many times worse than all other differences together can be.
-_WORSE = 10.0
+# In nats, and as a share: having no family that fits costs so much more than all families together
+# can differ by. No order that has one is left for an order that has none.
+_WORSE, _MUCH_WORSE = 100.0, 10.0
 # What the parents leave of a column is at least 1e-12 of it, the logarithm of which is -27.6.
 _LARGEST_LOG = 28.0
 # In nats: moves that gain less are not made, and what rounding adds to that, in units of the
@@ -44,7 +45,7 @@ _ROUNDING = 1e-10
 
 
 class NoNetworkError(ValueError):
-    """The order search found no acyclic network with a finite score."""
+    """No acyclic network of listed families is within the constraints."""
 
 
 def plan_order_search(
@@ -118,7 +119,6 @@ class OrderGroupSearch(GroupSearch):
         return len(self._order) ** 2
 
     def optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
-        offset = float(_offsets(scores)[self.columns].sum())
         told = 0.0
 
         def report(best: float, n_iter: int, share: float) -> None:
@@ -128,9 +128,10 @@ class OrderGroupSearch(GroupSearch):
             told = max(told, share)
 
         deadline = self._settings.own_deadline()
-        lists, growth, least = (
+        lists, growth, least, highest = (
             self._grown_lists(scores) if isinstance(scores, LocalScores) else self._given(scores)
         )
+        offset = highest + float(_offsets(scores)[self.columns].sum())
         search = OrderSearch(
             lists,
             growth,
@@ -146,17 +147,18 @@ class OrderGroupSearch(GroupSearch):
         if found.is_missing:
             names = [scores.columns[x] for x in self.columns]
             raise NoNetworkError(
-                f"The order search found no acyclic network of the columns {readable_value(names)} "
-                "within the constraints that has a finite score. There may be one all the same: "
-                'relax the constraints, list more families, or try search="exact".'
+                f"There is no acyclic network of the columns {readable_value(names)} with listed "
+                "families that satisfy the constraints. Relax the constraints, or list more parent "
+                "sets."
             )
         progress.advance(max(0.0, 1.0 - told) * self.cost())
-        masks = self._masks(found)
-        if isinstance(scores, LocalScores):
-            with one_blas_thread():
-                masks, score = self._polished(scores, search, masks)
-        else:
-            masks, score = self._with_best_families(scores, search, found)
+        try:
+            masks, score = self._settled(scores, search, self._masks(found))
+        except KeyboardInterrupt:
+            if not self._settings.keeps_best_on_interrupt:
+                raise
+            search.interrupt()
+            masks, score = self._settled(scores, search, self._masks(search.found()))
         self.is_interrupted = search.is_interrupted
         return Optimum(
             [masks[x] for x in self.columns],
@@ -164,28 +166,39 @@ class OrderGroupSearch(GroupSearch):
             gap=math.inf,
             n_iter=found.n_iter,
             is_finished=False,
+            start_losses=_losses([each + highest for each in found.start_scores], score),
         )
 
-    def _polished(
-        self, scores: LocalScores, search: OrderSearch, masks: list[int]
+    def _settled(
+        self, scores: Scores, search: OrderSearch, masks: list[int]
     ) -> tuple[list[int], float]:
-        """Return a network that neither an edge nor an insertion betters, and its score.
+        """Return a network that no single change and no insertion betters, and its score.
 
-        The search and its growth move columns within an order; this also changes edges that no
-        order close by has, by regressions of their own.
+        The search and its growth move columns within an order; this also makes the changes of
+        `_climbed`, for which several columns may have to move at once. These are certified, so
+        that they are made even if there is no time left to search on.
         """
-        constraints = self._own_constraints()
         score = self._score(scores, masks)
-        while True:
-            better = polished(scores.scorer, constraints, masks)
+        while True:  # the score rises in each round but the last
+            better = self._climbed(scores, masks)
             better_score = self._score(scores, better)
-            if better_score <= score + SCORE_ACCURACY:
-                return masks, score
+            if not better_score > score + SCORE_ACCURACY or search.is_over():
+                return better, better_score
             masks, score = better, better_score
             again = self._masks(search.run_from(self._order_of(masks)))
             score_again = self._score(scores, again)
             if score_again > score:
                 masks, score = again, score_again
+
+    def _climbed(self, scores: Scores, masks: list[int]) -> list[int]:
+        """Return a network that no change of a single edge or listed family betters.
+
+        Edges are changed by regressions of their own.
+        """
+        if not isinstance(scores, LocalScores):
+            return self._with_best_families(scores, masks)
+        with one_blas_thread():
+            return polished(scores.scorer, self._own_constraints(), masks)
 
     def _own_constraints(self) -> Constraints:
         """Return the constraints that leave the columns of other groups as they are."""
@@ -216,41 +229,27 @@ class OrderGroupSearch(GroupSearch):
         masks = [0] * len(self._constraints.allowed)
         for x, mask in zip(self.columns, parents, strict=True):
             masks[x] = mask
-        if isinstance(scores, LocalScores):
-            with one_blas_thread():
-                masks = polished(scores.scorer, self._own_constraints(), masks)
-        else:
-            while (better := self._with_better_family(scores, masks)) is not None:
-                masks = better
+        masks = self._climbed(scores, masks)
         return [masks[x] for x in self.columns], self._score(scores, masks)
 
-    def _with_best_families(
-        self, scores: ParentSetScores, search: OrderSearch, found: FoundOrder
-    ) -> tuple[list[int], float]:
-        """Return a network in which no column has a better family without a cycle, and its score.
+    def _with_best_families(self, scores: ParentSetScores, masks: list[int]) -> list[int]:
+        """Return a network in which no column has a better family that makes no cycle.
 
-        To make way for such a family in an order, several columns may have to move at once.
+        Each step raises the score of one column and leaves the others, so that they come to an end.
         """
-        masks, score = self._masks(found), found.score
-        while (better := self._with_better_family(scores, masks)) is not None:
-            masks, score = better, self._score(scores, better)
-            again = search.run_from(self._order_of(masks))
-            if again.score > score:
-                masks, score = self._masks(again), again.score
-        return masks, score
-
-    def _with_better_family(self, scores: ParentSetScores, masks: list[int]) -> list[int] | None:
-        """Return the network with a better family of one column, or None if there is none."""
-        constraints, after = self._constraints, descendants_of(masks)
-        for x in self.columns:
-            required = members_of(constraints.required[x])
-            candidates = members_of(constraints.allowed[x] & ~constraints.required[x] & ~after[x])
-            parents, local = scores.listed(x, required, candidates, constraints.max_parents)
-            listed = [mask_of(p for p in row if p >= 0) for row in parents.tolist()]
-            best = int(np.argmax(local))
-            if local[best] > local[listed.index(masks[x])] + SCORE_ACCURACY:
-                return [*masks[:x], listed[best], *masks[x + 1 :]]
-        return None
+        constraints, masks = self._constraints, [*masks]
+        after, last = descendants_of(masks), self.columns[-1]
+        while True:
+            for x in self.columns:
+                required = members_of(constraints.required[x])
+                may_be = members_of(constraints.allowed[x] & ~constraints.required[x] & ~after[x])
+                parents, local = scores.listed(x, required, may_be, constraints.max_parents)
+                best = int(np.argmax(local))
+                if local[best] > scores.local_score(x, members_of(masks[x])) + SCORE_ACCURACY:
+                    masks[x] = mask_of(p for p in parents[best].tolist() if p >= 0)
+                    after, last = descendants_of(masks), x
+                elif x == last:
+                    return masks
 
     def _score(self, scores: Scores, masks: list[int]) -> float:
         """Return the score of the group's families, without their offsets."""
@@ -273,7 +272,7 @@ class OrderGroupSearch(GroupSearch):
 
     # The families
 
-    def _grown_lists(self, scores: LocalScores) -> tuple[FamilyLists, FamilyGrowth, float]:
+    def _grown_lists(self, scores: LocalScores) -> tuple[FamilyLists, FamilyGrowth, float, float]:
         scorer, order, m = scores.scorer, self._order, len(self._constraints.allowed)
         factor = scorer.statistics.factor[:, order]
         offsets = np.zeros(m) if scorer.offsets is None else scorer.offsets
@@ -293,7 +292,7 @@ class OrderGroupSearch(GroupSearch):
             return sum(scorer.terms(order[x], [order[p] for p in parents]))
 
         growth = FamilyGrowth(regressions, self._constraints.max_parents, least, local_score)
-        lists = self._empty_lists(_WORSE * m * _LARGEST_LOG * largest)
+        lists = self._empty_lists(-_WORSE - _MUCH_WORSE * m * _LARGEST_LOG * largest)
         for x in self.columns:
             # From the products of nearly collinear columns, growth cannot score this family.
             parents = members_of(self._constraints.required[x])
@@ -301,30 +300,43 @@ class OrderGroupSearch(GroupSearch):
                 columns = [order.index(y) for y in parents]
                 score = np.array([local_score(order.index(x), columns)])
                 lists.add(order.index(x), columns, np.ones((1, len(parents)), dtype=bool), score)
-        return lists, growth, least
+        return lists, growth, least, 0.0
 
-    def _given(self, scores: ParentSetScores) -> tuple[FamilyLists, None, float]:
+    def _given(self, scores: ParentSetScores) -> tuple[FamilyLists, None, float, float]:
+        """Return the families within the constraints, without the best score of each column.
+
+        The last number is the sum of these scores.
+        """
         constraints, number = self._constraints, {x: i for i, x in enumerate(self._order)}
         numbers = np.array([number.get(x, -1) for x in range(len(constraints.allowed))] + [-1])
         listed = [families_within(scores, constraints, x, False) for x in self.columns]
-        lists = self._empty_lists(0.0)
-        for x, (parents, local) in zip(self.columns, listed, strict=True):
+        highest = [float(local.max()) for _, local in listed]
+        # The kernels take the family of missing ones for the worst of each list.
+        spreads = [
+            -float((local - top).min()) for (_, local), top in zip(listed, highest, strict=True)
+        ]
+        lists = self._empty_lists(-_WORSE - _MUCH_WORSE * sum(spreads))
+        for x, (parents, local), top in zip(self.columns, listed, highest, strict=True):
             columns = np.unique(parents[parents >= 0])
             is_parent = np.zeros((len(local), len(numbers)), dtype=bool)
             is_parent[np.arange(len(local))[:, np.newaxis], parents] = True
             # Families that tie come with the fewest parents first, and then in column order.
             in_order = np.lexsort((*parents.T[::-1], (parents >= 0).sum(axis=1)))
             sets = is_parent[:, columns][in_order]
-            lists.add(number[x], numbers[columns].tolist(), sets, local[in_order])
-        spreads = [lists.spread(number[x]) for x in self.columns]
-        lists.missing = -_WORSE * sum(spreads) - 1.0
-        return lists, None, _LEAST_GAIN + _ROUNDING * max(spreads)
+            lists.add(number[x], numbers[columns].tolist(), sets, local[in_order] - top)
+        return lists, None, _LEAST_GAIN + _ROUNDING * max(spreads), sum(highest)
 
     def _empty_lists(self, missing: float) -> FamilyLists:
-        lists = FamilyLists(len(self._order), -missing)
+        lists = FamilyLists(len(self._order), missing)
         for x in range(self._n_others):
             lists.add(x, [], np.zeros((1, 0), dtype=bool), np.zeros(1))
         return lists
+
+
+def _losses(start_scores: list[float], score: float) -> tuple[float, ...]:
+    """Return by how much each start scores lower than the network that the best one led to."""
+    _, *others = sorted(start_scores, reverse=True)
+    return 0.0, *(max(0.0, score - each) for each in others)
 
 
 def _offsets(scores: Scores) -> npt.NDArray[np.float64]:

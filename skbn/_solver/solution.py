@@ -30,6 +30,9 @@ from skbn._solver.engines import Optimum, Scores
 __all__ = ["Solution", "certified"]
 
 
+Floats = npt.NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class Solution:
     """The network that a search found, certified.
@@ -64,6 +67,9 @@ class Solution:
         How many perturbed orders the order search started from again; 0 for an exact search.
     n_nodes : int
         How many nodes the trees of branch and cut have.
+    start_losses : tuple of float or None
+        By how many nats what each start of the order search found scores lower, ascending from 0;
+        None for an exact search.
     """
 
     columns: list[str | int]
@@ -79,6 +85,7 @@ class Solution:
     is_finished: bool
     n_iter: int
     n_nodes: int
+    start_losses: tuple[float, ...] | None = None
 
 
 def certified(
@@ -100,14 +107,31 @@ def certified(
     RuntimeError
         If independent regressions do not confirm the result of the search.
     """
-    parents, searched, gap, rounding, n_iter, n_nodes, is_finished = optimum
-    if rounding > tolerance:
-        gap = upper_sum([gap, rounding])
+    parents, searched, gap = optimum.parents, optimum.score, optimum.gap
+    if optimum.rounding > tolerance:
+        gap = upper_sum([gap, optimum.rounding])
     columns = scores.columns
 
-    def proof_of(terms: list[float]) -> tuple[float, float, bool, bool, int, int]:
-        bound = upper_sum([*terms, gap])
-        return gap, bound, gap <= tolerance, is_finished, n_iter, n_nodes
+    def solution(
+        score: float, terms: list[float], model: LinearGaussianModel | None, losses: Floats
+    ) -> Solution:
+        """Return the network with a score that is the sum of some terms."""
+        return Solution(
+            columns,
+            parents,
+            constraints.fixed(parents),
+            score,
+            getattr(scores, "criterion", None),
+            model,
+            losses,
+            gap,
+            score_bound=upper_sum([*terms, gap]),
+            is_optimal=gap <= tolerance,
+            is_finished=optimum.is_finished,
+            n_iter=optimum.n_iter,
+            n_nodes=optimum.n_nodes,
+            start_losses=optimum.start_losses,
+        )
 
     certify_constraints(columns, constraints, parents)
     with one_blas_thread():
@@ -115,10 +139,8 @@ def certified(
             certify_score(scores, parents, searched)
             certify_listed_network(scores, constraints, parents)
             local = [scores.local_score(x, members_of(mask)) for x, mask in enumerate(parents)]
-            score, proof = math.fsum(local), proof_of(local)
-            fixed = constraints.fixed(parents)
             losses = score_losses(dag_of(columns, parents), scores)
-            return Solution(columns, parents, fixed, score, None, None, losses, *proof)
+            return solution(math.fsum(local), local, None, losses)
         scorer = scores.scorer
         if constraints.is_free and is_score_equivalent(scorer.tables):
             parents = canonical_member(parents)
@@ -126,5 +148,4 @@ def certified(
         fixed, divisors = constraints.fixed(parents), scorer.noise_divisors
         model = estimate_model(scorer.statistics, parents, columns, fixed=fixed, divisors=divisors)
         losses = certify_network(scores, constraints, parents, model.coef)
-    criterion, proof = scores.criterion, proof_of([score])
-    return Solution(columns, parents, fixed, score, criterion, model, losses, *proof)
+    return solution(score, [score], model, losses)

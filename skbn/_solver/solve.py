@@ -378,5 +378,20 @@ def _best_networks(
                 found[i].n_iter + optimum.n_iter,
                 found[i].n_nodes + optimum.n_nodes,
                 found[i].is_finished and optimum.is_finished,
+                _sum_of_losses(found[i].start_losses, optimum.start_losses),
             )
     return found
+
+
+def _sum_of_losses(
+    one: tuple[float, ...] | None, other: tuple[float, ...] | None
+) -> tuple[float, ...] | None:
+    """Return how much lower the starts of two groups score together: the best, the second, ...
+
+    An exact search counts as one start, and the last start of a group for those that it lacks.
+    """
+    if one is None or other is None:
+        return one or other
+    n = max(len(one), len(other))
+    padded = ((*each, *[each[-1]] * (n - len(each))) for each in (one, other))
+    return tuple(map(sum, zip(*padded, strict=True)))

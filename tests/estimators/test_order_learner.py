@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from random_constraints import is_allowed, random_constraints
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,6 +21,7 @@ from skbn import (
     ParentSetScores,
 )
 from skbn._solver import solve
+from skbn._solver.order_engine import OrderGroupSearch
 from skbn.datasets import make_gaussian_network
 
 FOLDS = KFold(3, shuffle=True, random_state=0)
@@ -88,13 +89,78 @@ def test_a_network_without_a_choice_is_proven(rows):
 def test_attributes_are_kept_and_forgotten(rows):
     learner = order_learner().fit(rows)
     names = ["is_optimal_", "score_bound_", "optimality_gap_", "n_iter_"]
+    starts = learner.start_scores_
     told = [getattr(learner, name) for name in names]
     stored = pickle.loads(pickle.dumps(learner))
     assert [getattr(stored, name) for name in names] == told
+    np.testing.assert_array_equal(stored.start_scores_, starts)
+    names.append("start_scores_")
     assert not any(hasattr(clone(learner), name) for name in names)
     with pytest.raises(ValueError, match="minimum of 2"):
         learner.fit(rows[:, :1])
     assert not any(hasattr(learner, name) for name in names)
+
+
+def test_starts_are_ranked_by_their_score(rows):
+    learner = order_learner().fit(rows)
+    assert learner.start_scores_.shape == (8,)
+    assert learner.start_scores_[0] == learner.network_score_
+    assert (np.diff(learner.start_scores_) <= 0).all()
+    # Of so few columns most starts find the optimum.
+    assert learner.start_scores_[3] == pytest.approx(learner.network_score_, abs=1e-3)
+    assert GaussianBNLearner().fit(rows).start_scores_ is None
+    cv = GaussianBNLearnerCV([1], cv=FOLDS, search="order", random_state=0).fit(rows)
+    np.testing.assert_array_equal(cv.start_scores_, learner.start_scores_)
+
+
+def test_starts_of_tiers_are_added_up_by_rank(rows, monkeypatch):
+    losses, plan = iter([(0.0, 1.0), (0.0, 0.5, 4.0)]), solve.plan_order_search
+
+    def planned(*arguments):
+        search = plan(*arguments)
+        found = search.optimum
+
+        def optimum(*given):
+            return found(*given)._replace(start_losses=next(losses))
+
+        search.optimum = optimum
+        return search
+
+    monkeypatch.setattr(solve, "plan_order_search", planned)
+    tiers = [[0], range(1, 6), range(6, 12)]
+    learner = order_learner(tiers=tiers).fit(rows)
+    ranked = learner.network_score_ - np.array([0.0, 1.5, 5.0])
+    np.testing.assert_allclose(learner.start_scores_, ranked)
+
+
+def far_apart(loss):
+    """Return a method in place of `optimum` whose second start is that far below the first."""
+
+    def optimum(search, *given, found=OrderGroupSearch.optimum):
+        return found(search, *given)._replace(start_losses=(0.0, loss, loss + 1))
+
+    return optimum
+
+
+def test_a_warning_says_if_one_start_alone_came_near_its_network(rows, monkeypatch):
+    for given in (rows, LocalScoreTransformer().fit_transform(rows)):
+        monkeypatch.setattr(OrderGroupSearch, "optimum", far_apart(2.9))
+        order_learner().fit(given)
+        monkeypatch.setattr(OrderGroupSearch, "optimum", far_apart(3.25))
+        message = (
+            r"Of 3 starts .* one alone .* 3\.25 nats below it.* network: fit with other values"
+        )
+        with pytest.warns(ConvergenceWarning, match=message) as told:
+            learner = order_learner().fit(given)
+        assert told[0].filename == __file__
+        np.testing.assert_allclose(
+            learner.start_scores_, learner.network_score_ - np.array([0.0, 3.25, 4.25])
+        )
+        with pytest.warns(ConvergenceWarning, match="network: raise time_limit, or fit with"):
+            order_learner(time_limit=1000.0).fit(given)
+    with pytest.warns(ConvergenceWarning, match="Of 3 starts") as told:
+        GaussianBNLearnerCV([1], cv=FOLDS, search="order", random_state=0).fit(rows)
+    assert [each.filename for each in told] == [__file__]
 
 
 def test_parameters_come_and_go(rows):
@@ -245,7 +311,9 @@ def test_knowledge_that_no_network_satisfies(rows, settings, message):
 def test_families_of_which_no_network_consists():
     both = [([[1]], [0.0]), ([[0]], [0.0])]  # each column needs the other
     scores = ParentSetScores(["a", "b"], both)
-    with pytest.raises(ValueError, match=r"ound no acyclic network of the columns \['a', 'b'\]"):
+    with pytest.raises(
+        ValueError, match=r"There is no acyclic network of the columns \['a', 'b'\]"
+    ):
         order_learner().fit(scores)
     with pytest.raises(ValueError, match=r"^No acyclic network of the columns \['a', 'b'\] has a"):
         GaussianBNLearner().fit(scores)

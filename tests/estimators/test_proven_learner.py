@@ -28,7 +28,14 @@ from skbn._solver.settings import MemoryLimit
 from skbn.datasets import make_gaussian_network
 
 FOLDS = KFold(2, shuffle=True, random_state=0)
-PROOF = {"is_optimal_", "score_bound_", "optimality_gap_", "n_iter_", "n_nodes_"}
+PROOF = {
+    "is_optimal_",
+    "score_bound_",
+    "optimality_gap_",
+    "n_iter_",
+    "n_nodes_",
+    "start_scores_",
+}
 
 
 @pytest.fixture(scope="module")

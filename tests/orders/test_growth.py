@@ -12,6 +12,14 @@ from skbn._orders.growth import FamilyGrowth
 LEAST = 1e-6
 
 
+def never():
+    return False
+
+
+def always():
+    return True
+
+
 def growth_of(table, max_parents):
     return FamilyGrowth(table.regressions, max_parents, LEAST, table.score), FamilyLists(
         table.m, -1e6
@@ -38,7 +46,7 @@ def test_of_few_columns_all_undominated_families_are_listed_at_first(max_parents
         table.must[3, 1] = table.may[3, 1] = True
     growth, lists = growth_of(table, max_parents)
     with Threads(1) as threads:
-        growth.list_first(lists, np.arange(1, 6), threads)
+        growth.list_first(lists, np.arange(1, 6), threads, never)
     assert families_in(lists, 0) == {}
     for x in range(1, 6):
         required = sorted(table.required(x))
@@ -62,7 +70,7 @@ def test_of_many_columns_the_families_of_those_that_explain_most_are_listed_at_f
         table.products[0, y] = table.products[y, 0] = share
     growth, lists = growth_of(table, 29)
     with Threads(1) as threads:
-        growth.list_first(lists, np.arange(30), threads)
+        growth.list_first(lists, np.arange(30), threads, never)
     listed = families_in(lists, 0)
     assert max(listed, key=listed.get) == {1, 2, 3}
     for parents, score in listed.items():
@@ -85,7 +93,7 @@ def test_growth_lists_what_an_order_and_its_insertions_lack(n_jobs):
     with Threads(n_jobs) as threads:
         while not n_missing or n_missing[-1]:
             before = lists.n_families
-            n_missing.append(growth.grow(lists, lists.arrays(), order, threads))
+            n_missing.append(growth.grow(lists, lists.arrays(), order, threads, never))
             assert (n_missing[-1] > 0) or lists.n_families == before
             assert len(n_missing) < 30
     assert len(n_missing) > 2
@@ -104,3 +112,15 @@ def test_growth_lists_what_an_order_and_its_insertions_lack(n_jobs):
         for parents, is_open in growing.grow_about(order.tolist(), x, table.allowed(x), members):
             best, _ = order_reference.best_family(families, 0, is_open, -1e6)
             assert growing.score(parents) <= best + 2 * LEAST
+
+
+def test_once_it_is_over_nothing_grows():
+    table = Table(np.random.default_rng(1), 20, n=200)
+    growth, lists = growth_of(table, 19)
+    with Threads(1) as threads:
+        growth.list_first(lists, np.arange(20), threads, always)
+        assert lists.n_families == 0
+        growth.list_first(lists, np.arange(20), threads, never)
+        arrays, order = lists.arrays(), np.arange(20)
+        assert growth.grow(lists, arrays, order, threads, always) == 0
+        assert growth.grow(lists, arrays, order, threads, never) > 0

@@ -51,6 +51,7 @@ def test_lists_that_no_order_fits_are_missing():
     found = search_among(listed).run()
     assert found.is_missing
     assert found.score < MISSING / 2
+    assert found.n_iter == 0
 
 
 def test_the_search_tells_of_its_progress_until_the_time_is_over():

@@ -1,12 +1,15 @@
 """Climbing among orders, against all insertions and windows by the slow way."""
 
+from itertools import permutations
+
 import numpy as np
 import order_reference
 import pytest
 from listed_families import MISSING, Listed, random_states
 
 from skbn._orders.family_lists import state_of
-from skbn._orders.search_kernels import climb, perturb_and_climb
+from skbn._orders.order_kernels import choose_families
+from skbn._orders.search_kernels import arrange, climb, perturb_and_climb
 
 LEAST = 1e-6
 
@@ -23,6 +26,17 @@ CASES = {
 }
 
 
+def climbed(listed, state, width, least, random):
+    """Climb as the search does: without windows first, and until nothing is gained."""
+    arguments = listed.lists, state, listed.first
+    total = climb(*arguments, 1, least, 10**6, random, 0)
+    while True:
+        before, total = total, climb(*arguments, width, least, 10**6, random, 0)
+        assert state.marked[0] == 0
+        if not total > before + least:
+            return total
+
+
 @pytest.mark.parametrize(
     ("name", "seed"), [(name, i) for name in CASES for i in range(1 if name == "two words" else 4)]
 )
@@ -31,7 +45,7 @@ def test_after_a_climb_no_insertion_gains(name, seed):
     listed = make(seed)
     state = listed.start()
     start = listed.score(state.order)
-    total = climb(listed.lists, state, listed.first, width, LEAST, random_states(seed), 0)
+    total = climbed(listed, state, width, LEAST, random_states(seed))
     listed.assert_follows(state)
     assert total == pytest.approx(listed.score(state.order))
     assert total > start or name in {"no families", "one column moves"}
@@ -48,7 +62,7 @@ def test_insertions_that_gain_less_than_the_least_are_not_made(seed):
         listed = Listed(seed, m=8, n=12)
         state = listed.start()
         order = state.order.tolist()
-        total = climb(listed.lists, state, 0, 1, least, random_states(seed), 0)
+        total = climbed(listed, state, 1, least, random_states(seed))
         best = order_reference.best_insertion(listed.families, state.order.tolist(), MISSING)
         assert best <= total + least
         n_left += best > total + LEAST
@@ -63,7 +77,7 @@ def test_insertions_that_gain_less_than_the_least_are_not_made(seed):
 def test_a_climb_with_one_window_finds_the_best_order(first, seed):
     listed = Listed(seed, m=6 + first, n=12, first=first)
     state = listed.start()
-    total = climb(listed.lists, state, first, 6, LEAST, random_states(seed), 0)
+    total = climbed(listed, state, 6, LEAST, random_states(seed))
     order = list(range(6 + first))
     best = order_reference.best_window(listed.families, order, first, 6, MISSING)
     assert total == pytest.approx(best, abs=LEAST)
@@ -74,7 +88,7 @@ def test_perturbations_keep_the_best_order_and_its_score(name):
     make, width = CASES[name]
     listed, random = make(7), random_states(0, 2)
     state = listed.start()
-    total = climb(listed.lists, state, listed.first, width, LEAST, random, 1)
+    total = climb(listed.lists, state, listed.first, width, LEAST, 10**6, random, 1)
     kept, best_order = state_of(state.order, listed.lists), state.order.copy()
     totals = np.full(2, total)
     other = random[0]
@@ -91,6 +105,7 @@ def test_perturbations_keep_the_best_order_and_its_score(name):
             width,
             LEAST,
             5,
+            10**6,
             random,
             1,
         )
@@ -111,10 +126,80 @@ def test_perturbations_find_the_best_order_of_few_columns():
     for seed in range(4):
         listed, random = Listed(seed, m=6, n=12), random_states(seed)
         state = listed.start()
-        total = climb(listed.lists, state, 0, 1, LEAST, random, 0)
+        total = climbed(listed, state, 1, LEAST, random)
         kept, best_order = state_of(state.order, listed.lists), state.order.copy()
         totals = np.full(2, total)
         arguments = listed.lists, state, kept, best_order, totals
-        perturb_and_climb(*arguments, 0, 1, LEAST, 500, random, 0)
+        perturb_and_climb(*arguments, 0, 1, LEAST, 500, 10**6, random, 0)
         best = order_reference.best_window(listed.families, list(range(6)), 0, 6, MISSING)
         assert listed.score(best_order) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("most", [0, 1, 5])
+def test_no_more_columns_are_tried_than_that(most):
+    listed, random = Listed(3, m=30, n=20), random_states(0)
+    state = listed.start()
+    total = climb(listed.lists, state, 0, 1, LEAST, most, random, 0)
+    listed.assert_follows(state)
+    assert total == pytest.approx(listed.score(state.order))
+    assert state.marked[0] >= 30 - most
+    kept, best_order, totals = (
+        state_of(state.order, listed.lists),
+        state.order.copy(),
+        np.full(2, total),
+    )
+    before = random.copy()
+    perturb_and_climb(
+        listed.lists, state, kept, best_order, totals, 0, 1, LEAST, 10, most, random, 0
+    )
+    listed.assert_follows(state)
+    assert (random == before).all() == (most == 0)
+
+
+@pytest.mark.parametrize("least", [1e-6, -1.0, np.nan])
+def test_climbs_end_whatever_seems_to_gain(least):
+    """Also if the families are not the best first, so that losses look like gains."""
+    listed, random = Listed(0, m=6, n=8, has_empty=False), random_states(0)
+    missing = listed.lists.scores == MISSING
+    listed.lists.scores[missing] = 1000.0
+    state = listed.start()
+    total = climb(listed.lists, state, 0, 4, least, 1000, random, 0)
+    kept, best_order, totals = (
+        state_of(state.order, listed.lists),
+        state.order.copy(),
+        np.full(2, total),
+    )
+    perturb_and_climb(
+        listed.lists, state, kept, best_order, totals, 0, 4, least, 10, 1000, random, 0
+    )
+    assert sorted(state.order.tolist()) == list(range(6))
+
+
+@pytest.mark.parametrize("first", [0, 2])
+def test_orders_are_arranged_so_that_all_columns_have_families(first):
+    n_possible = n_changed = 0
+    for seed in range(60):
+        m = 5 + first
+        listed = Listed(seed, m=m, n=2, most=2, first=first, has_empty=False)
+        rng = np.random.default_rng(seed)
+        root = int(rng.integers(first, m))
+        listed.add(root, {frozenset(): -50.0})
+        listed.families[root].append((frozenset(), -50.0))
+        listed.lists = listed.listed.arrays()
+        state = listed.start()
+        before = state.order.tolist()
+        is_possible = arrange(listed.lists, state, first, MISSING)
+        order = state.order.tolist()
+        choose_families(listed.lists, state)
+        listed.assert_follows(state)
+        orders = [
+            [*range(first), *(first + x for x in later)] for later in permutations(range(m - first))
+        ]
+        fits = [listed.score(each) > MISSING / 2 for each in orders]
+        assert is_possible == any(fits)
+        assert is_possible == (listed.score(order) > MISSING / 2)
+        if listed.score(before) > MISSING / 2:
+            assert order == before
+        n_possible += is_possible
+        n_changed += is_possible and order != before
+    assert 5 < n_changed < n_possible < 60

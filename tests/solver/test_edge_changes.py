@@ -201,20 +201,25 @@ def test_dependent_columns_that_a_better_family_would_have_are_named(gap):
             polished(scorer, constraints, parents)
 
 
-@pytest.mark.parametrize("seed", [1, 3, 11])
-def test_a_polished_network_is_canonical_and_no_change_betters_it(seed):
-    """One climb is not enough for these tables: other members of the class get other edges."""
-    rows = make_gaussian_network(5, n_samples=200, mean_degree=3, random_state=seed)[0]
-    scorer = LocalScoreTransformer().fit_transform(rows).scorer
-    constraints = read_constraints(list(range(5)), max_parents=4)
-    changes = EdgeChanges(scorer, constraints, [0] * 5)
-    while (change := changes.best()) is not None:
-        changes.make(change)
-    canonical = canonical_member(changes.parents)
-    assert EdgeChanges(scorer, constraints, canonical).best() is not None
-    parents = polished(scorer, constraints, [0] * 5)
-    assert parents == canonical_member(parents)
-    assert EdgeChanges(scorer, constraints, parents).best() is None
+def test_a_polished_network_is_canonical_and_no_change_betters_it():
+    """Also where one climb is not enough, because other members of the class get other edges.
+
+    Of changes that tie, rounding decides which is made, and so for which tables it is not.
+    """
+    n_further = 0
+    for seed in range(40):
+        rows = make_gaussian_network(5, n_samples=200, mean_degree=3, random_state=seed)[0]
+        scorer = LocalScoreTransformer().fit_transform(rows).scorer
+        constraints = read_constraints(list(range(5)), max_parents=4)
+        changes = EdgeChanges(scorer, constraints, [0] * 5)
+        while (change := changes.best()) is not None:
+            changes.make(change)
+        canonical = canonical_member(changes.parents)
+        n_further += EdgeChanges(scorer, constraints, canonical).best() is not None
+        parents = polished(scorer, constraints, [0] * 5)
+        assert parents == canonical_member(parents)
+        assert EdgeChanges(scorer, constraints, parents).best() is None
+    assert n_further >= 3
 
 
 def test_scores_that_are_not_numbers_are_noticed():

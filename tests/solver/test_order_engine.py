@@ -1,6 +1,7 @@
 """The order search as a whole: against the exact search, and against all changes of its network."""
 
 import signal
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -229,6 +230,7 @@ def test_lists_need_not_have_the_empty_set(tmp_path):
     assert {*found.dag_.edges} == {*exact.dag_.edges}
 
 
+@pytest.mark.filterwarnings("ignore:Of . starts:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("seed", range(6))
 def test_no_column_has_a_better_listed_family(tmp_path, seed):
     """Even if several columns have to move at once to make way for it."""
@@ -257,6 +259,63 @@ def test_lists_without_an_acyclic_network_are_refused(tmp_path):
         fitted(scores)
     with pytest.raises(ValueError, match="network"):
         fitted(scores, "exact")
+
+
+def test_scores_far_below_families_that_are_ruled_out_are_found():
+    """In whatever units: what counts is the difference from the best that is left."""
+    families = [
+        ([[2], [3], [4]], [-50.3, -50.0, 0.0]),
+        ([[3], [-1], [4]], [-50.3, -50.1, 0.0]),
+        ([[0], [3], [4]], [-50.9, -50.1, 0.0]),
+        ([[1], [4]], [-50.0, 0.0]),
+        ([[-1]], [0.0]),
+    ]
+    for shift in (0.0, -1e9, 1e9):
+        moved = [(parents, np.array(local) + shift) for parents, local in families]
+        scores = ParentSetScores([*"abcde"], moved)
+        forbidden = [("e", x) for x in "abcd"]
+        found = fitted(scores, forbidden_edges=forbidden)
+        assert found.network_score_ == pytest.approx(-200.2 + 5 * shift)
+        assert {*found.dag_.edges} == {("d", "a"), ("d", "c"), ("b", "d")}
+
+
+def test_a_network_is_found_if_all_but_one_column_are_tied_down():
+    scores = ParentSetScores(
+        [*"abc"], [([[1], [2]], [-50.0, 0.0]), ([[-1]], [0.0]), ([[-1]], [0.0])]
+    )
+    found = fitted(scores, forbidden_edges=[("c", "a")])
+    assert found.network_score_ == -50
+    assert {*found.dag_.edges} == {("b", "a")}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_chain_that_only_one_order_fits_is_found(seed):
+    """Random orders of 40 columns leave nearly all of them without a listed family."""
+    order = np.random.default_rng(seed).permutation(40)
+    families = [([[-1]], [0.0])] * 40
+    for before, x in pairwise(order.tolist()):
+        families[x] = [[before]], [-1e9 * (x % 3) - x]
+    scores = ParentSetScores([f"v{x}" for x in range(40)], families)
+    for limit in (None, 1e-9):
+        found = fitted(scores, time_limit=limit)
+        assert found.dag_.number_of_edges() == 39
+
+
+@pytest.mark.parametrize("factor", [1e9, 1e100, 1e299])
+def test_large_scores_are_no_trouble(factor):
+    local = np.random.default_rng(0).uniform(-1, 1, size=(12, 12))
+    one, large = (
+        ParentSetScores(
+            [f"v{x}" for x in range(12)],
+            [
+                (np.r_[-1, np.delete(np.arange(12), x)][:, np.newaxis], scale * local[x])
+                for x in range(12)
+            ],
+        )
+        for scale in (1.0, factor)
+    )
+    best = fitted(one, "exact").network_score_
+    assert fitted(large).network_score_ == pytest.approx(factor * best, rel=1e-6)
 
 
 # Time
@@ -323,6 +382,7 @@ def test_an_early_interruption_leaves_no_network_even_with_a_limit(monkeypatch):
         fitted(drawn_rows(8), time_limit=1000.0)
 
 
+@pytest.mark.filterwarnings("ignore:Of . starts:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "options", [{}, {"criterion": "bge"}, {"max_parents": 2, "required_edges": [(5, 0), (3, 0)]}]
 )
@@ -331,6 +391,29 @@ def test_a_moment_is_enough_for_a_network_within_constraints(options):
     learner = fitted(rows, time_limit=1e-9, **options)
     assert learner.n_iter_ == 0
     assert_is_network_of_score(learner, rows, None, options)
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_an_interruption_while_single_changes_are_made_leaves_a_network(
+    monkeypatch, tmp_path, is_listed
+):
+    rows = drawn_rows(8)
+    scores = listed_scores(tmp_path, rows, max_parents=2) if is_listed else rows
+    climbed, n_calls = order_engine.OrderGroupSearch._climbed, []
+
+    def interrupted(*arguments):
+        n_calls.append(1)
+        if len(n_calls) == 1:
+            signal.raise_signal(signal.SIGINT)
+        return climbed(*arguments)
+
+    monkeypatch.setattr(order_engine.OrderGroupSearch, "_climbed", interrupted)
+    learner = fitted(scores, time_limit=1000.0)
+    assert len(n_calls) == 2
+    assert nx.is_directed_acyclic_graph(learner.dag_)
+    n_calls.clear()
+    with pytest.raises(KeyboardInterrupt):
+        fitted(scores)
 
 
 def test_progress_ends_at_the_work_that_was_planned():
