@@ -255,23 +255,23 @@ def test_picture_of_the_wine_data():
     dag = GaussianBNLearner().fit(load_wine(as_frame=True).data).dag_
     drawn = LayeredGraph(dag, dict.fromkeys(dag, (80.0, 24.0))).layout()
     expected = {
-        "alcohol": (77, -332),
-        "malic_acid": (68, -268),
-        "ash": (196, -12),
-        "alcalinity_of_ash": (313, -332),
-        "magnesium": (194, -76),
-        "total_phenols": (178, -524),
-        "flavanoids": (180, -204),
-        "nonflavanoid_phenols": (300, -268),
-        "proanthocyanins": (175, -268),
-        "color_intensity": (91, -460),
-        "hue": (72, -524),
-        "od280/od315_of_diluted_wines": (114, -396),
-        "proline": (155, -140),
+        "alcohol": (72, -332),
+        "malic_acid": (70, -268),
+        "ash": (208, -12),
+        "alcalinity_of_ash": (293, -268),
+        "magnesium": (222, -76),
+        "total_phenols": (177, -524),
+        "flavanoids": (183, -204),
+        "nonflavanoid_phenols": (346, -332),
+        "proanthocyanins": (177, -268),
+        "color_intensity": (92, -460),
+        "hue": (67, -524),
+        "od280/od315_of_diluted_wines": (112, -396),
+        "proline": (154, -140),
     }
     for node, position in expected.items():
         assert drawn.positions[node] == pytest.approx(position, abs=1)
-    assert drawn.extent == pytest.approx((0, 353, -536, 0), abs=1)
+    assert drawn.extent == pytest.approx((0, 386, -536, 0), abs=1)
 
 
 def test_names_do_not_matter():
