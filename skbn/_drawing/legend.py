@@ -100,10 +100,10 @@ def legend_rows(
     if False in has_heads:
         ways: list[tuple[Any, str]] = [
             (EdgeLook(style.neutral, _WAY_WIDTH, style.text, has_head), name)
-            for has_head, name in ((True, "known"), (False, "not known"))
+            for has_head, name in ((True, "directed"), (False, "undirected"))
             if has_head in has_heads
         ]
-        rows.append(LegendRow("direction", ways))
+        rows.append(LegendRow("edge", ways))
     if strengths:
         largest = max(strengths)
         shown = [s for i, s in enumerate(_STRENGTHS) if i == 0 or largest > _STRENGTHS[i - 1]]

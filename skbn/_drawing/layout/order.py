@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 from skbn._core.compile import compile_kernels
 from skbn._drawing.layout.order_kernels import order_items
 
-__all__ = ["Edge", "Order", "order_layers", "shortest_layers"]
+__all__ = ["Edge", "Order", "order_layers", "ordered_items", "shortest_layers"]
 
 Edge = tuple[int, int]
 Order = tuple[int, ...]
@@ -76,7 +76,23 @@ def order_layers(
     e is item n + e in every layer that it passes through.
     """
     n = len(layers)
-    incident = [[e for e, edge in enumerate(edges) if v in edge] for v in range(n)]
+    _, orders = ordered_items(layers, edges, widths, widest, bands, passing)
+    number = {item: i for i, order in enumerate(orders) for item in order if item < n}
+    found = [number[v] for v in range(n)]
+    return found, _in_natural_order(found, edges, _incident(n, edges), orders)
+
+
+def ordered_items(
+    layers: Sequence[int],
+    edges: Sequence[Edge],
+    widths: Sequence[float],
+    widest: float,
+    bands: Sequence[int] | None = None,
+    passing: float = 0.0,
+) -> tuple[int, list[Order]]:
+    """Return the cost of the best layers that were found, and their items."""
+    n = len(layers)
+    incident = _incident(n, edges)
     n_passing = np.zeros(max(layers) + 1)
     for a, b in edges:
         n_passing[layers[a] + 1 : layers[b]] += 1
@@ -85,7 +101,7 @@ def order_layers(
     chosen = np.array(spread, np.int64)
     items = np.zeros((max(spread) + 1, n + len(edges)), np.int64)
     counts = np.zeros(len(items), np.int64)
-    order_items(
+    cost = order_items(
         np.array(edges, np.int64).reshape(-1, 2),
         np.cumsum([0, *map(len, incident)]).astype(np.int64),
         np.array([e for own in incident for e in own], np.int64),
@@ -101,10 +117,12 @@ def order_layers(
         _batches(edges, incident),
     )
     pairs = zip(items.tolist(), counts.tolist(), strict=True)
-    orders = [tuple(order[:count]) for order, count in pairs if count]
-    number = {item: i for i, order in enumerate(orders) for item in order if item < n}
-    found = [number[v] for v in range(n)]
-    return found, _in_natural_order(found, edges, incident, orders)
+    return int(cost), [tuple(order[:count]) for order, count in pairs if count]
+
+
+def _incident(n_nodes: int, edges: Sequence[Edge]) -> list[list[int]]:
+    """Return the numbers of the edges of each node."""
+    return [[e for e, edge in enumerate(edges) if v in edge] for v in range(n_nodes)]
 
 
 def _spread(layers: Sequence[int], widths: Sequence[float], rooms: Floats) -> list[int]:
