@@ -25,6 +25,7 @@ _CLEARLY = 1.02  # by how much another layout must be larger
 _STRETCHES = (1.0, 1.2, 1.45, 1.75, 2.1)
 _MOST_POINTS = 1000.0  # the longer side of a picture that is stretched, about a slide's width
 _LEAST_GAP, _ROOM_AROUND_LABEL = 30.0, 24.0  # between layers, and of an edge beside its label
+_SMALLER = 0.85, 0.72  # of the smallest text, in a picture that may not be as high as it needs
 _ROUNDING = 0.5  # points by which a picture is narrower than it may be
 _TITLE_PADDING = 8.0  # points on both sides of a band's title
 
@@ -129,24 +130,36 @@ def compose(
     width, height = room
     found = _composed(arranged, contents, 1.0, 1.0)
     aspect = width / height if height < float("inf") else _NARROW
-    for readable in (None, _readable_width(width, contents)):
-        least = 1.0 if readable is None else contents.min_font_size / contents.font_size
-        if _scale(found, room) < least:
-            narrow = arrange(aspect, readable)
-            other = _composed(narrow, contents, 1.0, 1.0)
-            if _scale(other, room) > _CLEARLY * _scale(found, room):
-                arranged, found = narrow, other
+    for scale, is_narrow in ((1.0, False), *_scales(contents, height)):
+        # Where the height is what is missing, a narrow picture is no remedy.
+        if _scale(found, (width, float("inf")) if is_narrow else room) >= scale:
+            continue
+        body_width = _body_width(width / scale, contents) if is_narrow else None
+        other_way = arrange(aspect, body_width)
+        other = _composed(other_way, contents, 1.0, 1.0)
+        if _scale(other, room) > _CLEARLY * _scale(found, room):
+            arranged, found = other_way, other
     return _filled(arranged, contents, found, room)
 
 
-def _readable_width(width: float, contents: Contents) -> float:
-    """Return the width of nodes and edges in which names are as small as they may be."""
+def _scales(contents: Contents, height: float) -> list[tuple[float, bool]]:
+    """Return scales to aim at by layers that keep to the width, the largest first.
+
+    Names are as small as they may be, or smaller: a picture of that width may be too high.
+    """
+    least = contents.min_font_size / contents.font_size
+    shares = (1.0,) if height == float("inf") else (1.0, *_SMALLER)
+    return [(share * least, True) for share in shares if least > 0]
+
+
+def _body_width(width: float, contents: Contents) -> float:
+    """Return the width that is left for nodes and edges."""
     beside = 2 * _MARGIN + _ROUNDING
     if contents.titles and not contents.is_sideways:
         small = contents.small_text * contents.font_size
         beside += max(text_width(title, small) for title in contents.titles.values())
         beside += _TITLE_PADDING + 2 * BAND_PADDING
-    return max(width * contents.font_size / max(contents.min_font_size, 1.0) - beside, 1.0)
+    return max(width - beside, 1.0)
 
 
 def _of_own_size(arranged: Arranged, contents: Contents) -> Composition:

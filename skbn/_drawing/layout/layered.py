@@ -100,6 +100,7 @@ class LayeredGraph:
         self._aspect, self._width = aspect, width
         connected = [set(dag)] if bands else nx.weakly_connected_components(dag)
         self._parts = []
+        self._layouts: dict[tuple[float, float], Layout] = {}
         for members in connected:
             nodes = [v for v in dag if v in members]
             edges = [edge for edge in dag.edges if edge[0] in members]
@@ -110,6 +111,11 @@ class LayeredGraph:
 
         What is stretched are distances: boxes keep their sizes.
         """
+        if stretch not in self._layouts:
+            self._layouts[stretch] = self._layout(stretch)
+        return self._layouts[stretch]
+
+    def _layout(self, stretch: tuple[float, float]) -> Layout:
         across, down = stretch[::-1] if self._is_sideways else stretch
         parts = []
         for nodes, edges, items in self._parts:
