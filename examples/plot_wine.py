@@ -19,8 +19,9 @@ for parent, child, weight in learner.dag_.edges(data="weight"):
 print(f"BIC {learner.network_score_:.4f} nats, the highest of all networks")
 
 # %%
-# Parents stand above their children. Edges are blue if their weight is positive and
-# orange if it is negative. The wider an edge, the more the child varies with the parent.
+# Parents stand above their children. Edges are blue if their weight is positive, and
+# orange with a hollow arrowhead if it is negative. The wider an edge, the more the child
+# varies with the parent.
 
 display = learner.plot()
 display.figure_.savefig("wine.png", dpi=150)

@@ -177,7 +177,8 @@ class EdgeLook(NamedTuple):
     """How an edge is drawn.
 
     Its width is in points, and `text` is the colour of its label. Without an opacity, the line and
-    the arrowhead are opaque.
+    the arrowhead are opaque. `hollow` is the colour inside an arrowhead of which only the border
+    has the edge's own.
     """
 
     colour: str
@@ -186,6 +187,7 @@ class EdgeLook(NamedTuple):
     has_head: bool = True
     line_style: Any = "-"
     opacity: float | None = None
+    hollow: str | None = None
 
 
 def require_matplotlib(caller: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Container, Hashable, Mapping
+from typing import Any, NamedTuple, Self
 
 import networkx as nx
 
@@ -24,6 +24,15 @@ class Bands(NamedTuple):
 
     band_of: dict[Hashable, int]
     titles: dict[int, str]
+
+    def of(self, nodes: Container[Hashable]) -> Self:
+        """Return the bands of some nodes, without those that are empty then."""
+        band_of = {node: band for node, band in self.band_of.items() if node in nodes}
+        used = sorted({*band_of.values()})
+        return self._replace(
+            band_of={node: used.index(band) for node, band in band_of.items()},
+            titles={i: self.titles[band] for i, band in enumerate(used)},
+        )
 
 
 def bands_of(dag: nx.DiGraph, tiers: Any) -> Bands:

@@ -9,7 +9,7 @@ from skbn._drawing.appearance import Edge
 from skbn._drawing.label_places import Labels, place_labels
 from skbn._drawing.labels import LINE_HEIGHT, text_width
 from skbn._drawing.layout.curves import Point
-from skbn._drawing.layout.layered import ASPECT, Layout
+from skbn._drawing.layout.layered import ASPECT, BAND_PADDING, Layout
 from skbn._drawing.legend import Legend, LegendRow, place_legend
 
 __all__ = ["LARGEST_SCALE", "Composition", "Contents", "compose", "size_of"]
@@ -25,6 +25,8 @@ _CLEARLY = 1.02  # by how much another layout must be larger
 _STRETCHES = (1.0, 1.2, 1.45, 1.75, 2.1)
 _MOST_POINTS = 1000.0  # the longer side of a picture that is stretched, about a slide's width
 _LEAST_GAP, _ROOM_AROUND_LABEL = 30.0, 24.0  # between layers, and of an edge beside its label
+_SMALLER = 0.85, 0.72  # of the smallest text, in a picture that may not be as high as it needs
+_ROUNDING = 0.5  # points by which a picture is narrower than it may be
 _TITLE_PADDING = 8.0  # points on both sides of a band's title
 
 
@@ -103,7 +105,7 @@ def size_of(layout: Layout) -> tuple[float, float]:
 
 
 def compose(
-    arrange: Callable[[float], Arranged],
+    arrange: Callable[[float, float | None], Arranged],
     contents: Contents,
     room: tuple[float, float] | None = None,
 ) -> Composition:
@@ -116,23 +118,48 @@ def compose(
     Parameters
     ----------
     arrange : callable
-        Takes the width over the height aimed at, and returns what `layout` is called on.
+        Takes the width over the height aimed at, and a width to keep to or None; returns what
+        `layout` is called on.
     contents : Contents
     room : (width, height), optional
         In points.
     """
-    arranged = arrange(ASPECT)
+    arranged = arrange(ASPECT, None)
     if room is None:
         return _of_own_size(arranged, contents)
     width, height = room
     found = _composed(arranged, contents, 1.0, 1.0)
-    if _scale(found, room) < 1:
-        aspect = width / height if height < float("inf") else _NARROW
-        narrow = arrange(aspect)
-        other = _composed(narrow, contents, 1.0, 1.0)
+    aspect = width / height if height < float("inf") else _NARROW
+    for scale, is_narrow in ((1.0, False), *_scales(contents, height)):
+        # Where the height is what is missing, a narrow picture is no remedy.
+        if _scale(found, (width, float("inf")) if is_narrow else room) >= scale:
+            continue
+        body_width = _body_width(width / scale, contents) if is_narrow else None
+        other_way = arrange(aspect, body_width)
+        other = _composed(other_way, contents, 1.0, 1.0)
         if _scale(other, room) > _CLEARLY * _scale(found, room):
-            arranged, found = narrow, other
+            arranged, found = other_way, other
     return _filled(arranged, contents, found, room)
+
+
+def _scales(contents: Contents, height: float) -> list[tuple[float, bool]]:
+    """Return scales to aim at by layers that keep to the width, the largest first.
+
+    Names are as small as they may be, or smaller: a picture of that width may be too high.
+    """
+    least = contents.min_font_size / contents.font_size
+    shares = (1.0,) if height == float("inf") else (1.0, *_SMALLER)
+    return [(share * least, True) for share in shares if least > 0]
+
+
+def _body_width(width: float, contents: Contents) -> float:
+    """Return the width that is left for nodes and edges."""
+    beside = 2 * _MARGIN + _ROUNDING
+    if contents.titles and not contents.is_sideways:
+        small = contents.small_text * contents.font_size
+        beside += max(text_width(title, small) for title in contents.titles.values())
+        beside += _TITLE_PADDING + 2 * BAND_PADDING
+    return max(width - beside, 1.0)
 
 
 def _of_own_size(arranged: Arranged, contents: Contents) -> Composition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
@@ -27,8 +28,11 @@ _MOST_PLACES = 100
 _ENDS = 0.12, 0.88  # shares of an edge's length between which a label stands
 # Costs. Hiding boxes costs their common area in square points.
 _HIDDEN_POINT = 20.0
-_BESIDE = 6.0  # a label beside its edge, not on it
+_BESIDE = 10.0  # a label beside its edge, not on it
+_FLOATING = 40.0  # one that does not touch its edge; it counts as hiding something
 _OFF_MIDDLE = 8.0  # a label at the end of its edge
+# Where a label stands across its edge, as a share of the distance at which it is clear of it.
+_OFFSETS = (0.0, 0.3, -0.3, 0.6, -0.6, 1.0, -1.0)
 _ROUNDS = 3  # of placing each label again, with all others where they are
 
 
@@ -73,9 +77,7 @@ def place_labels(
     if not texts:
         return Labels({}, {}, font_size), layout
     boxes = [(layout.positions[node], sizes[node]) for node in sizes]
-    boxes += [
-        (halfway(route[-1], route[-2], 0.2), (_HEAD, _HEAD)) for route in layout.routes.values()
-    ]
+    boxes += [(_head(route), (_HEAD, _HEAD)) for route in layout.routes.values()]
     centres = np.array([centre for centre, _ in boxes])
     halves = np.array([size for _, size in boxes]) / 2
     curves = {edge: sampled(route, _SPACING) for edge, route in layout.routes.items()}
@@ -98,6 +100,12 @@ def place_labels(
     return labels, layout._replace(extent=(left, right, bottom, top))
 
 
+def _head(route: list[Point]) -> Point:
+    """Return the middle of an arrowhead."""
+    end, before = route[-1], route[-2]
+    return halfway(end, before, _HEAD / 2 / max(math.dist(end, before), 1e-9))
+
+
 def _places(curve: Floats, size: Point, others: Floats, centres: Floats, halves: Floats) -> _Place:
     """Return places on and beside an edge, and what each hides of nodes and other edges."""
     lengths = np.append(0.0, np.cumsum(np.hypot(*np.diff(curve, axis=0).T)))
@@ -112,9 +120,9 @@ def _places(curve: Floats, size: Point, others: Floats, centres: Floats, halves:
     across = np.column_stack([-along[:, 1], along[:, 0]])
     reach = np.abs(across) @ (np.array(size) / 2 + _CLEARANCE)
     beside = across * reach[:, np.newaxis]
-    candidates = np.concatenate([on, on + beside, on - beside])
-    preference = np.tile(_OFF_MIDDLE * np.abs(2 * shares - 1), 3)
-    preference[n_shares:] += _BESIDE
+    candidates = np.concatenate([on + offset * beside for offset in _OFFSETS])
+    sideways = np.repeat(np.abs(_OFFSETS), n_shares)
+    preference = np.tile(_OFF_MIDDLE * np.abs(2 * shares - 1), len(_OFFSETS)) + _BESIDE * sideways
     half = np.array(size) / 2
     common = half + halves - np.abs(candidates[:, np.newaxis] - centres)
     hidden = np.maximum(common, 0).prod(axis=-1).sum(axis=-1)
@@ -125,6 +133,7 @@ def _places(curve: Floats, size: Point, others: Floats, centres: Floats, halves:
             candidates / unit, 1.0, p=np.inf, return_length=True
         )
         hidden += _HIDDEN_POINT * n_near
+    hidden[sideways >= 1] += _FLOATING
     return _Place(size, candidates, preference + hidden, hidden)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Mapping
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import networkx as nx
@@ -26,7 +27,7 @@ __all__ = [
     "text_width",
 ]
 
-LINE_LENGTH = 14  # characters, if there is a sign to break the name after
+LINE_LENGTH = 16  # characters, if there is a sign to break the name after
 _LONGEST_WORD = 28  # characters, if there is none
 _PADDING = 8.0, 5.0  # points between a name and the border
 _NARROWEST = 24.0
@@ -56,32 +57,52 @@ class NodeNames(NamedTuple):
 
     @classmethod
     def of(
-        cls, nodes: Iterable[Hashable], font_size: float, line_length: int = LINE_LENGTH
+        cls,
+        nodes: Iterable[Hashable],
+        font_size: float,
+        line_length: int = LINE_LENGTH,
+        names: Mapping[Hashable, str] = MappingProxyType({}),
     ) -> Self:
-        """Break the names of nodes into lines and measure them, with matplotlib."""
-        lines = {node: broken_into_lines(str(node), line_length) for node in nodes}
+        """Break nodes, or what they are to be called, into lines; measure them by matplotlib."""
+        lines = {v: broken_into_lines(str(names.get(v, v)), line_length) for v in nodes}
         return cls(lines, {node: _box_size(lines[node], font_size) for node in lines})
 
 
 def broken_into_lines(name: str, length: int = LINE_LENGTH) -> list[str]:
     """Break a name after spaces and punctuation, into lines of about a length in characters.
 
-    Only spaces at the end of a line are lost.
+    There are no more lines than that takes, about equally long. Only spaces at the end of a line
+    are lost.
 
     Examples
     --------
     >>> broken_into_lines("od280/od315_of_diluted_wines")
     ['od280/od315_of_', 'diluted_wines']
+    >>> broken_into_lines("alcalinity_of_ash")
+    ['alcalinity_', 'of_ash']
     """
     lines: list[str] = []
     for part in name.splitlines():
-        part = printable(part)
-        lines.append("")
-        for word in re.findall(rf"[^\s_/.:-]{{1,{_LONGEST_WORD}}}[\s_/.:-]*|[\s_/.:-]+", part):
-            if lines[-1] and len((lines[-1] + word).rstrip(" _/.:-")) > length:
-                lines.append("")
-            lines[-1] += word
+        words = re.findall(
+            rf"[^\s_/.:-]{{1,{_LONGEST_WORD}}}[\s_/.:-]*|[\s_/.:-]+", printable(part)
+        )
+        n_lines = len(_filled_lines(words, length))
+        lines += next(
+            filled
+            for limit in range(1, length + 1)
+            if len(filled := _filled_lines(words, limit)) <= n_lines
+        )
     return [line.rstrip() for line in lines] or [""]
+
+
+def _filled_lines(words: Iterable[str], length: int) -> list[str]:
+    """Fill lines with words up to a length, which signs at their ends may exceed."""
+    lines = [""]
+    for word in words:
+        if lines[-1] and len((lines[-1] + word).rstrip(" _/.:-")) > length:
+            lines.append("")
+        lines[-1] += word
+    return lines
 
 
 def printable(text: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from skbn._drawing.appearance import (
     LINE_STYLES,
+    Edge,
     EdgeLook,
     Style,
     line_style_for,
@@ -28,6 +29,7 @@ _LEAST_WIDTH = 36.0
 
 _STRENGTHS = (0.25, 0.5, 1.0)  # weights that stand in the legend
 _SIGN_WIDTH = 2.4  # of the lines that show colours, in points
+_WAY_WIDTH = 1.5  # of those that show arrowheads
 
 
 class LegendRow(NamedTuple):
@@ -63,7 +65,8 @@ class Legend(NamedTuple):
 
 
 def legend_rows(
-    signs: Iterable[float],
+    signs: Mapping[Edge, int],
+    looks: Mapping[Edge, EdgeLook],
     strengths: Iterable[float],
     confidence: Confidence,
     colours: NodeColours,
@@ -73,8 +76,9 @@ def legend_rows(
 
     Parameters
     ----------
-    signs : iterable of float
+    signs : dict of edge to int
         Of the edges' weights.
+    looks : dict of edge to EdgeLook
     strengths : iterable of float
         The sizes of their standardised weights.
     confidence : Confidence
@@ -82,20 +86,30 @@ def legend_rows(
     style : Style
     """
     rows = []
-    found, strengths = {*signs}, [*strengths]
+    strengths = [*strengths]
     kinds: list[tuple[Any, str]] = []
     for sign, name in ((1, "positive"), (-1, "negative")):
-        if sign in found:
-            colour = style.positive if sign > 0 else style.negative
-            kinds.append((EdgeLook(colour, _SIGN_WIDTH, style.text, False), name))
+        heads = {looks[edge].has_head for edge, other in signs.items() if other == sign}
+        if heads:
+            colour, hollow = (style.positive, None) if sign > 0 else (style.negative, style.ground)
+            look = EdgeLook(colour, _SIGN_WIDTH, style.text, any(heads), hollow=hollow)
+            kinds.append((look, name))
     if kinds:
         rows.append(LegendRow("weight", kinds))
+    has_heads = {look.has_head for look in looks.values()}
+    if False in has_heads:
+        ways: list[tuple[Any, str]] = [
+            (EdgeLook(style.neutral, _WAY_WIDTH, style.text, has_head), name)
+            for has_head, name in ((True, "directed"), (False, "undirected"))
+            if has_head in has_heads
+        ]
+        rows.append(LegendRow("edge", ways))
     if strengths:
         largest = max(strengths)
         shown = [s for i, s in enumerate(_STRENGTHS) if i == 0 or largest > _STRENGTHS[i - 1]]
-        looks = [EdgeLook(style.neutral, width_for(s), style.text, False) for s in shown]
+        widths = [EdgeLook(style.neutral, width_for(s), style.text, False) for s in shown]
         texts = ["1 or more" if s == 1 else f"{s:g}" for s in shown]
-        rows.append(LegendRow("standardised weight", list(zip(looks, texts, strict=True))))
+        rows.append(LegendRow("standardised weight", list(zip(widths, texts, strict=True))))
     if confidence.values:
         rows.append(LegendRow(confidence.name, _confidence_entries(confidence, style)))
     if colours.meanings:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
 import networkx as nx
 
-from skbn._core.columns import by_label, finite_number, is_labelled
+from skbn._core.columns import finite_number
 from skbn._core.graphs import check_dag
 from skbn._core.text import readable_value
 from skbn._drawing.appearance import check_axes, require_matplotlib
 from skbn._drawing.bands import Bands, bands_of
+from skbn._drawing.emphasis import emphasis_on
 from skbn._drawing.fitted import add_score_losses, fitted_class, fitted_graph, fitted_tiers
 from skbn._drawing.labels import edge_texts
-from skbn._drawing.layout.curves import Point
-from skbn._drawing.network_picture import NetworkPicture, emphasis_on, no_such_node
+from skbn._drawing.network_picture import NetworkPicture
 from skbn._drawing.node_colours import node_colours
+from skbn._drawing.plot_options import checked_size, names_of, places_of, shown_part
 from skbn._drawing.probabilities import confidence_in
 from skbn._drawing.weights import strengths_of
 
@@ -30,7 +30,8 @@ class NetworkDisplay:
     """A picture of a Gaussian network, or of the CPDAG of one.
 
     Parents stand above their children, in layers that are ordered so that few edges cross.
-    An edge is blue if its weight is positive and orange if it is negative. Its width grows with
+    An edge is blue if its weight is positive; if it is negative, it is orange and has a hollow
+    arrowhead, which shows in black and white, too. Its width grows with
     its standardised weight, up to 1; standardised weights are those of columns scaled to a
     standard deviation of 1. Edges of weight 0 and edges of a graph without parameters are grey.
     Edges that are undirected, as in a CPDAG, have no arrowhead. A node held at a value by
@@ -182,6 +183,9 @@ GaussianBayesianNetwork
         edge_label: Any = None,
         highlight: Any = None,
         markov_blanket: Any = None,
+        nodes: Any = None,
+        hide_isolated: bool = False,
+        labels: Any = None,
         legend: bool | str = "auto",
         min_font_size: float = 6.0,
     ) -> Self:
@@ -223,6 +227,13 @@ GaussianBayesianNetwork
             Mark this node and its Markov blanket (parents, children and their other parents),
             and draw everything else faintly. In a CPDAG, mark what is in its blanket in every
             network of the class. Faint edges are equally faint, whatever their probability.
+        nodes : list of nodes, optional
+            Draw only these and the edges between them, such as a node and its Markov blanket.
+            Widths, colours and opacities are those in the whole network.
+        hide_isolated : bool, default=False
+            Whether to leave out the nodes that no edge joins to another node that is drawn.
+        labels : dict or Series of node to str, optional
+            Shorter names, or others, to write into the boxes of some nodes or all.
         legend : bool or "auto", default="auto"
             Whether to explain colours, widths and dashes below the network. "auto" does in a new
             figure, and not on your own axes.
@@ -261,7 +272,7 @@ GaussianBayesianNetwork
         from matplotlib import pyplot
 
         check_axes(ax)
-        size = _checked_size(figsize, ax)
+        size = checked_size(figsize, ax)
         smallest = finite_number(min_font_size, "min_font_size")
         if smallest < 0:
             raise ValueError(f"min_font_size must not be negative; got {min_font_size}.")
@@ -272,13 +283,19 @@ GaussianBayesianNetwork
             )
         if not isinstance(legend, bool) and not (isinstance(legend, str) and legend == "auto"):
             raise ValueError(f"legend must be True, False or 'auto'; got {readable_value(legend)}.")
+        shown, strengths = shown_part(self.dag, nodes, hide_isolated), strengths_of(self.dag)
+        texts = edge_texts(self.dag, edge_label, strengths)
+        bands = self._bands(tiers, pos)
         picture = NetworkPicture(
-            self.dag,
-            edge_texts(self.dag, edge_label, strengths_of(self.dag)),
-            node_colours(self.dag, node_color),
+            shown,
+            strengths,
+            confidence_in(self.dag),
+            {edge: text for edge, text in texts.items() if edge in shown.edges},
+            names_of(self.dag, labels),
+            node_colours(self.dag, node_color).of(shown),
             emphasis_on(self.dag, highlight, markov_blanket),
-            places=_places(self.dag, pos),
-            bands=self._bands(tiers, pos),
+            places=places_of(self.dag, pos, shown),
+            bands=None if bands is None else bands.of(shown),
             is_sideways=orientation == "left-right",
             has_legend=ax is None if legend == "auto" else bool(legend),
         )
@@ -299,52 +316,3 @@ GaussianBayesianNetwork
         elif tiers is not None and pos is not None:
             raise ValueError("tiers are drawn as bands of layers, and pos places nodes; give one.")
         return None if tiers is None else bands_of(self.dag, tiers)
-
-
-def _checked_size(figsize: Any, ax: Any) -> tuple[float, float | None] | None:
-    """Return a figure's width and height in inches; the height may be None."""
-    if figsize is None:
-        return None
-    if ax is not None:
-        raise ValueError("figsize is the size of a new figure; leave it out, or leave ax out.")
-    if isinstance(figsize, str) or not hasattr(figsize, "__len__") or len(figsize) != 2:
-        raise ValueError(
-            "figsize must be (width, height) in inches, or (width, None); got "
-            f"{readable_value(figsize)}."
-        )
-    width = finite_number(figsize[0], "The width in figsize")
-    height = None if figsize[1] is None else finite_number(figsize[1], "The height in figsize")
-    if width <= 0 or (height is not None and height <= 0):
-        raise ValueError(f"figsize must be positive; got {readable_value(figsize)}.")
-    return width, height
-
-
-def _places(dag: nx.DiGraph, pos: Any) -> Mapping[Hashable, Point] | None:
-    """Return the places of nodes, checked."""
-    if pos is None:
-        return None
-    if not is_labelled(pos):
-        raise TypeError(f"pos must be a dict of node to (x, y); got {type(pos).__name__}.")
-    given = by_label(pos, "pos", "node")
-    for node in given:
-        if node not in dag:
-            raise ValueError(f"pos: {no_such_node(dag, node)}")
-    places: dict[Hashable, Point] = {}
-    for node in dag:
-        if node not in given:
-            raise ValueError(f"pos has no place for the node {readable_value(node)}; add it.")
-        place = given[node]
-        if isinstance(place, str) or not hasattr(place, "__len__") or len(place) != 2:
-            raise ValueError(
-                f"pos: the place of node {readable_value(node)} must be (x, y); got "
-                f"{readable_value(place)}."
-            )
-        x, y = (finite_number(each, f"pos: x and y of node {node!r}") for each in place)
-        if (x, y) in places.values():
-            other = next(each for each, there in places.items() if there == (x, y))
-            raise ValueError(
-                f"pos: the nodes {readable_value(other)} and {readable_value(node)} have the same "
-                "place; move one."
-            )
-        places[node] = x, y
-    return places

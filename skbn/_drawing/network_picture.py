@@ -13,7 +13,6 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.linear_model import is_parametrised
-from skbn._core.text import readable_value
 from skbn._drawing.appearance import (
     Edge,
     EdgeLook,
@@ -33,6 +32,7 @@ from skbn._drawing.composition import (
     compose,
     size_of,
 )
+from skbn._drawing.emphasis import Emphasis
 from skbn._drawing.labels import LINE_LENGTH, NodeNames
 from skbn._drawing.layout.coordinates import CORNER
 from skbn._drawing.layout.curves import Point
@@ -40,18 +40,19 @@ from skbn._drawing.layout.layered import LayeredGraph
 from skbn._drawing.layout.placed import PlacedGraph
 from skbn._drawing.legend import legend_rows
 from skbn._drawing.node_colours import NodeColours
-from skbn._drawing.probabilities import confidence_in
-from skbn._drawing.weights import strengths_of
+from skbn._drawing.probabilities import Confidence
+from skbn._drawing.weights import Strengths
 
 if TYPE_CHECKING:
     from skbn._drawing.picture import Artists
 
-__all__ = ["Emphasis", "NetworkPicture", "emphasis_on", "no_such_node"]
+__all__ = ["NetworkPicture"]
 
 _WIDTH_UNKNOWN = 1.5  # of an edge without a standardised weight, in points
 _BORDER, _BORDER_HELD, _BORDER_MARKED = 0.8, 2.4, 1.4
 _PORT_ROOM = 4.5  # points between edges at the end of a box, where layers stand side by side
 _SHORT_LINES = 11  # characters in a line of a name, where layers stand side by side
+_SHORTEST_LINES = 9  # the same where the picture must be narrow
 
 
 def _rounded_up(inches: float) -> str:
@@ -67,15 +68,7 @@ def _outside() -> int:
     return level
 
 
-class Emphasis(NamedTuple):
-    """Which nodes are marked. With a centre, all but its Markov blanket is faint."""
-
-    chosen: set[Hashable]
-    blanket: set[Hashable]
-    centre: Hashable | None
-
-
-_NO_EMPHASIS = Emphasis(set(), set(), None)
+_NO_EMPHASIS = Emphasis(set(), set(), set(), None)
 _OWN_COLOURS = NodeColours({}, "", {})
 
 
@@ -85,7 +78,13 @@ class NetworkPicture(NamedTuple):
     Parameters
     ----------
     dag : networkx.DiGraph
+        What is drawn, which may be a part of a network.
+    strengths : Strengths
+    confidence : Confidence
+        Both of the whole network.
     texts : dict of edge to str
+    names : dict of node to str
+        What nodes are called, if not by themselves.
     colours : NodeColours
     emphasis : Emphasis
     places : dict of node to (x, y), or None
@@ -95,7 +94,10 @@ class NetworkPicture(NamedTuple):
     """
 
     dag: nx.DiGraph
+    strengths: Strengths
+    confidence: Confidence
     texts: Mapping[Edge, str] = MappingProxyType({})
+    names: Mapping[Hashable, str] = MappingProxyType({})
     colours: NodeColours = _OWN_COLOURS
     emphasis: Emphasis = _NO_EMPHASIS
     places: Mapping[Hashable, Point] | None = None
@@ -143,28 +145,41 @@ class NetworkPicture(NamedTuple):
         drawn.draw(ax, composition)
 
 
+class _InRoom(NamedTuple):
+    """A picture that fills a room: its scale there, and the size of its smallest text."""
+
+    composition: Composition
+    names: NodeNames
+    contents: Contents
+    scale: float
+    font_size: float
+
+
 class _Drawn:
     """A picture in the colours of its ground."""
 
     def __init__(self, picture: NetworkPicture, style: Style, min_font_size: float = 0.0) -> None:
         from matplotlib import rcParams
 
-        dag, bands = picture.dag, picture.bands
+        bands = picture.bands
         # White boxes stand out from bands.
         self.style = style._replace(box=style.ground) if bands and style.is_light else style
         self.picture, self.font_size = picture, float(rcParams["font.size"])
-        self.strengths, self.confidence = strengths_of(dag), confidence_in(dag)
-        line_length = _SHORT_LINES if picture.is_sideways else LINE_LENGTH
-        self.names = NodeNames.of(dag, self.font_size, line_length)
-        if picture.is_sideways:
-            self.names = self.names._replace(sizes=_with_room_for_edges(dag, self.names.sizes))
-        self._arranged: dict[float, Arranged] = {}
+        self.names = self._named(_SHORT_LINES if picture.is_sideways else LINE_LENGTH)
+        self._arranged: dict[tuple[float, float | None], Arranged] = {}
+        self._edges = {edge: self._edge_look(*edge) for edge in picture.dag.edges}
         rows = []
         if picture.has_legend:
-            has_weights = is_parametrised(dag)
-            signs = [np.sign(w) for _, _, w in dag.edges(data="weight")] if has_weights else []
-            strengths = [abs(weight) for weight in self.strengths.weights.values()]
-            rows = legend_rows(signs, strengths, self.confidence, picture.colours, self.style)
+            confidence, weights = picture.confidence, picture.strengths.weights
+            shown = {e: value for e, value in confidence.values.items() if e in self._edges}
+            rows = legend_rows(
+                {edge: self._sign(edge) for edge in self._edges},
+                self._edges,
+                [abs(weight) for edge, weight in weights.items() if edge in self._edges],
+                confidence._replace(values=shown),
+                picture.colours,
+                self.style,
+            )
         self.contents = Contents(
             self.names.sizes,
             picture.texts,
@@ -175,13 +190,22 @@ class _Drawn:
             min_font_size=min_font_size,
         )
 
-    def arrange(self, aspect: float) -> Arranged:
-        """Place nodes and edges, with a width over height to aim at."""
-        if aspect not in self._arranged:  # to find a good one takes the longest
-            self._arranged[aspect] = self._arrange(aspect)
-        return self._arranged[aspect]
+    def _named(self, line_length: int) -> NodeNames:
+        """Break the names of nodes into lines, and give them boxes."""
+        picture = self.picture
+        names = NodeNames.of(picture.dag, self.font_size, line_length, picture.names)
+        if not picture.is_sideways:
+            return names
+        return names._replace(sizes=_with_room_for_edges(picture.dag, names.sizes))
 
-    def _arrange(self, aspect: float) -> Arranged:
+    def arrange(self, aspect: float, width: float | None) -> Arranged:
+        """Place nodes and edges, with a width over height to aim at, and perhaps in a width."""
+        key = aspect, width
+        if key not in self._arranged:  # to find a good one takes the longest
+            self._arranged[key] = self._arrange(aspect, width)
+        return self._arranged[key]
+
+    def _arrange(self, aspect: float, width: float | None) -> Arranged:
         picture = self.picture
         if picture.places is not None:
             return PlacedGraph(picture.dag, self.names.sizes, picture.places)
@@ -191,50 +215,69 @@ class _Drawn:
             is_sideways=picture.is_sideways,
             bands=picture.bands.band_of if picture.bands else None,
             aspect=aspect,
+            width=None if picture.is_sideways else width,
         )
 
     def compose_in(self, room: tuple[float, float]) -> tuple[Composition, float]:
         """Put the picture together to fill a room; return it, and its scale in that room.
 
         Where small text would be too small it is as large as names. If they are too small, too,
-        warn, and say what size it takes.
+        they are broken into shorter lines. If that does not help, warn, and say what size it takes.
         """
-        min_font_size = self.contents.min_font_size
-        for small_text in (self.contents.small_text, 1.0):
-            self.contents = self.contents._replace(small_text=small_text)
-            composition = compose(self.arrange, self.contents, room)
-            width, height = size_of(composition.layout)
-            scale = min(room[0] / width, room[1] / height)
-            drawn = min(scale, self.contents.largest_scale) * self.contents.smallest_font
-            if drawn >= min_font_size:
-                return composition, scale
-        more = min_font_size / self.contents.smallest_font / 72
+        min_font_size, small_text = self.contents.min_font_size, self.contents.small_text
+        tries = [(self.names, small_text), (self.names, 1.0)]
+        if not self.picture.is_sideways and self.picture.places is None:
+            tries.append((self._named(_SHORTEST_LINES), 1.0))
+        found: list[_InRoom] = []
+        for names, small_text in tries:
+            found.append(self._composed_in(room, names, small_text))
+            if found[-1].font_size >= min_font_size:
+                break
+        best = max(found, key=lambda each: each.font_size)
+        self.names, self.contents = best.names, best.contents
+        if best.font_size < min_font_size:
+            self._warn_of_small_text(best)
+        return best.composition, best.scale
+
+    def _composed_in(
+        self, room: tuple[float, float], names: NodeNames, small_text: float
+    ) -> _InRoom:
+        """Put the picture together to fill a room, with some names and size of small text."""
+        if names is not self.names:
+            self.names, self._arranged = names, {}
+        self.contents = self.contents._replace(sizes=names.sizes, small_text=small_text)
+        composition = compose(self.arrange, self.contents, room)
+        width, height = size_of(composition.layout)
+        scale = min(room[0] / width, room[1] / height)
+        font_size = min(scale, self.contents.largest_scale) * self.contents.smallest_font
+        return _InRoom(composition, names, self.contents, scale, font_size)
+
+    def _warn_of_small_text(self, drawn: _InRoom) -> None:
+        width, height = size_of(drawn.composition.layout)
+        smallest = self.contents.min_font_size
+        more = smallest / drawn.contents.smallest_font / 72
         other = "top-bottom" if self.picture.is_sideways else "left-right"
-        points = math.floor(10 * drawn) / 10
         warnings.warn(
-            f"Names are drawn at {points:g} pt, less than min_font_size={min_font_size:g}. A "
-            f"figure of {_rounded_up(more * width)} x {_rounded_up(more * height)} inches has room "
-            "for that size. "
-            f"You can also try orientation={other!r}, shorter names or legend=False, or lower "
-            "min_font_size.",
+            f"Names are drawn at {math.floor(10 * drawn.font_size) / 10:g} pt, less than "
+            f"min_font_size={smallest:g}. A figure of {_rounded_up(more * width)} x "
+            f"{_rounded_up(more * height)} inches has room for that size. You can also try "
+            f"orientation={other!r}, shorter names (labels=), fewer nodes (nodes=) or "
+            "legend=False, or lower min_font_size.",
             UserWarning,
             stacklevel=_outside(),
         )
-        return composition, scale
 
     def draw(self, ax: Any, composition: Composition) -> Artists:
         """Draw it all on axes."""
         from skbn._drawing.picture import draw_composition
 
-        dag = self.picture.dag
-        nodes = {node: self._node_look(node) for node in dag}
-        edges = {edge: self._edge_look(*edge) for edge in dag.edges}
-        return draw_composition(ax, composition, self.contents, nodes, edges, self.style)
+        nodes = {node: self._node_look(node) for node in self.picture.dag}
+        return draw_composition(ax, composition, self.contents, nodes, self._edges, self.style)
 
     def _node_look(self, node: Hashable) -> NodeLook:
         style, emphasis = self.style, self.picture.emphasis
         lines, size = self.names.lines[node], self.names.sizes[node]
-        width = _BORDER_HELD if node in self.strengths.held else _BORDER
+        width = _BORDER_HELD if node in self.picture.strengths.held else _BORDER
         own = self.picture.colours.faces.get(node)
         face, text = (style.box, style.text) if own is None else (own, text_on(own))
         if node in emphasis.chosen:
@@ -252,22 +295,26 @@ class _Drawn:
         return NodeLook(lines, size, face, border, text, width)
 
     def _edge_look(self, parent: Hashable, child: Hashable) -> EdgeLook:
-        dag, style, edge = self.picture.dag, self.style, (parent, child)
-        data = dag.edges[edge]
-        colour, text, width = style.neutral, style.text, _WIDTH_UNKNOWN
-        if is_parametrised(dag):
-            sign = np.sign(data["weight"])
-            colour = {1: style.positive, -1: style.negative}.get(sign, style.neutral)
-        if edge in self.strengths.weights:
-            width = width_for(self.strengths.weights[edge])
-        opacity, line_style, centre = None, "-", self.picture.emphasis.centre
-        if centre is not None and not _makes_blanket(dag, parent, child, centre):
+        picture, style, edge = self.picture, self.style, (parent, child)
+        sign = self._sign(edge)
+        colour = {1: style.positive, -1: style.negative}.get(sign, style.neutral)
+        text, width = style.text, _WIDTH_UNKNOWN
+        if edge in picture.strengths.weights:
+            width = width_for(picture.strengths.weights[edge])
+        opacity, line_style = None, "-"
+        if picture.emphasis.centre is not None and edge not in picture.emphasis.edges:
             colour, text = style.faint(colour), style.faint(text)
-        elif edge in self.confidence.values:
-            opacity = opacity_for(self.confidence.values[edge])
-            line_style = line_style_for(self.confidence.values[edge])
-        has_head = not data.get("undirected")
-        return EdgeLook(colour, width, text, has_head, line_style, opacity)
+        elif edge in picture.confidence.values:
+            opacity = opacity_for(picture.confidence.values[edge])
+            line_style = line_style_for(picture.confidence.values[edge])
+        has_head = not picture.dag.edges[edge].get("undirected")
+        hollow = style.ground if sign < 0 else None
+        return EdgeLook(colour, width, text, has_head, line_style, opacity, hollow)
+
+    def _sign(self, edge: Edge) -> int:
+        """Return the sign of an edge's weight; 0 also stands for an unknown one."""
+        dag = self.picture.dag
+        return int(np.sign(dag.edges[edge]["weight"])) if is_parametrised(dag) else 0
 
 
 def _with_room_for_edges(
@@ -279,47 +326,3 @@ def _with_room_for_edges(
         node: (width, max(height, _PORT_ROOM * (n_edges[node] - 1) + 2 * CORNER))
         for node, (width, height) in sizes.items()
     }
-
-
-def emphasis_on(dag: nx.DiGraph, highlight: Any, centre: Any) -> Emphasis:
-    """Return which nodes to mark; raise a ValueError if there is no such node."""
-    chosen = [] if highlight is None else _nodes(dag, highlight)
-    if centre is None:
-        return Emphasis(set(chosen), set(), None)
-    if centre not in dag:
-        raise ValueError(f"markov_blanket: {no_such_node(dag, centre)}")
-    edges = [(a, b) for a, b in dag.edges if _makes_blanket(dag, a, b, centre)]
-    members = {node for edge in edges for node in edge}
-    return Emphasis({*chosen, centre}, members - {centre}, centre)
-
-
-def _makes_blanket(dag: nx.DiGraph, parent: Hashable, child: Hashable, centre: Hashable) -> bool:
-    """Whether an edge makes its ends members of a node's Markov blanket.
-
-    In a CPDAG only directed edges lead to a child's other parents. If these are not neighbours of
-    the node, all networks of the class share them.
-    """
-    if centre in (parent, child):
-        return True
-    return (
-        dag.has_edge(centre, child)
-        and not dag.edges[centre, child].get("undirected")
-        and not dag.edges[parent, child].get("undirected")
-    )
-
-
-def _nodes(dag: nx.DiGraph, highlight: Any) -> list[Hashable]:
-    """Return one node, or the nodes of a list, as a list."""
-    is_one = highlight in dag or isinstance(highlight, str | bytes)
-    try:
-        nodes = [highlight] if is_one else list(highlight)
-    except TypeError:  # neither a node nor a list
-        nodes = [highlight]
-    for node in nodes:
-        if node not in dag:
-            raise ValueError(f"highlight: {no_such_node(dag, node)}")
-    return nodes
-
-
-def no_such_node(dag: nx.DiGraph, node: Any) -> str:
-    return f"there is no node {readable_value(node)}; the nodes are {readable_value(list(dag))}."

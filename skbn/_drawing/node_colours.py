@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Container, Hashable, Iterable, Mapping
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -44,11 +44,21 @@ class NodeColours(NamedTuple):
         The legend's title.
     meanings : dict of str to colour
         The legend's entries; empty if the colours speak for themselves.
+    has_groups : bool
+        Whether each entry stands for a group of nodes.
     """
 
     faces: dict[Hashable, Any]
     name: str
     meanings: dict[str, Any]
+    has_groups: bool = False
+
+    def of(self, nodes: Container[Hashable]) -> Self:
+        """Return the colours of some nodes, without groups of which there is none."""
+        faces = {node: face for node, face in self.faces.items() if node in nodes}
+        gone = {*self.faces.values()} - {*faces.values()} if self.has_groups else set()
+        meanings = {text: face for text, face in self.meanings.items() if face not in gone}
+        return self._replace(faces=faces, meanings=meanings)
 
 
 def node_colours(nodes: Iterable[Hashable], node_color: Any) -> NodeColours:
@@ -127,6 +137,7 @@ def _by_group(values: Mapping[Hashable, Any], name: str) -> NodeColours:
         {node: colour[group] for node, group in values.items()},
         name,
         {printable(readable_name(group)): colour[group] for group in groups},
+        has_groups=True,
     )
 
 

@@ -29,6 +29,7 @@ from skbn._drawing.legend import Legend
 __all__ = ["Artists", "draw_composition", "draw_picture", "new_axes"]
 
 _SWATCH = 0.75  # height of a node's sample in a legend, in font sizes
+_HOLLOW_BORDER = 1.2  # of an arrowhead that is not filled, in points
 
 
 class Artists(NamedTuple):
@@ -85,7 +86,7 @@ def draw_composition(
     layout, labels, legend = composition.layout, composition.labels, composition.legend
     for left, right, bottom, top in layout.bands.values():
         size = right - left, top - bottom
-        ax.add_patch(Rectangle((left, bottom), *size, color=style.band, linewidth=0, zorder=0.5))
+        ax.add_artist(Rectangle((left, bottom), *size, color=style.band, linewidth=0, zorder=0.5))
     artists = _draw_graph(ax, proportions, layout, nodes, edges, contents.font_size)
     for edge in labels.texts:
         artists.labels[edge] = _draw_label(ax, proportions, labels, edge, edges[edge].text, style)
@@ -145,29 +146,29 @@ def _draw_edge(
     route: list[Point],
     look: EdgeLook,
 ) -> None:
-    level = 1 + look.width / 100  # where edges cross, strong ones are on top
+    # Where edges cross, strong ones are on top.
+    line, head = _arrow(ax, proportions, route, look, zorders=(1 + look.width / 100, 2))
+    artists.edges[edge] = line
+    if head is not None:
+        artists.heads[edge] = head
+
+
+def _arrow(
+    ax: Any,
+    proportions: _Proportions,
+    route: list[Point],
+    look: EdgeLook,
+    zorders: tuple[float, float],
+) -> tuple[PathPatch, Polygon | None]:
+    """Draw a line, and the head that it may have."""
+    head = None
     if look.has_head:
         line = cut_at_end(route, 6.0 + 1.3 * look.width)
-        tip, base = route[-1], line[-1]
-        across = (base[1] - tip[1], tip[0] - base[0])
-        half = (2.4 + 0.8 * look.width) / (math.hypot(*across) or 1.0)
-        corners = [
-            (base[0] + side * half * across[0], base[1] + side * half * across[1])
-            for side in (1, -1)
-        ]
-        artists.heads[edge] = ax.add_patch(
-            Polygon(
-                [tip, *corners],
-                facecolor=look.colour,
-                alpha=look.opacity,
-                linewidth=0,
-                zorder=2,
-                clip_on=False,
-            )
-        )
-        # An overlap leaves no gap between line and head, but it would show if both are translucent.
-        overlap = 0.3 if look.opacity is None else 0.0
-        route = [*line[:-1], halfway(base, tip, overlap)]
+        head, overlap = _head(route[-1], line[-1], look, zorders[1])
+        ax.add_artist(head)
+        if look.hollow is not None:
+            proportions.keep(head.set_linewidth, _HOLLOW_BORDER)
+        route = [*line[:-1], halfway(line[-1], route[-1], overlap)]
     codes = [Path.MOVETO] + [Path.CURVE4] * (len(route) - 1)
     patch = PathPatch(
         Path(route, codes),
@@ -176,11 +177,41 @@ def _draw_edge(
         alpha=look.opacity,
         linestyle=look.line_style,
         capstyle="butt",
-        zorder=level,
+        zorder=zorders[0],
         clip_on=False,
     )
-    artists.edges[edge] = ax.add_patch(patch)
+    ax.add_artist(patch)
     proportions.keep(patch.set_linewidth, look.width)
+    return patch, head
+
+
+def _head(tip: Point, base: Point, look: EdgeLook, zorder: float) -> tuple[Polygon, float]:
+    """Return an arrowhead, and how far the line reaches into it, as a share of its length."""
+    across = (base[1] - tip[1], tip[0] - base[0])
+    length = math.hypot(*across) or 1.0
+    half = 2.4 + 0.8 * look.width
+    overlap = 0.3
+    if look.hollow is not None:  # a border's outer half would make the head larger
+        half, overlap = half - _HOLLOW_BORDER / 2, 0.0
+        tip = halfway(tip, base, min(_HOLLOW_BORDER / length, 0.5))
+    if look.opacity is not None:  # an overlap would show
+        overlap = 0.0
+    corners = [
+        (base[0] + side * half / length * across[0], base[1] + side * half / length * across[1])
+        for side in (1, -1)
+    ]
+    face = look.colour if look.hollow is None else look.hollow
+    head = Polygon(
+        [tip, *corners],
+        facecolor=face,
+        edgecolor=look.colour,
+        alpha=look.opacity,
+        linewidth=0 if look.hollow is None else _HOLLOW_BORDER,
+        joinstyle="miter",
+        zorder=zorder,
+        clip_on=False,
+    )
+    return head, overlap
 
 
 def _draw_node(
@@ -203,7 +234,7 @@ def _draw_node(
         zorder=3,
         clip_on=False,
     )
-    ax.add_patch(box)
+    ax.add_artist(box)
     proportions.keep(box.set_linewidth, look.border_width)
     text = ax.text(
         x,
@@ -261,29 +292,22 @@ def _draw_legend(ax: Any, proportions: _Proportions, legend: Legend, style: Styl
         _draw_text(ax, proportions, place, string, style.text, legend.font_size, ha="left")
     for (x, y), look in legend.samples:
         if isinstance(look, EdgeLook):
-            patch: Any = PathPatch(
-                Path([(x, y), (x + legend.sample_width, y)]),
-                fill=False,
-                edgecolor=look.colour,
-                alpha=look.opacity,
-                linestyle=look.line_style,
-                capstyle="butt",
-            )
-            width = look.width
-        else:
-            height = _SWATCH * legend.font_size
-            patch = Rectangle(
-                (x, y - height / 2),
-                legend.sample_width,
-                height,
-                facecolor=look,
-                edgecolor=style.border,
-            )
-            width = 0.8
-        patch.set_zorder(5)
-        patch.set_clip_on(False)
-        ax.add_patch(patch)
-        proportions.keep(patch.set_linewidth, width)
+            end = x + legend.sample_width
+            route = [(x, y), *(halfway((x, y), (end, y), share) for share in (1 / 3, 2 / 3))]
+            _arrow(ax, proportions, [*route, (end, y)], look, zorders=(5, 5.1))
+            continue
+        height = _SWATCH * legend.font_size
+        patch = Rectangle(
+            (x, y - height / 2),
+            legend.sample_width,
+            height,
+            facecolor=look,
+            edgecolor=style.border,
+            zorder=5,
+            clip_on=False,
+        )
+        ax.add_artist(patch)
+        proportions.keep(patch.set_linewidth, 0.8)
 
 
 def _set_limits(ax: Any, layout: Layout, largest_scale: float = LARGEST_SCALE) -> None:

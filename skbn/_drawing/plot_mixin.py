@@ -29,52 +29,20 @@ _IMAGE_STYLE = "max-width:100%;height:auto;margin:0.5em 0"
 class PlotMixin:
     """`plot`, and a picture of the network below scikit-learn's own HTML."""
 
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        figsize: Any = None,
-        orientation: str = "top-bottom",
-        cpdag: bool = False,
-        pos: Any = None,
-        tiers: Any = "auto",
-        node_color: Any = None,
-        edge_label: Any = None,
-        highlight: Any = None,
-        markov_blanket: Any = None,
-        legend: bool | str = "auto",
-        min_font_size: float = 6.0,
-    ) -> NetworkDisplay:
+    def plot(self, *, ax: Any = None, cpdag: bool = False, **options: Any) -> NetworkDisplay:
         """Draw the network.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure of the size that the network takes.
-        figsize : (width, height), optional
-            Size of the new figure in inches, which the network fills. The height may be None.
-        orientation : {"top-bottom", "left-right"}, default="top-bottom"
-            Whether parents stand above their children or left of them.
         cpdag : bool, default=False
             Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
             do not tell their direction.
-        pos : dict of node to (x, y), optional
-            Where nodes stand instead of in layers, in any unit.
-        tiers : list of lists of nodes, dict of title to list, None or "auto", default="auto"
-            Groups of nodes that each have a band of the picture; "auto" takes those of `fit`.
-        node_color : colour, dict or Series of node to value, optional
-            Colours of nodes, or their groups or numbers to choose colours by.
-        edge_label : str, list of str or dict of (parent, child) to str, optional
-            What to write at the edges: "weight", "standardised_weight", "score_loss",
-            "probability", "support", another attribute, several, or your own texts.
-        highlight : node or list of nodes, optional
-            Nodes to mark.
-        markov_blanket : node, optional
-            Mark this node and its Markov blanket, and draw everything else faintly.
-        legend : bool or "auto", default="auto"
-            Whether to explain colours, widths and dashes; "auto" does in a new figure.
-        min_font_size : float, default=6.0
-            The smallest text that can be read, in points; smaller text gets a warning.
+        **options
+            Options of `NetworkDisplay.plot`: `figsize`, `orientation`, `pos`, `tiers`,
+            `node_color`, `edge_label`, `highlight`, `markov_blanket`, `nodes`, `hide_isolated`,
+            `labels`, `legend` and `min_font_size`.
 
         Returns
         -------
@@ -92,7 +60,8 @@ class PlotMixin:
 
         See Also
         --------
-        NetworkDisplay : What is drawn how; its `plot` says more of each option.
+        NetworkDisplay : What is drawn how.
+        NetworkDisplay.plot : What each option does.
 
         Examples
         --------
@@ -104,21 +73,7 @@ class PlotMixin:
         """
         from skbn._drawing.network_display import NetworkDisplay
 
-        return NetworkDisplay.from_estimator(
-            self,
-            ax=ax,
-            figsize=figsize,
-            orientation=orientation,
-            cpdag=cpdag,
-            pos=pos,
-            tiers=tiers,
-            node_color=node_color,
-            edge_label=edge_label,
-            highlight=highlight,
-            markov_blanket=markov_blanket,
-            legend=legend,
-            min_font_size=min_font_size,
-        )
+        return NetworkDisplay.from_estimator(self, ax=ax, cpdag=cpdag, **options)
 
     def _shown_graph(self) -> nx.DiGraph | None:
         """Return the graph to show, or None if there is none without a search."""
@@ -166,10 +121,13 @@ def _svg(graph: nx.DiGraph) -> bytes:
     from skbn._drawing.appearance import LIGHT
     from skbn._drawing.network_display import NetworkDisplay
     from skbn._drawing.network_picture import NetworkPicture
+    from skbn._drawing.probabilities import confidence_in
+    from skbn._drawing.weights import strengths_of
 
     figure = Figure()
     figure.set_layout_engine("none")
-    NetworkPicture(NetworkDisplay(graph).dag).draw_plainly(figure, LIGHT)
+    dag = NetworkDisplay(graph).dag
+    NetworkPicture(dag, strengths_of(dag), confidence_in(dag)).draw_plainly(figure, LIGHT)
     svg = BytesIO()
     figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
     return svg.getvalue()

@@ -476,8 +476,8 @@ def test_names_are_drawn_as_they_are(tmp_path):
     drawn = [text.get_text() for text in display.names_.values()]
     assert drawn == [
         r"$\frac$",
-        "price in $ and\n$",
-        "a_name_that_is_\nmuch_longer_\nthan_the_\nothers",
+        "price in $ and $",
+        "a_name_that_is_\nmuch_longer_\nthan_the_others",
         r"a\x00b",
     ]
 

@@ -22,6 +22,7 @@ from skbn._drawing.layout.order import Edge, Order
 __all__ = ["CORNER", "Items", "Size"]
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 Size = tuple[float, float]
 
 # Lengths in points, chosen by looking at pictures.
@@ -29,6 +30,7 @@ CORNER = 5.0  # radius of the boxes' corners
 _CLEARANCE = 5.0  # between an edge and a box
 _BOX_GAP = 16.0  # between the boxes of a layer
 _EDGE_GAP = 9.0  # in the middle of a layer, between an edge and its neighbours
+_CLOSE_EDGE_GAP = 5.0  # the same where a layer would be too wide
 _LEAST_EDGE_GAP = 4.0  # between two edges at the upper or the lower edge of a layer
 _PORT_GAP = 8.0  # between edges at a box, where there is room
 _LEAST_GAP, _GREATEST_GAP = 30.0, 84.0  # between two layers
@@ -56,6 +58,8 @@ class Items:
         Of the boxes.
     bands : sequence of int, optional
         The band of each box.
+    width : float
+        Of the layers, as far as they have room in it.
     """
 
     def __init__(
@@ -65,6 +69,7 @@ class Items:
         edges: Sequence[Edge],
         sizes: Sequence[Size],
         bands: Sequence[int] | None = None,
+        width: float = np.inf,
     ) -> None:
         n = len(sizes)
         items = [(layer, item) for layer, order in enumerate(orders) for item in order]
@@ -84,8 +89,13 @@ class Items:
             np.maximum.at(band_of, layers, bands)
             band_of = np.maximum.accumulate(band_of)
         self.more_gap = _BAND_GAP * np.diff(band_of).astype(bool)
+        self.width = width
         self.distances = self._distances(_EDGE_GAP, _EDGE_GAP)
-        self.x = _separated(np.zeros(len(items)), self.distances, np.ones(len(items)))
+        if np.isfinite(width):
+            close = self._distances(_CLOSE_EDGE_GAP, _CLOSE_EDGE_GAP)
+            is_wide = self._layer_widths(self.distances) > width
+            self.distances = np.where(is_wide[self.layers[1:]], close, self.distances)
+        self.x = self._separated(np.zeros(len(items)), self.distances, np.ones(len(items)))
         self.ends = np.zeros((2, len(edges)))  # from the middle of the parent, and of the child
         self.space_layers()
         for _ in range(_ROUNDS):
@@ -99,6 +109,32 @@ class Items:
         gaps = np.array([from_edge, from_box, _BOX_GAP])[n_boxes]
         distances = gaps + (self.widths[1:] + self.widths[:-1]) / 2
         return np.where(self.layers[1:] > self.layers[:-1], -_FAR, distances)
+
+    def _layer_widths(self, distances: Floats) -> Floats:
+        """Return how wide each layer is at least."""
+        inside = np.where(distances > -_FAR / 2, distances, 0.0)
+        widths = np.bincount(self.layers[1:], inside, len(self.strips))
+        first, last = self._ends()
+        return widths + (self.widths[first] + self.widths[last]) / 2
+
+    def _ends(self) -> tuple[Integers, Integers]:
+        """Return the first and the last item of each layer."""
+        counts = np.bincount(self.layers)
+        last = np.cumsum(counts) - 1
+        return last - counts + 1, last
+
+    def _separated(self, wanted: Floats, distances: Floats, scale: Floats) -> Floats:
+        """Move items as little as possible, to their distances apart and into the width."""
+        shifts = np.append(0.0, np.cumsum(distances))
+        x = np.asarray(isotonic_regression(wanted - shifts, weights=scale).x)
+        if np.isfinite(self.width):
+            # Items that are pushed together at an end of the layer are in the best places, too.
+            first, last = self._ends()
+            half = np.maximum(self.width, self._layer_widths(distances)) / 2
+            low = self.widths[first] / 2 - half - shifts[first]
+            high = half - self.widths[last] / 2 - shifts[last]
+            x = np.clip(x, low[self.layers], high[self.layers])
+        return x + shifts
 
     def _settle(self) -> None:
         """Place the items so that edges are short and bend little.
@@ -125,7 +161,7 @@ class Items:
         momentum = 1.0
         for _ in range(_MOST_STEPS):
             wanted = ahead - step * (hessian @ ahead + shift) / scale
-            moved = _separated(wanted, self.distances, scale)
+            moved = self._separated(wanted, self.distances, scale)
             change = moved - x
             if scale * (ahead - moved) @ change > 0:
                 momentum = 1.0
@@ -206,8 +242,8 @@ class Items:
             ends.append(((x[0], y[0]), (x[-1], y[-1])))
         distances = self._distances(_CLEARANCE, _LEAST_EDGE_GAP)
         scale = np.where(self.widths > 0, 1e9, 1.0)  # boxes stay where they are
-        upper = _separated(upper, distances, scale)
-        lower = _separated(lower, distances, scale)
+        upper = self._separated(upper, distances, scale)
+        lower = self._separated(lower, distances, scale)
         curves = []
         for path, spline, (start, end) in zip(self.paths, splines, ends, strict=True):
             # Beside its box an edge stays within the box's width, clear of the neighbours.
@@ -219,12 +255,6 @@ class Items:
             knots += [(entering, tops[path[-1]]), end]
             curves.append(_curve_through(np.array(knots)))
         return curves
-
-
-def _separated(wanted: Floats, distances: Floats, scale: Floats) -> Floats:
-    """Move numbers as little as possible so that each exceeds the one before by its distance."""
-    shifts = np.append(0.0, np.cumsum(distances))
-    return np.asarray(isotonic_regression(wanted - shifts, weights=scale).x) + shifts
 
 
 def _curve_through(knots: Floats) -> list[Point]:

@@ -13,7 +13,7 @@ from skbn._drawing.layout.coordinates import Items, Size
 from skbn._drawing.layout.curves import Point
 from skbn._drawing.layout.order import order_layers, shortest_layers
 
-__all__ = ["ASPECT", "Edge", "Extent", "LayeredGraph", "Layout", "with_extent"]
+__all__ = ["ASPECT", "BAND_PADDING", "Edge", "Extent", "LayeredGraph", "Layout", "with_extent"]
 
 Edge = tuple[Hashable, Hashable]
 Extent = tuple[float, float, float, float]  # left, right, bottom, top
@@ -21,10 +21,11 @@ Extent = tuple[float, float, float, float]  # left, right, bottom, top
 _WIDEST = 520.0  # of a layer, in points, unless the picture is narrow or large
 ASPECT = 1.6  # width over height of the pictures aimed at
 _NODE_ROOM = 16.0  # that a box takes beside its width
+_PASSING_ROOM = 7.0  # that an edge takes in a layer, in a picture of a given width
 _LAYER_ROOM = 77.0  # height of a layer and the gap below it, about
 _USUAL_HEIGHT = 24.0  # of a box, in that
 _PART_GAP = 24.0  # between parts that no edge connects
-_BAND_PADDING = 14.0  # between the boxes of a band and the end of the picture
+BAND_PADDING = 14.0  # between the boxes of a band and the end of the picture
 _BAND_BORDER = 5.0  # between two bands
 
 
@@ -70,6 +71,9 @@ class LayeredGraph:
         of band 1, ... No edge leads to an earlier band.
     aspect : float
         The width over the height of the pictures aimed at.
+    width : float, optional
+        In points. No layer is wider, if its boxes and edges have room in it; the picture is as
+        high as it then needs to be.
 
     Examples
     --------
@@ -88,13 +92,15 @@ class LayeredGraph:
         is_sideways: bool = False,
         bands: Mapping[Hashable, int] | None = None,
         aspect: float = ASPECT,
+        width: float | None = None,
     ) -> None:
         self._dag, self._is_sideways, self._bands = dag, is_sideways, bands
         # Sideways, everything is laid out from top to bottom with x and y exchanged, and turned.
         self._sizes = {v: sizes[v][::-1] if is_sideways else sizes[v] for v in dag}
-        self._aspect = aspect
+        self._aspect, self._width = aspect, width
         connected = [set(dag)] if bands else nx.weakly_connected_components(dag)
         self._parts = []
+        self._layouts: dict[tuple[float, float], Layout] = {}
         for members in connected:
             nodes = [v for v in dag if v in members]
             edges = [edge for edge in dag.edges if edge[0] in members]
@@ -105,6 +111,11 @@ class LayeredGraph:
 
         What is stretched are distances: boxes keep their sizes.
         """
+        if stretch not in self._layouts:
+            self._layouts[stretch] = self._layout(stretch)
+        return self._layouts[stretch]
+
+    def _layout(self, stretch: tuple[float, float]) -> Layout:
         across, down = stretch[::-1] if self._is_sideways else stretch
         parts = []
         for nodes, edges, items in self._parts:
@@ -116,7 +127,7 @@ class LayeredGraph:
                 part = _with_bands(part, self._sizes, self._bands)
             parts.append(_turned(part) if self._is_sideways else part)
         aspect = self._aspect * stretch[0] / stretch[1]
-        moves = _pack([part.extent for part in parts], aspect)
+        moves = _pack([part.extent for part in parts], aspect, self._width)
         placed = [_moved(part, *move) for part, move in zip(parts, moves, strict=True)]
         positions = {v: point for part in placed for v, point in part.positions.items()}
         routes = {e: curve for part in placed for e, curve in part.routes.items()}
@@ -147,8 +158,12 @@ class LayeredGraph:
         height = (max(layers) + 1) * layer_room
         least = _WIDEST * min(aspect / usual, 1.0)
         widest = max(least, 1.2 * side, aspect * height, *widths)
-        layers, orders = order_layers(layers, pairs, widths, widest, bands)
-        return Items(layers, orders, pairs, boxes, bands)
+        if self._width is None:
+            layers, orders = order_layers(layers, pairs, widths, widest, bands)
+            return Items(layers, orders, pairs, boxes, bands)
+        widest = max(self._width, *widths)
+        layers, orders = order_layers(layers, pairs, widths, widest, bands, _PASSING_ROOM)
+        return Items(layers, orders, pairs, boxes, bands, self._width)
 
 
 def _turned(layout: Layout) -> Layout:
@@ -169,7 +184,7 @@ def _with_bands(
 ) -> Layout:
     """Return a layout with a rectangle around the layers of each band, as wide as the picture."""
     left, right, _, _ = layout.extent
-    left, right = left - _BAND_PADDING, right + _BAND_PADDING
+    left, right = left - BAND_PADDING, right + BAND_PADDING
     n = max(bands.values()) + 1
     highest, lowest = np.full(n, -np.inf), np.full(n, np.inf)
     for v, band in bands.items():
@@ -177,8 +192,8 @@ def _with_bands(
         highest[band] = max(highest[band], y + half)
         lowest[band] = min(lowest[band], y - half)
     between = (lowest[:-1] + highest[1:]) / 2
-    tops = [float(highest[0]) + _BAND_PADDING, *(between - _BAND_BORDER / 2).tolist()]
-    bottoms = [*(between + _BAND_BORDER / 2).tolist(), float(lowest[-1]) - _BAND_PADDING]
+    tops = [float(highest[0]) + BAND_PADDING, *(between - _BAND_BORDER / 2).tolist()]
+    bottoms = [*(between + _BAND_BORDER / 2).tolist(), float(lowest[-1]) - BAND_PADDING]
     rectangles = {
         band: (left, right, bottom, top)
         for band, (bottom, top) in enumerate(zip(bottoms, tops, strict=True))
@@ -186,11 +201,11 @@ def _with_bands(
     return layout._replace(extent=(left, right, bottoms[-1], tops[0]), bands=rectangles)
 
 
-def _pack(extents: Sequence[Extent], aspect: float) -> list[Point]:
+def _pack(extents: Sequence[Extent], aspect: float, width: float | None) -> list[Point]:
     """Return how far to move each part, to pack them in rows with the highest first."""
     sizes = [(right - left, top - bottom) for left, right, bottom, top in extents]
-    area = sum((width + _PART_GAP) * (height + _PART_GAP) for width, height in sizes)
-    widest = max((aspect * area) ** 0.5, *(width for width, _ in sizes))
+    area = sum((each + _PART_GAP) * (height + _PART_GAP) for each, height in sizes)
+    widest = max(width or (aspect * area) ** 0.5, *(each for each, _ in sizes))
     moves = [(0.0, 0.0)] * len(sizes)
     x = y = height = 0.0
     for i in sorted(range(len(sizes)), key=lambda i: -sizes[i][1]):

@@ -7,9 +7,8 @@ minima, and the best of all is returned.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from functools import lru_cache
-from itertools import combinations, pairwise
+from collections.abc import Hashable, Sequence
+from itertools import combinations
 from math import ceil
 
 import networkx as nx
@@ -17,24 +16,21 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
 
-__all__ = ["Edge", "Order", "order_layers", "shortest_layers"]
+from skbn._core.compile import compile_kernels
+from skbn._drawing.layout.order_kernels import order_items
+
+__all__ = ["Edge", "Order", "order_layers", "ordered_items", "shortest_layers"]
 
 Edge = tuple[int, int]
 Order = tuple[int, ...]
-Costs = npt.NDArray[np.int64]
-
-# Costs are integers, so their sums are the same on every machine. A crossing counts most.
-_CROSSING = 1000
-_PASSING = 250  # an edge passes through a layer
-_SIDEWAYS = 8  # an edge goes sideways by half a place
-_OVERFULL = 3000  # a node is in a layer that is too wide
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 # How long to search: chosen by the crossings in tests/benchmarks/crossings.py.
-_STEPS = 10  # per node
-_MOST_STEPS = 250
+_STEPS = 40  # per node
+_MOST_STEPS = 1200
 _MANY_EDGES = 80  # with more edges a step takes longer, so there are fewer of them
 _NEIGHBOURS, _LARGEST_BATCH = 0.3, 4  # share of neighbours, and nodes, moved at a time
-_FIRST_TOLERANCE = 4000  # by how much a result may be worse at the beginning
 
 
 def shortest_layers(
@@ -70,35 +66,74 @@ def order_layers(
     widths: Sequence[float],
     widest: float,
     bands: Sequence[int] | None = None,
+    passing: float = 0.0,
 ) -> tuple[list[int], list[Order]]:
     """Order the layers of a graph so that few edges cross.
 
-    Nodes may move to other layers of their band, and do where the nodes of a layer are wider
-    together than `widest`. Return the layer of each node, and the items of each layer from left to
-    right: node v is item v, and edge number e is item n + e in every layer that it passes through.
+    Nodes may move to other layers of their band, and do where the nodes of a layer, and the edges
+    that pass it, of a width of `passing` each, are wider together than `widest`. Return the layer
+    of each node, and the items of each layer from left to right: node v is item v, and edge number
+    e is item n + e in every layer that it passes through.
     """
-    random = np.random.RandomState(0)  # the same numbers in all versions of NumPy
-    bands = [0] * len(layers) if bands is None else bands
-    layering = _Layering(_spread(layers, widths, widest), edges, widths, widest, bands)
-    graph = nx.Graph(edges)
-    graph.add_nodes_from(range(layering.n))
-    for part in nx.connected_components(graph):
-        root = max(sorted(part), key=graph.degree)
-        for node in [root, *(node for _, node in nx.bfs_edges(graph, root))]:
-            layering.insert(node)
-    _improve(layering, random)
-    orders = [order for order in layering.orders if order]
-    number = {item: i for i, order in enumerate(orders) for item in order if item < layering.n}
-    return [number[v] for v in range(layering.n)], _in_natural_order(layering, orders)
+    n = len(layers)
+    _, orders = ordered_items(layers, edges, widths, widest, bands, passing)
+    number = {item: i for i, order in enumerate(orders) for item in order if item < n}
+    found = [number[v] for v in range(n)]
+    return found, _in_natural_order(found, edges, _incident(n, edges), orders)
 
 
-def _spread(layers: Sequence[int], widths: Sequence[float], widest: float) -> list[int]:
-    """Divide each layer into as many as the widest of them needs.
+def ordered_items(
+    layers: Sequence[int],
+    edges: Sequence[Edge],
+    widths: Sequence[float],
+    widest: float,
+    bands: Sequence[int] | None = None,
+    passing: float = 0.0,
+) -> tuple[int, list[Order]]:
+    """Return the cost of the best layers that were found, and their items."""
+    n = len(layers)
+    incident = _incident(n, edges)
+    n_passing = np.zeros(max(layers) + 1)
+    for a, b in edges:
+        n_passing[layers[a] + 1 : layers[b]] += 1
+    spread = _spread(layers, widths, widest - passing * n_passing)
+    compile_kernels([order_items])
+    chosen = np.array(spread, np.int64)
+    items = np.zeros((max(spread) + 1, n + len(edges)), np.int64)
+    counts = np.zeros(len(items), np.int64)
+    cost = order_items(
+        np.array(edges, np.int64).reshape(-1, 2),
+        np.cumsum([0, *map(len, incident)]).astype(np.int64),
+        np.array([e for own in incident for e in own], np.int64),
+        np.array(widths, float),
+        float(passing),
+        float(widest),
+        np.array(_reach(spread, [0] * n if bands is None else bands), np.int64),
+        chosen,
+        items,
+        counts,
+        np.full(n + len(edges), -1, np.int64),
+        np.array(_insertion_order(n, edges), np.int64),
+        _batches(edges, incident),
+    )
+    pairs = zip(items.tolist(), counts.tolist(), strict=True)
+    return int(cost), [tuple(order[:count]) for order, count in pairs if count]
+
+
+def _incident(n_nodes: int, edges: Sequence[Edge]) -> list[list[int]]:
+    """Return the numbers of the edges of each node."""
+    return [[e for e, edge in enumerate(edges) if v in edge] for v in range(n_nodes)]
+
+
+def _spread(layers: Sequence[int], widths: Sequence[float], rooms: Floats) -> list[int]:
+    """Divide each layer into as many as the one with the least room for its nodes needs.
 
     Nodes of narrow layers may come together again: an edge through fewer layers costs less.
     """
     totals = np.bincount(layers, widths)
-    n_rows = ceil(totals.max() / widest)
+    widest = np.zeros(len(totals))
+    np.maximum.at(widest, layers, widths)
+    n_rows = ceil((totals / np.maximum(rooms, widest)).max())
     before = [0.0] * len(totals)
     spread = []
     for layer, width in zip(layers, widths, strict=True):
@@ -107,189 +142,60 @@ def _spread(layers: Sequence[int], widths: Sequence[float], widest: float) -> li
     return spread
 
 
-class _Layering:
-    """Layers of items: the nodes inserted so far, and the edges passing between them."""
-
-    def __init__(
-        self,
-        layers: Sequence[int],
-        edges: Sequence[Edge],
-        widths: Sequence[float],
-        widest: float,
-        bands: Sequence[int],
-    ) -> None:
-        self.n = len(layers)
-        self.edges, self.widths, self.widest = edges, widths, widest
-        self.incident = [[e for e, edge in enumerate(edges) if v in edge] for v in range(self.n)]
-        self.layers = list(layers)
-        self.orders: list[Order] = [()] * (max(layers) + 1)
-        starts = [
-            min(x for x, band in zip(layers, bands, strict=True) if band >= least)
-            for least in range(max(bands) + 1)
-        ]
-        ends = [*(start - 1 for start in starts[1:]), max(layers)]
-        self.reach = [(starts[band] if band else 0, ends[band]) for band in bands]
-        # Most insertions change few layers.
-        self._compare = lru_cache(maxsize=256)(self._compare_layers)
-
-    def cost(self) -> int:
-        """Cost of crossings, lengths and slopes of edges, and of layers that are too wide."""
-        total = sum(self._compare(*pair)[2] for pair in pairwise(self.orders))
-        for order in self.orders:
-            nodes = [item for item in order if item < self.n]
-            total += _PASSING * (len(order) - len(nodes))
-            if sum(self.widths[v] for v in nodes) > self.widest:
-                total += _OVERFULL * (len(nodes) - 1)
-        return total
-
-    def remove(self, node: int) -> None:
-        """Remove a node and its edges."""
-        gone = {node, *(self.n + e for e in self.incident[node])}
-        self.orders = [tuple(x for x in order if x not in gone) for order in self.orders]
-
-    def insert(self, node: int) -> None:
-        """Insert a node where it costs least, and its edges to the nodes that are there."""
-        other = {e: sum(self.edges[e]) - node for e in self.incident[node]}
-        parents = [v for e, v in other.items() if v == self.edges[e][0]]
-        children = [v for e, v in other.items() if v == self.edges[e][1]]
-        first, last = self.reach[node]
-        highest = max([first, *(self.layers[v] + 1 for v in parents)])
-        lowest = min([last, *(self.layers[v] - 1 for v in children)])
-        costs = {layer: self._crowding(node, layer) for layer in range(highest, lowest + 1)}
-        inserted = {e: v for e, v in other.items() if v in self.orders[self.layers[v]]}
-        for v in inserted.values():
-            for layer, way, _ in self._ways(v, lowest if v in parents else highest):
-                if layer in costs:
-                    costs[layer] += way
-        best = min(costs, key=lambda layer: (int(costs[layer].min()), layer))
-        gaps = np.flatnonzero(costs[best] == costs[best].min())
-        self._put(node, best, int(gaps[len(gaps) // 2]))
-        self.layers[node] = best
-        for e in sorted(inserted, key=lambda e: (abs(self.layers[inserted[e]] - best), e)):
-            self._insert_edge(e)
-
-    def _crowding(self, node: int, layer: int) -> Costs:
-        """Cost of each gap of a layer for having too little room for a node."""
-        widths = [self.widths[v] for v in self.orders[layer] if v < self.n]
-        is_overfull = bool(widths) and sum(widths) + self.widths[node] > self.widest
-        return np.full(len(self.orders[layer]) + 1, _OVERFULL * is_overfull)
-
-    def _put(self, item: int, layer: int, gap: int) -> None:
-        order = self.orders[layer]
-        self.orders[layer] = (*order[:gap], item, *order[gap:])
-
-    def _insert_edge(self, e: int) -> None:
-        """Insert an edge in the layers between its ends, on the cheapest way through them."""
-        parent, child = self.edges[e]
-        ways = list(self._ways(parent, self.layers[child] - 1))
-        if ways:
-            gap = int((ways[-1][1] + self._from_node(child, -1)).argmin())
-            for layer, _, came_from in reversed(ways):
-                self._put(self.n + e, layer, gap)
-                gap = int(came_from[gap])
-
-    def _ways(self, node: int, last: int) -> Iterator[tuple[int, Costs, Costs]]:
-        """Lead an edge from a node to another layer, one layer at a time.
-
-        Yield the layer, the cost of the cheapest way to each of its gaps, and the gap of the
-        layer before through which that way comes.
-        """
-        layer, step = self.layers[node], 1 if last > self.layers[node] else -1
-        cost = came_from = np.zeros(0, np.int64)
-        while layer != last:
-            if layer == self.layers[node]:
-                cost = self._from_node(node, step)
-                came_from = np.zeros_like(cost)
-            else:
-                through = cost[:, np.newaxis] + self._between(layer, step)[1]
-                cost, came_from = through.min(axis=0), through.argmin(axis=0)
-            layer += step
-            yield layer, cost, came_from
-
-    def _from_node(self, node: int, step: int) -> Costs:
-        """Cost of an edge from a node to each gap of the layer below (step 1) or above (-1)."""
-        order, other = (self.orders[self.layers[node] + k] for k in (0, step))
-        i = order.index(node)
-        links, _ = self._between(self.layers[node], step)
-        crossings = links[i, -1] - links[i] + links[-1] - links[i + 1]
-        return _CROSSING * crossings + _slopes(len(order), len(other))[2 * i + 1, ::2]
-
-    def _between(self, layer: int, step: int) -> tuple[Costs, Costs]:
-        """Compare a layer with the one below (step 1) or above (-1)."""
-        if step == 1:
-            links, hops, _ = self._compare(self.orders[layer], self.orders[layer + 1])
-            return links, hops
-        links, hops, _ = self._compare(self.orders[layer - 1], self.orders[layer])
-        return links.T, hops.T
-
-    def _compare_layers(self, above: Order, below: Order) -> tuple[Costs, Costs, int]:
-        """Count the links between the first i items of a layer and the first j of the next.
-
-        Also return the cost of another link from gap i to gap j, and of all the links together.
-        """
-        place = {item: j for j, item in enumerate(below)}
-        upper, lower = [], []
-        for i, item in enumerate(above):
-            for e in self.incident[item] if item < self.n else [item - self.n]:
-                child = self.edges[e][1]
-                if child != item and (child in place or self.n + e in place):
-                    upper.append(i)
-                    lower.append(place[child if child in place else self.n + e])
-        first, second = np.array([upper, lower], np.intp)
-        links = np.zeros((len(above) + 1, len(below) + 1), np.int64)
-        links[first + 1, second + 1] = 1
-        links = links.cumsum(axis=0).cumsum(axis=1)
-        slopes = _slopes(len(above), len(below))
-        crossings = links[:, -1:] + links[-1] - 2 * links
-        hops = _CROSSING * crossings + (slopes[::2, ::2] + _PASSING)
-        cost = _CROSSING * (links[first, -1] - links[first, second + 1]).sum()
-        return links, hops, int(cost + slopes[2 * first + 1, 2 * second + 1].sum())
+def _reach(layers: Sequence[int], bands: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first and the last layer in which each node may stand: those of its band."""
+    starts = [
+        min(x for x, band in zip(layers, bands, strict=True) if band >= least)
+        for least in range(max(bands) + 1)
+    ]
+    ends = [*(start - 1 for start in starts[1:]), max(layers)]
+    return [(starts[band] if band else 0, ends[band]) for band in bands]
 
 
-@lru_cache(maxsize=256)
-def _slopes(above: int, below: int) -> Costs:
-    """Cost of slopes between two centred layers, by half-places: gaps are even, items odd."""
-    steps = np.arange(2 * above + 1)[:, np.newaxis] - above - (np.arange(2 * below + 1) - below)
-    return _SIDEWAYS * np.abs(steps)
+def _insertion_order(n_nodes: int, edges: Sequence[Edge]) -> list[int]:
+    """Return the nodes part by part, outwards from the one with the most edges."""
+    graph = nx.Graph(edges)
+    graph.add_nodes_from(range(n_nodes))
+    nodes = []
+    for part in nx.connected_components(graph):
+        root = max(sorted(part), key=graph.degree)
+        nodes += [root, *(node for _, node in nx.bfs_edges(graph, root))]
+    return nodes
 
 
-def _improve(layering: _Layering, random: np.random.RandomState) -> None:
-    """Remove each node in turn with some of its neighbours, and insert them again."""
-    n_steps = min(_STEPS * layering.n, _MOST_STEPS)
-    n_steps = n_steps * _MANY_EDGES**2 // max(len(layering.edges), _MANY_EDGES) ** 2
-    cost = best = layering.cost()
-    state = best_state = layering.layers.copy(), layering.orders.copy()
+def _batches(edges: Sequence[Edge], incident: Sequence[Sequence[int]]) -> Integers:
+    """Draw which nodes to remove and insert again: each in turn, with some of its neighbours."""
+    random = np.random.RandomState(0)  # the same numbers in all versions of NumPy
+    n = len(incident)
+    n_steps = min(_STEPS * n, _MOST_STEPS)
+    n_steps = n_steps * _MANY_EDGES**2 // max(len(edges), _MANY_EDGES) ** 2
+    batches = np.full((n_steps, _LARGEST_BATCH), -1, np.int64)
     nodes: list[int] = []
-    for left in range(n_steps, 0, -1):
-        nodes = nodes or random.permutation(layering.n).tolist()
+    for batch in batches:
+        nodes = nodes or random.permutation(n).tolist()
         node = nodes.pop()
-        around = [sum(layering.edges[e]) - node for e in layering.incident[node]]
+        around = [sum(edges[e]) - node for e in incident[node]]
         chosen = [v for v in around if random.random_sample() < _NEIGHBOURS]
-        batch = random.permutation([node, *chosen[: _LARGEST_BATCH - 1]]).tolist()
-        for v in batch:
-            layering.remove(v)
-        for v in batch:
-            layering.insert(v)
-        changed = layering.cost()
-        if changed <= cost + _FIRST_TOLERANCE * left // n_steps:
-            cost, state = changed, (layering.layers.copy(), layering.orders.copy())
-            if cost < best:
-                best, best_state = cost, state
-        else:
-            layering.layers, layering.orders = state[0].copy(), state[1].copy()
-    layering.layers, layering.orders = best_state
+        drawn = random.permutation([node, *chosen[: _LARGEST_BATCH - 1]])
+        batch[: len(drawn)] = drawn
+    return batches
 
 
-def _in_natural_order(layering: _Layering, orders: Sequence[Order]) -> list[Order]:
+def _in_natural_order(
+    layers: Sequence[int],
+    edges: Sequence[Edge],
+    incident: Sequence[Sequence[int]],
+    orders: Sequence[Order],
+) -> list[Order]:
     """Put first nodes left where this makes no difference to the crossings.
 
     Left and right are exchanged, and so are nodes of a layer with the same parents and children.
     """
-    n, edges = layering.n, layering.edges
+    n = len(layers)
     alike: dict[Hashable, list[int]] = {}
     for v in range(n):
-        neighbours = frozenset(sum(edges[e]) - v for e in layering.incident[v])
-        alike.setdefault((layering.layers[v], neighbours), []).append(v)
+        neighbours = frozenset(sum(edges[e]) - v for e in incident[v])
+        alike.setdefault((layers[v], neighbours), []).append(v)
     first = {v: nodes[0] for nodes in alike.values() for v in nodes}
     pairs = [p for order in orders for p in combinations([v for v in order if v < n], 2)]
     if sum(np.sign(first[a] - first[b]) for a, b in pairs) > 0:
