@@ -39,7 +39,7 @@ class NetworkComparisonDisplay:
     None of these colours says anything about signs. Nodes are laid out by the first network, so
     edges of the second may point upwards.
 
-    Use `from_networks` to make one. Needs matplotlib (``pip install skbn[plot]``).
+    Use `from_networks` to make one. Needs matplotlib (``pip install -e ".[plot]"``).
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class EdgeProbabilitiesDisplay:
     either, shows a direction that the data leave open.
 
     Use `from_estimator` or `from_probabilities` to make one. Needs matplotlib (``pip install
-    skbn[plot]``).
+    -e ".[plot]"``).
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class EdgeWeightsDisplay:
     parents come before their children, so that all weights are above the diagonal.
 
     Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install
-    skbn[plot]``).
+    -e ".[plot]"``).
 
     Parameters
     ----------

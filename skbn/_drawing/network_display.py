@@ -45,7 +45,7 @@ class NetworkDisplay:
     set either attribute in any graph.
 
     Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install
-    skbn[plot]``).
+    -e ".[plot]"``).
 
     Parameters
     ----------

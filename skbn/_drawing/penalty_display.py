@@ -25,7 +25,7 @@ class PenaltyDisplay:
     The chosen penalty is marked, and the dotted line is one standard error below the best mean.
     The mean numbers of edges are written above, if they are known.
 
-    Use `from_estimator` to make one. Needs matplotlib (``pip install skbn[plot]``).
+    Use `from_estimator` to make one. Needs matplotlib (``pip install -e ".[plot]"``).
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class ResidualsDisplay:
     If there are more than 2000 rows, each panel shows the 25 smallest and the 25 largest
     residuals, and others evenly spread over their ranks. The line of means uses all rows.
 
-    Use `from_estimator` to make one. Needs matplotlib (``pip install skbn[plot]``).
+    Use `from_estimator` to make one. Needs matplotlib (``pip install -e ".[plot]"``).
 
     Parameters
     ----------

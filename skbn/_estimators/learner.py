@@ -109,7 +109,7 @@ None, default=None
         "dask" lets the workers of a cluster search, as in ``with distributed.Client(...):
         learner.fit(X)``: they have the best scores in their memory, and `max_memory` is for each of
         them. It does not change a bit of the result. What searches through lists of families, as
-        with `max_parents`, stays in this process. This needs ``pip install skbn[dask]``.
+        with `max_parents`, stays in this process. This needs ``pip install -e ".[dask]"``.
     verbose : bool or int, default=False
         Whether to print the plan of the search and, every few seconds, its progress. The logger
         "skbn" is told of the progress too, at level INFO. From scikit-learn 1.9 on,
@@ -170,7 +170,7 @@ None, default=None
     ParentSetScores, the search is branch and cut (Bartlett & Cussens 2017, "Integer linear
     programming for the Bayesian network structure learning problem"): it bounds the score of all
     networks by linear programs, and divides them until the bound is the score of one of them. This
-    needs ``pip install skbn[large]``. How long it takes depends on the table: set a `time_limit`.
+    needs ``pip install -e ".[large]"``. How long it takes depends on the table: set a `time_limit`.
     Otherwise `fit` refuses tables whose search does not fit.
 
     The order search (Teyssier & Koller 2005, "Ordering-based search: a simple and effective

@@ -67,7 +67,7 @@ def current_cluster() -> Cluster:
         from distributed import get_client
     except ImportError as error:
         raise ImportError(
-            "scheduler='dask' needs dask.distributed: pip install 'skbn[dask]'."
+            "scheduler='dask' needs dask.distributed: pip install distributed."
         ) from error
     example = "with distributed.Client(...): learner.fit(X)"
     if _is_in_task():

@@ -36,7 +36,7 @@ _WINDOWS = 3
 _MEAN_LOSS = 0.5
 
 
-@kernel(LISTS, STATE, int64, float64)
+@kernel(LISTS, STATE, int64, float64, seconds=3.5)
 def arrange(lists, state, first, missing):
     """Rearrange an order so that each column has a listed family, if any order does that.
 

@@ -161,7 +161,7 @@ def _require_highspy(n_columns: int) -> None:
     if find_spec("highspy") is None:
         raise ImportError(
             f"The exact search over {n_columns} columns is by branch and cut, which requires "
-            "highspy. You can install it with `pip install skbn[large]`. Or set "
+            "highspy. You can install it with `pip install highspy`. Or set "
             'search="order": its network is not proven to be the best.'
         )
 
