@@ -82,4 +82,4 @@ def distance_from_calibration(bins):
     excess = bins[:, 2] - bins[:, 1]
     covariance = np.cov(excess.T)
     mean = excess.mean(axis=0)
-    return len(bins) * mean @ np.linalg.solve(covariance, mean)
+    return len(bins) * mean @ np.linalg.pinv(covariance, hermitian=True) @ mean

@@ -13,6 +13,7 @@ lack an edge or have one too many.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -25,14 +26,12 @@ import sparse_networks as sparse
 from skbn import GaussianBNLearner
 from skbn.datasets import make_gaussian_network
 
-N_NETWORKS = 500
 
-
-def count(n, penalty, is_faithful):
+def count(n_networks, n, penalty, is_faithful):
     """Return how many networks were drawn, not found, lack or have extra edges; the bound."""
     rng = np.random.default_rng(0)
     n_drawn, wrong, missing, extra, bound = 0, 0, 0, 0, 0.0
-    for i in range(N_NETWORKS):
+    for i in range(n_networks):
         m = 8 + i % 5
         if is_faithful:
             network, drawn = sparse.draw_faithful(rng, m)
@@ -53,12 +52,15 @@ def count(n, penalty, is_faithful):
 
 def main():
     """Print a line for each kind of network, number of rows and penalty."""
-    print(f"{N_NETWORKS} networks each")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--networks", type=int, default=500)
+    n_networks = parser.parse_args().networks
+    print(f"{n_networks} networks each")
     for is_faithful in (True, False):
         kind = "faithful" if is_faithful else "any"
         for n in (1_000, 10_000, 100_000, 1_000_000):
             for penalty in (1.0, 2.0):
-                n_drawn, wrong, missing, extra, bound = count(n, penalty, is_faithful)
+                n_drawn, wrong, missing, extra, bound = count(n_networks, n, penalty, is_faithful)
                 print(
                     f"{kind:8}  n {n:8}  penalty {penalty}  wrong {wrong:4}  bound {bound:6.1f}"
                     f"  lack edges {missing:4}  too many {extra:4}  of {n_drawn} drawn",
