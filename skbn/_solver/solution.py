@@ -113,19 +113,22 @@ def certified(
     columns = scores.columns
 
     def solution(
-        score: float, terms: list[float], model: LinearGaussianModel | None, losses: Floats
+        fixed: list[int],
+        score: float,
+        bound: float,
+        model: LinearGaussianModel | None,
+        losses: Floats,
     ) -> Solution:
-        """Return the network with a score that is the sum of some terms."""
         return Solution(
             columns,
             parents,
-            constraints.fixed(parents),
+            fixed,
             score,
             getattr(scores, "criterion", None),
             model,
             losses,
             gap,
-            score_bound=upper_sum([*terms, gap]),
+            score_bound=bound,
             is_optimal=gap <= tolerance,
             is_finished=optimum.is_finished,
             n_iter=optimum.n_iter,
@@ -140,7 +143,8 @@ def certified(
             certify_listed_network(scores, constraints, parents)
             local = [scores.local_score(x, members_of(mask)) for x, mask in enumerate(parents)]
             losses = score_losses(dag_of(columns, parents), scores)
-            return solution(math.fsum(local), local, None, losses)
+            bound = upper_sum([*local, gap])
+            return solution(constraints.fixed(parents), math.fsum(local), bound, None, losses)
         scorer = scores.scorer
         if constraints.is_free and is_score_equivalent(scorer.tables):
             parents = canonical_member(parents)
@@ -148,4 +152,5 @@ def certified(
         fixed, divisors = constraints.fixed(parents), scorer.noise_divisors
         model = estimate_model(scorer.statistics, parents, columns, fixed=fixed, divisors=divisors)
         losses = certify_network(scores, constraints, parents, model.coef)
-    return solution(score, [score], model, losses)
+    bound = upper_sum([score, gap]) if gap else score
+    return solution(fixed, score, bound, model, losses)

@@ -353,8 +353,8 @@ def _best_networks(
     first = path[0]
     if plan.shared_work and isinstance(first, LocalScores):
         first.scorer.log_determinants(progress)
-    parents = [[0] * len(first.columns) for _ in path]
-    found = [Optimum(each, 0.0) for each in parents]
+    m = len(first.columns)
+    found: list[Optimum | None] = [None] * len(path)
     for search in plan.searches:
         for i, optimum in enumerate(search.optima(path, n_jobs, progress)):
             if optimum.score == -np.inf:
@@ -368,19 +368,27 @@ def _best_networks(
                     f"{what}: the constraints, the criterion or the lack of listed families {may}"
                     "rule all out. Relax these."
                 )
+            parents = [0] * m
             for x, mask in zip(search.columns, optimum.parents, strict=True):
-                parents[i][x] = mask
-            found[i] = Optimum(
-                parents[i],
-                found[i].score + optimum.score,
-                upper_sum([found[i].gap, optimum.gap]),
-                upper_sum([found[i].rounding, optimum.rounding]),
-                found[i].n_iter + optimum.n_iter,
-                found[i].n_nodes + optimum.n_nodes,
-                found[i].is_finished and optimum.is_finished,
-                _sum_of_losses(found[i].start_losses, optimum.start_losses),
-            )
-    return found
+                parents[x] = mask
+            of_all = optimum._replace(parents=parents)
+            before = found[i]
+            found[i] = of_all if before is None else _joined(before, of_all)
+    return [optimum for optimum in found if optimum is not None]
+
+
+def _joined(one: Optimum, other: Optimum) -> Optimum:
+    """Return what two groups of columns make together, each with parents in the masks of all."""
+    return Optimum(
+        [a | b for a, b in zip(one.parents, other.parents, strict=True)],
+        one.score + other.score,
+        upper_sum([one.gap, other.gap]),
+        upper_sum([one.rounding, other.rounding]),
+        one.n_iter + other.n_iter,
+        one.n_nodes + other.n_nodes,
+        one.is_finished and other.is_finished,
+        _sum_of_losses(one.start_losses, other.start_losses),
+    )
 
 
 def _sum_of_losses(
