@@ -28,6 +28,7 @@ from skbn._core.frames import frame_of
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.resources import one_blas_thread, say
 from skbn._core.text import readable_value
+from skbn._data.row_values import no_weight
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics, sample_statistics
 from skbn._data.table import Table, read_columns
@@ -309,6 +310,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
     def _draws(self, sample: Sample) -> Draws:
         # Without those of weight 0.
         n_rows = sample.shape[0] if sample.weight is None else np.count_nonzero(sample.weight)
+        if not n_rows:
+            raise no_weight()
         n_drawn = round(self.sample_fraction * n_rows)
         what = f"sample_fraction={readable_value(self.sample_fraction)} of {n_rows} rows"
         if n_drawn < 2:

@@ -307,6 +307,6 @@ def test_without_highspy_it_says_how_to_install_it(wide, rows, monkeypatch):
         GaussianBNLearner(max_parents=2),
         GaussianBNLearnerCV([1.0], cv=2, max_parents=2),
     ):
-        with pytest.raises(ImportError, match=r"`pip install skbn\[large\]`\. Or set search="):
+        with pytest.raises(ImportError, match=r"`pip install highspy`\. Or set search="):
             estimator.fit(wide)
         estimator.fit(rows)

@@ -330,7 +330,7 @@ def test_all_sets_of_parents_are_not_listed(monkeypatch):
 def test_without_highspy_it_says_how_to_install_it(monkeypatch):
     scores = scores_of(40, 2)
     monkeypatch.setattr(branch_engine, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"requires highspy\. .* `pip install skbn\[large\]`"):
+    with pytest.raises(ImportError, match=r"requires highspy\. .* `pip install highspy`"):
         solved(scores)
     assert solved(scores_of(8)).is_optimal
 
