@@ -98,26 +98,29 @@ def ordered_items(
         n_passing[layers[a] + 1 : layers[b]] += 1
     spread = _spread(layers, widths, widest - passing * n_passing)
     compile_kernels([order_items])
-    chosen = np.array(spread, np.int64)
-    items = np.zeros((max(spread) + 1, n + len(edges)), np.int64)
-    counts = np.zeros(len(items), np.int64)
+    n_items = n + len(edges)
+    graph = np.zeros((6, max(2 * len(edges), n + 1)), np.int64)
+    graph[:2, : len(edges)] = np.array(edges, np.int64).reshape(-1, 2).T
+    graph[2, 1 : n + 1] = np.cumsum([*map(len, incident)])
+    graph[3, : 2 * len(edges)] = [e for own in incident for e in own]
+    graph[4:, :n] = np.transpose(_reach(spread, [0] * n if bands is None else bands))
+    state = np.zeros((max(spread) + 3, n_items + 1), np.int64)
+    state[-2] = -1
+    state[-1, :n] = spread
+    state[-2:, -1] = n_items, n
+    best = state.copy()
     cost = order_items(
-        np.array(edges, np.int64).reshape(-1, 2),
-        np.cumsum([0, *map(len, incident)]).astype(np.int64),
-        np.array([e for own in incident for e in own], np.int64),
-        np.array(widths, float),
-        float(passing),
-        float(widest),
-        np.array(_reach(spread, [0] * n if bands is None else bands), np.int64),
-        chosen,
-        items,
-        counts,
-        np.full(n + len(edges), -1, np.int64),
-        np.array(_insertion_order(n, edges), np.int64),
+        graph,
+        np.array([*widths, *[passing] * len(edges), passing, widest], float),
         _batches(edges, incident),
+        state,
+        state.copy(),
+        best,
+        np.zeros((n_items + 1, n_items + 1), np.int64),
+        np.zeros((3, *state.shape), np.int64),
     )
-    pairs = zip(items.tolist(), counts.tolist(), strict=True)
-    return int(cost), [tuple(order[:count]) for order, count in pairs if count]
+    orders = [tuple(row[: row[-1]]) for row in best[:-2].tolist()]
+    return int(cost), [order for order in orders if order]
 
 
 def _incident(n_nodes: int, edges: Sequence[Edge]) -> list[list[int]]:
@@ -164,14 +167,18 @@ def _insertion_order(n_nodes: int, edges: Sequence[Edge]) -> list[int]:
 
 
 def _batches(edges: Sequence[Edge], incident: Sequence[Sequence[int]]) -> Integers:
-    """Draw which nodes to remove and insert again: each in turn, with some of its neighbours."""
+    """Draw which nodes to remove and insert again: each in turn, with some of its neighbours.
+
+    The first batch has all nodes, in the order in which they are inserted.
+    """
     random = np.random.RandomState(0)  # the same numbers in all versions of NumPy
     n = len(incident)
     n_steps = min(_STEPS * n, _MOST_STEPS)
     n_steps = n_steps * _MANY_EDGES**2 // max(len(edges), _MANY_EDGES) ** 2
-    batches = np.full((n_steps, _LARGEST_BATCH), -1, np.int64)
+    batches = np.full((1 + n_steps, max(n, _LARGEST_BATCH)), -1, np.int64)
+    batches[0, :n] = _insertion_order(n, edges)
     nodes: list[int] = []
-    for batch in batches:
+    for batch in batches[1:]:
         nodes = nodes or random.permutation(n).tolist()
         node = nodes.pop()
         around = [sum(edges[e]) - node for e in incident[node]]

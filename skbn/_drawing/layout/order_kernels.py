@@ -1,13 +1,27 @@
 """Kernels that order layers: items are removed and inserted, each where it costs least.
 
 Node v is item v, and edge e is item n + e in every layer that it passes.
+
+These kernels are needed for the first picture, so they must compile fast: there are few of them,
+which take few arrays, allocate nothing and take no slices.
+
+graph : ndarray of shape (6, m), int64
+    Its rows are named below.
+state : ndarray of shape (n_layers + 2, n_items + 1), int64
+    The items of each layer from left to right, and in the last column how many there are. The
+    last two rows have the place of each node in its layer, -1 where it is not inserted, and its
+    layer; they end with the numbers of items and of nodes.
+widths : ndarray of shape (n_items + 2,), float64
+    Of the items, of any edge, and the most of a layer.
+links : ndarray of shape (n_items + 1, n_items + 1), int64
+    Scratch: of links between the first i items of a layer and the first j of another.
+work : ndarray of shape (3, n_layers, n_items + 1), int64
+    Scratch: of costs of ways, where these come from, and total costs of gaps.
+    Row k of the first two is of the k-th layer on a way, row l of the third of layer l.
 """
 
 from __future__ import annotations
 
-from collections import namedtuple
-
-import numpy as np
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
@@ -22,367 +36,294 @@ _OVERFULL = 3000  # a node is in a layer that is too wide
 _EXCESS = 100  # a point by which a layer is too wide
 _FIRST_TOLERANCE = 4000  # by how much a result may be worse at the beginning
 
-# ends: parent and child of each edge
-# first, incident: the edges of node v are incident[first[v] : first[v + 1]]
-# widths: of the nodes; passing: that of an edge in a layer; widest: of a layer
-# reach: the first and the last layer in which each node may stand
-# layers: of each node
-# orders, counts: the items of each layer from left to right, and how many there are
-# place: scratch of an entry for each item, all -1
-_Layering = namedtuple(
-    "_Layering",
-    "ends first incident widths passing widest reach layers orders counts place",
-)
+# Rows of `graph`: the ends of each edge; the edges of node v, which are those numbered from
+# FIRST[v] to FIRST[v + 1] in the row INCIDENT; and the layers in which each node may stand.
+_PARENT, _CHILD, _FIRST, _INCIDENT, _HIGHEST, _LOWEST = range(6)
+_PLACE, _LAYER = -2, -1  # rows of `state`
+_COSTS, _CAME_FROM, _TOTALS = range(3)  # of `work`
 
 
 @inner_kernel
-def _links(g, above, links):
-    """Count the links between the first i items of a layer and the first j of the next.
+def _count_links(graph, state, layer, other, links):
+    """Count the links between the first items of a layer and of another next to it.
 
     Return the cost of their crossings and slopes.
     """
-    n_above = g.counts[above]
-    n_below = g.counts[above + 1]
-    cost = _mark_links(g, above, links)
-    for i in range(1, n_above + 1):
-        row = 0
-        for j in range(1, n_below + 1):
-            if links[i, j]:
-                # All links from items before this one to the right of its child cross it.
-                cost += _CROSSING * (links[i - 1, n_below] - links[i - 1, j])
-            row += links[i, j]
-            links[i, j] = row + links[i - 1, j]
-    return cost
-
-
-@inner_kernel
-def _mark_links(g, above, links):
-    """Set `links` to 1 after item i and item j of the next layer if they are linked, else to 0.
-
-    Return the cost of the slopes.
-    """
-    n = len(g.layers)
-    n_above = g.counts[above]
-    n_below = g.counts[above + 1]
-    for j in range(n_below):
-        g.place[g.orders[above + 1, j]] = j
-    links[0, : n_below + 1] = 0
+    n = state[_LAYER, -1]
+    n_own = state[layer, -1]
+    n_other = state[other, -1]
+    towards = _CHILD if other > layer else _PARENT
+    for j in range(n_other):
+        state[_PLACE, state[other, j]] = j
+        links[0, j] = 0
+    links[0, n_other] = 0
     cost = 0
-    for i in range(n_above):
-        links[i + 1, : n_below + 1] = 0
-        item = g.orders[above, i]
-        start = g.first[item] if item < n else 0
-        stop = g.first[item + 1] if item < n else 1
+    for i in range(n_own):
+        for j in range(n_other + 1):
+            links[i + 1, j] = 0
+        item = state[layer, i]
+        start = graph[_FIRST, item] if item < n else 0
+        stop = graph[_FIRST, item + 1] if item < n else 1
         for k in range(start, stop):
-            e = g.incident[k] if item < n else item - n
-            child = g.ends[e, 1]
-            j = max(g.place[child], g.place[n + e])
-            if child != item and j >= 0:
+            e = graph[_INCIDENT, k] if item < n else item - n
+            end = graph[towards, e]
+            j = state[_PLACE, end if state[_LAYER, end] == other else n + e]
+            if j >= 0:
                 links[i + 1, j + 1] = 1
-                cost += _SIDEWAYS * abs(2 * i + 1 - n_above - (2 * j + 1 - n_below))
-    for j in range(n_below):
-        g.place[g.orders[above + 1, j]] = -1
+                cost += _SIDEWAYS * abs(2 * (i - j) - n_own + n_other)
+        row = 0
+        for j in range(1, n_other + 1):
+            if links[i + 1, j]:
+                # All links from items before this one to the right of its link cross it.
+                cost += _CROSSING * (links[i, n_other] - links[i, j])
+                row += 1
+            links[i + 1, j] = row + links[i, j]
+    for j in range(n_other):
+        if state[other, j] >= n:
+            state[_PLACE, state[other, j]] = -1
     return cost
 
 
 @inner_kernel
-def _width(g, layer):
-    """Return how wide a layer is."""
-    n = len(g.layers)
-    width = 0.0
-    for k in range(g.counts[layer]):
-        item = g.orders[layer, k]
-        width += g.widths[item] if item < n else g.passing
-    return width
+def _put(state, item, layer, gap):
+    """Insert an item in a gap of a layer."""
+    n = state[_LAYER, -1]
+    state[layer, -1] += 1
+    for k in range(gap, state[layer, -1]):
+        moved = state[layer, k]
+        state[layer, k] = item
+        if item < n:
+            state[_PLACE, item] = k
+        item = moved
 
 
 @inner_kernel
-def _cost(g, links):
-    """Return the cost of crossings, lengths and slopes, and of layers that are too wide."""
-    n = len(g.layers)
-    total = 0
-    for layer in range(len(g.counts)):
-        if layer + 1 < len(g.counts):
-            total += _links(g, layer, links)
-        n_nodes = 0
-        for k in range(g.counts[layer]):
-            n_nodes += g.orders[layer, k] < n
-        total += _PASSING * (g.counts[layer] - n_nodes)
-        if _width(g, layer) > g.widest:
-            total += _OVERFULL * max(n_nodes - 1, 0)
-            if g.passing > 0:
-                total += int(_EXCESS * (_width(g, layer) - g.widest))
-    return total
-
-
-@inner_kernel
-def _remove(g, node):
-    """Remove a node and its edges."""
-    n = len(g.layers)
-    for layer in range(len(g.counts)):
-        kept = 0
-        for k in range(g.counts[layer]):
-            item = g.orders[layer, k]
-            is_gone = item == node
-            if item >= n:
-                is_gone = g.ends[item - n, 0] == node or g.ends[item - n, 1] == node
-            if not is_gone:
-                g.orders[layer, kept] = item
-                kept += 1
-        g.counts[layer] = kept
-
-
-@inner_kernel
-def _put(g, item, layer, gap):
-    for k in range(g.counts[layer], gap, -1):
-        g.orders[layer, k] = g.orders[layer, k - 1]
-    g.orders[layer, gap] = item
-    g.counts[layer] += 1
-
-
-@inner_kernel
-def _index(g, node):
-    """Return the place of a node in its layer, or -1 before it is inserted."""
-    layer = g.layers[node]
-    for k in range(g.counts[layer]):
-        if g.orders[layer, k] == node:
-            return k
-    return -1
-
-
-@inner_kernel
-def _from_node(g, node, step, links, cost):
-    """Find the cost of an edge from a node to each gap of the layer below (1) or above (-1)."""
-    layer = g.layers[node]
-    i = _index(g, node)
-    n_own = g.counts[layer]
-    n_other = g.counts[layer + step]
-    _links(g, min(layer, layer + step), links)
-    for j in range(n_other + 1):
-        if step == 1:
-            crossings = links[i, n_other] - links[i, j] + links[n_own, j] - links[i + 1, j]
-        else:
-            crossings = links[n_other, i] - links[j, i] + links[j, n_own] - links[j, i + 1]
-        slope = abs(2 * i + 1 - n_own - (2 * j - n_other))
-        cost[j] = _CROSSING * crossings + _SIDEWAYS * slope
-
-
-@inner_kernel
-def _ways(g, node, last, links, costs, came_from):
-    """Lead an edge from a node to another layer, one layer at a time.
+def _lead(graph, state, node, last, target, links, work):
+    """Lead an edge from a node to the last layer, one layer at a time, and there to a target.
 
     Row k is of the k-th layer on the way: the cost of the cheapest way to each gap, and the gap
-    of the layer before through which that way comes. Return the number of rows.
+    of the layer before through which that way comes. With a target, only its place in the last
+    row is written; without one, which is -1, all gaps are.
     """
-    layer = g.layers[node]
-    if layer == last:
-        return 0
+    layer = state[_LAYER, node]
     step = 1 if last > layer else -1
-    _from_node(g, node, step, links, costs[0])
-    rows = abs(last - layer)
-    for k in range(1, rows):
+    first = state[_PLACE, node]
+    stop = first + 1
+    work[_COSTS, 0, first] = 0
+    from_node = 1
+    k = 0
+    while layer != last:
+        n_own = state[layer, -1]
+        n_other = state[layer + step, -1]
+        _count_links(graph, state, layer + step, layer, links)
         layer += step
-        n_own = g.counts[layer]
-        n_other = g.counts[layer + step]
-        _links(g, min(layer, layer + step), links)
-        for j in range(n_other + 1):
+        k += 1
+        start = 0
+        end = n_other + 1
+        to_node = 0
+        if layer == last and target >= 0:
+            start = state[_PLACE, target]
+            end = start + 1
+            to_node = 1
+        for j in range(start, end):
             best = -1
             chosen = 0
-            for i in range(n_own + 1):
-                if step == 1:
-                    crossings = links[i, n_other] + links[n_own, j] - 2 * links[i, j]
-                else:
-                    crossings = links[n_other, i] + links[j, n_own] - 2 * links[j, i]
-                slope = abs(2 * i - n_own - (2 * j - n_other))
-                way = costs[k - 1, i] + _CROSSING * crossings + _SIDEWAYS * slope + _PASSING
+            for i in range(first, stop):
+                crossings = links[n_other, i] - links[j + to_node, i]
+                crossings += links[j, n_own] - links[j, i + from_node]
+                slope = abs(2 * (i - j) + from_node - to_node - n_own + n_other)
+                way = work[_COSTS, k - 1, i] + _CROSSING * crossings + _SIDEWAYS * slope + _PASSING
                 if best < 0 or way < best:
                     best = way
                     chosen = i
-            costs[k, j] = best
-            came_from[k, j] = chosen
-    return rows
+            work[_COSTS, k, j] = best
+            work[_CAME_FROM, k, j] = chosen
+        first = 0
+        stop = n_other + 1
+        from_node = 0
 
 
 @inner_kernel
-def _insert_edge(g, e, links, costs, came_from):
-    """Insert an edge in the layers between its ends, on the cheapest way through them."""
-    n = len(g.layers)
-    parent = g.ends[e, 0]
-    child = g.ends[e, 1]
-    rows = _ways(g, parent, g.layers[child] - 1, links, costs, came_from)
-    if rows == 0:
-        return
-    layer = g.layers[child] - 1
-    last = costs[rows]
-    _from_node(g, child, -1, links, last)
-    gap = 0
-    for j in range(g.counts[layer] + 1):
-        last[j] += costs[rows - 1, j]
-        if last[j] < last[gap]:
-            gap = j
-    for k in range(rows - 1, -1, -1):
-        _put(g, n + e, layer, gap)
-        gap = came_from[k, gap]
-        layer -= 1
+def _find_room(graph, state, widths, node, work):
+    """Find what each gap between the parents and children of a node costs if there is no room.
 
-
-@inner_kernel
-def _cheapest(g, highest, lowest, totals):
-    """Return the highest layer of least cost, and its gap; of gaps alike, that in the middle."""
-    best = highest
-    gap = 0
+    Return the first and the last layer.
+    """
+    highest = graph[_HIGHEST, node]
+    lowest = graph[_LOWEST, node]
+    for k in range(graph[_FIRST, node], graph[_FIRST, node + 1]):
+        e = graph[_INCIDENT, k]
+        above = state[_LAYER, graph[_PARENT, e]]
+        below = state[_LAYER, graph[_CHILD, e]]
+        if graph[_CHILD, e] == node:
+            if above >= highest:
+                highest = above + 1
+        elif below <= lowest:
+            lowest = below - 1
     for layer in range(highest, lowest + 1):
-        for j in range(g.counts[layer] + 1):
-            if totals[layer, j] < totals[best, gap]:
-                best = layer
-                gap = j
-    n_alike = 0
-    for j in range(g.counts[best] + 1):
-        n_alike += totals[best, j] == totals[best, gap]
-    before = n_alike // 2
-    for j in range(gap, g.counts[best] + 1):
-        if totals[best, j] == totals[best, gap]:
-            if before == 0:
-                return best, j
-            before -= 1
-    return best, gap
-
-
-@inner_kernel
-def _allowed(g, node):
-    """Return the highest and the lowest layer between the parents and the children of a node."""
-    highest = g.reach[node, 0]
-    lowest = g.reach[node, 1]
-    for k in range(g.first[node], g.first[node + 1]):
-        e = g.incident[k]
-        if g.ends[e, 1] == node:
-            highest = max(highest, g.layers[g.ends[e, 0]] + 1)
-        else:
-            lowest = min(lowest, g.layers[g.ends[e, 1]] - 1)
+        width = 0.0
+        for k in range(state[layer, -1]):
+            width += widths[state[layer, k]]
+        cost = _OVERFULL if width > 0 and width + widths[node] > widths[-1] else 0
+        for j in range(state[layer, -1] + 1):
+            work[_TOTALS, layer, j] = cost
     return highest, lowest
 
 
 @inner_kernel
-def _crowding(g, node, highest, lowest, totals):
-    """Find the cost of each gap of some layers for having too little room for a node."""
+def _put_cheapest(state, node, highest, lowest, work):
+    """Insert a node in the highest layer of least cost; of gaps alike, in that in the middle."""
+    best = highest
+    gap = 0
+    n_alike = 0
     for layer in range(highest, lowest + 1):
-        width = _width(g, layer)
-        is_overfull = width > 0 and width + g.widths[node] > g.widest
-        totals[layer, : g.counts[layer] + 1] = _OVERFULL if is_overfull else 0
+        for j in range(state[layer, -1] + 1):
+            if work[_TOTALS, layer, j] < work[_TOTALS, best, gap]:
+                best = layer
+                gap = j
+                n_alike = 0
+            if layer == best and work[_TOTALS, layer, j] == work[_TOTALS, best, gap]:
+                n_alike += 1
+    least = work[_TOTALS, best, gap]
+    before = n_alike // 2
+    while before > 0:
+        gap += 1
+        if work[_TOTALS, best, gap] == least:
+            before -= 1
+    _put(state, node, best, gap)
+    state[_LAYER, node] = best
 
 
 @inner_kernel
-def _insert(g, node, links, costs, came_from, totals):
-    """Insert a node where it costs least, and its edges to the nodes that are there."""
-    first = g.first[node]
-    stop = g.first[node + 1]
-    highest, lowest = _allowed(g, node)
-    _crowding(g, node, highest, lowest, totals)
-    # Edges to nodes that are not there yet are inserted with these.
-    inserted = np.zeros(stop - first, np.bool_)
+def _insert(graph, state, widths, node, links, work):
+    """Insert a node where it costs least, and its edges to the nodes that are there.
+
+    Edges to other nodes are inserted with these.
+    """
+    n = state[_LAYER, -1]
+    first = graph[_FIRST, node]
+    stop = graph[_FIRST, node + 1]
+    highest, lowest = _find_room(graph, state, widths, node, work)
     for k in range(first, stop):
-        e = g.incident[k]
-        is_child = g.ends[e, 1] == node
-        other = g.ends[e, 0] if is_child else g.ends[e, 1]
-        if _index(g, other) < 0:
-            continue
-        inserted[k - first] = True
-        step = 1 if is_child else -1
+        e = graph[_INCIDENT, k]
+        is_child = graph[_CHILD, e] == node
+        other = graph[_PARENT if is_child else _CHILD, e]
         last = lowest if is_child else highest
-        for row in range(_ways(g, other, last, links, costs, came_from)):
-            layer = g.layers[other] + step * (row + 1)
-            if highest <= layer <= lowest:
-                for j in range(g.counts[layer] + 1):
-                    totals[layer, j] += costs[row, j]
-    best, gap = _cheapest(g, highest, lowest, totals)
-    _put(g, node, best, gap)
-    g.layers[node] = best
-    for span in range(1, len(g.counts)):  # the shortest first
+        if state[_PLACE, other] >= 0:
+            _lead(graph, state, other, last, -1, links, work)
+            for layer in range(highest, lowest + 1):
+                for j in range(state[layer, -1] + 1):
+                    row = abs(layer - state[_LAYER, other])
+                    work[_TOTALS, layer, j] += work[_COSTS, row, j]
+    _put_cheapest(state, node, highest, lowest, work)
+    for span in range(2, len(state) - 2):  # the shortest first
         for k in range(first, stop):
-            e = g.incident[k]
-            if inserted[k - first] and g.layers[g.ends[e, 1]] - g.layers[g.ends[e, 0]] == span:
-                _insert_edge(g, e, links, costs, came_from)
+            e = graph[_INCIDENT, k]
+            parent = graph[_PARENT, e]
+            child = graph[_CHILD, e]
+            layer = state[_LAYER, child]
+            is_there = state[_PLACE, parent] >= 0 and state[_PLACE, child] >= 0
+            if is_there and layer - state[_LAYER, parent] == span:
+                _lead(graph, state, parent, layer, child, links, work)
+                gap = state[_PLACE, child]
+                for row in range(span, 1, -1):
+                    gap = work[_CAME_FROM, row, gap]
+                    layer -= 1
+                    _put(state, n + e, layer, gap)
 
 
 @inner_kernel
-def _scratch(g):
-    """Return room for `links`, `costs`, `came_from` and `totals`."""
-    n_layers, n_items = g.orders.shape
-    links = np.zeros((n_items + 1, n_items + 1), np.int64)
-    rows = np.zeros((3, n_layers + 1, n_items + 1), np.int64)
-    return links, rows[0], rows[1], rows[2]
+def _remove(graph, state, node):
+    """Remove a node and its edges."""
+    n = state[_LAYER, -1]
+    for layer in range(len(state) - 2):
+        kept = 0
+        for k in range(state[layer, -1]):
+            item = state[layer, k]
+            is_kept = item != node
+            if item >= n:
+                is_kept = graph[_PARENT, item - n] != node and graph[_CHILD, item - n] != node
+            if is_kept:
+                state[layer, kept] = item
+                if item < n:
+                    state[_PLACE, item] = kept
+                kept += 1
+        state[layer, -1] = kept
+    state[_PLACE, node] = -1
 
 
 @inner_kernel
-def _copy(layers, orders, counts, to_layers, to_orders, to_counts):
-    """Copy the items of all layers."""
-    for v in range(len(layers)):
-        to_layers[v] = layers[v]
-    for layer in range(len(counts)):
-        to_counts[layer] = counts[layer]
-        for k in range(counts[layer]):
-            to_orders[layer, k] = orders[layer, k]
+def _cost(graph, state, widths, links):
+    """Return the cost of crossings, lengths and slopes, and of layers that are too wide."""
+    n = state[_LAYER, -1]
+    total = 0
+    for layer in range(len(state) - 2):
+        if layer + 3 < len(state):
+            total += _count_links(graph, state, layer, layer + 1, links)
+        n_nodes = 0
+        width = 0.0
+        for k in range(state[layer, -1]):
+            width += widths[state[layer, k]]
+            if state[layer, k] < n:
+                n_nodes += 1
+        total += _PASSING * (state[layer, -1] - n_nodes)
+        if width > widths[-1]:
+            if n_nodes > 1:
+                total += _OVERFULL * (n_nodes - 1)
+            if widths[-2] > 0:
+                total += int(_EXCESS * (width - widths[-1]))
+    return total
+
+
+@inner_kernel
+def _copy(state, to):
+    """Copy the items of all layers, and the layers of all nodes."""
+    for row in range(len(state)):
+        for k in range(state[row, -1]):
+            to[row, k] = state[row, k]
+        to[row, -1] = state[row, -1]
 
 
 @kernel(
-    *(int64[:, ::1], int64[::1], int64[::1], float64[::1], float64, float64),
-    *(int64[:, ::1], int64[::1], int64[:, ::1], int64[::1], int64[::1]),
-    *(int64[::1], int64[:, ::1]),
+    *(int64[:, ::1], float64[::1], int64[:, ::1], int64[:, ::1], int64[:, ::1], int64[:, ::1]),
+    *(int64[:, ::1], int64[:, :, ::1]),
+    seconds=4.3,
 )
-def order_items(
-    ends,
-    first,
-    incident,
-    widths,
-    passing,
-    widest,
-    reach,
-    layers,
-    orders,
-    counts,
-    place,
-    nodes,
-    batches,
-):
-    """Insert nodes one by one; then remove and insert those of each batch, and keep the best.
+def order_items(graph, widths, batches, state, kept, best, links, work):
+    """Insert all nodes; then remove and insert those of each batch, and keep the best.
 
     Parameters
     ----------
-    nodes : ndarray of shape (n,), int64
     batches : ndarray of shape (n_batches, size), int64
-        Rows are filled up with -1.
+        Rows are filled up with -1. The first has all nodes, and these are inserted.
+    kept : ndarray like `state`
+        Scratch.
+    best : ndarray like `state`
+        The result.
 
     Returns
     -------
-    cost : int
-        Of the layers that are left in `layers`, `orders` and `counts`.
+    least : int
+        The cost of the best.
     """
-    g = _Layering(
-        ends, first, incident, widths, passing, widest, reach, layers, orders, counts, place
-    )
-    links, costs, came_from, totals = _scratch(g)
-    now_layers, now_orders, now_counts = layers.copy(), orders.copy(), counts.copy()
-    best_layers, best_orders, best_counts = layers.copy(), orders.copy(), counts.copy()
-    for k in range(len(nodes)):
-        _insert(g, nodes[k], links, costs, came_from, totals)
-    cost = best = _cost(g, links)
-    _copy(layers, orders, counts, now_layers, now_orders, now_counts)
-    _copy(layers, orders, counts, best_layers, best_orders, best_counts)
-    for step in range(len(batches)):
+    n_steps = len(batches) - 1
+    cost = 0
+    least = 0
+    for step in range(n_steps + 1):
         for k in range(batches.shape[1]):
             if batches[step, k] >= 0:
-                _remove(g, batches[step, k])
+                _remove(graph, state, batches[step, k])
         for k in range(batches.shape[1]):
             if batches[step, k] >= 0:
-                _insert(g, batches[step, k], links, costs, came_from, totals)
-        changed = _cost(g, links)
-        if changed > cost + _FIRST_TOLERANCE * (len(batches) - step) // len(batches):
-            _copy(now_layers, now_orders, now_counts, layers, orders, counts)
+                node = batches[step, k]
+                _insert(graph, state, widths, node, links, work)
+        changed = _cost(graph, state, widths, links)
+        if step > 0 and changed > cost + _FIRST_TOLERANCE * (n_steps + 1 - step) // n_steps:
+            _copy(kept, state)
             continue
         cost = changed
-        _copy(layers, orders, counts, now_layers, now_orders, now_counts)
-        if cost < best:
-            best = cost
-            _copy(layers, orders, counts, best_layers, best_orders, best_counts)
-    _copy(best_layers, best_orders, best_counts, layers, orders, counts)
-    return best
+        _copy(state, kept)
+        if step == 0 or cost < least:
+            least = cost
+            _copy(state, best)
+    return least
