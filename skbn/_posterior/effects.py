@@ -157,7 +157,7 @@ class EffectPosterior(EffectDistribution):
         expectation in each of them. NaN if no sampled network has a path, or if the expectation
         does not exist.
     standard_error : float
-        The standard error of `mean`, by the spread of the effect's expectation among the sampled
+        The standard error of ``mean``, by the spread of the effect's expectation among the sampled
         networks: 0 if it is the same in all of them. Give thousands of samples if a path is
         improbable, since it knows nothing of networks that are too rare to be among them.
     probability_zero_error : float, default=0

@@ -70,7 +70,7 @@ class TotalEffects:
     given_path : ndarray of shape (k, m)
         The expected effects if there is a path.
     standard_error : ndarray of shape (k, m)
-        The standard errors of `mean`, as those of an `EffectPosterior`.
+        The standard errors of ``mean``, as those of an `EffectPosterior`.
     freedom : float
         The fewest degrees of freedom with which a sampled network's coefficients are known. With
         1 or less there are no means, and with 2 or less no standard deviations.
@@ -184,7 +184,7 @@ class TotalEffects:
         Returns
         -------
         frame : pandas.DataFrame, or a table that converts to one if pandas is not installed
-            Its columns are `cause`, `outcome`, `path_probability`, `mean`, `standard_error`,
+            Its columns are `cause`, `outcome`, `path_probability`, ``mean``, `standard_error`,
             `standard_deviation`, and the interval's `low` and `high`.
 
         Raises
