@@ -24,7 +24,7 @@ def topological_order(parents, order):
                 n_placed += 1
 
 
-@kernel(int64[:, ::1], float64[:, :, ::1], int64[::1], float64[:, :, :])
+@kernel(int64[:, ::1], float64[:, :, ::1], int64[::1], float64[:, :, ::1])
 def sum_paths(parents, coef, causes, effects):
     """Set `effects` to the effects of some causes on all columns, one for each network.
 

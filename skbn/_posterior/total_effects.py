@@ -295,8 +295,9 @@ def total_effects(
         for start in range(0, n, NETWORKS_AT_A_TIME):
             some = np.ascontiguousarray(networks[start : start + NETWORKS_AT_A_TIME])
             drawn = draw_coefficients(statistics, criterion, some, rng)
-            sum_paths(some, drawn.coef * to_norms, rows, draws[:, :, start : start + len(some)])
-            of_means = np.empty((k, m, len(some)))
+            of_draws, of_means = np.empty((2, k, m, len(some)))
+            sum_paths(some, drawn.coef * to_norms, rows, of_draws)
+            draws[:, :, start : start + len(some)] = of_draws
             sum_paths(some, drawn.expected * to_norms, rows, of_means)
             expected = expected.with_more(of_means)
             freedom = min(freedom, drawn.least_freedom)

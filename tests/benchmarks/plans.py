@@ -11,11 +11,12 @@ as the plan does, and no traffic between workers.
 
 import argparse
 import math
+import sys
 from types import SimpleNamespace
 from unittest.mock import patch
 
 from skbn._core.text import readable_size
-from skbn._exact.plan import TooLargeError, plan_all_families
+from skbn._exact.plan import TooLargeError, plan_all_families, plan_on_workers
 from skbn._regressions.log_determinants import log_determinants_work
 
 COLUMNS = range(26, 37)
@@ -27,10 +28,17 @@ FOLDER = {"scratch": "folder"}
 def least(m, **ways):
     """Return the fewest bytes of memory with which there is a plan."""
     try:
-        plan_all_families(m, 0, 0, **ways)
+        planned(m, 0, **ways)
     except TooLargeError as error:
         return error.needed
     raise AssertionError("a plan that needs no memory")
+
+
+def planned(m, n_bytes, n_workers=0, **ways):
+    """Return the plan for one machine, or for a cluster with room for the walk back here."""
+    if n_workers:
+        return plan_on_workers(m, 0, n_workers, n_bytes, "", sys.maxsize)
+    return plan_all_families(m, 0, n_bytes, **ways)
 
 
 def work(plan):
@@ -41,7 +49,7 @@ def work(plan):
 def described(m, n_bytes, rate, **ways):
     """Return in words how long the plan takes that `fit` would choose, and where it is."""
     try:
-        plan = plan_all_families(m, 0, int(n_bytes), **ways)
+        plan = planned(m, int(n_bytes), **ways)
     except TooLargeError:
         return "-"
     where = " in memory" if plan.n_varying is None else " in windows"
