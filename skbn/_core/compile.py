@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -12,7 +13,7 @@ from typing import Any
 import numba
 from numba.core import event
 
-from skbn._core.resources import say_beside
+from skbn._core.resources import say
 
 __all__ = ["compile_kernels", "inner_kernel", "kernel", "kernels_of"]
 
@@ -118,7 +119,7 @@ class _Announcer(event.Listener):
             seconds = round(self.seconds_left)
             message = f"Compiling kernels, once on this machine: about {seconds} s."
             logging.getLogger("skbn").info(message)
-            say_beside(f"[skbn] {message}")
+            say(f"[skbn] {message}", sys.stderr)
 
     def on_end(self, event: event.Event) -> None:
         """Do nothing."""

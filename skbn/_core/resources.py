@@ -13,7 +13,7 @@ from itertools import starmap
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,6 @@ __all__ = [
     "read_only",
     "require_memory",
     "say",
-    "say_beside",
     "telling_listener",
 ]
 
@@ -345,16 +344,10 @@ def telling_listener(name: str, tell: Callable[[str], None]) -> Listener:
     return listen
 
 
-def say(line: str) -> None:
-    """Print a line; a terminal that was closed must not end a search."""
+def say(line: str, file: TextIO | None = None) -> None:
+    """Print a line, by default on standard output; a closed terminal must not end a search."""
     with suppress(OSError, ValueError):
-        print(line, flush=True)
-
-
-def say_beside(line: str) -> None:
-    """Print a line on standard error, where it does not mix with a program's own output."""
-    with suppress(OSError, ValueError):
-        print(line, file=sys.stderr, flush=True)
+        print(line, file=file, flush=True)
 
 
 def duration(seconds: float) -> str:

@@ -86,13 +86,14 @@ def _float(value: Any, name: Hashable, row: int) -> float:
     if not isinstance(value, _NOT_REAL):
         try:
             number = float(value)
-            if isinstance(value, Integral) and int(number) != value:
-                raise ValueError(_inexact(int(value), name, row))
-            return number
         except (ValueError, OverflowError) as error:
             reason = f" ({error})"
         except TypeError as error:
             reason, kind = f" ({error})", TypeError
+        else:
+            if isinstance(value, Integral) and int(number) != value:
+                raise ValueError(_inexact(int(value), name, row))
+            return number
     remedy = "Encode it as numbers or leave the column out."
     if isinstance(value, (complex, np.complexfloating)):
         remedy = "Give its real and imaginary part a column each."

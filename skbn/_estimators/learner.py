@@ -98,8 +98,8 @@ None, default=None
         How many bytes the tables of the search may take, or a size such as "2GB". With less
         memory, the search goes through more parts one after the other, which takes longer and
         does not change a bit of the result. If dynamic programming does not fit at all, branch
-        and cut takes its place. None
-        means the memory that is available, less a little for other programs.
+        and cut takes its place. None means the memory that is available, less a little for other
+        programs.
     scratch : str, path or None, default=None
         A folder for the best scores of dynamic programming, ``8 * 2**m`` bytes for m columns. It is
         used if these and the log-determinants do not both fit in memory, unless the search is

@@ -89,7 +89,7 @@ def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
 
 
 def _warn(model: LinearGaussianModel, category: type[DataWarning], message: str) -> None:
-    """Warn at the user's line; in folds of a search once in a process, in other words.
+    """Warn at the user's line; of the folds of a search once in a process, without details.
 
     Each fold would name other columns, so that no filter could tell that it is the same warning.
     """

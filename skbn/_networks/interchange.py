@@ -145,10 +145,14 @@ def _check_node_link_data(data: Any, name: str) -> None:
             )
     edges = [(edge.get("source"), edge.get("target")) for edge in data["edges"]]
     _check_ends(edges, set(nodes), name)
-    for kind, items in (("node", nodes), ("edge", edges)):
-        repeated = [item for item, count in Counter(items).items() if count > 1]
-        if repeated:
-            raise ValueError(f"{name} has the {kind} {readable_value(repeated[0])} twice.")
+    _check_once("node", nodes, name)
+    _check_once("edge", edges, name)
+
+
+def _check_once(kind: str, items: list[Any], name: str) -> None:
+    repeated = [item for item, count in Counter(items).items() if count > 1]
+    if repeated:
+        raise ValueError(f"{name} has the {kind} {readable_value(repeated[0])} twice.")
 
 
 def _check_ends(edges: list[tuple[Any, Any]], nodes: set[str | int], name: str) -> None:
@@ -269,22 +273,21 @@ def from_modelstring(text: str) -> nx.DiGraph:
         raise ValueError(
             f"text must be a model string such as '[a][b|a][c|a:b]'; got {readable_value(text)}."
         )
-    dag: nx.DiGraph = nx.DiGraph()
-    edges = []
-    for node, parents in _NODE.findall(line):
-        if node in dag:
-            raise ValueError(f"The model string has the node {readable_value(node)} twice.")
-        dag.add_node(node)
-        edges += [(parent, node) for parent in parents.split(":") if parent]
+    families = _NODE.findall(line)
+    nodes = [node for node, _ in families]
+    edges = [
+        (parent, node) for node, parents in families for parent in parents.split(":") if parent
+    ]
+    _check_once("node", nodes, "The model string")
+    _check_once("edge", edges, "The model string")
     for edge in edges:
-        if edge[0] not in dag:
+        if edge[0] not in nodes:
             raise ValueError(
                 f"The model string has the edge {readable_value(edge)}, but no node "
                 f"{readable_value(edge[0])}."
             )
-    for edge, count in Counter(edges).items():
-        if count > 1:
-            raise ValueError(f"The model string has the edge {readable_value(edge)} twice.")
+    dag: nx.DiGraph = nx.DiGraph()
+    dag.add_nodes_from(nodes)
     dag.add_edges_from(edges)
     check_dag(dag, "the model string")
     return dag

@@ -374,3 +374,9 @@ def test_integers_that_would_lose_digits_are_named(container):
     message = f"holds {next(v for v in identifier.tolist() if v % 2)} in row .* would round"
     with pytest.raises(ValueError, match=message):
         GaussianBNLearner().fit(container(table | {"b": identifier}))
+
+
+def test_an_integer_that_would_be_rounded_is_not_called_no_number():
+    table = [[1, 2**53 + 1], [2, 5], [3, 4], [1, 7]]
+    with pytest.raises(ValueError, match=r"^Column 1 holds 9007199254740993 in row 0, an integer"):
+        GaussianBNLearner().fit(np.array(table, dtype=object))
