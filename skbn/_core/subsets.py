@@ -23,6 +23,7 @@ from skbn._core.compile import inner_kernel, kernel
 __all__ = [
     "SmallSubsets",
     "advance",
+    "binomial",
     "bit_length",
     "bits_of",
     "insert_zero_bit",
@@ -189,6 +190,15 @@ class SmallSubsets:
             rest -= self.binomials[column, i]
             members.append(column)
         return members[::-1]
+
+
+@inner_kernel
+def binomial(n, size):
+    """Return the number of sets of this size among n columns."""
+    number = 1
+    for i in range(size):
+        number = number * (n - i) // (i + 1)
+    return number
 
 
 @inner_kernel

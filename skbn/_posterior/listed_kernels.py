@@ -12,7 +12,7 @@ from numba import float64, int64, uint64
 
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.random_numbers import uniform
-from skbn._core.subsets import advance
+from skbn._core.subsets import advance, binomial
 from skbn._core.wide import wide_as_double, wide_exp, wide_product, wide_sum
 
 __all__ = [
@@ -33,15 +33,6 @@ def _first(chosen, size):
         chosen[j] = j
 
 
-@inner_kernel
-def _n_sets(n, size):
-    """Return the binomial of n and size."""
-    number = 1
-    for i in range(size):
-        number = number * (n - i) // (i + 1)
-    return number
-
-
 @kernel(int64[::1], int64, int64, int64[::1])
 def list_masks(candidates, required, most, masks):
     """Set `masks` to the parents of each family, from the masks of candidates."""
@@ -49,7 +40,7 @@ def list_masks(candidates, required, most, masks):
     i = 0
     for size in range(most + 1):
         _first(chosen, size)
-        end = i + _n_sets(candidates.size, size)
+        end = i + binomial(candidates.size, size)
         while i < end:
             mask = required
             for j in range(size):
@@ -67,7 +58,7 @@ def add_log_odds(candidates, required, most, scores):
     i = 0
     for size in range(most + 1):
         _first(chosen, size)
-        end = i + _n_sets(candidates.size, size)
+        end = i + binomial(candidates.size, size)
         while i < end:
             total = required
             for j in range(size):
@@ -86,7 +77,7 @@ def add_by_parent(values, n_candidates, most, sums):
     i = 0
     for size in range(most + 1):
         _first(chosen, size)
-        end = i + _n_sets(n_candidates, size)
+        end = i + binomial(n_candidates, size)
         while i < end:
             value = values[i]
             for j in range(size):

@@ -12,7 +12,7 @@ import numpy as np
 from numba import boolean, float64, int16, int64
 
 from skbn._core.compile import inner_kernel, kernel
-from skbn._core.subsets import advance, rank
+from skbn._core.subsets import advance, binomial, rank
 from skbn._regressions.local_score import local_score
 
 __all__ = ["first_suspect", "keep_undominated", "list_families", "score_families"]
@@ -53,7 +53,7 @@ def score_families(child, required, candidates, most, log_det, tables, binomials
         n_parents = size + required.size
         for j in range(size):
             chosen[j] = j
-        end = i + _n_sets(candidates.size, size)
+        end = i + binomial(candidates.size, size)
         while i < end:
             _merge(required, candidates, chosen, size, parents)
             of_parents = log_det[starts[n_parents] + rank(parents, n_parents, binomials)]
@@ -108,7 +108,7 @@ def list_families(required, candidates, most, keep, members):
     for size in range(most + 1):
         for j in range(size):
             chosen[j] = j
-        end = i + _n_sets(candidates.size, size)
+        end = i + binomial(candidates.size, size)
         while i < end:
             if keep[i]:
                 _merge(required, candidates, chosen, size, parents)
@@ -153,15 +153,6 @@ def first_suspect(log_det, size, binomials, starts, offsets, threshold, first, b
         if i + 1 < starts[size + 1]:
             advance(first, size)
     return -1
-
-
-@inner_kernel
-def _n_sets(n, size):
-    """Return the binomial of n and size."""
-    number = 1
-    for i in range(size):
-        number = number * (n - i) // (i + 1)
-    return number
 
 
 @inner_kernel

@@ -1,4 +1,5 @@
 from itertools import combinations
+from math import comb
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from kernels import callable_from_python
 from skbn._core.subsets import (
     SmallSubsets,
     advance,
+    binomial,
     bit_length,
     insert_zero_bit,
     mask_of,
@@ -69,3 +71,11 @@ def test_kernels_count_the_same_way(size):
         assert members.tolist() == subsets.members(i)
         assert number(members, size, subsets.binomials) == i - subsets.starts[size]
         advance(members, size)
+
+
+def test_binomials():
+    number = callable_from_python(binomial)
+    for n in range(12):
+        assert [number(n, size) for size in range(n + 1)] == [
+            comb(n, size) for size in range(n + 1)
+        ]
