@@ -7,6 +7,7 @@ their tables, and B and F are.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from skbn._core.resources import Threads
 
-__all__ = ["BestScores", "FamilySource", "RankedParentSets", "TableSource"]
+__all__ = ["BestScores", "FamilySource", "RankedParentSets", "TableByTable", "TableSource"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -73,6 +74,28 @@ class TableSource(Protocol):
         n_tasks : int
             Cut the work into at least this many tasks, so that Ctrl-C is handled soon.
         """
+
+
+class TableByTable(ABC):
+    """A `TableSource` that fills one child's table after the other."""
+
+    def fill(
+        self,
+        slab: npt.NDArray[Any],
+        starts: Integers,
+        fixed: int,
+        children: Integers,
+        threads: Threads,
+        n_tasks: int,
+    ) -> Iterator[float]:
+        """Fill the tables, child by child; see `TableSource`."""
+        tables = [(slab[starts[x] : starts[x + 1]], int(x), fixed) for x in children]
+        for _ in threads.map(self._fill_table, tables):
+            yield 1 / len(tables)
+
+    @abstractmethod
+    def _fill_table(self, table: npt.NDArray[Any], child: int, fixed: int) -> None:
+        """Fill the table of a child."""
 
 
 class FamilySource(TableSource, Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,13 +10,13 @@ import numpy.typing as npt
 from skbn._core.resources import Threads
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.zeta import max_zeta
-from skbn._exact.family_sources import BestScores, RankedParentSets
+from skbn._exact.family_sources import BestScores, RankedParentSets, TableByTable
 from skbn._exact.plan import SearchPlan
 
 __all__ = ["ListedFamilies"]
 
 
-class ListedFamilies:
+class ListedFamilies(TableByTable):
     """A `FamilySource` of the families in a list, and of no others.
 
     Parameters
@@ -48,20 +48,6 @@ class ListedFamilies:
         self._scores = scores
         self._plan = plan
         self._masks = [_masks_of_rows(columns, each) for each in parents]
-
-    def fill(
-        self,
-        slab: npt.NDArray[np.float64],
-        starts: npt.NDArray[np.int64],
-        fixed: int,
-        children: npt.NDArray[np.int64],
-        threads: Threads,
-        n_tasks: int,
-    ) -> Iterator[float]:
-        """Fill the tables, child by child."""
-        tables = [(slab[starts[x] : starts[x + 1]], int(x), fixed) for x in children]
-        for _ in threads.map(self._fill_table, tables):
-            yield 1 / len(tables)
 
     def _fill_table(self, table: npt.NDArray[np.float64], child: int, fixed: int) -> None:
         n_inner = self._plan.n_inner

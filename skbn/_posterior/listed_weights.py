@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._core.resources import Threads
 from skbn._core.subsets import SmallSubsets
+from skbn._exact.family_sources import TableByTable
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import MASK_BITS, FamilyWeights, scale_of_weights
 from skbn._posterior.listed_kernels import (
@@ -89,7 +90,7 @@ class FamilyList(NamedTuple):
         return masks
 
 
-class ListedWeights:
+class ListedWeights(TableByTable):
     """The weight of each listed family, exp(local score) times its prior odds.
 
     It takes the place of `FamilyWeights`. The lattice of sets has the group's columns alone: of
@@ -161,20 +162,6 @@ class ListedWeights:
     def n_parent_sets(self) -> int:
         """How many sets of the group's other columns there are."""
         return 1 << (self.plan.n_columns - 1)
-
-    def fill(
-        self,
-        slab: npt.NDArray[Any],
-        starts: Integers,
-        fixed: int,
-        children: Integers,
-        threads: Threads,
-        n_tasks: int,
-    ) -> Iterator[float]:
-        """Fill the tables, child by child; see `TableSource`."""
-        tables = [(slab[starts[x] : starts[x + 1]], int(x), fixed) for x in children]
-        for _ in threads.map(self._fill_table, tables):
-            yield 1 / len(tables)
 
     def _fill_table(self, table: Integers, child: int, fixed: int) -> None:
         n_inner = self.plan.n_inner
