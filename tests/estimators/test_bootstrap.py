@@ -471,6 +471,7 @@ def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback, learner
     assert len(bootstrap.networks_) == 2
 
 
+@pytest.mark.slow
 def test_an_error_in_a_process_says_which_resample(wine):
     """The last test with processes, as they end with the error."""
     rare = wine.assign(ash=[1.0] + [0.0] * (len(wine) - 1))

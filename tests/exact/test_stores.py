@@ -241,6 +241,7 @@ assert os.listdir(folder) == []
 """
 
 
+@pytest.mark.slow
 @linux_only
 def test_a_limit_of_the_size_of_files(tmp_path):
     """The system refuses the file's last byte."""
