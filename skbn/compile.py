@@ -9,7 +9,7 @@ from importlib import import_module
 from joblib import Parallel, delayed
 
 from skbn._core import compile as _compile
-from skbn._core.resources import duration, say
+from skbn._core.progress import duration, say
 
 __all__ = ["compile_kernels"]
 

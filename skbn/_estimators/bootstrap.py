@@ -26,8 +26,9 @@ from skbn._core.estimator import (
 )
 from skbn._core.frames import frame_of
 from skbn._core.graphs import fixed_parent_masks, parent_masks
-from skbn._core.resources import one_blas_thread, say
+from skbn._core.progress import say
 from skbn._core.text import readable_value
+from skbn._core.threads import one_blas_thread
 from skbn._data.row_values import no_weight
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics, sample_statistics

@@ -17,7 +17,7 @@ from sklearn.utils.metadata_routing import (
 
 from skbn._core.compile import compile_kernels
 from skbn._core.estimator import StrOptions, all_or_nothing, fit_method, fit_task, listeners_of
-from skbn._core.resources import Progress, say
+from skbn._core.progress import Progress, say
 from skbn._core.text import readable_value
 from skbn._data.row_values import in_order_of_rows
 from skbn._estimators.held_out import HeldOutScores, Split, read_splits

@@ -36,8 +36,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Progress, Threads, allocate
+from skbn._core.memory import allocate
+from skbn._core.progress import Progress
 from skbn._core.subsets import members_of, submasks_by_size
+from skbn._core.threads import Threads
 from skbn._core.zeta import max_zeta
 from skbn._exact.family_sources import FamilySource, TableSource
 from skbn._exact.plan import SearchPlan

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import allocate
+from skbn._core.memory import allocate
 from skbn._core.subsets import members_of
 from skbn._exact.plan import SearchPlan, scratch_error
 

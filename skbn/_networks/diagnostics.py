@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.estimator import N_WRAPPERS
-from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import members_of
+from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.local_score import local_score_terms

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Threads, allocate
+from skbn._core.memory import allocate
 from skbn._core.subsets import members_of
+from skbn._core.threads import Threads
 from skbn._core.wide import WideFormat
 from skbn._exact.dense_families import BlockwiseFamilies, Part, whole_part
 from skbn._exact.plan import SearchPlan

@@ -29,8 +29,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Progress, Threads, allocate
+from skbn._core.memory import allocate
+from skbn._core.progress import Progress
 from skbn._core.subsets import submasks_by_size
+from skbn._core.threads import Threads
 from skbn._core.wide import WideFormat
 from skbn._exact.recurrences import fill_array
 from skbn._posterior.network_sum_kernels import (

@@ -26,8 +26,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Progress, Threads, allocate
+from skbn._core.memory import allocate
+from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
+from skbn._core.threads import Threads
 from skbn._core.wide import WideFormat
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, fill_array

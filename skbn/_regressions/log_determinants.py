@@ -26,7 +26,9 @@ from joblib import Parallel, delayed
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
-from skbn._core.resources import Progress, allocate, count_threads
+from skbn._core.memory import allocate
+from skbn._core.progress import Progress
+from skbn._core.threads import count_threads
 from skbn._core.vectors import load, logarithm, plus, store
 from skbn._regressions.givens import (
     copy_block,

@@ -9,7 +9,8 @@ import posterior_reference as slow
 import pytest
 
 from skbn._core.compile import compile_kernels
-from skbn._core.resources import Progress, Threads
+from skbn._core.progress import Progress
+from skbn._core.threads import Threads
 from skbn._core.wide import WideFormat
 from skbn._posterior import network_sums as module
 from skbn._posterior.network_rows import ROW_BITS
