@@ -43,7 +43,6 @@ from skbn._estimators.validation import (
     make_scores,
     read_sample,
 )
-from skbn._networks.arguments import random_generator
 from skbn._networks.averaging import (
     EdgeSupport,
     averaged_parents,
@@ -51,6 +50,7 @@ from skbn._networks.averaging import (
     inclusion_threshold,
 )
 from skbn._networks.gaussian import estimate_model
+from skbn._networks.inference import random_generator
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
