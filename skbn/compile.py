@@ -20,6 +20,7 @@ _MODULES = (
     "skbn._orders.search_kernels",
     "skbn._displays.layout.order_kernels",
     "skbn._posterior.sum_kernels",
+    "skbn._posterior.weight_kernels",
     "skbn._posterior.sampling_kernels",
     "skbn._posterior.network_sum_kernels",
     "skbn._posterior.listed_kernels",

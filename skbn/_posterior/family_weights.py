@@ -15,7 +15,7 @@ from skbn._core.threads import Threads
 from skbn._core.wide import WideFormat
 from skbn._exact.dense_families import BlockwiseFamilies, Part, whole_part
 from skbn._exact.plan import SearchPlan
-from skbn._posterior.sum_kernels import (
+from skbn._posterior.weight_kernels import (
     edge_sums,
     family_weights,
     fill_sums,
