@@ -26,9 +26,9 @@ from skbn._core.estimator import (
 )
 from skbn._core.frames import frame_of
 from skbn._core.graphs import dag_of
-from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
+from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
 from skbn._estimators.network_estimator import NetworkEstimator
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings

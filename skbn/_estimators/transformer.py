@@ -18,7 +18,7 @@ from skbn._core.estimator import (
     fit_task,
 )
 from skbn._core.notebook import DocLinkMixin
-from skbn._core.resources import one_blas_thread
+from skbn._core.threads import one_blas_thread
 from skbn._data.sample import RowSummary, Sample, summarise
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
 from skbn._scores.criteria import Criterion

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.extended_floats import WideFormat
-from skbn._core.resources import Threads, allocate
+from skbn._core.memory import allocate
 from skbn._core.subsets import members_of
+from skbn._core.threads import Threads
 from skbn._exact.dense_families import BlockwiseFamilies, Part, whole_part
 from skbn._exact.plan import SearchPlan
-from skbn._posterior.sum_kernels import (
+from skbn._posterior.weight_kernels import (
     edge_sums,
     family_weights,
     fill_sums,

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.extended_floats import is_zero
-from skbn._core.resources import Progress, Threads
+from skbn._core.progress import Progress
+from skbn._core.threads import Threads
 from skbn._posterior.family_weights import MASK_BITS
 from skbn._posterior.listed_weights import ListedWeights, Weights
 from skbn._posterior.network_sums import NetworkSums, network_sums, network_work

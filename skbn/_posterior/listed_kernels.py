@@ -114,7 +114,7 @@ def weigh_with_others(weights, masks, gamma, exponent, wide, values):
     masks : ndarray of shape (n_families,), int64
         Of the parents within the group, with the child's bit removed.
     gamma, exponent, wide
-        As in `sum_kernels.edge_sums`.
+        As in `weight_kernels.edge_sums`.
     values : ndarray of shape (n_families,), float64
     """
     for i in range(weights.size):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from skbn._core.resources import largest_that_fits
+from skbn._core.memory import largest_that_fits
 from skbn._core.subsets import SmallSubsets, mask_of
 from skbn._core.text import first_few, readable_count, readable_size, readable_sizes
 from skbn._exact.plan import SearchPlan

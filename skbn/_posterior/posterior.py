@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
-from skbn._core.resources import Listener, Progress, Threads, count_threads
+from skbn._core.progress import Listener, Progress
 from skbn._core.subsets import bits_of
+from skbn._core.threads import Threads, count_threads
 from skbn._posterior.family_weights import WEIGHT_KERNELS
 from skbn._posterior.group_posterior import (
     GroupPosterior,

@@ -30,7 +30,9 @@ import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat
-from skbn._core.resources import Progress, Threads, allocate, require_memory
+from skbn._core.memory import allocate, require_memory
+from skbn._core.progress import Progress
+from skbn._core.threads import Threads
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab
 from skbn._posterior.family_weights import WEIGHT_KERNELS, mask_type
