@@ -18,7 +18,7 @@ _MODULES = (
     "skbn._branch_and_cut.separation_kernels",
     "skbn._orders.growth_kernels",
     "skbn._orders.search_kernels",
-    "skbn._drawing.layout.order_kernels",
+    "skbn._displays.layout.order_kernels",
     "skbn._posterior.sum_kernels",
     "skbn._posterior.weight_kernels",
     "skbn._posterior.sampling_kernels",

@@ -24,12 +24,12 @@ from skbn._core.estimator import (
     fit_task,
     listeners_of,
 )
-from skbn._core.frames import frame_of
 from skbn._core.graphs import dag_of
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
+from skbn._displays.frames import frame_of
 from skbn._estimators.network_estimator import NetworkEstimator
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._networks.diagnostics import warn_about_data

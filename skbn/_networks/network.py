@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_array
 
 from skbn._core.columns import named_values
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
-from skbn._core.frames import frame_of
 from skbn._core.graphs import (
     GraphStateMixin,
     check_dag,
@@ -33,14 +32,14 @@ from skbn._core.graphs import (
     parent_masks,
 )
 from skbn._core.linear_model import is_parametrised
-from skbn._core.notebook import DocLinkMixin
 from skbn._core.text import readable_value
 from skbn._data.dask_blocks import is_dask
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
 from skbn._data.table import Table, numbers_of, read_columns, row_labels
-from skbn._drawing.plot_mixin import PlotMixin
+from skbn._displays.frames import frame_of
+from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import equivalence, inference, interchange
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
