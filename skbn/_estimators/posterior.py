@@ -243,7 +243,7 @@ class GaussianBNPosterior(NetworkEstimator):
         ------
         ValueError, TypeError
             As `GaussianBNLearner.fit`; if the criterion's exponential is no marginal likelihood;
-            if the local scores differ by so much that wide numbers cannot hold their exponentials.
+            if the local scores differ by too much for extended floats to hold their exponentials.
         RuntimeError
             If sums that must be equal are not, which means a defect of the library or of the
             machine.

@@ -1,7 +1,7 @@
 """The kernels of the weights of families: what sums over networks are filled with, and read by.
 
-They share the kernel that fills the tables of the search. Arrays of int64 are wide numbers, of the
-format `bits` and `bias`.
+They share the kernel that fills the tables of the search. Arrays of int64 are extended floats, of
+the format `wide`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,17 @@ import numpy as np
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
+from skbn._core.extended_floats import (
+    WIDE,
+    WideFormat,
+    sum_within_vector,
+    wide_as_double,
+    wide_exp,
+    wide_product,
+    wide_sum,
+)
 from skbn._core.subsets import bit_length, remove_bit
 from skbn._core.vectors import load, reversed_entries, store
-from skbn._core.wide import sum_within_vector, wide_as_double, wide_exp, wide_product, wide_sum
 from skbn._core.zeta import join_larger
 from skbn._exact.fill_kernels import (
     WINDOW,
@@ -41,7 +49,7 @@ _families = (float64[::1], float64[:, :, ::1], int64[::1], int64[::1], float64[:
     int64[::1],
     int64[::1],
     float64[:, :, ::1],
-    int64,
+    WIDE,
     int64[::1],
     seconds=2.7,
 )
@@ -58,7 +66,7 @@ def fill_sums(
     slab,
     starts,
     scratch,
-    bits,
+    wide,
     biases,
 ):
     """Fill some blocks of children's tables with sums over the blocks' bits, from one window.
@@ -84,7 +92,7 @@ def fill_sums(
             sum_within_vector,
             wide_exp,
             np.int64(0),
-            bits,
+            wide,
             biases,
         )
 
@@ -103,8 +111,7 @@ def _weigh_block(
     join,
     weigh,
     nothing,
-    bits,
-    bias,
+    wide,
 ):
     """Set `values` to a child's families with the parent sets of one block, from `base` on.
 
@@ -120,7 +127,7 @@ def _weigh_block(
         values[i] = nothing
     of_family = base | 1 << child
     join_child(
-        values, scratch, log_det, tables, log_odds, base, of_family, child, join, weigh, bits, bias
+        values, scratch, log_det, tables, log_odds, base, of_family, child, join, weigh, wide
     )
     rule_out(values, child, block_bits, forbidden[child], required[child], nothing)
     return True
@@ -151,8 +158,7 @@ def score_range(log_det, tables, forbidden, required, low_odds, single_odds, chi
             join_larger,
             score_itself,
             -math.inf,
-            np.int64(0),
-            np.int64(0),
+            None,
         ):
             for value in values:
                 if value > best:
@@ -168,7 +174,7 @@ def score_range(log_det, tables, forbidden, required, low_odds, single_odds, chi
     int64,
     int64[::1],
     float64[:, ::1],
-    int64,
+    WIDE,
     int64[::1],
     int64[::1],
     seconds=1.4,
@@ -183,7 +189,7 @@ def family_weights(
     child,
     bases,
     scratch,
-    bits,
+    wide,
     biases,
     weights,
 ):
@@ -212,24 +218,23 @@ def family_weights(
             wide_sum,
             wide_exp,
             np.int64(0),
-            bits,
-            biases[child],
+            WideFormat(wide.bits, biases[child]),
         ):
             values[:] = 0
 
 
 @inner_kernel
-def _weigh_with_descendants(values, gamma, start, exponent, bits, bias, weights):
+def _weigh_with_descendants(values, gamma, start, exponent, wide, weights):
     """Set `weights` to the weights of networks with these families, as float64."""
     if values.size < 4:
         for i in range(values.size):
-            value = wide_product(values[i], gamma[gamma.size - 1 - start - i], bits, bias)
-            weights[i] = wide_as_double(value, bits, exponent)
+            value = wide_product(values[i], gamma[gamma.size - 1 - start - i], wide)
+            weights[i] = wide_as_double(value, wide, exponent)
         return
     for i in range(0, values.size, 4):
         others = reversed_entries(load(gamma, gamma.size - 4 - start - i))
-        value = wide_product(load(values, i), others, bits, bias)
-        store(weights, i, wide_as_double(value, bits, exponent))
+        value = wide_product(load(values, i), others, wide)
+        store(weights, i, wide_as_double(value, wide, exponent))
 
 
 @kernel(
@@ -240,9 +245,8 @@ def _weigh_with_descendants(values, gamma, start, exponent, bits, bias, weights)
     int64[::1],
     int64,
     float64[:, ::1],
-    int64,
+    WIDE,
     int64[::1],
-    int64,
     float64[::1],
 )
 def edge_sums(
@@ -257,9 +261,8 @@ def edge_sums(
     gamma,
     exponent,
     scratch,
-    bits,
+    wide,
     biases,
-    bias,
     sums,
 ):
     """Sum the weights of all networks by the parents of one child.
@@ -275,11 +278,11 @@ def edge_sums(
         At ``[~P]``, the weight of all that the child's family does not say, summed over the sets
         that contain P; the child's bit is removed.
     exponent : int
-        The weights are summed as float64 in units of ``2**(exponent - bias)``.
+        The weights are summed as float64 in units of ``2**(exponent - wide.bias)``.
     scratch : ndarray of shape (3, block), float64
-    bits : int
+    wide : WideFormat
     biases : ndarray of shape (n_columns,), int64
-    bias : int
+        The bias with which each child's scores are weighed.
     sums : ndarray of shape (m + 1,), float64
         Set to the weight of the networks in which each column is a parent; last, of all networks.
     """
@@ -307,11 +310,10 @@ def edge_sums(
             wide_sum,
             wide_exp,
             np.int64(0),
-            bits,
-            biases[child],
+            WideFormat(wide.bits, biases[child]),
         ):
             start = remove_bit(base & inner, child)
-            _weigh_with_descendants(values, gamma, start, exponent, bits, bias, weights)
+            _weigh_with_descendants(values, gamma, start, exponent, wide, weights)
             total = _fold(weights, child, block_bits, sums)
             for parent in range(block_bits, m):
                 if base >> parent & 1:
@@ -333,8 +335,8 @@ def _fold(weights, child, block_bits, sums):
     return weights[0]
 
 
-@kernel(int64[::1], int64[::1], int64, int64, int64, float64[::1])
-def weights_with_descendants(families, gamma, exponent, bits, bias, weights):
+@kernel(int64[::1], int64[::1], int64, WIDE, float64[::1])
+def weights_with_descendants(families, gamma, exponent, wide, weights):
     """Set `weights` to the weight of all networks with each parent set of a child, as float64.
 
     Parameters
@@ -342,12 +344,10 @@ def weights_with_descendants(families, gamma, exponent, bits, bias, weights):
     families : ndarray of shape (2**(m - 1),), int64
         The weights of the child's families, by the mask of the parents without the child's bit.
         `weights` may be the same memory.
-    gamma, exponent, bits, bias
+    gamma, exponent, wide
         As in `edge_sums`. The parents' highest bits are those of the others, which gamma ignores.
     weights : ndarray of shape (2**(m - 1),), float64
     """
     for first in range(0, families.size, gamma.size):
         end = first + gamma.size
-        _weigh_with_descendants(
-            families[first:end], gamma, 0, exponent, bits, bias, weights[first:end]
-        )
+        _weigh_with_descendants(families[first:end], gamma, 0, exponent, wide, weights[first:end])

@@ -1,16 +1,16 @@
-"""Wide numbers: nonnegative numbers of any magnitude in 64 bits, alone or four in a vector.
+"""Extended floats: nonnegative numbers with a wide exponent in 64 bits, alone or four in a vector.
 
 The terms of a posterior differ by factors of up to 2**(10**7), beyond float64, and adding their
-logarithms takes 15 times as long as adding wide numbers. A wide number is an int64,
+logarithms takes 15 times as long as adding extended floats. An extended float is an int64,
 
     ``exponent << bits | mantissa``, for ``2**(exponent - bias) * (1 + mantissa / 2**bits)``.
 
-`WideFormat` has the number of bits and the bias, which depend on the range that a computation
-needs. Wide numbers of one format are ordered as their integers are. The integer 0 stands for zero;
-as it also stands for ``2**-bias``, the bias must be so large that this is nothing.
+A `WideFormat` holds the number of bits and the bias, which depend on the range that a computation
+needs. Extended floats of one format are ordered as their integers are. The integer 0 stands for
+zero; it would also be ``2**-bias``, so the bias is chosen such that this is negligible.
 
-The functions here round to the nearest, but for halves. Their operands are int64, or vectors of
-four whose entries are wide numbers; `bits` and `bias` are int64.
+The functions here round to the nearest, except for ties. Their operands are int64, or vectors of
+four extended floats. Kernels take the format as one argument, `wide`, of the numba type `WIDE`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from numba.extending import intrinsic, register_jitable
 from skbn._core.vectors import FOUR, INTEGERS, VECTOR, raised_by_bit_0, raised_by_bit_1
 
 __all__ = [
+    "WIDE",
     "WideFormat",
+    "is_zero",
     "sum_within_vector",
     "wide_as_double",
     "wide_exp",
@@ -39,25 +41,30 @@ _INTEGER = ir.IntType(64)
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 # Added to a number of moderate size, it leaves the nearest integer in the last bits.
 _ROUNDER = 1.5 * 2.0**52
-# Beyond this, exp is nothing in any format; its exponent still fits 52 bits.
+# exp of less than this is 0 in every format, and the exponent still fits in 52 bits.
 _LEAST_LOG = -1e9
-# The series of exp on [-log(2)/2, log(2)/2] to this power has an error below 1e-17.
+# The Taylor series of exp on [-log(2)/2, log(2)/2], cut at this power, has an error below 1e-17.
 _EXP_DEGREE = 13
+# Products are made of float64 mantissas of 52 bits: two bits are left for rounding.
 _MOST_BITS = 50
+# With fewer bits, 11 digits, sums over networks would not be worth showing.
 _FEWEST_BITS = 36
-# Room in the exponent above the largest product and below the smallest one that matters: networks
-# of 32 columns number 2**620, and a double has 53 bits.
+# Spare exponents above the largest product and below the smallest one that matters: there are
+# 2**620 networks of 32 columns, and a double has 53 bits.
 _MARGIN = 2048
+# Below the exponents of all numbers in the range, and above those of sums of rounded zeros.
+_LEAST_EXPONENT = _MARGIN // 2
 
 
 class WideFormat(NamedTuple):
-    """How wide numbers of one computation are stored.
+    """How the extended floats of one computation are stored.
 
     Parameters
     ----------
     bits : int
         Number of bits of the mantissa.
     bias : int
+        Subtracted from the stored exponent.
     """
 
     bits: int
@@ -76,34 +83,32 @@ class WideFormat(NamedTuple):
 
     @property
     def one(self) -> int:
-        """The wide number 1."""
+        """The extended float 1."""
         return self.bias << self.bits
 
-    @property
-    def least_exponent(self) -> int:
-        """An exponent between those of all numbers in the range, and those of nothing."""
-        return _MARGIN // 2
-
-    def split(self, wide: int) -> tuple[int, float]:
-        """Return the exponent of a wide number, and its mantissa: from 1 to below 2."""
-        exponent, mantissa = divmod(int(wide), 1 << self.bits)
+    def split(self, number: int) -> tuple[int, float]:
+        """Return the exponent of an extended float, and its mantissa: from 1 to below 2."""
+        exponent, mantissa = divmod(int(number), 1 << self.bits)
         return exponent, 1.0 + mantissa / 2**self.bits
 
     def from_float(self, number: float) -> int:
-        """Return the wide number nearest to a number that is not negative."""
+        """Return the extended float nearest to a nonnegative number."""
         if number == 0:
             return 0
         mantissa, exponent = math.frexp(number)
         return (exponent - 1 + self.bias << self.bits) + round((2 * mantissa - 1) * 2**self.bits)
 
-    def log(self, wide: int) -> float:
-        """Return the logarithm of a wide number, in nats."""
-        exponent, mantissa = self.split(wide)
+    def log(self, number: int) -> float:
+        """Return the logarithm of an extended float, in nats."""
+        exponent, mantissa = self.split(number)
         return (exponent - self.bias) * math.log(2) + math.log(mantissa)
 
 
+WIDE = types.NamedUniTuple(types.int64, 2, WideFormat)
+
+
 class _Lanes:
-    """What is common to instructions on one wide number and on a vector of four."""
+    """LLVM instructions that are the same for one extended float and for a vector of four."""
 
     def __init__(self, builder: Any, kind: Any) -> None:
         self._builder = builder
@@ -137,6 +142,14 @@ class _Lanes:
         mask = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
         return self._builder.shuffle_vector(first, empty, mask)
 
+    def bits_of(self, wide: Any) -> Any:
+        """Return the number of bits of a `WideFormat` in all lanes."""
+        return self.spread(self._builder.extract_value(wide, 0))
+
+    def bias_of(self, wide: Any) -> Any:
+        """Return the bias of a `WideFormat` in all lanes."""
+        return self.spread(self._builder.extract_value(wide, 1))
+
     def larger(self, a: Any, b: Any) -> Any:
         return self._call(f"llvm.smax.{self._suffix}i64", a, b)
 
@@ -158,12 +171,13 @@ def _lane(kind: Any) -> Any:
 
 
 @intrinsic
-def wide_sum(typing_context, a, b, bits):
+def wide_sum(typing_context, a, b, wide):
     """Return ``a + b``."""
 
     def codegen(context, builder, signature, arguments):
         lanes = _Lanes(builder, signature.args[0])
-        a, b, bits = *map(lanes.integers, arguments[:2]), lanes.spread(arguments[2])
+        a, b = map(lanes.integers, arguments[:2])
+        bits = lanes.bits_of(arguments[2])
         one = lanes.integer(1)
         unit = builder.shl(one, bits)
         mask = builder.sub(unit, one)
@@ -182,17 +196,17 @@ def wide_sum(typing_context, a, b, bits):
         return lanes.result(builder.sub(total, builder.lshr(excess, one)))
 
     lane = _lane(a)
-    return lane(lane, lane, types.int64), codegen
+    return lane(lane, lane, WIDE), codegen
 
 
 @intrinsic
-def wide_product(typing_context, a, b, bits, bias):
+def wide_product(typing_context, a, b, wide):
     """Return ``a * b``, by the product of the mantissas as float64."""
 
     def codegen(context, builder, signature, arguments):
         lanes = _Lanes(builder, signature.args[0])
         a, b = map(lanes.integers, arguments[:2])
-        bits, bias = map(lanes.spread, arguments[2:])
+        bits, bias = lanes.bits_of(arguments[2]), lanes.bias_of(arguments[2])
         one = lanes.integer(1)
         mask = builder.sub(builder.shl(one, bits), one)
         scale = lanes.integer(1023)
@@ -211,11 +225,11 @@ def wide_product(typing_context, a, b, bits, bias):
         return lanes.result(lanes.larger(builder.add(exponents, rounded), lanes.integer(0)))
 
     lane = _lane(a)
-    return lane(lane, lane, types.int64, types.int64), codegen
+    return lane(lane, lane, WIDE), codegen
 
 
 @intrinsic
-def wide_exp(typing_context, x, bits, bias):
+def wide_exp(typing_context, x, wide):
     """Return the exponential of float64, which may be -inf but not NaN.
 
     x is ``k * log(2) + r`` with an integer k (Cody and Waite); exp(r) is its Taylor polynomial.
@@ -224,7 +238,7 @@ def wide_exp(typing_context, x, bits, bias):
     def codegen(context, builder, signature, arguments):
         lanes = _Lanes(builder, signature.args[0])
         x = arguments[0]
-        bits, bias = map(lanes.spread, arguments[1:])
+        bits, bias = lanes.bits_of(arguments[1]), lanes.bias_of(arguments[1])
         least, rounder = lanes.double(_LEAST_LOG), lanes.double(_ROUNDER)
         x = builder.select(builder.fcmp_ordered("<", x, least), least, x)
         in_bits = lanes.multiply_add(x, lanes.double(1 / math.log(2)), rounder)
@@ -244,11 +258,11 @@ def wide_exp(typing_context, x, bits, bias):
         return lanes.result(lanes.larger(builder.add(exponent, rounded), lanes.integer(0)))
 
     lane = _lane(x)
-    return lane(FOUR if x == FOUR else types.float64, types.int64, types.int64), codegen
+    return lane(FOUR if x == FOUR else types.float64, WIDE), codegen
 
 
 @intrinsic
-def wide_as_double(typing_context, wide, bits, exponent):
+def wide_as_double(typing_context, number, wide, exponent):
     """Return float64, in units of the power of two of this (biased) exponent.
 
     The numbers must be below 2**1024 units. Those below 2**-1022 units become less than this.
@@ -256,21 +270,27 @@ def wide_as_double(typing_context, wide, bits, exponent):
 
     def codegen(context, builder, signature, arguments):
         lanes = _Lanes(builder, signature.args[0])
-        wide = lanes.integers(arguments[0])
-        bits, exponent = map(lanes.spread, arguments[1:])
-        own = builder.add(builder.sub(builder.lshr(wide, bits), exponent), lanes.integer(1023))
+        number = lanes.integers(arguments[0])
+        bits, exponent = lanes.bits_of(arguments[1]), lanes.spread(arguments[2])
+        own = builder.add(builder.sub(builder.lshr(number, bits), exponent), lanes.integer(1023))
         own = builder.shl(lanes.larger(own, lanes.integer(0)), lanes.integer(52))
         one = lanes.integer(1)
-        mantissa = builder.and_(wide, builder.sub(builder.shl(one, bits), one))
+        mantissa = builder.and_(number, builder.sub(builder.shl(one, bits), one))
         mantissa = builder.shl(mantissa, builder.sub(lanes.integer(52), bits))
         return lanes.doubles(builder.or_(own, mantissa))
 
-    double = FOUR if wide == FOUR else types.float64
-    return double(_lane(wide), types.int64, types.int64), codegen
+    double = FOUR if number == FOUR else types.float64
+    return double(_lane(number), WIDE, types.int64), codegen
 
 
 @register_jitable
-def sum_within_vector(x, bits):
+def is_zero(number: int, wide: WideFormat) -> bool:
+    """Return whether an extended float is 0, or a sum or product with numbers that stand for 0."""
+    return number >> wide.bits < _LEAST_EXPONENT
+
+
+@register_jitable
+def sum_within_vector(x, wide):
     """Return the sums over subsets of two bits, of which the four entries are the subsets."""
-    x = wide_sum(x, raised_by_bit_0(x), bits)
-    return wide_sum(x, raised_by_bit_1(x), bits)
+    x = wide_sum(x, raised_by_bit_0(x), wide)
+    return wide_sum(x, raised_by_bit_1(x), wide)
