@@ -89,7 +89,9 @@ def says(tmp_path, monkeypatch):
         Path("mypy.ini").write_text(CONFIGURATION, encoding="utf-8")
         printed, errors, _ = api.run(["program.py"])
         assert not errors
-        said = re.findall(r"^program.py:(\d+): (?:note|error): (.*)$", printed, re.MULTILINE)
+        said = re.findall(
+            r"^program.py:(\d+): (?:note: (?=Revealed)|error: )(.*)$", printed, re.MULTILINE
+        )
         return {int(n): re.sub('^Revealed type is "(.*)"$', r"\1", text) for n, text in said}
 
     return check
