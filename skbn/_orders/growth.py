@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Threads
+from skbn._core.threads import Threads
 from skbn._orders.family_lists import FamilyLists, state_of
 from skbn._orders.growth_kernels import (
     LEAST_PIVOT,
