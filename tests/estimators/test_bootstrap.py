@@ -96,9 +96,9 @@ def assert_same_networks(networks, others):
     ids=["free", "bge", "tiers", "cv", "wrapped", "grid"],
 )
 def test_it_equals_refits_by_hand(wine, learner):
-    bootstrap = BootstrapBNLearner(learner, n_resamples=12, random_state=3).fit(wine)
+    bootstrap = BootstrapBNLearner(learner, n_resamples=8, random_state=3).fit(wine)
     refits = []
-    for weight in weights_by_hand(len(wine), 12, seed=3):
+    for weight in weights_by_hand(len(wine), 8, seed=3):
         fitted = clone(learner).fit(wine, sample_weight=weight)
         fitted = getattr(fitted, "best_estimator_", fitted)
         refits.append(GaussianBayesianNetwork(fitted.dag_))
@@ -106,7 +106,7 @@ def test_it_equals_refits_by_hand(wine, learner):
     support = support_by_hand(refits)
     np.testing.assert_allclose(bootstrap.edge_support_, support, rtol=1e-15)
     np.testing.assert_allclose(bootstrap.strength_, support + support.T, rtol=1e-15)
-    assert len({bootstrap.networks_[i].dag.number_of_edges() for i in range(12)}) > 1
+    assert len({bootstrap.networks_[i].dag.number_of_edges() for i in range(8)}) > 1
     # The learner of all rows.
     np.testing.assert_array_equal(
         getattr(bootstrap.estimator_, "best_estimator_", bootstrap.estimator_).dag_.edges,

@@ -176,7 +176,7 @@ def in_pairs(m, seed):
 @pytest.mark.parametrize("seed", range(2))
 def test_rounding_and_ties_change_no_network(make, seed):
     """A walk through few columns rounds in other ways than the one that filled the tables."""
-    m = 16
+    m = 17
     case = make(m, seed)
     expected = network_of(*case.in_memory())
     assert len(expected.parents) == m
