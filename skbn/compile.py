@@ -9,7 +9,7 @@ from importlib import import_module
 from joblib import Parallel, delayed
 
 from skbn._core import compile as _compile
-from skbn._core.resources import duration, say
+from skbn._core.progress import duration, say
 
 __all__ = ["compile_kernels"]
 
@@ -19,8 +19,9 @@ _MODULES = (
     "skbn._orders.growth_kernels",
     "skbn._orders.search_kernels",
     "skbn._orders.segment_kernels",
-    "skbn._drawing.layout.order_kernels",
+    "skbn._displays.layout.order_kernels",
     "skbn._posterior.sum_kernels",
+    "skbn._posterior.weight_kernels",
     "skbn._posterior.sampling_kernels",
     "skbn._posterior.network_sum_kernels",
     "skbn._posterior.listed_kernels",

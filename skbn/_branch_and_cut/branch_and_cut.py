@@ -37,7 +37,7 @@ from skbn._branch_and_cut.proof_checker import certified_bound
 from skbn._branch_and_cut.relaxation import Pricing, Relaxation
 from skbn._branch_and_cut.separation import Point, clusters_of_cycles, local_cuts
 from skbn._branch_and_cut.separation_kernels import separate
-from skbn._core.resources import Threads
+from skbn._core.threads import Threads
 
 __all__ = ["BRANCH_AND_CUT_KERNELS", "Result", "branch_and_cut"]
 

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from skbn._branch_and_cut.proof import ClusterCut, LocalCut
 from skbn._branch_and_cut.separation_kernels import separate
-from skbn._core.resources import Threads
+from skbn._core.threads import Threads
 
 __all__ = ["Point", "clusters_of_cycles", "local_cuts"]
 

@@ -1,1 +1,1 @@
-"""What all subpackages build on: kernels, sets, graphs, columns, resources, text, estimators."""
+"""What all rooms build on: kernels, sets, graphs, columns, memory, threads and text."""

@@ -13,7 +13,7 @@ from typing import Any
 import numba
 from numba.core import event
 
-from skbn._core.resources import say
+from skbn._core.progress import say
 
 __all__ = ["compile_kernels", "inner_kernel", "kernel", "kernels_of"]
 

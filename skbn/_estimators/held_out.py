@@ -10,15 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import (
-    FEWEST_COLUMNS,
-    Progress,
-    StoppedError,
-    Threads,
-    count_threads,
-    one_blas_thread,
-)
+from skbn._core.progress import Progress, StoppedError
 from skbn._core.text import readable_value
+from skbn._core.threads import FEWEST_COLUMNS, Threads, count_threads, one_blas_thread
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample
 from skbn._estimators.network_learner import network_of

@@ -20,8 +20,7 @@ from skbn._estimators.validation import (
     check_settings,
 )
 from skbn._exact.cluster import current_cluster
-from skbn._networks.diagnostics import warn_about_data
-from skbn._networks.parent_limit import warn_about_limit
+from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores

@@ -18,9 +18,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skbn._core.graphs import check_dag
-from skbn._core.resources import Listener, Progress, StoppedError, Threads, count_threads
+from skbn._core.progress import Listener, Progress, StoppedError
+from skbn._core.threads import Threads, count_threads
 from skbn._data.sample import Sample
-from skbn._drawing.fitted import fitted_step
+from skbn._displays.fitted import fitted_step
 from skbn._estimators.held_out import searches_at_a_time
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import GaussianBNLearnerCV

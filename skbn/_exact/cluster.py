@@ -19,8 +19,10 @@ import numpy.typing as npt
 from psutil import Process
 
 from skbn._core.compile import compile_kernels
-from skbn._core.resources import Progress, Threads, allocate, available_memory
+from skbn._core.memory import allocate, available_memory
+from skbn._core.progress import Progress
 from skbn._core.subsets import members_of
+from skbn._core.threads import Threads
 from skbn._exact.family_sources import FamilySource
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import SLAB_KERNELS, Slab, solve_slab

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Threads, allocate
+from skbn._core.memory import allocate
 from skbn._core.subsets import mask_of, members_of, subsets_of
+from skbn._core.threads import Threads
 from skbn._exact.family_sources import BestScores, RankedParentSets
 from skbn._exact.fill_kernels import Window, fill_blocks
 from skbn._exact.parent_set_kernels import (

@@ -25,7 +25,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Progress, Threads, require_memory
+from skbn._core.memory import require_memory
+from skbn._core.progress import Progress
+from skbn._core.threads import Threads
 from skbn._exact.family_sources import FamilySource, RankedParentSets
 from skbn._exact.near_optimal_kernels import next_network
 from skbn._exact.network_key_kernels import copy_keys

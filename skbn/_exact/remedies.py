@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from skbn._core.resources import largest_that_fits
+from skbn._core.memory import largest_that_fits
 from skbn._exact.plan import (
     TooLargeError,
     numbers_of_small_families,

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Progress, Threads
+from skbn._core.progress import Progress
 from skbn._core.subsets import members_of
+from skbn._core.threads import Threads
 from skbn._exact.family_sources import BestScores, FamilySource
 from skbn._exact.plan import SearchPlan
 from skbn._regressions.local_score import SCORE_ACCURACY, internal_error

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Threads, allocate
+from skbn._core.memory import allocate
 from skbn._core.subsets import mask_of, members_of, subsets_of
+from skbn._core.threads import Threads
 from skbn._exact.dense_families import DenseFamilies, Part, ScoredFamilies
 from skbn._exact.fill_kernels import Window, fill_blocks
 from skbn._exact.parent_set_kernels import first_parents_that_reach, parents_that_reach

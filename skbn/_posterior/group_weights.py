@@ -11,8 +11,10 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Progress, Threads, allocate
+from skbn._core.memory import allocate
+from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
+from skbn._core.threads import Threads
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import FamilyWeights
 from skbn._posterior.listed_weights import FamilyList, ListedWeights, Weights

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from skbn._core.resources import largest_that_fits
+from skbn._core.memory import largest_that_fits
 from skbn._core.subsets import SmallSubsets, mask_of
 from skbn._core.text import first_few, readable_count, readable_size, readable_sizes
 from skbn._exact.plan import SearchPlan
@@ -28,7 +28,7 @@ __all__ = [
     "plan_posterior",
 ]
 
-_BYTES = 8  # of a wide number
+_BYTES = 8  # of a number
 # The structure prior "auto" is uniform up to this many steps, 3**n for a group of n columns. Those
 # of 22 columns take a minute on one core.
 UNIFORM_LIMIT = 3**22

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
-from skbn._core.resources import Listener, Progress, Threads, count_threads
+from skbn._core.progress import Listener, Progress
 from skbn._core.subsets import bits_of
+from skbn._core.threads import Threads, count_threads
 from skbn._posterior.family_weights import WEIGHT_KERNELS
 from skbn._posterior.group_posterior import (
     GroupPosterior,
@@ -176,7 +177,7 @@ def network_posterior(
         edges[np.ix_(group.columns, children)] = group.edges
         if paths is not None and group.paths is not None:
             paths[np.ix_(children, children)] = np.minimum(group.paths, 1.0)
-    # Wide numbers have no exact 0: what knowledge rules out would be about 1e-300.
+    # Extended floats have no exact 0: what constraints rule out would be about 1e-300.
     is_allowed = bits_of(constraints.allowed, m).T
     edges[~is_allowed] = 0.0
     if paths is not None:

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Progress, largest_that_fits
+from skbn._core.memory import largest_that_fits
+from skbn._core.progress import Progress
 from skbn._core.subsets import SmallSubsets, advance, mask_of, members_of
 from skbn._core.zeta import max_zeta
 from skbn._regressions.local_score import local_score_terms

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from skbn._core.columns import family_numbers
-from skbn._core.resources import read_only
+from skbn._core.memory import read_only
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics

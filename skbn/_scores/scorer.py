@@ -12,9 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
-from skbn._core.resources import Progress, one_blas_thread, read_only, require_memory
+from skbn._core.memory import read_only, require_memory
+from skbn._core.progress import Progress
 from skbn._core.subsets import bits_of, mask_of
 from skbn._core.text import readable_value
+from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample, centred_blocks
 from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
 from skbn._regressions.local_score import local_score_terms

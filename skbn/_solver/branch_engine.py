@@ -17,9 +17,10 @@ import numpy.typing as npt
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.families import Families
 from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
-from skbn._core.resources import Progress, Threads, count_threads
+from skbn._core.progress import Progress
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.text import readable_size, readable_value
+from skbn._core.threads import Threads, count_threads
 from skbn._exact.plan import TooLargeError
 from skbn._orders.list_kernels import find_dominated
 from skbn._regressions.local_score import SCORE_ACCURACY, score_tolerance

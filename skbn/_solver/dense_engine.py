@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import Progress
+from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._exact.cluster import Cluster, search_on_cluster
 from skbn._exact.dense_families import (

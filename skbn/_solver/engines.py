@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from skbn._core.resources import Progress
+from skbn._core.progress import Progress
 from skbn._core.subsets import members_of
 from skbn._exact.near_optimal import (
     NearOptimalStream,

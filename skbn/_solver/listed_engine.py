@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from skbn._core.exact_sums import upper_sum
-from skbn._core.resources import Progress, Threads
+from skbn._core.progress import Progress
 from skbn._core.subsets import SmallSubsets, members_of
+from skbn._core.threads import Threads
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.near_optimal import (
     NEAR_OPTIMAL_KERNELS,

@@ -10,13 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
-from skbn._core.resources import (
-    SECONDS_BETWEEN_LINES,
-    Listener,
-    Progress,
-    available_memory,
-    one_blas_thread,
-)
+from skbn._core.memory import available_memory
+from skbn._core.progress import SECONDS_BETWEEN_LINES, Listener, Progress
+from skbn._core.threads import one_blas_thread
 from skbn._exact.near_optimal import NearOptimalNetwork, NearOptimalStream, sum_of_streams
 from skbn._networks.equivalence import canonical_member
 from skbn._scores.criterion_checks import is_score_equivalent

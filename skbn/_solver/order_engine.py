@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.resources import MARGIN, Progress, count_threads, one_blas_thread
+from skbn._core.memory import MARGIN
+from skbn._core.progress import Progress
 from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._core.text import readable_sizes, readable_value, rounded_up
+from skbn._core.threads import count_threads, one_blas_thread
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import GROWTH_KERNELS, FamilyGrowth
 from skbn._orders.order_search import ORDER_KERNELS, FoundOrder, OrderSearch

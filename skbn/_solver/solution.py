@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from skbn._core.exact_sums import upper_sum
 from skbn._core.graphs import dag_of
-from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import members_of
-from skbn._networks.edge_table import score_losses
+from skbn._core.threads import one_blas_thread
+from skbn._networks.descriptions import score_losses
 from skbn._networks.equivalence import canonical_member
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._scores.criteria import Criterion

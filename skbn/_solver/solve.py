@@ -17,8 +17,10 @@ import numpy as np
 
 from skbn._core.compile import compile_kernels
 from skbn._core.exact_sums import upper_sum
-from skbn._core.resources import MARGIN, Listener, Progress, count_threads, duration
+from skbn._core.memory import MARGIN
+from skbn._core.progress import Listener, Progress, duration
 from skbn._core.text import readable_size, rounded_up
+from skbn._core.threads import count_threads
 from skbn._exact.plan import TooLargeError, space_of_scratch
 from skbn._exact.remedies import what_would_fit
 from skbn._scores.families import SmallFamilies

@@ -8,7 +8,7 @@ from windows import largest_violation, mixture, networks_of, random_weights, ran
 from skbn._branch_and_cut.separation import Point, clusters_of_cycles, local_cuts
 from skbn._branch_and_cut.separation_kernels import separate
 from skbn._core.compile import compile_kernels
-from skbn._core.resources import Threads
+from skbn._core.threads import Threads
 
 # Weights are perturbed by up to that, which hides violations that are smaller.
 PERTURBATION = 1.5e-3

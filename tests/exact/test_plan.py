@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from families_of_factors import network_of, random_case
 
-from skbn._core.resources import Progress
+from skbn._core.progress import Progress
 from skbn._exact.plan import (
     SearchPlan,
     TooLargeError,

@@ -212,8 +212,8 @@ def test_rows_can_be_taken(rows, scores):
 
 
 def test_memory_is_asked_for_before_it_is_taken(scores, monkeypatch):
-    monkeypatch.setattr("skbn._core.resources.available_memory", lambda: 100)
-    monkeypatch.setattr("skbn._core.resources._TRIFLE", 0)
+    monkeypatch.setattr("skbn._core.memory.available_memory", lambda: 100)
+    monkeypatch.setattr("skbn._core.memory._TRIFLE", 0)
     few = scores[:30]
     with pytest.raises(ValueError, match=r"table of all log-determinants needs 512 B.*100 B"):
         few.log_determinants  # noqa: B018
@@ -226,8 +226,8 @@ def test_memory_is_asked_for_before_it_is_taken(scores, monkeypatch):
 def test_what_is_refused_for_lack_of_memory_fits_as_the_refusal_says(
     what, max_parents, monkeypatch
 ):
-    monkeypatch.setattr("skbn._core.resources.available_memory", lambda: 4000)
-    monkeypatch.setattr("skbn._core.resources._TRIFLE", 0)
+    monkeypatch.setattr("skbn._core.memory.available_memory", lambda: 4000)
+    monkeypatch.setattr("skbn._core.memory._TRIFLE", 0)
     rows = np.random.default_rng(0).normal(size=(30, 10))
 
     def take(m, most):

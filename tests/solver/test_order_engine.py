@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from random_constraints import is_allowed, random_constraints
 
 from skbn import BIC, BGe, GaussianBNLearner, LocalScoreTransformer, ParentSetScores
-from skbn._core.resources import Progress
+from skbn._core.progress import Progress
 from skbn._core.subsets import members_of
 from skbn._solver import order_engine
 from skbn._solver.constraints import read_constraints

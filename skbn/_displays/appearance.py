@@ -1,0 +1,187 @@
+"""What nodes, edges and their ground look like: colours, boxes and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "LINE_STYLES",
+    "WIDTHS",
+    "Edge",
+    "EdgeLook",
+    "NodeLook",
+    "Style",
+    "line_style_for",
+    "opacity_for",
+    "style_for",
+    "text_on",
+    "width_for",
+]
+
+Edge = tuple[Hashable, Hashable]
+
+_OPACITY = 0.3  # of faint nodes and edges
+_BAND_OPACITY = 0.07  # of the text's colour in a band: pale, but paper still shows it
+
+
+class Style(NamedTuple):
+    """Colours of a picture, as matplotlib takes them.
+
+    The colours of edges are from Okabe & Ito (2008), which colour-blind readers can tell apart.
+    Those of a comparison are others than those of signs, so that no colour means two things.
+    """
+
+    ground: str
+    text: str
+    box: str
+    border: str
+    chosen: str  # the box of a highlighted node
+    blanket: str  # the box of a node in its Markov blanket
+    accent: str  # the border of both
+    positive: str
+    negative: str
+    neutral: str
+    missing: str
+    extra: str
+    reversed: str
+
+    def faint(self, colour: Any) -> str:
+        """Return a faint version of a colour, which does not catch the eye."""
+        return self._on_ground(colour, _OPACITY)
+
+    def half_faint(self, colour: Any) -> str:
+        """Return a colour halfway to the ground, for text that can still be read."""
+        return self._on_ground(colour, 0.5)
+
+    @property
+    def is_light(self) -> bool:
+        """Whether text is dark, on a light ground."""
+        from matplotlib.colors import to_rgb
+
+        return _luminance(to_rgb(self.text)) < 0.5
+
+    @property
+    def band(self) -> str:
+        """The colour of a band behind nodes."""
+        return self._on_ground(self.text, _BAND_OPACITY)
+
+    def _on_ground(self, colour: Any, opacity: float) -> str:
+        from matplotlib.colors import to_hex, to_rgb
+
+        pairs = zip(to_rgb(colour), to_rgb(self.ground), strict=True)
+        return to_hex([opacity * own + (1 - opacity) * ground for own, ground in pairs])
+
+
+LIGHT = Style(
+    ground="#FFFFFF",
+    text="#1A1A1A",
+    box="#F3F3F0",
+    border="#8A8A8A",
+    chosen="#FFD94D",
+    blanket="#FFF3C4",
+    accent="#B07D00",
+    positive="#0072B2",
+    negative="#D55E00",
+    neutral="#777777",
+    missing="#AA4499",
+    extra="#117733",
+    reversed="#1A1A1A",
+)
+DARK = Style(
+    ground="#000000",
+    text="#F2F2F2",
+    box="#2C2C2E",
+    border="#8E8E93",
+    chosen="#8A6A00",
+    blanket="#4A3F1A",
+    accent="#F0E442",
+    positive="#56B4E9",
+    negative="#E69F00",
+    neutral="#A0A0A0",
+    missing="#DD77DD",
+    extra="#44DD99",
+    reversed="#F2F2F2",
+)
+
+
+def style_for(ax: Any) -> Style:
+    """Return the colours that suit the background of the figure of some axes."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_hex, to_rgba
+
+    for figure in (ax.figure, ax.figure.figure):  # a transparent subfigure shows its figure
+        *colour, alpha = to_rgba(figure.get_facecolor())
+        if alpha > 0:
+            style = LIGHT if _luminance(colour) > 0.4 else DARK
+            return style._replace(ground=to_hex(colour))
+    # The background is unknown, but the colour of text was chosen to be readable on it.
+    return DARK if _luminance(to_rgba(rcParams["text.color"])[:3]) > 0.5 else LIGHT
+
+
+def text_on(face: Any) -> str:
+    """Return black or white, whichever can be read better on a colour."""
+    from matplotlib.colors import to_rgb
+
+    # The contrast ratios of the Web Content Accessibility Guidelines 2.1, with black and white.
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(face)]
+    luminance = _luminance(linear)
+    black, white = (luminance + 0.05) / 0.05, 1.05 / (luminance + 0.05)
+    return "#000000" if black >= white else "#FFFFFF"
+
+
+def _luminance(colour: Any) -> float:
+    red, green, blue = colour
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+# How sure an edge is, from the firmest: the least number of each line style. Dashes also tell firm
+# edges from doubtful ones in black and white.
+LINE_STYLES: dict[float, Any] = {0.9: "-", 0.5: (0, (4, 1.6)), 0.0: (0, (1.2, 1.6))}
+WIDTHS = 0.8, 4.0  # of edges of standardised weight 0, and of 1 or more, in points
+_LEAST_OPACITY = 0.3  # of an edge of probability 0; the thinnest line can still be seen
+
+
+def width_for(weight: float) -> float:
+    """Return the width of an edge of a standardised weight."""
+    return WIDTHS[0] + (WIDTHS[1] - WIDTHS[0]) * min(abs(weight), 1.0)
+
+
+def opacity_for(confidence: float) -> float:
+    """Return the opacity of an edge of a probability or support."""
+    return _LEAST_OPACITY + (1 - _LEAST_OPACITY) * confidence
+
+
+def line_style_for(confidence: float) -> Any:
+    """Return the line style of an edge of a probability or support."""
+    return next(style for least, style in LINE_STYLES.items() if confidence >= least)
+
+
+class NodeLook(NamedTuple):
+    """How a node is drawn: its name in lines, the box around it in points."""
+
+    lines: list[str]
+    size: tuple[float, float]
+    face: str
+    border: str
+    text: str
+    border_width: float = 0.8
+
+
+class EdgeLook(NamedTuple):
+    """How an edge is drawn.
+
+    Its width is in points, and `text` is the colour of its label. Without an opacity, the line and
+    the arrowhead are opaque. `hollow` is the colour inside an arrowhead of which only the border
+    has the edge's own.
+    """
+
+    colour: str
+    width: float
+    text: str
+    has_head: bool = True
+    line_style: Any = "-"
+    opacity: float | None = None
+    hollow: str | None = None
