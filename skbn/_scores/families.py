@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.compile import compile_kernels
 from skbn._core.memory import largest_that_fits
 from skbn._core.progress import Progress
 from skbn._core.subsets import SmallSubsets, advance, mask_of, members_of
@@ -67,7 +68,7 @@ class AllFamilies:
     m : int
     """
 
-    kernels: ClassVar[tuple[Any, ...]] = (walk_seeds, max_zeta)
+    kernels: ClassVar[tuple[Any, ...]] = (walk_seeds,)
 
     def __init__(self, m: int) -> None:
         self.m = m
@@ -334,6 +335,7 @@ def _drop_dominated(
 ) -> None:
     """Set `keep` to False where a set with fewer parents scores at least as high."""
     best = scores.copy()
+    compile_kernels([max_zeta])
     max_zeta(best, 0, n_candidates)
     for bit in range(n_candidates):
         pairs = best.reshape(-1, 2, 1 << bit)
