@@ -91,12 +91,12 @@ def spread(builder: Any, value: Any) -> Any:
 
 @intrinsic
 def filled(typing_context, a):
-    """Return a vector with the same float64 in all entries."""
+    """Return a vector with the same number in all entries: a float64, or the bits of an int64."""
 
     def codegen(context, builder, signature, arguments):
-        return spread(builder, arguments[0])
+        return builder.bitcast(spread(builder, arguments[0]), VECTOR)
 
-    return FOUR(types.float64), codegen
+    return FOUR(types.float64 if isinstance(a, types.Float) else types.int64), codegen
 
 
 @intrinsic

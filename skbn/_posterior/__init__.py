@@ -13,7 +13,7 @@ over networks. Nothing here knows of tables or estimators, except `parameters`, 
 - `group_posterior` and `posterior` put the sums together, by group of columns and for all;
 - `plan` lays out the memory and says which prior is affordable; `structure_prior` and `edge_prior`
   have the prior of networks and of edges;
-- `sampling` draws networks, with the kernels of `sampling_kernels`;
+- `sampling` draws networks, with the kernels of `layer_kernels` and `draw_kernels`;
 - `pairs` has the table of all pairs of columns;
 - `parameters` draws a network's parameters, and `total_effects` has the posterior of an
   intervention's effect (`effects`) in sampled networks, with the kernel of `effect_kernels`;
