@@ -5,7 +5,7 @@ Fails if
 - a link within the pages leads to no page or no anchor;
 - the README links to no file;
 - a page loads a script, a style or a picture from another site;
-- a public name has no page where `skbn._core.notebook` says it has, or a link that scikit-learn
+- a public name has no page where `skbn._displays.notebook` says it has, or a link that scikit-learn
   makes to a parameter finds no text;
 - a word that readers search for finds no page, or not the one that answers it.
 

@@ -2,14 +2,14 @@
 from . import datasets as datasets
 from . import exceptions as exceptions
 from ._core.show_versions import show_versions as show_versions
-from ._drawing.comparison_display import NetworkComparisonDisplay as NetworkComparisonDisplay
-from ._drawing.edge_probabilities_display import (
+from ._displays.comparison_display import NetworkComparisonDisplay as NetworkComparisonDisplay
+from ._displays.edge_probabilities_display import (
     EdgeProbabilitiesDisplay as EdgeProbabilitiesDisplay,
 )
-from ._drawing.edge_weights_display import EdgeWeightsDisplay as EdgeWeightsDisplay
-from ._drawing.network_display import NetworkDisplay as NetworkDisplay
-from ._drawing.penalty_display import PenaltyDisplay as PenaltyDisplay
-from ._drawing.residuals_display import ResidualsDisplay as ResidualsDisplay
+from ._displays.edge_weights_display import EdgeWeightsDisplay as EdgeWeightsDisplay
+from ._displays.network_display import NetworkDisplay as NetworkDisplay
+from ._displays.penalty_display import PenaltyDisplay as PenaltyDisplay
+from ._displays.residuals_display import ResidualsDisplay as ResidualsDisplay
 from ._estimators.bootstrap import BootstrapBNLearner as BootstrapBNLearner
 from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from skbn._core.columns import as_integer, finite_number
 from skbn._core.memory import require_memory
-from skbn._networks.arguments import random_generator
+from skbn._networks.inference import random_generator
 from skbn._networks.network import GaussianBayesianNetwork
 
 __all__ = ["make_gaussian_network"]

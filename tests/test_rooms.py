@@ -11,7 +11,7 @@ import skbn
 # has the public names.
 ROOMS = [
     *("exceptions", "_core", "_regressions", "_data", "_exact", "_orders", "_branch_and_cut"),
-    *("_scores", "_drawing", "_networks", "_solver", "_posterior", "_estimators"),
+    *("_displays", "_scores", "_networks", "_solver", "_posterior", "_estimators"),
     *("compile", "datasets", "skbn"),
 ]
 

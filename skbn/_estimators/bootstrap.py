@@ -24,7 +24,6 @@ from skbn._core.estimator import (
     fit_task,
     listeners_of,
 )
-from skbn._core.frames import frame_of
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.progress import say
 from skbn._core.text import readable_value
@@ -33,7 +32,8 @@ from skbn._data.row_values import no_weight
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics, sample_statistics
 from skbn._data.table import Table, read_columns
-from skbn._drawing.fitted import fitted_network_and_table
+from skbn._displays.fitted import fitted_network_and_table
+from skbn._displays.frames import frame_of
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.network_estimator import OneNetworkEstimator
 from skbn._estimators.resamples import Draws, fitted_network, plan_resamples, reads_scores
@@ -43,7 +43,6 @@ from skbn._estimators.validation import (
     make_scores,
     read_sample,
 )
-from skbn._networks.arguments import random_generator
 from skbn._networks.averaging import (
     EdgeSupport,
     averaged_parents,
@@ -51,6 +50,7 @@ from skbn._networks.averaging import (
     inclusion_threshold,
 )
 from skbn._networks.gaussian import estimate_model
+from skbn._networks.inference import random_generator
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.progress import StoppedError
+from skbn._core.resources import Resources
 from skbn._core.text import readable_value
 from skbn._core.threads import FEWEST_COLUMNS, Threads, one_blas_thread
 from skbn._data.row_values import in_order_of_rows, is_mask

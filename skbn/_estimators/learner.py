@@ -16,8 +16,7 @@ from skbn._estimators.validation import (
     check_settings,
 )
 from skbn._exact.cluster import current_cluster
-from skbn._networks.diagnostics import warn_about_data
-from skbn._networks.parent_limit import warn_about_limit
+from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._solver.solve import problem_of, solve

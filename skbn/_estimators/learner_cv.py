@@ -24,8 +24,7 @@ from skbn._data.row_values import in_order_of_rows
 from skbn._estimators.held_out import HeldOutScores, Split, read_splits
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import check_settings
-from skbn._networks.diagnostics import warn_about_data
-from skbn._networks.parent_limit import warn_about_limit
+from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._scores.criteria import Criterion
 from skbn._scores.criterion_checks import read_penalty
 from skbn._solver.engines import SearchSettings

@@ -11,12 +11,12 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.frames import frame_of
 from skbn._core.graphs import dag_of
 from skbn._core.memory import read_only
-from skbn._core.notebook import html_table
 from skbn._core.subsets import bits_of
 from skbn._core.text import text_table
+from skbn._displays.frames import frame_of
+from skbn._displays.notebook import html_table
 from skbn._networks.class_members import edge_shares, number_of_members
 from skbn._networks.equivalence import compelled_parents, cpdag
 from skbn._networks.network import GaussianBayesianNetwork

@@ -16,14 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from skbn._core.estimator import CallbackSupportMixin, Interval, MemorySize, listeners_of
 from skbn._core.graphs import GraphStateMixin
 from skbn._core.memory import available_memory
-from skbn._core.notebook import DocLinkMixin
 from skbn._core.progress import Progress, say
 from skbn._core.resources import Resources
 from skbn._core.text import bytes_of
 from skbn._data.dask_blocks import is_dask
 from skbn._data.sample import Sample
 from skbn._data.table import Table
-from skbn._drawing.plot_mixin import PlotMixin
+from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
     check_columns,

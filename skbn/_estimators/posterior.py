@@ -24,12 +24,12 @@ from skbn._core.estimator import (
     fit_task,
     listeners_of,
 )
-from skbn._core.frames import frame_of
 from skbn._core.graphs import dag_of
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
+from skbn._displays.frames import frame_of
 from skbn._estimators.network_estimator import NetworkEstimator
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._networks.diagnostics import warn_about_data
@@ -243,7 +243,7 @@ class GaussianBNPosterior(NetworkEstimator):
         ------
         ValueError, TypeError
             As `GaussianBNLearner.fit`; if the criterion's exponential is no marginal likelihood;
-            if the local scores differ by so much that wide numbers cannot hold their exponentials.
+            if the local scores differ by too much for extended floats to hold their exponentials.
         RuntimeError
             If sums that must be equal are not, which means a defect of the library or of the
             machine.

@@ -22,13 +22,14 @@ from skbn._core.progress import Listener, Progress, StoppedError
 from skbn._core.resources import Resources
 from skbn._core.threads import Threads, count_threads
 from skbn._data.sample import Sample
-from skbn._drawing.fitted import fitted_step
+from skbn._displays.fitted import fitted_step
 from skbn._estimators.held_out import searches_at_a_time
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
 from skbn._estimators.network_learner import network_of
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
+from skbn._scores.local_scores import LocalScores
 from skbn._solver.engines import SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem
@@ -118,7 +119,7 @@ class _Fit:
     def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
         learner = clone(self.learner)
         given = {} if self.y is None else {"y": self.y}
-        if isinstance(self.X, BaseScores):
+        if isinstance(self.X, LocalScores):
             sample = Sample(self.X.sample.rows, weight, self.X.sample.labels)
             learner.fit(self.X.of_sample(sample, n_jobs=learner.n_jobs), **given)
         else:

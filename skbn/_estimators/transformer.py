@@ -17,9 +17,9 @@ from skbn._core.estimator import (
     fit_method,
     fit_task,
 )
-from skbn._core.notebook import DocLinkMixin
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import RowSummary, Sample, summarise
+from skbn._displays.notebook import DocLinkMixin
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion

@@ -10,8 +10,8 @@ join(a, b)       the larger of a and b   a + b
 weigh(score)     the score               its exponential
 ================ ======================= ==============================
 
-Sums are of wide numbers, so that these functions also take the format: `bits`, and `bias`. The
-best network's ignore it.
+Sums are of extended floats, so these functions also take the format, `wide`, which the best
+network's ignore.
 
 Local scores have the terms ``c[l] + a0[l] * L[P] + a1[l] * L[P + x]``; this is the one form for
 vectors of the formula in `skbn._regressions.local_score`. For all sets of a block,
@@ -31,6 +31,7 @@ from numba import float64, int64, types
 from numba.extending import register_jitable
 
 from skbn._core.compile import inner_kernel, kernel
+from skbn._core.extended_floats import WideFormat
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
 from skbn._core.vectors import (
     even_entries,
@@ -59,8 +60,11 @@ __all__ = [
 ]
 
 
+_NO_FORMAT = WideFormat(0, 0)  # scores are float64
+
+
 @register_jitable
-def score_itself(score, bits, bias):
+def score_itself(score, wide):
     """Return the score: what `weigh` is in a search for the best network."""
     return score
 
@@ -150,7 +154,6 @@ def fill_blocks(
         Memory for what the sets of one block contribute, for `n_parts` pieces at a time. A block is
         a power of two, and at least `width`.
     """
-    zero = np.int64(0)
     biases = np.zeros(starts.size - 1, np.int64)
     for block in blocks:
         fill_block(
@@ -171,7 +174,7 @@ def fill_blocks(
             max_within_vector,
             score_itself,
             -math.inf,
-            zero,
+            _NO_FORMAT,
             biases,
         )
 
@@ -195,7 +198,7 @@ def fill_block(
     join_within_vector,
     weigh,
     nothing,
-    bits,
+    wide,
     biases,
 ):
     """Fill one block of children's tables; after the last window, transform it over its bits.
@@ -208,9 +211,9 @@ def fill_block(
         scratch memory has a third part then. Empty arrays stand for none.
     nothing : float or int
         The neutral element of the join.
-    bits : int
+    wide : WideFormat
     biases : ndarray of shape (n_children,), int64
-        The bias with which each child's scores are weighed.
+        The bias with which each child's scores are weighed, instead of that of `wide`.
     """
     log_det = window.log_det
     block_bits = bit_length(scratch.shape[2] - 1)
@@ -253,14 +256,13 @@ def fill_block(
                         child,
                         join,
                         weigh,
-                        bits,
-                        biases[child],
+                        WideFormat(wide.bits, biases[child]),
                     )
                 part = (part - 1) & window.pieces
             if n_left == 0 and ends:
                 rule_out(values, child, block_bits, forbidden[child], required[child], nothing)
                 n_bits = bit_length(values.size - 1)
-                zeta_transform(values, np.int64(0), n_bits, join, join_within_vector, bits)
+                zeta_transform(values, np.int64(0), n_bits, join, join_within_vector, wide)
         is_first = False
 
 
@@ -280,7 +282,7 @@ def _outer_columns(window, piece):
 
 @inner_kernel
 def join_child(
-    values, scratch, log_det, tables, log_odds, base, of_family, child, join, weigh, bits, bias
+    values, scratch, log_det, tables, log_odds, base, of_family, child, join, weigh, wide
 ):
     """Join to `values` a child's families with the parent sets from `base` on.
 
@@ -292,12 +294,10 @@ def join_child(
         parent_sets = scratch[2]
         _add_odds(scratch[0], log_odds, child, base, parent_sets)
     if 1 << child < parent_sets.size:
-        join_pairs(values, parent_sets, scratch[1], child, join, weigh, bits, bias)
+        join_pairs(values, parent_sets, scratch[1], child, join, weigh, wide)
     else:
         family = base | 1 << child
-        join_families(
-            values, parent_sets, log_det, tables, family, of_family, join, weigh, bits, bias
-        )
+        join_families(values, parent_sets, log_det, tables, family, of_family, join, weigh, wide)
 
 
 @inner_kernel
@@ -351,7 +351,7 @@ def weigh_families(log_det, tables, base, where, weighted):
 
 
 @inner_kernel
-def join_families(values, parent_sets, log_det, tables, base, where, join, weigh, bits, bias):
+def join_families(values, parent_sets, log_det, tables, base, where, join, weigh, wide):
     """Join to `values` the families of a child that is not among the block's bits.
 
     `base` is the first of the block's families, child included; their log-determinants begin at
@@ -363,8 +363,8 @@ def join_families(values, parent_sets, log_det, tables, base, where, join, weigh
         for i in range(0, width, 4):
             of_family = times(load(tables, weights + i), load(log_det, where + start + i))
             score = plus(load(parent_sets, start + i), of_family)
-            value = weigh(score, bits, bias)
-            store(values, start + i, join(load(values, start + i), value, bits))
+            value = weigh(score, wide)
+            store(values, start + i, join(load(values, start + i), value, wide))
 
 
 @inner_kernel
@@ -374,7 +374,7 @@ def _weights(tables, which, subset):
 
 
 @inner_kernel
-def join_pairs(values, parent_sets, families, child, join, weigh, bits, bias):
+def join_pairs(values, parent_sets, families, child, join, weigh, wide):
     """Join to `values` the families of a child that is among the block's bits.
 
     A set without the child's bit is a parent set, and the same set with this bit its family.
@@ -383,8 +383,8 @@ def join_pairs(values, parent_sets, families, child, join, weigh, bits, bias):
     if values.size < 4:
         for i in range(values.size):
             j = insert_zero_bit(i, child)
-            value = weigh(parent_sets[j] + families[j + step], bits, bias)
-            values[i] = join(values[i], value, bits)
+            value = weigh(parent_sets[j] + families[j + step], wide)
+            values[i] = join(values[i], value, wide)
         return
     for i in range(0, values.size, 4):
         if child == 0:
@@ -397,5 +397,5 @@ def join_pairs(values, parent_sets, families, child, join, weigh, bits, bias):
             j = insert_zero_bit(i, child)
             of_parents = load(parent_sets, j)
             of_family = load(families, j + step)
-        value = weigh(plus(of_parents, of_family), bits, bias)
-        store(values, i, join(load(values, i), value, bits))
+        value = weigh(plus(of_parents, of_family), wide)
+        store(values, i, join(load(values, i), value, wide))

@@ -211,13 +211,12 @@ def _score_row(log_det, tables, base, where, step, child, parent_sets, families,
 
     `parent_sets` and `families` are memory for `width` numbers each.
     """
-    zero = np.int64(0)
     for i in range(scores.size):
         scores[i] = -math.inf
     weigh_parent_sets(log_det, tables, base, where, parent_sets)
     if 1 << child < tables.shape[2]:
         weigh_families(log_det, tables, base, where, families)
-        join_pairs(scores, parent_sets, families, child, join_larger, score_itself, zero, zero)
+        join_pairs(scores, parent_sets, families, child, join_larger, score_itself, None)
     else:
         join_families(
             scores,
@@ -228,8 +227,7 @@ def _score_row(log_det, tables, base, where, step, child, parent_sets, families,
             where + step,
             join_larger,
             score_itself,
-            zero,
-            zero,
+            None,
         )
 
 

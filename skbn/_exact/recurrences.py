@@ -53,10 +53,10 @@ __all__ = ["SLAB_KERNELS", "Slab", "best_scores", "exact_search", "fill_array", 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# Ctrl-C is handled between tasks. Tasks of these sizes take no more than a few tenths of a second:
-# local scores of a slab to work through, and numbers to set.
+# Ctrl-C is handled between tasks: these local scores of a slab take a few tenths of a second.
 _TASK = 1 << 28
-_NUMBERS_TO_SET = 1 << 24
+# Numbers that threads share are cut into pieces that take about half a millisecond.
+_NUMBERS_OF_TASK = 1 << 18
 
 
 def exact_search(
@@ -87,7 +87,7 @@ def exact_search(
         describes. If no acyclic network has a finite score, no parents and the score -inf.
     """
     threads_of_plan = Threads(n_jobs, plan.n_columns + plan.n_others)
-    with open_store(plan) as store, threads_of_plan as threads:
+    with threads_of_plan as threads, open_store(plan, threads) as store:
         progress = progress or Progress()
         best_local_score = best_scores(families, plan, store, threads, progress)
         of_sets = store.values, best_local_score
@@ -122,9 +122,8 @@ def solve_slab(slab: Slab, families: FamilySource, store: Store, fixed: int) -> 
 
 def fill_array(array: npt.NDArray[Any], value: float, threads: Threads) -> None:
     """Set all entries of a large array to one value."""
-    pieces = [
-        (array[i : i + _NUMBERS_TO_SET], value) for i in range(0, len(array), _NUMBERS_TO_SET)
-    ]
+    length = _NUMBERS_OF_TASK
+    pieces = [(array[i : i + length], value) for i in range(0, len(array), length)]
     list(threads.map(np.copyto, pieces))
 
 
@@ -169,7 +168,7 @@ class Slab:
         self._threads = threads
         self._progress = progress
         self._zeta = zeta
-        self.tables = allocate(plan.slab_size).view(dtype)
+        self.tables = allocate(plan.slab_size, threads).view(dtype)
         self.starts = np.cumsum([0, *(plan.table_size(x) for x in range(plan.n_columns))])
         self.with_any_parents = np.empty(plan.n_columns, dtype)
 
@@ -206,8 +205,8 @@ class Slab:
         fill_array(F, -np.inf, self._threads)
         if fixed == 0:
             F[0] = 0.0
-        pieces = range(0, len(F), _NUMBERS_TO_SET)
-        length = min(len(F), _NUMBERS_TO_SET)
+        length = min(len(F), _NUMBERS_OF_TASK)
+        pieces = range(0, len(F), length)
         for x in members_of(fixed):
             given = F, store.slab(fixed ^ 1 << x), self.tables, self.starts[plan.n_inner + x]
             tasks = [(*given, first, length) for first in pieces]

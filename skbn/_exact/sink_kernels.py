@@ -2,12 +2,12 @@
 
 `recurrences` says what a slab, its tables and a block are. The steps are the same for sums over all
 networks, for which `join` adds and `product` multiplies the weights that here are maxima and sums
-of scores; these functions are known at compile time, and take the format of wide numbers.
+of scores; these functions are known at compile time. They also take the format of extended
+floats, `wide`, which is None in a search.
 """
 
 from __future__ import annotations
 
-import numpy as np
 from numba import float64, int64
 from numba.extending import register_jitable
 
@@ -20,7 +20,7 @@ __all__ = ["add_column", "extend_block", "extend_blocks", "extend_by_sink"]
 
 
 @register_jitable
-def _sum_of_scores(a, b, bits, bias):
+def _sum_of_scores(a, b, wide):
     return plus(a, b)
 
 
@@ -41,10 +41,7 @@ def extend_by_sink(F, G, B, start, first, length):
     first, length : int
         The sets to extend.
     """
-    zero = np.int64(0)
-    add_column(
-        F, first, G, first, B, start + first, length, join_larger, _sum_of_scores, zero, zero
-    )
+    add_column(F, first, G, first, B, start + first, length, join_larger, _sum_of_scores, None)
 
 
 @kernel(float64[::1], float64[::1], int64[::1], int64, int64, int64[::1])
@@ -67,15 +64,12 @@ def extend_blocks(F, B, starts, n_inner, block_bits, blocks):
     blocks : ndarray of int64
         The high bits of each block.
     """
-    zero = np.int64(0)
     for block in blocks:
-        extend_block(
-            F, B, starts, n_inner, block_bits, block, join_larger, _sum_of_scores, zero, zero
-        )
+        extend_block(F, B, starts, n_inner, block_bits, block, join_larger, _sum_of_scores, None)
 
 
 @inner_kernel
-def extend_block(F, B, starts, n_inner, block_bits, block, join, product, bits, bias):
+def extend_block(F, B, starts, n_inner, block_bits, block, join, product, wide):
     """Finish F on one block of a slab.
 
     Blocks draw only on those with fewer high bits, so that all with equally many may run at once.
@@ -86,43 +80,43 @@ def extend_block(F, B, starts, n_inner, block_bits, block, join, product, bits, 
         if first >> sink & 1:
             rest = first ^ 1 << sink
             start = starts[sink] + remove_bit(first, sink)
-            add_column(F, first, F, rest, B, start, length, join, product, bits, bias)
-    _extend_within_block(F, first, B, starts, length, join, product, bits, bias)
+            add_column(F, first, F, rest, B, start, length, join, product, wide)
+    _extend_within_block(F, first, B, starts, length, join, product, wide)
 
 
 @inner_kernel
-def add_column(F, target, G, source, B, start, length, join, product, bits, bias):
+def add_column(F, target, G, source, B, start, length, join, product, wide):
     """Join to F from `target` on the products of G from `source` on and B from `start` on."""
     if length < 4:
         for i in range(length):
-            value = product(G[source + i], B[start + i], bits, bias)
-            F[target + i] = join(F[target + i], value, bits)
+            value = product(G[source + i], B[start + i], wide)
+            F[target + i] = join(F[target + i], value, wide)
         return
     for i in range(0, length, 4):
-        value = product(load(G, source + i), load(B, start + i), bits, bias)
-        store(F, target + i, join(load(F, target + i), value, bits))
+        value = product(load(G, source + i), load(B, start + i), wide)
+        store(F, target + i, join(load(F, target + i), value, wide))
 
 
 @inner_kernel
-def _extend_within_block(F, first, B, starts, length, join, product, bits, bias):
+def _extend_within_block(F, first, B, starts, length, join, product, wide):
     """Recurse over the low bits: a finished lower half is handed to the upper half.
 
     After each run of eight sets, exactly one lower half has been finished: the one that ends there.
     """
     run = min(8, length)
     for low in range(0, length, run):
-        _extend_run(F, first + low, B, starts, run, join, product, bits, bias)
+        _extend_run(F, first + low, B, starts, run, join, product, wide)
         end = low + run
         half = end & -end
         if half < length:
             sink = bit_length(half) - 1
             source = first + end - half
             start = starts[sink] + remove_bit(source, sink)
-            add_column(F, first + end, F, source, B, start, half, join, product, bits, bias)
+            add_column(F, first + end, F, source, B, start, half, join, product, wide)
 
 
 @inner_kernel
-def _extend_run(F, first, B, starts, run, join, product, bits, bias):
+def _extend_run(F, first, B, starts, run, join, product, wide):
     """Recurse over the lowest three bits, set by set."""
     for i in range(1, run):
         value = F[first + i]
@@ -130,5 +124,5 @@ def _extend_run(F, first, B, starts, run, join, product, bits, bias):
             if i >> sink & 1:
                 rest = first + (i ^ 1 << sink)
                 parents = B[starts[sink] + remove_bit(rest, sink)]
-                value = join(value, product(F[rest], parents, bits, bias), bits)
+                value = join(value, product(F[rest], parents, wide), wide)
         F[first + i] = value

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from skbn._core.memory import allocate
 from skbn._core.subsets import members_of
+from skbn._core.threads import Threads
 from skbn._exact.plan import SearchPlan, scratch_error
 
 __all__ = ["ArrayStore", "FileStore", "Store", "open_store"]
@@ -51,6 +52,8 @@ class ArrayStore:
     Parameters
     ----------
     plan : SearchPlan
+    threads : Threads, optional
+        These touch new memory.
 
     Attributes
     ----------
@@ -58,8 +61,8 @@ class ArrayStore:
         F.
     """
 
-    def __init__(self, plan: SearchPlan) -> None:
-        self.scores = allocate(1 << plan.n_columns)
+    def __init__(self, plan: SearchPlan, threads: Threads | None = None) -> None:
+        self.scores = allocate(1 << plan.n_columns, threads)
         self._size = plan.inner_size
 
     def room(self, fixed: int) -> Floats:
@@ -147,7 +150,7 @@ def _take_space(file: Any, n_bytes: int) -> None:
 
 
 @contextmanager
-def open_store(plan: SearchPlan) -> Iterator[Store]:
+def open_store(plan: SearchPlan, threads: Threads | None = None) -> Iterator[Store]:
     """Make the store that a plan has chosen.
 
     Its file has no name, or goes with the process: nothing is left of it, whatever happens.
@@ -158,7 +161,7 @@ def open_store(plan: SearchPlan) -> Iterator[Store]:
         If the folder cannot be written to, or has too little space, all of which is taken at once.
     """
     if plan.scratch is None:
-        yield ArrayStore(plan)
+        yield ArrayStore(plan, threads)
         return
     with ExitStack() as stack:
         try:

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.columns import named_nodes
-from skbn._core.frames import frame_of
-from skbn._core.notebook import html_table
 from skbn._core.text import readable_name, text_table
+from skbn._displays.frames import frame_of
+from skbn._displays.notebook import html_table
 
 __all__ = ["GaussianDistribution", "GaussianMarginal"]
 

@@ -1,336 +1,185 @@
-"""InferenceMixin: what a network says of its nodes, when some are seen or set."""
+"""What a network says of its nodes when some are seen: samples, conditionals and predictions.
+
+Each function takes the network's model, and what users give to the method of the same name.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Mapping
-from numbers import Integral
-from typing import Any, ClassVar, Self
+from importlib import import_module
+from typing import Any
 
 import numpy as np
-from sklearn.utils import check_scalar
+import numpy.typing as npt
+from sklearn import get_config
+from sklearn.utils import check_random_state
 
 from skbn._core.columns import named_nodes, named_values
+from skbn._core.text import readable_value
 from skbn._data.table import Table, read_columns
-from skbn._networks.arguments import (
-    check_container,
-    in_container,
-    like_pandas,
-    random_generator,
-    read_given_columns,
-)
 from skbn._networks.distribution import GaussianDistribution
-from skbn._networks.parameters import ParametersMixin
+from skbn._networks.gaussian import LinearGaussianModel
 
-__all__ = ["InferenceMixin"]
+__all__ = [
+    "check_container",
+    "condition",
+    "predict",
+    "random_generator",
+    "residuals",
+    "sample",
+]
+
+_CONTAINERS = ("default", "pandas", "polars")  # those of sklearn.set_config(transform_output=...)
 
 
-class InferenceMixin(ParametersMixin):
-    """Samples, conditional distributions, predictions and interventions of a network."""
+# Samples
 
-    # What `set_output` was told: "default", "pandas" or "polars"; None leaves it to scikit-learn.
-    _output_container: str | None = None
-    # Python would otherwise iterate by asking for 0, 1, 2 ..., which may be nodes.
-    __iter__: ClassVar[None] = None
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
-        """Draw rows from the network.
+def sample(
+    model: LinearGaussianModel, n_samples: int, random_state: Any, container: str | None
+) -> Any:
+    """Draw rows from a network, as an array or as a data frame of a container.
 
-        Parameters
-        ----------
-        n_samples : int, default=1
-        random_state : int, RandomState, Generator or None, default=None
-            A seed or a generator of numpy.random. With a number, each call draws the same rows.
+    A container of None stands for scikit-learn's setting.
+    """
+    noise = random_generator(random_state).standard_normal((n_samples, len(model.nodes)))
+    return _in_container(np.asarray(model.mean + noise @ model.factor()), model.nodes, container)
 
-        Returns
-        -------
-        rows : ndarray of shape (n_samples, m), float64
-            The nodes in their order. If all nodes are strings, `set_output` makes it a data
-            frame.
 
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError, ValueError
-            If `n_samples` is not a positive integer, or `random_state` not one of these; if a
-            mean or a variance is out of float64's range.
-        ImportError
-            If a data frame was asked for, and pandas or polars is not installed.
+def random_generator(random_state: Any) -> np.random.Generator | np.random.RandomState:
+    """Return the generator to draw from, a new one for a seed, and NumPy's global one for None.
 
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph([("a", "b")])
-        >>> network = GaussianBayesianNetwork(dag).fit([[0, 1], [1, 3], [2, 5.3]])
-        >>> network.sample(5, random_state=0).shape
-        (5, 2)
-        >>> list(network.set_output(transform="pandas").sample(5, random_state=0).columns)
-        ['a', 'b']
-        """
-        model = self._model()
-        check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        noise = random_generator(random_state).standard_normal((n_samples, len(model.nodes)))
-        rows = np.asarray(model.mean + noise @ model.factor())
-        return in_container(rows, model.nodes, self._output_container)
+    Raises
+    ------
+    ValueError
+        If `random_state` is not a seed, a generator of NumPy's, or None.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "random_state must be None, an integer from 0 to 2**32 - 1, or a Generator or "
+            f"RandomState of numpy.random; got {readable_value(random_state)}."
+        ) from None
 
-    def set_output(self, *, transform: str | None = None) -> Self:
-        """Set the container in which `sample` returns its rows.
 
-        It is a data frame only if all nodes are strings. `sklearn.base.clone` and `do` keep the
-        setting. The results of `predict` and `residuals` have the container of the table that they
-        are given.
+def check_container(name: Any) -> None:
+    """Raise a ValueError unless `sample` knows this container."""
+    if name not in _CONTAINERS:
+        raise ValueError(
+            f"transform must be one of {', '.join(map(repr, _CONTAINERS))}, or None; got "
+            f"{readable_value(name)}."
+        )
 
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"}, optional
-            The parameter has the name that scikit-learn's transformers have for it. "default" is a
-            NumPy array. None leaves the setting as it is; before the first call, that of
-            ``sklearn.set_config(transform_output=...)`` applies.
 
-        Returns
-        -------
-        self : GaussianBayesianNetwork
+def _in_container(
+    rows: npt.NDArray[np.float64], nodes: list[Hashable], container: str | None
+) -> Any:
+    """Return rows as an array, or as a data frame if one is asked for and all nodes are strings."""
+    container = get_config()["transform_output"] if container is None else container
+    if container == "default" or not all(isinstance(node, str) for node in nodes):
+        return rows
+    try:
+        library: Any = import_module(container)
+    except ImportError as error:
+        raise ImportError(
+            f"Rows as a data frame of {container} need it: pip install {container}, or "
+            f'set_output(transform="default") ({error}).'
+        ) from error
+    if container == "pandas":
+        return library.DataFrame(rows, columns=nodes)
+    return library.DataFrame(rows, schema=nodes, orient="row")
 
-        Raises
-        ------
-        ValueError
-            If it is another container.
 
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_node("dose", intercept=1.0, noise_variance=0.0)
-        >>> network = GaussianBayesianNetwork(dag).set_output(transform="pandas")
-        >>> network.sample(2)
-           dose
-        0   1.0
-        1   1.0
-        """
-        if transform is not None:
-            check_container(transform)
-            self._output_container = transform
-        return self
+# Conditional distributions
 
-    def __getitem__(self, node: Any) -> Any:
-        """Return the marginal of a node, or the joint distribution of a list of nodes.
 
-        The values of other nodes are not known: it is ``network.condition({})[node]``.
-        """
-        return self.condition({})[node]
+def condition(
+    model: LinearGaussianModel, evidence: Mapping[Hashable, float]
+) -> GaussianDistribution:
+    """Return the distribution of the other nodes, given the values of some."""
+    values = named_values(evidence, model.nodes, "evidence")
+    given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
+    mean, covariance = model.condition(given, np.array(list(values.values())), others)
+    return GaussianDistribution([model.nodes[v] for v in others], mean, covariance)
 
-    def condition(self, evidence: Mapping[Hashable, float]) -> GaussianDistribution:
-        """Return the distribution of the other nodes, given the values of some.
 
-        Parameters
-        ----------
-        evidence : dict of node to float, or pandas.Series
-            It may be empty. If it names all nodes, the result has none.
+def predict(model: LinearGaussianModel, X: Any, target: Any = None, given: Any = None) -> Any:
+    """Return the conditional means of nodes, given the values of others in each row of a table."""
+    targets: list[Hashable] = []
+    is_single = False
+    if target is not None:
+        targets, is_single = named_nodes(target, model.nodes, "target")
+    if given is not None:
+        given, _ = named_nodes(given, model.nodes, "given")
+    rows, given = _read_given_columns(X, given, targets, model)
+    if target is None:
+        targets = [node for node in model.nodes if node not in given]
+    if not targets:
+        raise ValueError("All nodes are given, so none is left to predict; name a target.")
+    inputs, outputs = ([model.nodes.index(v) for v in some] for some in (given, targets))
+    mean, _ = model.condition(inputs, rows, outputs)
+    return _like_pandas(mean, X, targets, is_single)
 
-        Returns
-        -------
-        distribution : GaussianDistribution
-            Its attributes are `nodes`, in their order, `mean`, `covariance` and
-            `standard_deviation`. ``distribution["ash"]`` is the mean and the standard deviation
-            of one node. It is displayed as a table, and has `to_frame`.
 
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError
-            If `evidence` is not a dict or a series.
-        ValueError
-            If there is no such node; if a value is not a finite number; if a node cannot be
-            given, because the network or the other evidence determines its value; if a mean or
-            a variance is out of float64's range.
+def _read_given_columns(
+    X: Any, given: list[Hashable] | None, target: list[Hashable], model: LinearGaussianModel
+) -> tuple[npt.NDArray[np.float64], list[Hashable]]:
+    """Return the columns of a table to predict from, and the nodes that they are.
 
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
-        >>> dag.add_edge("a", "b", weight=1)
-        >>> network = GaussianBayesianNetwork(dag)
-        >>> mean, deviation = network.condition({"b": 3})["a"]
-        >>> round(mean, 3), round(deviation, 3)
-        (1.5, 0.707)
+    By default these are the nodes with a variance that are columns of X and not targets.
 
-        Without evidence, these are the moments of any row.
+    Raises
+    ------
+    ValueError, TypeError
+        As `Table` and `read_columns`; if no column is left, or one is a target.
+    """
+    if given is not None:
+        both = [node for node in given if node in target]
+        if both:
+            raise ValueError(f"The nodes {both} are both in given and in target.")
+        return read_columns(Table(X), given, given), given
+    table, nodes = Table(X), model.nodes
+    names = table.names
+    deviations = model.standard_deviations()
+    varying = [node for node, s in zip(nodes, deviations, strict=True) if s > 0]
+    given = [node for node in varying if node not in target and (names is None or node in names)]
+    if not given:
+        raise ValueError(
+            f"No node is left to predict from: the nodes with a variance are {varying}, the target "
+            f"{target}, and the columns of X {nodes if names is None else names}."
+        )
+    remedy = "Give these columns, or name those that X has in given."
+    return read_columns(table, given, nodes, remedy), given
 
-        >>> network["b"].mean, round(network["b"].standard_deviation, 3)
-        (0.0, 1.414)
-        """
-        model = self._model()
-        values = named_values(evidence, model.nodes, "evidence")
-        given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
-        mean, covariance = model.condition(given, np.array(list(values.values())), others)
-        return GaussianDistribution([model.nodes[v] for v in others], mean, covariance)
 
-    def predict(self, X: Any, target: Any = None, given: Any = None) -> Any:
-        """Predict nodes from others, row by row, by their conditional means.
+def residuals(model: LinearGaussianModel, X: Any) -> Any:
+    """Return the difference of each value of a table from what the node's parents predict."""
+    differences = model.residuals(read_columns(Table(X), model.nodes, model.nodes))
+    for node, values in zip(model.nodes, differences.T, strict=True):
+        if not np.isfinite(values).all():
+            row = int(np.argmax(~np.isfinite(values)))
+            raise ValueError(
+                f"The residual of node {node!r} in row {row} is out of float64's range. Leave "
+                "out this row, or measure the nodes in other units."
+            )
+    return _like_pandas(differences, X, model.nodes, is_single=False)
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_columns), or LocalScores
-            Finite numbers in the columns that are given; others may hold anything.
-        target : node or list of nodes, optional
-            The nodes to predict; by default all that are not given.
-        given : node or list of nodes, optional
-            The nodes to predict from. If the columns' names are strings, the default is all
-            columns that are nodes and not targets. Otherwise X must have m columns, the nodes
-            in their order, and the default is all but the targets; for fewer columns, name a
-            node for each. Nodes without variance, such as those that `do` has set, carry no
-            information and are left out by default.
 
-        Returns
-        -------
-        mean : ndarray of shape (n_samples, n_targets) or (n_samples,)
-            A vector if `target` is a single node and not a list. For a pandas data frame, a
-            data frame or a series with its index.
+def _like_pandas(
+    values: npt.NDArray[np.float64], X: Any, target: list[Hashable], is_single: bool
+) -> Any:
+    """Return values of shape (n, k) in the container of X: pandas keeps its index.
 
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        ValueError, TypeError
-            If X is not such a table; if a name is not a node, comes twice, or is both given
-            and predicted; if no node is left to predict or to predict from; if a node cannot be
-            given, because the network or the other given nodes determine its value; if a mean
-            is out of float64's range.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_nodes_from("abc", intercept=0, noise_variance=1)
-        >>> dag.add_weighted_edges_from([("a", "b", 1), ("b", "c", 2)])
-        >>> network = GaussianBayesianNetwork(dag)
-        >>> network.predict([[1], [2]], given="a")
-        array([[1., 2.],
-               [2., 4.]])
-        >>> network.predict([[1, 1, 9], [2, 3, 9]], target="c").round(6)
-        array([2., 6.])
-        """
-        model = self._model()
-        targets: list[Hashable] = []
-        is_single = False
-        if target is not None:
-            targets, is_single = named_nodes(target, model.nodes, "target")
-        if given is not None:
-            given, _ = named_nodes(given, model.nodes, "given")
-        deviations = model.standard_deviations()
-        varying = [node for node, s in zip(model.nodes, deviations, strict=True) if s > 0]
-        rows, given = read_given_columns(X, given, targets, model.nodes, varying)
-        if target is None:
-            targets = [node for node in model.nodes if node not in given]
-        if not targets:
-            raise ValueError("All nodes are given, so none is left to predict; name a target.")
-        inputs, outputs = ([model.nodes.index(v) for v in some] for some in (given, targets))
-        mean, _ = model.condition(inputs, rows, outputs)
-        return like_pandas(mean, X, targets, is_single)
-
-    def residuals(self, X: Any) -> Any:
-        """Return the difference of each value from what the node's parents predict.
-
-        The prediction is the intercept plus each parent times the weight of its edge, as in
-        the regressions that `fit` estimates; without parents, the node's mean. If the network
-        is right, the residuals are Gaussian, of mean 0 and the variance `noise_variance_`, and
-        independent of each other.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, m), or LocalScores
-            As in `fit`.
-
-        Returns
-        -------
-        residuals : ndarray or pandas.DataFrame of shape (n_samples, m), float64
-            A column for each node, in the order of `nodes` and in the node's units. For a
-            pandas data frame, a data frame with its index.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        ValueError, TypeError
-            If X is not such a table; if a residual is out of float64's range.
-
-        See Also
-        --------
-        ResidualsDisplay : Draws them.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_nodes_from("ab", intercept=1, noise_variance=1)
-        >>> dag.add_edge("a", "b", weight=2)
-        >>> GaussianBayesianNetwork(dag).residuals([[1, 3], [2, 4]])
-        array([[ 0.,  0.],
-               [ 1., -1.]])
-        """
-        model = self._model()
-        rows = read_columns(Table(X), model.nodes, model.nodes)
-        residuals = model.residuals(rows)
-        for node, values in zip(model.nodes, residuals.T, strict=True):
-            if not np.isfinite(values).all():
-                row = int(np.argmax(~np.isfinite(values)))
-                raise ValueError(
-                    f"The residual of node {node!r} in row {row} is out of float64's range. Leave "
-                    "out this row, or measure the nodes in other units."
-                )
-        return like_pandas(residuals, X, model.nodes, is_single=False)
-
-    def do(self, interventions: Mapping[Hashable, float]) -> Self:
-        """Return the network after nodes are set to values from outside.
-
-        These nodes lose their parents and their noise. Everything else stays as it is.
-
-        Parameters
-        ----------
-        interventions : dict of node to float, or pandas.Series
-
-        Returns
-        -------
-        network : GaussianBayesianNetwork
-            It has no density, because some nodes have no noise. ``network["ash"]`` is the mean
-            and the standard deviation of a node.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        TypeError
-            If `interventions` is not a dict or a series.
-        ValueError
-            If there is no such node, or a value is not a finite number; if a mean is then out
-            of float64's range.
-
-        Notes
-        -----
-        This is the truncated factorisation of Pearl (2009), "Causality", section 3.2. It is the
-        effect of an intervention if the edges are causes and no common cause of nodes is left
-        out. Data alone do not tell equivalent networks apart.
-
-        Examples
-        --------
-        >>> import networkx as nx
-        >>> from skbn import GaussianBayesianNetwork
-        >>> dag = nx.DiGraph()
-        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
-        >>> dag.add_edge("a", "b", weight=2)
-        >>> network = GaussianBayesianNetwork(dag)
-        >>> network.do({"a": 1})["b"].mean, network.do({"b": 1})["a"].mean
-        (2.0, 0.0)
-        """
-        model = self._model()
-        values = named_values(interventions, model.nodes, "interventions")
-        network = self._from_model(model.do(values))
-        network._output_container = self._output_container
-        return network
+    A single column becomes a vector, or a Series.
+    """
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        return values[:, 0] if is_single else values
+    if is_single:
+        return pandas.Series(values[:, 0], index=X.index, name=target[0])
+    names = pandas.Index(target, tupleize_cols=False)
+    return pandas.DataFrame(values, index=X.index, columns=names)

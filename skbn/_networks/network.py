@@ -1,55 +1,57 @@
 """GaussianBayesianNetwork: a network as a joint Gaussian distribution.
 
-The methods check what users give them and describe the results; the work behind them is done by
-the functions of this package's other modules.
+The class says what users may ask of a network. Functions of this room's other modules answer, and
+can be called without it.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+import os
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, ClassVar, Self, overload
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_array
 
+from skbn._core.columns import named_values
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
-from skbn._core.frames import frame_of
 from skbn._core.graphs import (
     GraphStateMixin,
     check_dag,
+    check_same_nodes,
+    dag_of,
     fixed_parent_masks,
+    graph_contents,
     parent_masks,
 )
-from skbn._core.notebook import DocLinkMixin
+from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
 from skbn._data.dask_blocks import is_dask
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
 from skbn._data.table import Table, numbers_of, read_columns, row_labels
-from skbn._drawing.plot_mixin import PlotMixin
-from skbn._networks.edge_table import edge_columns, score_losses
-from skbn._networks.equations import network_text
-from skbn._networks.formats import FormatsMixin
-from skbn._networks.gaussian import estimate_model
-from skbn._networks.inference import InferenceMixin
+from skbn._displays.frames import frame_of
+from skbn._displays.notebook import DocLinkMixin, PlotMixin
+from skbn._networks import equivalence, inference, interchange
+from skbn._networks.descriptions import edge_columns, network_text, score_losses
+from skbn._networks.distribution import GaussianDistribution
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
-from skbn._scores.local_scores import LocalScores
 
 __all__ = ["GaussianBayesianNetwork"]
 
 
 class GaussianBayesianNetwork(
-    GraphStateMixin,
-    DocLinkMixin,
-    PlotMixin,
-    InferenceMixin,
-    FormatsMixin,
-    CallbackSupportMixin,
-    DensityMixin,
-    BaseEstimator,
+    GraphStateMixin, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
 ):
     """A Gaussian Bayesian network: its graph, and the joint distribution of its nodes.
 
@@ -117,6 +119,15 @@ class GaussianBayesianNetwork(
     764
     """
 
+    # What is known of the graph while its contents are `_learned_graph`.
+    _estimated: LinearGaussianModel | None = None
+    _score_losses: npt.NDArray[np.float64] | None = None
+    _learned_graph: tuple[list[Any], list[Any]] | None = None
+    # What `set_output` was told: "default", "pandas" or "polars"; None leaves it to scikit-learn.
+    _output_container: str | None = None
+    # Without this, Python would iterate by asking for 0, 1, 2 ..., which may be nodes.
+    __iter__: ClassVar[None] = None
+
     def __init__(self, dag: nx.DiGraph) -> None:
         self.dag = dag
 
@@ -177,6 +188,267 @@ class GaussianBayesianNetwork(
             fixed = fixed_parent_masks(self.dag)
             self._keep(estimate_model(statistics, parents, nodes, fixed=fixed))
         return self
+
+    # Parameters
+
+    @property
+    def dag_(self) -> nx.DiGraph:
+        """The graph with all parameters as attributes.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        TypeError, ValueError
+            If `dag` is not an acyclic graph; if a parameter is missing or wrong; if a mean
+            is out of float64's range.
+        """
+        return self._model().to_dag()
+
+    @property
+    def coef_(self) -> npt.NDArray[np.float64]:
+        """The edges' weights, shape (m, m): ``coef_[i, j]`` is that of i -> j, or 0.
+
+        Raises what `dag_` raises.
+        """
+        return self._model().coef.copy()
+
+    @property
+    def intercept_(self) -> npt.NDArray[np.float64]:
+        """The nodes' intercepts, shape (m,).
+
+        Raises what `dag_` raises.
+        """
+        return self._model().intercept.copy()
+
+    @property
+    def noise_variance_(self) -> npt.NDArray[np.float64]:
+        """The variances of the nodes' noise, shape (m,).
+
+        Raises what `dag_` raises.
+        """
+        return self._model().noise_variance.copy()
+
+    @property
+    def mean_(self) -> npt.NDArray[np.float64]:
+        """The nodes' joint mean, shape (m,).
+
+        Raises what `dag_` raises.
+        """
+        return self._model().mean.copy()
+
+    @property
+    def covariance_(self) -> npt.NDArray[np.float64]:
+        """The nodes' joint covariance, shape (m, m).
+
+        Raises what `dag_` raises, and ValueError if a variance is out of float64's range.
+        """
+        return self._model().covariance()
+
+    # Structure
+
+    @property
+    def nodes(self) -> list[Hashable]:
+        """The nodes, in the order of the graph.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is not an acyclic graph.
+        """
+        return list(self._structure())
+
+    def cpdag(self, *, knowledge: bool = True) -> nx.DiGraph:
+        """Return the graph of the network's equivalence class, its CPDAG.
+
+        Parameters
+        ----------
+        knowledge : bool, default=True
+            Whether to leave out networks of the class that contradict what is known, by
+            reversing an edge with the attribute `fixed`. A learner marks the edges whose
+            reverse its tiers, required and forbidden edges rule out. False takes the whole
+            class: what the independences say.
+
+        Returns
+        -------
+        cpdag : networkx.DiGraph
+            One edge for each pair that is joined. Its attribute `undirected` is True if some
+            network of the class reverses it. Such edges point as in the canonical member of the
+            class, so that the graph is acyclic. Equivalent networks with the same nodes in the
+            same order, and the same knowledge, have equal graphs.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is not an acyclic graph.
+
+        Notes
+        -----
+        This is the completed partially directed acyclic graph of Chickering (2002), "Learning
+        equivalence classes of Bayesian-network structures". With knowledge it is the
+        maximally oriented graph of Meek (1995), "Causal inference and causal explanation with
+        background knowledge". `max_parents` is not knowledge about directions: networks of the
+        class may have more parents.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph([("b", "a"), ("b", "c")])
+        >>> network = GaussianBayesianNetwork(dag)
+        >>> list(network.cpdag().edges(data="undirected"))
+        [('b', 'a', True), ('b', 'c', True)]
+
+        If a comes before b, then b comes before c: otherwise c would be another cause of b that
+        is independent of a.
+
+        >>> known = GaussianBayesianNetwork(nx.DiGraph([("a", "b", {"fixed": True}), ("b", "c")]))
+        >>> list(known.cpdag().edges(data="undirected"))
+        [('a', 'b', False), ('b', 'c', False)]
+        >>> known.cpdag(knowledge=False).edges["b", "c"]["undirected"]
+        True
+        """
+        dag = self._structure()
+        return equivalence.cpdag(dag, fixed_parent_masks(self.dag) if knowledge else None)
+
+    def is_equivalent(self, other: GaussianBayesianNetwork | nx.DiGraph) -> bool:
+        """Whether another network states the same independences, regardless of fixed edges.
+
+        Parameters
+        ----------
+        other : GaussianBayesianNetwork or networkx.DiGraph
+            On the same nodes, in any order.
+
+        Returns
+        -------
+        is_equivalent : bool
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `other` is not an acyclic graph on these nodes.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+        >>> network.is_equivalent(nx.DiGraph([("c", "b"), ("b", "a")]))
+        True
+        >>> network.is_equivalent(nx.DiGraph([("a", "b"), ("c", "b")]))
+        False
+        """
+        dag = self._structure()
+        return equivalence.is_equivalent(dag, _graph_on_same_nodes(other, dag))
+
+    def structural_hamming_distance(
+        self, other: GaussianBayesianNetwork | nx.DiGraph, *, cpdag: bool = False
+    ) -> int:
+        """Return the number of pairs of nodes that another network joins differently.
+
+        An edge that is missing, extra or reversed counts 1.
+
+        Parameters
+        ----------
+        other : GaussianBayesianNetwork or networkx.DiGraph
+            On the same nodes, in any order.
+        cpdag : bool, default=False
+            Whether to compare the equivalence classes instead, as ``cpdag(knowledge=False)``
+            gives them. An edge that is undirected in one and directed in the other counts 1.
+            Fixed edges are ignored: equivalent networks are at a distance of 0.
+
+        Returns
+        -------
+        distance : int
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `other` is not an acyclic graph on these nodes.
+
+        Notes
+        -----
+        The distance between equivalence classes is that of Tsamardinos, Brown & Aliferis
+        (2006), "The max-min hill-climbing Bayesian network structure learning algorithm".
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+        >>> other = nx.DiGraph([("b", "a"), ("b", "c"), ("a", "c")])
+        >>> network.structural_hamming_distance(other)
+        2
+        >>> network.structural_hamming_distance(other, cpdag=True)
+        1
+        """
+        dag = self._structure()
+        other = _graph_on_same_nodes(other, dag)
+        return equivalence.structural_hamming_distance(dag, other, cpdag=cpdag)
+
+    def moral_graph(self) -> nx.Graph:
+        """Return the undirected graph that joins each node to its Markov blanket.
+
+        Returns
+        -------
+        moral_graph : networkx.Graph
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is not an acyclic graph.
+
+        Notes
+        -----
+        Lauritzen & Spiegelhalter (1988), "Local computations with probabilities on
+        graphical structures and their application to expert systems".
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c")]))
+        >>> network.moral_graph().has_edge("a", "b")
+        True
+        """
+        return nx.moral_graph(self._structure())
+
+    def markov_blanket(self, node: Hashable) -> list[Hashable]:
+        """Return the nodes that separate a node from all others.
+
+        Parameters
+        ----------
+        node : a node of the network
+
+        Returns
+        -------
+        markov_blanket : list of nodes
+            Its parents, its children and their other parents, in node order.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no such node, or `dag` is not an acyclic graph.
+
+        Notes
+        -----
+        Pearl (1988), "Probabilistic reasoning in intelligent systems", section 3.3.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph([("a", "c"), ("b", "c"), ("c", "d")])
+        >>> GaussianBayesianNetwork(dag).markov_blanket("a")
+        ['c', 'b']
+        """
+        moral_graph = self.moral_graph()
+        if node not in moral_graph:
+            raise ValueError(
+                f"There is no node {readable_value(node)}; the nodes are "
+                f"{readable_value(list(moral_graph))}."
+            )
+        return [other for other in moral_graph if other in moral_graph[node]]
 
     # Density
 
@@ -261,7 +533,279 @@ class GaussianBayesianNetwork(
         model = self._model()
         return model.mean_log_density(_sample(X, model.nodes, sample_weight))
 
-    # Edges
+    # Samples, conditional distributions, predictions and interventions
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+        """Draw rows from the network.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState, Generator or None, default=None
+            A seed or a generator of numpy.random. With a number, each call draws the same rows.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, m), float64
+            The nodes in their order. If all nodes are strings, `set_output` makes it a data
+            frame.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        TypeError, ValueError
+            If `n_samples` is not a positive integer, or `random_state` not one of these; if a
+            mean or a variance is out of float64's range.
+        ImportError
+            If a data frame was asked for, and pandas or polars is not installed.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph([("a", "b")])
+        >>> network = GaussianBayesianNetwork(dag).fit([[0, 1], [1, 3], [2, 5.3]])
+        >>> network.sample(5, random_state=0).shape
+        (5, 2)
+        >>> list(network.set_output(transform="pandas").sample(5, random_state=0).columns)
+        ['a', 'b']
+        """
+        check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        return inference.sample(self._model(), n_samples, random_state, self._output_container)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Set the container in which `sample` returns its rows.
+
+        It is a data frame only if all nodes are strings. `sklearn.base.clone` and `do` keep the
+        setting. The results of `predict` and `residuals` have the container of the table that they
+        are given.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, optional
+            The parameter has the name that scikit-learn's transformers have for it. "default" is a
+            NumPy array. None leaves the setting as it is; before the first call, that of
+            ``sklearn.set_config(transform_output=...)`` applies.
+
+        Returns
+        -------
+        self : GaussianBayesianNetwork
+
+        Raises
+        ------
+        ValueError
+            If it is another container.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_node("dose", intercept=1.0, noise_variance=0.0)
+        >>> network = GaussianBayesianNetwork(dag).set_output(transform="pandas")
+        >>> network.sample(2)
+           dose
+        0   1.0
+        1   1.0
+        """
+        if transform is not None:
+            inference.check_container(transform)
+            self._output_container = transform
+        return self
+
+    def __getitem__(self, node: Any) -> Any:
+        """Return the marginal of a node, or the joint distribution of a list of nodes.
+
+        The values of other nodes are not known: it is ``network.condition({})[node]``.
+        """
+        return self.condition({})[node]
+
+    def condition(self, evidence: Mapping[Hashable, float]) -> GaussianDistribution:
+        """Return the distribution of the other nodes, given the values of some.
+
+        Parameters
+        ----------
+        evidence : dict of node to float, or pandas.Series
+            It may be empty. If it names all nodes, the result has none.
+
+        Returns
+        -------
+        distribution : GaussianDistribution
+            Its attributes are `nodes`, in their order, `mean`, `covariance` and
+            `standard_deviation`. ``distribution["ash"]`` is the mean and the standard deviation
+            of one node. It is displayed as a table, and has `to_frame`.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        TypeError
+            If `evidence` is not a dict or a series.
+        ValueError
+            If there is no such node; if a value is not a finite number; if a node cannot be
+            given, because the network or the other evidence determines its value; if a mean or
+            a variance is out of float64's range.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
+        >>> dag.add_edge("a", "b", weight=1)
+        >>> network = GaussianBayesianNetwork(dag)
+        >>> mean, deviation = network.condition({"b": 3})["a"]
+        >>> round(mean, 3), round(deviation, 3)
+        (1.5, 0.707)
+
+        Without evidence, these are the moments of any row.
+
+        >>> network["b"].mean, round(network["b"].standard_deviation, 3)
+        (0.0, 1.414)
+        """
+        return inference.condition(self._model(), evidence)
+
+    def predict(self, X: Any, target: Any = None, given: Any = None) -> Any:
+        """Predict nodes from others, row by row, by their conditional means.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns), or LocalScores
+            Finite numbers in the columns that are given; others may hold anything.
+        target : node or list of nodes, optional
+            The nodes to predict; by default all that are not given.
+        given : node or list of nodes, optional
+            The nodes to predict from. If the columns' names are strings, the default is all
+            columns that are nodes and not targets. Otherwise X must have m columns, the nodes
+            in their order, and the default is all but the targets; for fewer columns, name a
+            node for each. Nodes without variance, such as those that `do` has set, carry no
+            information and are left out by default.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, n_targets) or (n_samples,)
+            A vector if `target` is a single node and not a list. For a pandas data frame, a
+            data frame or a series with its index.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If X is not such a table; if a name is not a node, comes twice, or is both given
+            and predicted; if no node is left to predict or to predict from; if a node cannot be
+            given, because the network or the other given nodes determine its value; if a mean
+            is out of float64's range.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("abc", intercept=0, noise_variance=1)
+        >>> dag.add_weighted_edges_from([("a", "b", 1), ("b", "c", 2)])
+        >>> network = GaussianBayesianNetwork(dag)
+        >>> network.predict([[1], [2]], given="a")
+        array([[1., 2.],
+               [2., 4.]])
+        >>> network.predict([[1, 1, 9], [2, 3, 9]], target="c").round(6)
+        array([2., 6.])
+        """
+        return inference.predict(self._model(), X, target, given)
+
+    def residuals(self, X: Any) -> Any:
+        """Return the difference of each value from what the node's parents predict.
+
+        The prediction is the intercept plus each parent times the weight of its edge, as in
+        the regressions that `fit` estimates; without parents, the node's mean. If the network
+        is right, the residuals are Gaussian, of mean 0 and the variance `noise_variance_`, and
+        independent of each other.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, m), or LocalScores
+            As in `fit`.
+
+        Returns
+        -------
+        residuals : ndarray or pandas.DataFrame of shape (n_samples, m), float64
+            A column for each node, in the order of `nodes` and in the node's units. For a
+            pandas data frame, a data frame with its index.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If X is not such a table; if a residual is out of float64's range.
+
+        See Also
+        --------
+        ResidualsDisplay : Draws them.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("ab", intercept=1, noise_variance=1)
+        >>> dag.add_edge("a", "b", weight=2)
+        >>> GaussianBayesianNetwork(dag).residuals([[1, 3], [2, 4]])
+        array([[ 0.,  0.],
+               [ 1., -1.]])
+        """
+        return inference.residuals(self._model(), X)
+
+    def do(self, interventions: Mapping[Hashable, float]) -> Self:
+        """Return the network after nodes are set to values from outside.
+
+        These nodes lose their parents and their noise. Everything else stays as it is.
+
+        Parameters
+        ----------
+        interventions : dict of node to float, or pandas.Series
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+            It has no density, because some nodes have no noise. ``network["ash"]`` is the mean
+            and the standard deviation of a node.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        TypeError
+            If `interventions` is not a dict or a series.
+        ValueError
+            If there is no such node, or a value is not a finite number; if a mean is then out
+            of float64's range.
+
+        Notes
+        -----
+        This is the truncated factorisation of Pearl (2009), "Causality", section 3.2. It is the
+        effect of an intervention if the edges are causes and no common cause of nodes is left
+        out. Data alone do not tell equivalent networks apart.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
+        >>> dag.add_edge("a", "b", weight=2)
+        >>> network = GaussianBayesianNetwork(dag)
+        >>> network.do({"a": 1})["b"].mean, network.do({"b": 1})["a"].mean
+        (2.0, 0.0)
+        """
+        model = self._model()
+        values = named_values(interventions, model.nodes, "interventions")
+        network = self._from_model(model.do(values))
+        network._output_container = self._output_container
+        return network
+
+    # A table of the edges
 
     def to_frame(self, scores: Any = None, *, criterion: str | Criterion | None = None) -> Any:
         """Return a table with a row for each edge.
@@ -326,7 +870,261 @@ class GaussianBayesianNetwork(
             losses = score_losses(self.dag, scores, criterion)
         return frame_of(edge_columns(self.dag, self._parameters(), losses))
 
-    # scikit-learn's conventions, and what the methods share
+    # Formats of other programs
+
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+    @overload
+    def to_json(self, path: str | os.PathLike[str]) -> None: ...
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Return the network as JSON, in networkx's node-link format, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file. An existing file is replaced once everything is written, and kept if that
+            fails. A symbolic link is followed; a pipe is written to.
+
+        Returns
+        -------
+        text : str, or None with a path
+            `from_json` reads the same parameters from it, to the last bit, and the attribute
+            `fixed` of edges.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError
+            If a node is neither a string nor an integer.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_node("a", intercept=0.1, noise_variance=1)
+        >>> text = GaussianBayesianNetwork(dag).to_json()
+        >>> GaussianBayesianNetwork.from_json(text).intercept_
+        array([0.1])
+        """
+        return interchange.to_json(self._model().to_dag(), path)
+
+    @classmethod
+    def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
+        """Read a network from the text that `to_json` returns, or the file that it writes.
+
+        Parameters
+        ----------
+        text_or_path : str or path
+            A string is the JSON itself; a file is given by a ``pathlib.Path``, and is in UTF-8.
+            Nothing in it is evaluated. Attributes that are not parameters or `fixed` are ignored.
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+
+        Raises
+        ------
+        TypeError
+            If it is neither a string nor a path.
+        ValueError
+            If it is not JSON, or a part is missing; if a node, an edge or a key of an object comes
+            twice, there are both "edges" and "links", an edge has an unknown end, or the edges have
+            a cycle; if a parameter is not a finite number, or a variance is negative.
+        OSError
+            If the file cannot be read.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBayesianNetwork
+        >>> text = '''{"directed": true, "multigraph": false, "edges": [],
+        ...           "nodes": [{"id": "a", "intercept": 0, "noise_variance": 1}]}'''
+        >>> GaussianBayesianNetwork.from_json(text).nodes
+        ['a']
+        """
+        return cls(interchange.from_json(text_or_path))
+
+    def to_dot(self, *, cpdag: bool = False) -> str:
+        """Return the network in Graphviz's DOT language, the weights as the edges' labels.
+
+        Parameters
+        ----------
+        cpdag : bool, default=False
+            Whether to return the graph of the equivalence class instead, as from the method
+            `cpdag`. It has no weights, and undirected edges have no heads.
+
+        Returns
+        -------
+        text : str
+            Without labels if the network has no parameters.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is not an acyclic graph; if two nodes have the same text; if only some of
+            the parameters are there.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
+        >>> dag.add_edge("a", "b", weight=2 / 3)
+        >>> print(GaussianBayesianNetwork(dag).to_dot())
+        digraph {
+          "a";
+          "b";
+          "a" -> "b" [label="0.667"];
+        }
+        """
+        return interchange.to_dot(self._exported_graph(cpdag))
+
+    def to_mermaid(self, *, cpdag: bool = False) -> str:
+        """Return the network as a Mermaid flowchart, the weights as the edges' labels.
+
+        Many viewers of Markdown show it as a picture, in a block of code whose language is
+        ``mermaid``.
+
+        Parameters
+        ----------
+        cpdag : bool, default=False
+            Whether to return the graph of the equivalence class instead, as from the method
+            `cpdag`. It has no weights, and undirected edges have no heads.
+
+        Returns
+        -------
+        text : str
+            Without labels if the network has no parameters.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is not an acyclic graph; if only some of the parameters are there.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+        >>> print(network.to_mermaid())
+        flowchart TD
+          n0["a"]
+          n1["b"]
+          n0 --> n1
+        """
+        return interchange.to_mermaid(self._exported_graph(cpdag))
+
+    def to_modelstring(self) -> str:
+        """Return the graph as bnlearn's `modelstring` writes it, for `model2network` there.
+
+        Returns
+        -------
+        text : str
+            A bracket for each node, parents before their children. It has no parameters.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is not an acyclic graph; if a node's name has a bracket, ``|`` or ``:``.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> GaussianBayesianNetwork(nx.DiGraph([("a", "c"), ("b", "c")])).to_modelstring()
+        '[a][b][c|a:b]'
+        """
+        check_dag(self.dag)
+        return interchange.to_modelstring(self.dag)
+
+    @classmethod
+    def from_modelstring(cls, text: str) -> Self:
+        """Read a graph from what `modelstring` of bnlearn returns.
+
+        Parameters
+        ----------
+        text : str
+            Such as ``"[a][b|a]"``. The nodes keep its order.
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+            Without parameters: call `fit`.
+
+        Raises
+        ------
+        TypeError
+            If it is not a string.
+        ValueError
+            If it is no model string, a node or an edge comes twice, a parent is no node, or the
+            edges have a cycle.
+
+        Examples
+        --------
+        >>> from skbn import GaussianBayesianNetwork
+        >>> list(GaussianBayesianNetwork.from_modelstring("[a][b][c|a:b]").dag.edges)
+        [('a', 'c'), ('b', 'c')]
+        """
+        return cls(interchange.from_modelstring(text))
+
+    def to_pgmpy(self) -> Any:
+        """Return the network as a model of pgmpy.
+
+        Returns
+        -------
+        model : pgmpy.models.LinearGaussianBayesianNetwork
+            It keeps standard deviations, whose squares may differ from the variances in the
+            last bit. It does not keep the attribute `fixed` of edges.
+
+        Raises
+        ------
+        ImportError
+            If pgmpy is not installed.
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+
+        Examples
+        --------
+        >>> network.to_pgmpy().get_cpds("b")  # doctest: +SKIP
+        <LinearGaussianCPD: P(b | a) = N(2.0*a + 1.0; 0.5) at 0x7f5ff6c1e110>
+        """
+        return interchange.to_pgmpy(self._model().to_dag())
+
+    @classmethod
+    def from_pgmpy(cls, model: Any) -> Self:
+        """Read a network from a model of pgmpy.
+
+        Parameters
+        ----------
+        model : pgmpy.models.LinearGaussianBayesianNetwork
+            With the conditional distributions of all its nodes.
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+
+        Raises
+        ------
+        ImportError
+            If pgmpy is not installed.
+        TypeError
+            If it is another model.
+        ValueError
+            If a node's conditional distribution is missing or does not fit its parents.
+
+        Examples
+        --------
+        >>> from pgmpy.models import LinearGaussianBayesianNetwork  # doctest: +SKIP
+        >>> model = LinearGaussianBayesianNetwork([("a", "b")]).fit(table)  # doctest: +SKIP
+        >>> network = GaussianBayesianNetwork.from_pgmpy(model)  # doctest: +SKIP
+        """
+        return cls._from_model(interchange.from_pgmpy(model))
+
+    # scikit-learn's conventions, and text
 
     def __sklearn_is_fitted__(self) -> bool:
         try:
@@ -369,6 +1167,64 @@ class GaussianBayesianNetwork(
         except (TypeError, ValueError):
             return None
 
+    # What the methods share
+
+    def _structure(self) -> nx.DiGraph:
+        """Return the graph without attributes, after checking it."""
+        check_dag(self.dag)
+        return dag_of(list(self.dag), parent_masks(self.dag))
+
+    @classmethod
+    def _from_model(cls, model: LinearGaussianModel) -> Self:
+        """Return the network with these parameters."""
+        network = cls(model.to_dag())
+        network._keep(model)
+        return network
+
+    def _keep(
+        self, model: LinearGaussianModel | None, score_losses: npt.NDArray[np.float64] | None = None
+    ) -> None:
+        """Keep what was learned of the graph, and its contents, by which a change is noticed."""
+        self._estimated = model
+        self._score_losses = score_losses
+        self._learned_graph = graph_contents(self.dag)
+
+    def _is_learned_graph(self) -> bool:
+        """Whether the graph is still that of the estimates and the score losses."""
+        return self._learned_graph == graph_contents(self.dag)
+
+    def _parameters(self) -> LinearGaussianModel | None:
+        """Return the estimates if they belong to the graph, else the graph's own, or None."""
+        check_dag(self.dag)
+        if self._estimated is not None and self._is_learned_graph():
+            return replace(self._estimated, fixed=fixed_parent_masks(self.dag))
+        return LinearGaussianModel.from_dag(self.dag) if is_parametrised(self.dag) else None
+
+    def _model(self) -> LinearGaussianModel:
+        """Return the parameters; raise a NotFittedError if there are none."""
+        model = self._parameters()
+        if model is None:
+            raise NotFittedError(
+                "This GaussianBayesianNetwork has no parameters yet. Call fit, or give the nodes "
+                "of dag the attributes intercept and noise_variance and its edges weight."
+            )
+        return model
+
+    def _exported_graph(self, cpdag: bool) -> nx.DiGraph:
+        """Return the equivalence class's graph, or the network's with its parameters, if any."""
+        if cpdag:
+            return self.cpdag()
+        model = self._parameters()
+        return self._structure() if model is None else model.to_dag()
+
+
+def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
+    """Return another network's graph after checking that it has the same nodes."""
+    other = other.dag if isinstance(other, GaussianBayesianNetwork) else other
+    check_dag(other, "other", expected="a GaussianBayesianNetwork or a networkx.DiGraph")
+    check_same_nodes(dag, other)
+    return other
+
 
 def _sample(X: Any, nodes: list[Any], sample_weight: Any) -> Sample:
     """Return the nodes' columns, with the weights that are given or that LocalScores have.
@@ -382,7 +1238,7 @@ def _sample(X: Any, nodes: list[Any], sample_weight: Any) -> Sample:
         check_array(np.zeros((min(n_rows, 1), len(nodes))), input_name="X")
         return sample
     rows = read_columns(table, nodes, nodes)
-    if isinstance(X, LocalScores):
+    if isinstance(X, BaseScores):
         sample = Sample(rows, X.sample.weight, X.sample.labels)
     else:
         sample = Sample(rows, labels=row_labels(X))

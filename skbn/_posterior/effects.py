@@ -16,8 +16,8 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.notebook import html_table
 from skbn._core.text import readable_name, readable_value, text_table
+from skbn._displays.notebook import html_table
 
 __all__ = [
     "EffectDistribution",

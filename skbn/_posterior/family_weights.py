@@ -1,4 +1,4 @@
-"""FamilyWeights: the weights of all families of a group of columns, as wide numbers."""
+"""FamilyWeights: the weights of all families of a group of columns, as extended floats."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.extended_floats import WideFormat
 from skbn._core.memory import allocate
 from skbn._core.subsets import members_of
 from skbn._core.threads import Threads
-from skbn._core.wide import WideFormat
 from skbn._exact.dense_families import BlockwiseFamilies, Part, whole_part
 from skbn._exact.plan import SearchPlan
-from skbn._posterior.sum_kernels import (
+from skbn._posterior.weight_kernels import (
     edge_sums,
     family_weights,
     fill_sums,
@@ -62,7 +62,7 @@ class FamilyWeights(BlockwiseFamilies):
     Raises
     ------
     ValueError
-        If the scores differ by so much that wide numbers would have too few digits.
+        If the scores differ by so much that extended floats would have too few digits.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class FamilyWeights(BlockwiseFamilies):
             slab,
             starts,
             scratch,
-            self.wide.bits,
+            self.wide,
             self.biases,
         )
 
@@ -177,9 +177,8 @@ class FamilyWeights(BlockwiseFamilies):
             gamma,
             exponent,
             self._new_child_scratch(),
-            self.wide.bits,
+            self.wide,
             self.biases,
-            self.wide.bias,
             sums,
         )
         return sums
@@ -199,7 +198,7 @@ class FamilyWeights(BlockwiseFamilies):
         weights = allocate(self.n_parent_sets)
         families = weights.view(np.int64)
         self.weights_of(child, threads, families)
-        weights_with_descendants(families, gamma, exponent, *self.wide, weights)
+        weights_with_descendants(families, gamma, exponent, self.wide, weights)
         return weights
 
     @property
@@ -213,7 +212,7 @@ class FamilyWeights(BlockwiseFamilies):
         return len(self._log_det) // 2
 
     def weights_of(self, child: int, threads: Threads, weights: Integers) -> None:
-        """Set `weights` to the weight of each parent set of a child, a wide number.
+        """Set `weights` to the weight of each parent set of a child, an extended float.
 
         Parameters
         ----------
@@ -225,7 +224,7 @@ class FamilyWeights(BlockwiseFamilies):
 
         def run(bases: Integers) -> None:
             scratch = self._new_child_scratch()
-            format_ = self.wide.bits, self.biases
+            format_ = self.wide, self.biases
             family_weights(*self._families, child, bases, scratch, *format_, weights)
 
         bases = np.arange(0, len(self._log_det), 1 << self.plan.block_bits)
@@ -260,7 +259,7 @@ def scale_of_weights(ranges: list[tuple[float, float]]) -> tuple[WideFormat, Int
     Raises
     ------
     ValueError
-        If the scores differ by so much that wide numbers would have too few digits.
+        If the scores differ by so much that extended floats would have too few digits.
     """
     best = np.array([high for high, _ in ranges])
     log_range = sum(high - low for high, low in ranges if high > -math.inf)

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.extended_floats import is_zero
 from skbn._core.progress import Progress
 from skbn._core.threads import Threads
 from skbn._posterior.family_weights import MASK_BITS
@@ -29,8 +30,8 @@ __all__ = ["GroupPosterior", "Summation", "group_posterior", "group_work", "prio
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# Sums of probabilities may differ from 1 by this many units of the last bit of a wide number. In
-# tables of up to 22 columns they differed by 100.
+# Probabilities must sum to 1 up to this many units of the last bit of an extended float. In tables
+# of up to 22 columns the error was at most 100 units.
 _TOLERANCE = 1 << 16
 
 
@@ -52,7 +53,7 @@ class Sums(Protocol):
 
     @property
     def total(self) -> int:
-        """The weight of all networks, a wide number; for probabilities it is 1."""
+        """The weight of all networks, an extended float; for probabilities it is 1."""
 
     @property
     def log_total(self) -> float:
@@ -189,10 +190,10 @@ def _sums(plan: GroupPlan, summation: Summation, weights: Weights) -> Sums | Non
     threads, progress = summation
     if n == 1:
         sums: Sums = _SingleColumn(weights)
-        return None if sums.total >> weights.wide.bits < weights.wide.least_exponent else sums
+        return None if is_zero(sums.total, weights.wide) else sums
     slab = weight_slab(weights, plan.layout, threads, progress)
     over_orders = order_sums(slab, weights, plan.layout, threads)
-    if over_orders.total >> weights.wide.bits < weights.wide.least_exponent:
+    if is_zero(over_orders.total, weights.wide):
         return None
     _certify_equal(over_orders.log_total, weights.wide.log(over_orders.R[0]), weights)
     if plan.prior == "order":

@@ -1,8 +1,8 @@
 """The kernels of weights of families with few parents, which are listed one by one.
 
 The families of a child have its required parents and a few of its candidates. Arrays over families
-are in the order of `SmallSubsets` of the candidates. Arrays of int64 are wide numbers of the
-format `bits` and `bias`, or masks.
+are in the order of `SmallSubsets` of the candidates. Arrays of int64 are extended
+floats of the format `wide`, or masks.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import numpy as np
 from numba import float64, int64, uint64
 
 from skbn._core.compile import inner_kernel, kernel
+from skbn._core.extended_floats import WIDE, wide_as_double, wide_exp, wide_product, wide_sum
 from skbn._core.random_numbers import uniform
 from skbn._core.subsets import advance, binomial
-from skbn._core.wide import wide_as_double, wide_exp, wide_product, wide_sum
 
 __all__ = [
     "add_by_parent",
@@ -88,24 +88,24 @@ def add_by_parent(values, n_candidates, most, sums):
                 advance(chosen, size)
 
 
-@kernel(float64[::1], int64, int64, int64[::1])
-def weigh_listed(scores, bits, bias, weights):
+@kernel(float64[::1], WIDE, int64[::1])
+def weigh_listed(scores, wide, weights):
     """Set `weights` to the exponentials of scores."""
     for i in range(scores.size):
-        weights[i] = wide_exp(scores[i], bits, bias)
+        weights[i] = wide_exp(scores[i], wide)
 
 
-@kernel(int64[::1], int64[::1], int64[::1], int64)
-def scatter_weights(weights, places, table, bits):
+@kernel(int64[::1], int64[::1], int64[::1], WIDE)
+def scatter_weights(weights, places, table, wide):
     """Add each weight to the entry of its place; places beyond the table are left out."""
     for i in range(weights.size):
         place = places[i]
         if place < table.size:
-            table[place] = wide_sum(table[place], weights[i], bits)
+            table[place] = wide_sum(table[place], weights[i], wide)
 
 
-@kernel(int64[::1], int64[::1], int64[::1], int64, int64, int64, float64[::1])
-def weigh_with_others(weights, masks, gamma, exponent, bits, bias, values):
+@kernel(int64[::1], int64[::1], int64[::1], int64, WIDE, float64[::1])
+def weigh_with_others(weights, masks, gamma, exponent, wide, values):
     """Set `values` to the weight of all networks with each family, as float64.
 
     Parameters
@@ -113,17 +113,17 @@ def weigh_with_others(weights, masks, gamma, exponent, bits, bias, values):
     weights : ndarray of shape (n_families,), int64
     masks : ndarray of shape (n_families,), int64
         Of the parents within the group, with the child's bit removed.
-    gamma, exponent, bits, bias
-        As in `sum_kernels.edge_sums`.
+    gamma, exponent, wide
+        As in `weight_kernels.edge_sums`.
     values : ndarray of shape (n_families,), float64
     """
     for i in range(weights.size):
-        product = wide_product(weights[i], gamma[gamma.size - 1 - masks[i]], bits, bias)
-        values[i] = wide_as_double(product, bits, exponent)
+        product = wide_product(weights[i], gamma[gamma.size - 1 - masks[i]], wide)
+        values[i] = wide_as_double(product, wide, exponent)
 
 
-@kernel(int64[::1], int64[::1], int64, float64[::1])
-def cumulate(masks, weights, bits, cumulative):
+@kernel(int64[::1], int64[::1], WIDE, float64[::1])
+def cumulate(masks, weights, wide, cumulative):
     """Set `cumulative` to the running sums of the weights of families with the same mask.
 
     The masks are sorted. The sums of each mask are in units of its largest weight's power of two.
@@ -137,7 +137,7 @@ def cumulate(masks, weights, bits, cumulative):
             end += 1
         total = 0.0
         for i in range(start, end):
-            total += wide_as_double(weights[i], bits, largest >> bits)
+            total += wide_as_double(weights[i], wide, largest >> wide.bits)
             cumulative[i] = total
         start = end
 

@@ -1,4 +1,4 @@
-"""ListedWeights: the weights of families with few parents, as wide numbers."""
+"""ListedWeights: the weights of families with few parents, as extended floats."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.extended_floats import WideFormat
 from skbn._core.subsets import SmallSubsets
 from skbn._core.threads import Threads
 from skbn._exact.family_sources import TableByTable
@@ -117,7 +118,7 @@ class ListedWeights(TableByTable):
     Raises
     ------
     ValueError
-        If the scores differ by so much that wide numbers would have too few digits.
+        If the scores differ by so much that extended floats would have too few digits.
     """
 
     def __init__(
@@ -148,12 +149,8 @@ class ListedWeights(TableByTable):
 
         def weigh(child: int) -> None:
             # The weights take the place of the scores.
-            weigh_listed(
-                scores[child],
-                self.wide.bits,
-                int(self.biases[child]),
-                scores[child].view(np.int64),
-            )
+            wide = WideFormat(self.wide.bits, int(self.biases[child]))
+            weigh_listed(scores[child], wide, scores[child].view(np.int64))
 
         list(threads.map(weigh, children))
         self._weights = [each.view(np.int64) for each in scores]
@@ -169,12 +166,12 @@ class ListedWeights(TableByTable):
         for i in range(n_inner, self.plan.n_columns):
             bits[i] = 0 if fixed >> (i - n_inner) & 1 else _NOWHERE
         self._add_up(child, bits, table)
-        sum_zeta(table, 0, self.plan.row_bits(child), self.wide.bits)
+        sum_zeta(table, 0, self.plan.row_bits(child), self.wide)
 
     def _add_up(self, child: int, bits: list[int], table: Integers) -> None:
         table[:] = 0
         masks = self._lists[child]._masks_of_word(bits)
-        scatter_weights(self._weights[child], masks, table, self.wide.bits)
+        scatter_weights(self._weights[child], masks, table, self.wide)
 
     def _bits_without(self, child: int, n_columns: int | None = None) -> list[int]:
         """Return the bit of each position, with the child's removed; 0 for all but n columns."""
@@ -210,7 +207,7 @@ class ListedWeights(TableByTable):
     def _with_others(self, child: int, gamma: Integers, exponent: int) -> Floats:
         values = np.empty(len(self._weights[child]))
         masks = self._lists[child]._masks_of_word(self._bits_without(child))
-        weigh_with_others(self._weights[child], masks, gamma, exponent, *self.wide, values)
+        weigh_with_others(self._weights[child], masks, gamma, exponent, self.wide, values)
         return values
 
     def clear_sets_with(self, child: int, column: int, values: Floats) -> None:
@@ -242,7 +239,7 @@ class ListedWeights(TableByTable):
         order = np.argsort(masks, kind="stable")
         masks = masks[order]
         cumulative = np.empty(len(masks))
-        cumulate(masks, self._weights[child][order], self.wide.bits, cumulative)
+        cumulate(masks, self._weights[child][order], self.wide, cumulative)
         below = (1 << child) - 1
         removed = np.where(chosen < 0, -1, chosen >> (child + 1) << child | chosen & below)
         families = np.empty(len(chosen), np.int64)

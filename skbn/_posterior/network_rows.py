@@ -6,7 +6,7 @@ share is read once.
 No two terms of the sums have the same scale, so that each is made in the range of float64: its
 exponent is the sum of those of its factors, less that of a sum over orders. This sum bounds the one
 over networks from above, and is at most factorial(m) times as large. Exponents are shifted left by
-`bits`, as those of wide numbers are.
+`bits`, as those of extended floats are.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from skbn._core.compile import inner_kernel
+from skbn._core.extended_floats import WIDE
 from skbn._core.vectors import FOUR, INTEGERS, VECTOR, load, plus, store, times
 
 __all__ = [
@@ -52,8 +53,8 @@ def _spread(builder: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _power_product(typing_context, a, b, least, bits):
-    """Return float64 of the wide numbers ``a + b - least``, 0 where this is negligible.
+def _power_product(typing_context, a, b, least, wide):
+    """Return float64 of the extended floats ``a + b - least``, 0 where this is negligible.
 
     a and b are four int64 each; mantissas, if any, are those of one of them. The bias of the result
     is that of float64. ``a + b`` must not overflow, ``a + b - least`` may where it is negative.
@@ -61,7 +62,8 @@ def _power_product(typing_context, a, b, least, bits):
 
     def codegen(context, builder, signature, arguments):
         a, b = (builder.bitcast(four, INTEGERS) for four in arguments[:2])
-        least, bits = (_spread(builder, value) for value in arguments[2:])
+        least = _spread(builder, arguments[2])
+        bits = _spread(builder, builder.extract_value(arguments[3], 0))
         total = builder.add(a, b)
         surplus = builder.sub(ir.Constant(INTEGERS, [52] * 4), bits)
         shifted = builder.shl(builder.sub(total, least), surplus)
@@ -70,7 +72,7 @@ def _power_product(typing_context, a, b, least, bits):
         result = builder.select(is_something, shifted, ir.Constant(INTEGERS, [0] * 4))
         return builder.bitcast(result, VECTOR)
 
-    return FOUR(FOUR, FOUR, types.int64, types.int64), codegen
+    return FOUR(FOUR, FOUR, types.int64, WIDE), codegen
 
 
 @intrinsic
@@ -176,7 +178,7 @@ def copy_rows(array, n_inner, base, columns, rows, length):
 
 
 @inner_kernel
-def place_rows(i, n_rows, length, scale, bits, bias, factors, exponents, starts, leasts):
+def place_rows(i, n_rows, length, scale, wide, factors, exponents, starts, leasts):
     """Say where the rows of the supersets of the inner columns i start, and what is too little.
 
     The exponents of the rows' factors are not shifted; `scale` is the exponent that terms are
@@ -186,14 +188,14 @@ def place_rows(i, n_rows, length, scale, bits, bias, factors, exponents, starts,
     for S in range(n_rows):
         starts[S] = W * length
         # Larger numbers might overflow, and leave nothing of a row either.
-        leasts[S] = min(scale - exponents[S] - 1023, bias + _BEYOND) << bits
+        leasts[S] = min(scale - exponents[S] - 1023, wide.bias + _BEYOND) << wide.bits
         W = (W + 1) | i
     for S in range(n_rows, 4):
         factors[S], starts[S], leasts[S] = 0.0, starts[0], leasts[0]
 
 
 @inner_kernel
-def add_rows(rows, inner, S, outer, bits):
+def add_rows(rows, inner, S, outer, wide):
     """Add four rows times their factors to sums by outer part of S, and set those by inner part.
 
     `inner` and `outer` are factors, exponents and sums; see `_inner_memory` and `_outer_memory`.
@@ -210,16 +212,16 @@ def add_rows(rows, inner, S, outer, bits):
         by = load(mantissas, k)
         exponent = load(exponents, k)
         total = load(sums, k)
-        term = _power_product(load(rows, start_0 + k), exponent, least_0, bits)
+        term = _power_product(load(rows, start_0 + k), exponent, least_0, wide)
         total = _multiply_add(factor_0, term, total)
         dot_0 = _multiply_add(term, by, dot_0)
-        term = _power_product(load(rows, start_1 + k), exponent, least_1, bits)
+        term = _power_product(load(rows, start_1 + k), exponent, least_1, wide)
         total = _multiply_add(factor_1, term, total)
         dot_1 = _multiply_add(term, by, dot_1)
-        term = _power_product(load(rows, start_2 + k), exponent, least_2, bits)
+        term = _power_product(load(rows, start_2 + k), exponent, least_2, wide)
         total = _multiply_add(factor_2, term, total)
         dot_2 = _multiply_add(term, by, dot_2)
-        term = _power_product(load(rows, start_3 + k), exponent, least_3, bits)
+        term = _power_product(load(rows, start_3 + k), exponent, least_3, wide)
         total = _multiply_add(factor_3, term, total)
         dot_3 = _multiply_add(term, by, dot_3)
         store(sums, k, total)
@@ -230,7 +232,7 @@ def add_rows(rows, inner, S, outer, bits):
 
 
 @inner_kernel
-def push_rows(rows, inner, S, outer, scales, bits):
+def push_rows(rows, inner, S, outer, scales, wide):
     """Add the products over the outer parts of S, times a factor, to each of four rows."""
     factors, _, starts, leasts, _ = inner
     mantissas, exponents, _ = outer
@@ -241,16 +243,16 @@ def push_rows(rows, inner, S, outer, scales, bits):
     for k in range(0, mantissas.size, 4):
         by = load(mantissas, k)
         exponent = load(exponents, k)
-        scale = _power_product(load(scales, start_0 + k), exponent, least_0, bits)
+        scale = _power_product(load(scales, start_0 + k), exponent, least_0, wide)
         row = load(rows, start_0 + k)
         store(rows, start_0 + k, _multiply_add(times(factor_0, by), scale, row))
-        scale = _power_product(load(scales, start_1 + k), exponent, least_1, bits)
+        scale = _power_product(load(scales, start_1 + k), exponent, least_1, wide)
         row = load(rows, start_1 + k)
         store(rows, start_1 + k, _multiply_add(times(factor_1, by), scale, row))
-        scale = _power_product(load(scales, start_2 + k), exponent, least_2, bits)
+        scale = _power_product(load(scales, start_2 + k), exponent, least_2, wide)
         row = load(rows, start_2 + k)
         store(rows, start_2 + k, _multiply_add(times(factor_2, by), scale, row))
-        scale = _power_product(load(scales, start_3 + k), exponent, least_3, bits)
+        scale = _power_product(load(scales, start_3 + k), exponent, least_3, wide)
         row = load(rows, start_3 + k)
         store(rows, start_3 + k, _multiply_add(times(factor_3, by), scale, row))
 

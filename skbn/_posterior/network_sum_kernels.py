@@ -16,8 +16,8 @@ import numpy as np
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
+from skbn._core.extended_floats import WIDE, is_zero, wide_as_double
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
-from skbn._core.wide import wide_as_double
 from skbn._posterior.network_rows import (
     ROW_BITS,
     add_rows,
@@ -41,10 +41,10 @@ __all__ = [
 
 
 @inner_kernel
-def _multiply_outer(alpha, starts, U, higher, columns, bits, bias, mantissas, exponents):
+def _multiply_outer(alpha, starts, U, higher, columns, wide, mantissas, exponents):
     """Multiply -alpha_x[U] over `higher` and each set of the columns of a row."""
     # Less than this would be nothing too, and might overflow.
-    least = -(bias << bits)
+    least = -(wide.bias << wide.bits)
     mantissas[:4] = 0.0
     exponents[:4] = least
     mantissas[0], exponents[0] = 1.0, 0
@@ -54,8 +54,8 @@ def _multiply_outer(alpha, starts, U, higher, columns, bits, bias, mantissas, ex
         bit = rest & -rest
         x = popcount(bit - 1)
         weight = alpha[starts[x] + remove_bit(U, x)]
-        mantissa = -wide_as_double(weight, bits, weight >> bits)
-        exponent = ((weight >> bits) - bias) << bits
+        mantissa = -wide_as_double(weight, wide, weight >> wide.bits)
+        exponent = ((weight >> wide.bits) - wide.bias) << wide.bits
         if higher:
             mantissas[0] *= mantissa
             exponents[0] = max(exponent + exponents[0], least)
@@ -69,7 +69,7 @@ def _multiply_outer(alpha, starts, U, higher, columns, bits, bias, mantissas, ex
 
 
 @inner_kernel
-def _multiply_inner(alpha, starts, U, n_inner, bits, bias, factors, exponents):
+def _multiply_inner(alpha, starts, U, n_inner, wide, factors, exponents):
     """Multiply -alpha_x[U] over each set of inner columns that are not in U; return how many sets.
 
     The factor and the exponent of the empty set are given. These exponents are not shifted.
@@ -78,8 +78,8 @@ def _multiply_inner(alpha, starts, U, n_inner, bits, bias, factors, exponents):
     for x in range(n_inner):
         if not U >> x & 1:
             weight = alpha[starts[x] + remove_bit(U, x)]
-            mantissa = -wide_as_double(weight, bits, weight >> bits)
-            exponent = (weight >> bits) - bias
+            mantissa = -wide_as_double(weight, wide, weight >> wide.bits)
+            exponent = (weight >> wide.bits) - wide.bias
             for k in range(size):
                 factors[size + k] = mantissa * factors[k]
                 exponents[size + k] = exponent + exponents[k]
@@ -88,7 +88,7 @@ def _multiply_inner(alpha, starts, U, n_inner, bits, bias, factors, exponents):
 
 
 @inner_kernel
-def _multiply(alpha, starts, U, layout, scale, bits, bias, inner, outer):
+def _multiply(alpha, starts, U, layout, scale, wide, inner, outer):
     """Set `inner` and `outer` to the products over inner and outer parts of S.
 
     The product over the empty set of inner columns is given. The number of rows is returned; terms
@@ -96,10 +96,10 @@ def _multiply(alpha, starts, U, layout, scale, bits, bias, inner, outer):
     """
     n_inner, higher, columns, length = layout
     factors, exponents, row_starts, leasts, _ = inner
-    _multiply_outer(alpha, starts, U, higher, columns, bits, bias, outer[0], outer[1])
-    n_rows = _multiply_inner(alpha, starts, U, n_inner, bits, bias, factors, exponents)
+    _multiply_outer(alpha, starts, U, higher, columns, wide, outer[0], outer[1])
+    n_rows = _multiply_inner(alpha, starts, U, n_inner, wide, factors, exponents)
     i = U & ((1 << n_inner) - 1)
-    place_rows(i, n_rows, length, scale, bits, bias, factors, exponents, row_starts, leasts)
+    place_rows(i, n_rows, length, scale, wide, factors, exponents, row_starts, leasts)
     return n_rows
 
 
@@ -127,12 +127,10 @@ def _outer_memory(columns):
     float64[:, ::1],
     int64,
     int64[::1],
-    int64,
-    int64,
-    int64,
+    WIDE,
     seconds=3.2,
 )
-def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, least_exponent, bits, bias):
+def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, wide):
     """Finish M on the sets with some outer columns, those with more being finished.
 
     Parameters
@@ -147,9 +145,8 @@ def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, least_exponen
     n_inner : int
     tasks : ndarray of int64
         The sets of outer columns, shifted down by `n_inner`.
-    least_exponent : int
-        Sets whose R has a lower exponent are impossible.
-    bits, bias : int
+    wide : WideFormat
+    wide : WideFormat
     """
     n_inner_sets = 1 << n_inner
     inner = _inner_memory(n_inner_sets)
@@ -171,14 +168,14 @@ def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, least_exponen
             layout = n_inner, higher, columns, length
             for i in range(n_inner_sets - 1, -1, -1):
                 U = base | i
-                scale = R[U] >> bits
-                if scale >= least_exponent:
+                scale = R[U] >> wide.bits
+                if not is_zero(R[U], wide):
                     inner[0][0], inner[1][0] = -1.0, 0
-                    n_rows = _multiply(alpha, starts, U, layout, scale, bits, bias, inner, outer)
-                    values[i] += _add_terms(rows, n_rows, inner, outer, shares, U, layout, bits)
+                    n_rows = _multiply(alpha, starts, U, layout, scale, wide, inner, outer)
+                    values[i] += _add_terms(rows, n_rows, inner, outer, shares, U, layout, wide)
                 if higher == 0:
                     value = 1.0 if R.size == U + 1 else values[i]
-                    M[U] = rows[i * length] = _wide(value, scale, bits)
+                    M[U] = rows[i * length] = _wide(value, scale, wide)
             if higher == 0:
                 break
             higher = (higher - 1) & (free ^ columns)
@@ -195,13 +192,13 @@ def _clear_shares(shares, base, n_inner_sets):
 
 
 @inner_kernel
-def _add_terms(rows, n_rows, inner, outer, shares, U, layout, bits):
+def _add_terms(rows, n_rows, inner, outer, shares, U, layout, wide):
     """Return the sum of the terms of these rows, and add to the shares of the columns outside U."""
     n_inner, higher, columns, _ = layout
     of_inner, of_outer = inner[4], outer[2]
     of_outer[:] = 0.0
     for S in range(0, n_rows, 4):
-        add_rows(rows, inner, S, outer, bits)
+        add_rows(rows, inner, S, outer, wide)
     for k in range(of_outer.size):
         of_outer[k] *= outer[0][k]
     fold(of_inner, n_rows)
@@ -222,16 +219,16 @@ def _add_terms(rows, n_rows, inner, outer, shares, U, layout, bits):
 
 
 @inner_kernel
-def _wide(value, exponent, bits):
-    """Return ``value * 2**exponent`` as a wide number, the exponent being biased; 0 if negative."""
+def _wide(value, exponent, wide):
+    """Return ``value * 2**exponent`` (biased) as an extended float; 0 if it is negative."""
     if value <= 0.0:
         return np.int64(0)
-    surplus = 52 - bits
+    surplus = 52 - wide.bits
     integer = integer_of_float(value)
     # To the nearest, and if there are two, to the even one: errors must not add up.
     below_half = (np.int64(1) << (surplus - 1)) - 1
     rounded = (integer + below_half + (integer >> surplus & 1)) >> surplus
-    return max(rounded + ((exponent - 1023) << bits), 0)
+    return max(rounded + ((exponent - 1023) << wide.bits), 0)
 
 
 @kernel(
@@ -242,17 +239,15 @@ def _wide(value, exponent, bits):
     int64,
     int64[::1],
     float64[:, ::1],
-    int64,
-    int64,
-    int64,
+    WIDE,
     seconds=1.4,
 )
-def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, least_exponent, bits, bias):
+def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, wide):
     """Finish Z on the sets with some outer columns, those with fewer being finished.
 
     Parameters
     ----------
-    alpha, starts, n_inner, tasks, bits, bias
+    alpha, starts, n_inner, tasks, wide
         As in `backward_networks`.
     F : ndarray of shape (2**m,), int64
         The forward sums over orders.
@@ -260,8 +255,6 @@ def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, least_exponent
         The sums over networks of a set of columns, in units of the power of two in F.
     pushed : ndarray of shape (tasks.size, pushed_size), float64
         Set to the rows that `add_pushed` adds to Z.
-    least_exponent : int
-        Sets whose F has a lower exponent are impossible.
     """
     n_inner_sets = 1 << n_inner
     inner = _inner_memory(n_inner_sets)
@@ -277,7 +270,7 @@ def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, least_exponent
         higher = np.int64(0)
         while True:
             copy_rows(F, n_inner, base | higher, columns, scales, length)
-            _invert(scales, least_exponent, bits, bias)
+            _invert(scales, wide)
             rows = pushed[task, start : start + scales.size]
             if higher == 0:
                 rows[::length] = Z[base : base + n_inner_sets]
@@ -286,14 +279,15 @@ def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, least_exponent
             layout = n_inner, higher, columns, length
             for i in range(n_inner_sets):
                 U = base | i
-                scale = F[U] >> bits
+                is_possible = not is_zero(F[U], wide)
+                scale = F[U] >> wide.bits
                 if higher == 0:
-                    Z[U] = rows[i * length] if scale >= least_exponent else 0.0
-                if scale >= least_exponent:
-                    inner[0][0], inner[1][0] = -Z[U], scale - bias
-                    n_rows = _multiply(alpha, starts, U, layout, 0, bits, bias, inner, outer)
+                    Z[U] = rows[i * length] if is_possible else 0.0
+                if is_possible:
+                    inner[0][0], inner[1][0] = -Z[U], scale - wide.bias
+                    n_rows = _multiply(alpha, starts, U, layout, 0, wide, inner, outer)
                     for S in range(0, n_rows, 4):
-                        push_rows(rows, inner, S, outer, scales, bits)
+                        push_rows(rows, inner, S, outer, scales, wide)
             start += scales.size
             higher = (higher - (free ^ columns)) & (free ^ columns)
             if higher == 0:
@@ -301,11 +295,11 @@ def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, least_exponent
 
 
 @inner_kernel
-def _invert(wides, least_exponent, bits, bias):
-    """Set exponents to minus themselves, without their bias, and so low if they are too low."""
-    for i in range(wides.size):
-        exponent = wides[i] >> bits
-        wides[i] = (bias - exponent if exponent >= least_exponent else -bias) << bits
+def _invert(numbers, wide):
+    """Negate unbiased exponents; those that stand for zero become -bias."""
+    for i in range(numbers.size):
+        exponent = wide.bias - (numbers[i] >> wide.bits)
+        numbers[i] = (-wide.bias if is_zero(numbers[i], wide) else exponent) << wide.bits
 
 
 @kernel(float64[:, ::1], float64[::1], int64, int64[::1])
@@ -338,10 +332,8 @@ def pushed_size(m, n_inner, fixed):
     return (length << n_free >> min(n_free, ROW_BITS)) << n_inner
 
 
-@kernel(
-    float64[::1], float64[::1], int64[::1], int64[::1], int64, int64, int64, int64, float64[::1]
-)
-def non_descendants(shares, Z, F, R, child, total, bits, bias, sums):
+@kernel(float64[::1], float64[::1], int64[::1], int64[::1], int64, int64, WIDE, float64[::1])
+def non_descendants(shares, Z, F, R, child, total, wide, sums):
     """Turn a row of `shares` into the probabilities of the child's sets of non-descendants.
 
     Parameters
@@ -351,22 +343,22 @@ def non_descendants(shares, Z, F, R, child, total, bits, bias, sums):
     Z, F, R : ndarray of shape (2**m,)
     child : int
     total : int
-        The weight of all networks, a wide number.
-    bits, bias : int
+        The weight of all networks, an extended float.
+    wide : WideFormat
     sums : ndarray of shape (m,), float64
         Set to the probabilities that each other column is a descendant, and to their sum.
     """
     block = min(shares.size, 1 << 10)
     block_bits = bit_length(block - 1)
     probabilities = np.empty(block)
-    exponent = total >> bits
-    inverse = 1.0 / wide_as_double(total, bits, exponent)
+    exponent = total >> wide.bits
+    inverse = 1.0 / wide_as_double(total, wide, exponent)
     sums[:] = 0.0
     for base in range(0, shares.size, block):
         for i in range(block):
             C = insert_zero_bit(base + i, child)
-            power = max((F[C] >> bits) + (R[C] >> bits) - bias, 0)
-            scale = inverse * wide_as_double(power << bits, bits, exponent)
+            power = max((F[C] >> wide.bits) + (R[C] >> wide.bits) - wide.bias, 0)
+            scale = inverse * wide_as_double(power << wide.bits, wide, exponent)
             probability = max(shares[base + i] * Z[C] * scale, 0.0)
             shares[base + i] = probability
             # In reverse, bits stand for columns that are descendants.
@@ -380,18 +372,20 @@ def non_descendants(shares, Z, F, R, child, total, bits, bias, sums):
         sums[sums.size - 1] += probabilities[0]
 
 
-@kernel(float64[::1], int64[::1], int64[::1], int64, int64)
-def quotients(probabilities, alpha, q, bits, bias):
-    """Set ``q[~C]`` to the wide number ``probabilities[C] / alpha[C]``; they may share memory."""
+@kernel(float64[::1], int64[::1], int64[::1], WIDE)
+def quotients(probabilities, alpha, q, wide):
+    """Set ``q[~C]`` to ``probabilities[C] / alpha[C]``, an extended float, maybe in place."""
     size = q.size
     for C in range(size // 2):
-        low = _quotient(probabilities[C], alpha[C], bits, bias)
-        high = _quotient(probabilities[size - 1 - C], alpha[size - 1 - C], bits, bias)
+        low = _quotient(probabilities[C], alpha[C], wide)
+        high = _quotient(probabilities[size - 1 - C], alpha[size - 1 - C], wide)
         q[size - 1 - C] = low
         q[C] = high
 
 
 @inner_kernel
-def _quotient(probability, weight, bits, bias):
-    exponent = weight >> bits
-    return _wide(probability / wide_as_double(weight, bits, exponent), 2 * bias - exponent, bits)
+def _quotient(probability, weight, wide):
+    exponent = weight >> wide.bits
+    return _wide(
+        probability / wide_as_double(weight, wide, exponent), 2 * wide.bias - exponent, wide
+    )

@@ -29,11 +29,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.extended_floats import WideFormat
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
 from skbn._core.subsets import submasks_by_size
 from skbn._core.threads import Threads
-from skbn._core.wide import WideFormat
 from skbn._exact.recurrences import fill_array
 from skbn._posterior.network_sum_kernels import (
     add_pushed,
@@ -75,9 +75,9 @@ class NetworkSums:
     Parameters
     ----------
     M : ndarray of shape (2**m,), int64
-        Wide numbers: for each set of columns, the weight of all ways to add the others.
+        Extended floats: for each set of columns, the weight of all ways to add the others.
     total : int
-        The weight of all networks that `gamma` refers to, a wide number: 1.
+        The weight of all networks that `gamma` refers to, an extended float: 1.
     log_total, log_total_forward : float
         The logarithm of the weight of all networks, from M and from Z; equal up to rounding.
     paths : ndarray of shape (m, m), float64
@@ -122,7 +122,7 @@ def network_sums(
         The sums over orders. The weight of all networks must be in the range of `wide`.
     m : int
     wide : WideFormat
-        The format of these wide numbers.
+        The format of these extended floats.
     threads : Threads
     progress : Progress
         Advanced by ``network_work(m)`` in all.
@@ -137,11 +137,11 @@ def network_sums(
 
     def finish(child: int) -> None:
         sums = np.empty(m)
-        non_descendants(shares[child], Z, F, R, child, total, *wide, sums)
+        non_descendants(shares[child], Z, F, R, child, total, wide, sums)
         paths[child] = np.insert(sums[:-1], child, 0.0)
         table = alpha[starts[child] : starts[child + 1]]
-        quotients(shares[child], table, gammas[child], *wide)
-        sum_zeta(gammas[child], 0, m - 1, wide.bits)
+        quotients(shares[child], table, gammas[child], wide)
+        sum_zeta(gammas[child], 0, m - 1, wide)
 
     for _ in threads.map(finish, [(x,) for x in range(m)]):
         pass
@@ -174,7 +174,7 @@ def _backward(
     M = allocate(1 << m).view(np.int64)
 
     def run(tasks: Integers) -> None:
-        backward_networks(alpha, starts, R, M, shares, n_inner, tasks, wide.least_exponent, *wide)
+        backward_networks(alpha, starts, R, M, shares, n_inner, tasks, wide)
 
     for level, work in reversed(list(_levels(m, n_inner))):
         parts = threads.split(level, work // _TASK)
@@ -203,7 +203,7 @@ def _forward(
 
     def run(tasks: Integers) -> tuple[Integers, Floats]:
         pushed = np.empty((len(tasks), pushed_size(m, n_inner, int(tasks[0]))))
-        forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, wide.least_exponent, *wide)
+        forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, wide)
         return tasks, pushed
 
     for level, work in _levels(m, n_inner):

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.extended_floats import WideFormat
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import Threads
-from skbn._core.wide import WideFormat
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, fill_array
 from skbn._posterior.listed_weights import Weights
@@ -58,7 +58,7 @@ ORDER_KERNELS = (sum_zeta, extend_sums, retreat_sums, order_products, count_orde
 
 @dataclass(frozen=True)
 class OrderSums:
-    """F and R, of shape (2**n_columns,): wide numbers of the format `wide`."""
+    """F and R, of shape (2**n_columns,): extended floats of the format `wide`."""
 
     F: Integers
     R: Integers
@@ -66,7 +66,7 @@ class OrderSums:
 
     @property
     def total(self) -> int:
-        """The weight of all networks and their orders, a wide number."""
+        """The weight of all networks and their orders, an extended float."""
         return int(self.F[-1])
 
     @property
@@ -77,8 +77,8 @@ class OrderSums:
     def gamma(self, child: int) -> Integers:
         """Return gamma of a child, at ``[~P]``, as `FamilyWeights.edge_sums` takes it."""
         gamma = allocate(len(self.F) // 2).view(np.int64)
-        order_products(self.F, self.R, child, gamma, *self.wide)
-        sum_zeta(gamma, 0, len(gamma).bit_length() - 1, self.wide.bits)
+        order_products(self.F, self.R, child, gamma, self.wide)
+        sum_zeta(gamma, 0, len(gamma).bit_length() - 1, self.wide)
         return gamma
 
 
@@ -86,7 +86,7 @@ def weight_slab(weights: Weights, plan: SearchPlan, threads: Threads, progress: 
     """Return the memory in which alpha is made, slab by slab."""
 
     def zeta(table: Integers, first_bit: int, last_bit: int) -> None:
-        sum_zeta(table, first_bit, last_bit, weights.wide.bits)
+        sum_zeta(table, first_bit, last_bit, weights.wide)
 
     return Slab(weights, plan, threads, progress, zeta, np.int64)
 
@@ -130,7 +130,7 @@ def _sums_with_one_at(index: int, weights: Weights, plan: SearchPlan, threads: T
 def _with_format(
     kernel: Callable[..., None], sums: Integers, fixed: int, weights: Weights
 ) -> Callable[..., None]:
-    return lambda *arguments: kernel(sums, fixed, *arguments, *weights.wide)
+    return lambda *arguments: kernel(sums, fixed, *arguments, weights.wide)
 
 
 def log_number_of_orders(parents: Sequence[int], columns: Sequence[int]) -> float:

@@ -28,7 +28,7 @@ __all__ = [
     "plan_posterior",
 ]
 
-_BYTES = 8  # of a wide number
+_BYTES = 8  # of a number
 # The structure prior "auto" is uniform up to this many steps, 3**n for a group of n columns. Those
 # of 22 columns take a minute on one core.
 UNIFORM_LIMIT = 3**22

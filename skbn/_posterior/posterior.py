@@ -177,7 +177,7 @@ def network_posterior(
         edges[np.ix_(group.columns, children)] = group.edges
         if paths is not None and group.paths is not None:
             paths[np.ix_(children, children)] = np.minimum(group.paths, 1.0)
-    # Wide numbers have no exact 0: what knowledge rules out would be about 1e-300.
+    # Extended floats have no exact 0: what constraints rule out would be about 1e-300.
     is_allowed = bits_of(constraints.allowed, m).T
     edges[~is_allowed] = 0.0
     if paths is not None:

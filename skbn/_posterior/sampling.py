@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
+from skbn._core.extended_floats import WideFormat
 from skbn._core.memory import allocate, require_memory
 from skbn._core.progress import Progress
 from skbn._core.threads import Threads
@@ -58,7 +59,7 @@ SAMPLING_KERNELS = (draw_first_layers, draw_layers, draw_orders, draw_parents)
 
 _BYTES = 8  # of a number
 # Rounding leads a sample to a dead end with a probability of about 2**m times the rounding error of
-# a wide number: 1e-4 at worst. Samples that came to one are drawn again.
+# an extended float: 1e-4 at worst. Samples that came to one are drawn again.
 _MOST_ATTEMPTS = 100
 # From this many samples on, threads share them.
 _FEWEST_SAMPLES_TO_SHARE = 64
@@ -144,8 +145,8 @@ def sample_networks_of_group(
     ----------
     prior : {"uniform", "order"}
     sums : ndarray of shape (2**n_columns,), int64
-        M for the uniform prior, F for the order prior, wide numbers. At least one network must have
-        a weight. It is ignored if the group has one column.
+        M for the uniform prior, F for the order prior, extended floats. At least one network must
+        have a weight. It is ignored if the group has one column.
     weights : FamilyWeights or ListedWeights
     plan : SearchPlan
         The plan of the group's sums. The uniform prior asks for one without outer columns.
@@ -216,12 +217,11 @@ def _draw_layers(
     """Set the candidates of each column, of which it needs at least one of some as a parent."""
     make_alpha(slab, 0)
     tables = M, slab.tables, slab.starts
-    format_ = _format(weights)
     first_layers = np.empty(len(states), np.int64)
-    draw_first_layers(*tables, states, first_layers, *format_)
+    draw_first_layers(*tables, states, first_layers, weights.wide)
     # The order in which samples are drawn makes no difference: each has its own random numbers.
     order = np.argsort(first_layers, kind="stable")
-    rest = states, first_layers, candidates, needed, *format_
+    rest = states, first_layers, candidates, needed, weights.wide
     parts = _shared(order, len(M), threads)
     list(threads.map(draw_layers, [(*tables, part, *rest) for part in parts]))
 
@@ -240,7 +240,7 @@ def _draw_orders(
     columns = np.full(n_samples, len(F) - 1)
     next_sinks = np.zeros(n_samples, np.int64)
     targets = np.full(n_samples, -1.0)
-    rest = states, columns, next_sinks, targets, candidates, *_format(weights)
+    rest = states, columns, next_sinks, targets, candidates, weights.wide
     parts = _shared(np.arange(n_samples), plan.n_columns**2, threads)
     for fixed in reversed(range(1 << plan.n_outer)):
         make_alpha(slab, fixed)
@@ -262,13 +262,12 @@ def _draw_parents(
     table, low_sums = (allocate(weights.n_parent_sets).view(np.int64) for _ in range(2))
     low_bits = len(table).bit_length() // 2
     others = (2 * len(table) - 1) >> n_columns << n_columns
-    bits, _, least = _format(weights)
     parts = _shared(np.arange(n_samples), 1 << low_bits, threads)
     for child in range(n_columns):
         weights.weights_of(child, threads, table)
-        _sum_low_bits(table, low_bits, bits, threads, low_sums)
+        _sum_low_bits(table, low_bits, weights.wide, threads, low_sums)
         tables = table, low_sums, low_bits, child, others
-        rest = states, candidates[child], needed[child], parents[child], bits, least
+        rest = states, candidates[child], needed[child], parents[child], weights.wide
         list(threads.map(draw_parents, [(*tables, part, *rest) for part in parts]))
         drawn[child] = parents[child]
         if isinstance(weights, ListedWeights):
@@ -277,23 +276,17 @@ def _draw_parents(
 
 
 def _sum_low_bits(
-    table: Integers, low_bits: int, bits: int, threads: Threads, sums: Integers
+    table: Integers, low_bits: int, wide: WideFormat, threads: Threads, sums: Integers
 ) -> None:
     """Set `sums` to the sums of a table over subsets of the lowest bits."""
 
     def run(pieces: Integers) -> None:
         piece = slice(pieces[0] << low_bits, (pieces[-1] + 1) << low_bits)
         sums[piece] = table[piece]
-        sum_zeta(sums[piece], 0, low_bits, bits)
+        sum_zeta(sums[piece], 0, low_bits, wide)
 
     parts = threads.split(np.arange(len(table) >> low_bits), len(table) * low_bits // _TASK)
     list(threads.map(run, [(part,) for part in parts]))
-
-
-def _format(weights: Weights) -> tuple[int, int, int]:
-    """Return the bits and the bias of wide numbers, and the least that is not nothing."""
-    wide = weights.wide
-    return wide.bits, wide.bias, wide.least_exponent << wide.bits
 
 
 def _shared(samples: Integers, work: int, threads: Threads) -> list[Integers]:

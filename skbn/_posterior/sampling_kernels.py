@@ -4,8 +4,7 @@ Each sample has a random generator of its own, whose state is a number of `state
 numbers depend on the sample alone, however the samples are shared among threads. A sample comes to
 a dead end if rounding led it to networks that weigh nothing; its candidates are -1 then.
 
-Arrays of int64 are wide numbers, of the format `bits` and `bias`, or masks. Weights below `least`
-are sums of nothing.
+Arrays of int64 are extended floats, of the format `wide`, or masks.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from numba import float64, int64, uint64
 from numba.extending import register_jitable
 
 from skbn._core.compile import inner_kernel, kernel
+from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_product
 from skbn._core.random_numbers import uniform
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
 from skbn._core.vectors import larger, load, plus, raised_by_bit_0, raised_by_bit_1, store, times
-from skbn._core.wide import wide_as_double, wide_product
 from skbn._core.zeta import zeta_transform
 
 __all__ = ["draw_first_layers", "draw_layers", "draw_orders", "draw_parents"]
 
-# Shares of a sum below this are nothing: a wide number that stands for zero does not always become
-# 0.0 beside larger ones, but may become a number below 2**-1000.
+# Shares of a sum below this count as 0: an extended float that stands for zero may become a number
+# below 2**-1000 beside larger ones.
 _NOTHING = 2.0**-400
 # Smaller terms of a layer's weight are raised to this. 2**32 such terms are still nothing, and
 # arithmetic with numbers below 2**-1022 takes ten times as long.
@@ -46,9 +45,7 @@ _LEAST_TERM = 2.0**-500
     int64[::1],
     float64[::1],
     int64[:, ::1],
-    int64,
-    int64,
-    int64,
+    WIDE,
 )
 def draw_orders(
     F,
@@ -62,9 +59,7 @@ def draw_orders(
     next_sinks,
     targets,
     candidates,
-    bits,
-    bias,
-    least,
+    wide,
 ):
     """Walk samples' orders back from the last column, as far as one slab has the weights.
 
@@ -90,14 +85,14 @@ def draw_orders(
         power of two; at first negative, which asks for a new one.
     candidates : ndarray of shape (n_columns, n_samples), int64
         Set to the columns before each column.
-    bits, bias, least : int
+    wide : WideFormat
     """
     n = starts.size - 1
     for i in samples:
         while columns[i]:
             W = columns[i]
             if targets[i] < 0.0:
-                whole = wide_as_double(F[W], bits, F[W] >> bits)
+                whole = wide_as_double(F[W], wide, F[W] >> wide.bits)
                 targets[i] = uniform(states, i) * whole
             sink, targets[i] = _try_sinks(
                 W,
@@ -108,9 +103,7 @@ def draw_orders(
                 starts,
                 n_inner,
                 fixed,
-                bits,
-                bias,
-                least,
+                wide,
             )
             if targets[i] < 0.0:
                 columns[i] = W ^ 1 << sink
@@ -125,7 +118,7 @@ def draw_orders(
 
 
 @inner_kernel
-def _try_sinks(W, sink, target, F, alpha, starts, n_inner, fixed, bits, bias, least):
+def _try_sinks(W, sink, target, F, alpha, starts, n_inner, fixed, wide):
     """Subtract the weights of sinks of W from the target, until it is negative.
 
     Returns
@@ -135,7 +128,7 @@ def _try_sinks(W, sink, target, F, alpha, starts, n_inner, fixed, bits, bias, le
         number of columns if there is neither.
     target : float
     """
-    exponent = F[W] >> bits
+    exponent = F[W] >> wide.bits
     while sink < starts.size - 1:
         if W >> sink & 1:
             rest = W ^ 1 << sink
@@ -144,9 +137,9 @@ def _try_sinks(W, sink, target, F, alpha, starts, n_inner, fixed, bits, bias, le
             inner = rest & ((1 << n_inner) - 1)
             index = remove_bit(inner, sink) if sink < n_inner else inner
             weight = alpha[starts[sink] + index]
-            if weight >= least and F[rest] >= least:
-                product = wide_product(F[rest], weight, bits, bias)
-                target -= wide_as_double(product, bits, exponent)
+            if not is_zero(weight, wide) and not is_zero(F[rest], wide):
+                product = wide_product(F[rest], weight, wide)
+                target -= wide_as_double(product, wide, exponent)
                 if target < 0.0:
                     break
         sink += 1
@@ -157,22 +150,20 @@ def _try_sinks(W, sink, target, F, alpha, starts, n_inner, fixed, bits, bias, le
 
 
 @register_jitable
-def _sum_of_doubles(a, b, bits):
+def _sum_of_doubles(a, b, wide):
     """Return ``a + b``; see `zeta_transform`."""
     return plus(a, b)
 
 
 @register_jitable
-def _sums_within_vector(x, bits):
+def _sums_within_vector(x, wide):
     """Return the sums over subsets of two bits, of which the four entries are the subsets."""
     x = plus(x, raised_by_bit_0(x))
     return plus(x, raised_by_bit_1(x))
 
 
 @inner_kernel
-def _layer_weights(
-    used, last, M, alpha, starts, columns, products, terms, cumulative, bits, bias, least
-):
+def _layer_weights(used, last, M, alpha, starts, columns, products, terms, cumulative, wide):
     """Set `cumulative` to the running sums of the weights of the next layers, after `last`.
 
     Parameters
@@ -188,7 +179,7 @@ def _layer_weights(
     cumulative : ndarray, float64
         Of at least as many entries as there are sets of columns that are left. The weights are in
         units of M[used]'s power of two, which no term exceeds by more than rounding.
-    bits, bias, least : int
+    wide : WideFormat
     """
     n = 0
     for x in range(starts.size - 1):
@@ -196,22 +187,22 @@ def _layer_weights(
             columns[n] = x
             n += 1
     end = (1 << n) - 1
-    if M[used] < least:
+    if is_zero(M[used], wide):
         cumulative[: end + 1] = 0.0
         return
     # Tables are reversed, so that sums over supersets are sums over subsets: the set k is at
     # `end - k`.
-    _products(used, alpha, starts, columns[:n], products, bits, bias)
+    _products(used, alpha, starts, columns[:n], products, wide)
     others = terms.view(np.int64)
     superset = used
     for k in range(end, -1, -1):
         others[k] = M[superset]
         superset = (superset + 1) | used
-    _signed_products(products, others, terms, end + 1, M[used] >> bits, bits, bias)
-    zeta_transform(terms[: end + 1], np.int64(0), n, _sum_of_doubles, _sums_within_vector, bits)
+    _signed_products(products, others, terms, end + 1, M[used] >> wide.bits, wide)
+    zeta_transform(terms[: end + 1], np.int64(0), n, _sum_of_doubles, _sums_within_vector, wide)
     cumulative[0] = 1.0
     for j in range(n):
-        share = -_share_with_parent_in(last, used, columns[j], alpha, starts, bits, least)
+        share = -_share_with_parent_in(last, used, columns[j], alpha, starts, wide)
         size = 1 << j
         for k in range(size):
             cumulative[size + k] = share * cumulative[k]
@@ -223,11 +214,11 @@ def _layer_weights(
 
 
 @inner_kernel
-def _products(used, alpha, starts, columns, products, bits, bias):
+def _products(used, alpha, starts, columns, products, wide):
     """Set `products` to those of alpha[used] over all sets of the columns, in reverse."""
     end = (1 << columns.size) - 1
     factors = np.empty(4, np.int64)
-    products[end] = bias << bits
+    products[end] = wide.bias << wide.bits
     for j in range(columns.size):
         x = columns[j]
         factors[:] = alpha[starts[x] + remove_bit(used, x)]
@@ -235,43 +226,43 @@ def _products(used, alpha, starts, columns, products, bits, bias):
         first = end + 1 - size
         if size < 4:
             for i in range(first, first + size):
-                products[i - size] = wide_product(products[i], factors[0], bits, bias)
+                products[i - size] = wide_product(products[i], factors[0], wide)
         else:
             for i in range(first, first + size, 4):
-                product = wide_product(load(products, i), load(factors, 0), bits, bias)
+                product = wide_product(load(products, i), load(factors, 0), wide)
                 store(products, i - size, product)
 
 
 @inner_kernel
-def _signed_products(products, others, terms, size, exponent, bits, bias):
+def _signed_products(products, others, terms, size, exponent, wide):
     """Set `terms` to the products of two tables, negative for sets of an odd size."""
     signs = np.array([1.0, -1.0, -1.0, 1.0, -1.0, 1.0, 1.0, -1.0])
     if size < 4:
         for i in range(size):
-            value = wide_as_double(wide_product(products[i], others[i], bits, bias), bits, exponent)
+            value = wide_as_double(wide_product(products[i], others[i], wide), wide, exponent)
             terms[i] = signs[size - 1 - i] * max(value, _LEAST_TERM)
         return
     least_terms = np.full(4, _LEAST_TERM)
     for i in range(0, size, 4):
-        product = wide_product(load(products, i), load(others, i), bits, bias)
+        product = wide_product(load(products, i), load(others, i), wide)
         is_odd = popcount((size - 1 - i) >> 2) & 1
         sign = load(signs, 4 * is_odd)  # of four sets, reads the same from behind
-        term = larger(wide_as_double(product, bits, exponent), load(least_terms, 0))
+        term = larger(wide_as_double(product, wide, exponent), load(least_terms, 0))
         store(terms, i, times(sign, term))
 
 
 @inner_kernel
-def _share_with_parent_in(last, used, child, alpha, starts, bits, least):
+def _share_with_parent_in(last, used, child, alpha, starts, wide):
     """Return the share of a child's families with parents in `used` that have one in `last`."""
     of_used = alpha[starts[child] + remove_bit(used, child)]
-    if of_used < least:
+    if is_zero(of_used, wide):
         return 0.0
     if used == 0:  # the first layer
         return 1.0
     without = alpha[starts[child] + remove_bit(used & ~last, child)]
-    exponent = of_used >> bits
-    without = wide_as_double(without, bits, exponent)
-    return max(1.0 - without / wide_as_double(of_used, bits, exponent), 0.0)
+    exponent = of_used >> wide.bits
+    without = wide_as_double(without, wide, exponent)
+    return max(1.0 - without / wide_as_double(of_used, wide, exponent), 0.0)
 
 
 @inner_kernel
@@ -293,18 +284,14 @@ def _draw_layer(cumulative, columns, n_columns, random):
     return layer
 
 
-@kernel(
-    int64[::1], int64[::1], int64[::1], uint64[::1], int64[::1], int64, int64, int64, seconds=3.3
-)
-def draw_first_layers(M, alpha, starts, states, layers, bits, bias, least):
+@kernel(int64[::1], int64[::1], int64[::1], uint64[::1], int64[::1], WIDE, seconds=3.3)
+def draw_first_layers(M, alpha, starts, states, layers, wide):
     """Set `layers` to the columns without parents of each sample; see `draw_layers`."""
     columns = np.empty(starts.size - 1, np.int64)
     cumulative = np.empty(M.size)
     products, terms = np.empty(M.size, np.int64), np.empty(M.size)
     none = np.int64(0)  # for a literal 0 numba would compile it all again
-    _layer_weights(
-        none, none, M, alpha, starts, columns, products, terms, cumulative, bits, bias, least
-    )
+    _layer_weights(none, none, M, alpha, starts, columns, products, terms, cumulative, wide)
     for i in range(layers.size):
         layers[i] = _draw_layer(cumulative, columns, columns.size, uniform(states, i))
 
@@ -318,13 +305,9 @@ def draw_first_layers(M, alpha, starts, states, layers, bits, bias, least):
     int64[::1],
     int64[:, ::1],
     int64[:, ::1],
-    int64,
-    int64,
-    int64,
+    WIDE,
 )
-def draw_layers(
-    M, alpha, starts, samples, states, first_layers, candidates, needed, bits, bias, least
-):
+def draw_layers(M, alpha, starts, samples, states, first_layers, candidates, needed, wide):
     """Draw the other layers of samples.
 
     Parameters
@@ -341,7 +324,7 @@ def draw_layers(
     first_layers : ndarray of shape (n_samples,), int64
     candidates, needed : ndarray of shape (n_columns, n_samples), int64
         Set to the columns of all layers before each column, and of the last layer before it.
-    bits, bias, least : int
+    wide : WideFormat
     """
     n = starts.size - 1
     all_columns = (1 << n) - 1
@@ -370,9 +353,7 @@ def draw_layers(
                     products,
                     terms,
                     cumulative,
-                    bits,
-                    bias,
-                    least,
+                    wide,
                 )
                 if is_second:
                     of_second = used
@@ -402,8 +383,7 @@ def draw_layers(
     int64[::1],
     int64[::1],
     int64[::1],
-    int64,
-    int64,
+    WIDE,
 )
 def draw_parents(
     weights,
@@ -416,8 +396,7 @@ def draw_parents(
     candidates,
     needed,
     parents,
-    bits,
-    least,
+    wide,
 ):
     """Draw parent sets of a child among candidates, with probabilities as their weights.
 
@@ -442,7 +421,7 @@ def draw_parents(
         Masks of candidates of which at least one must be a parent; 0 asks for none.
     parents : ndarray of shape (n_samples,), int64
         Set to the masks of the parents, -1 at a dead end.
-    bits, least : int
+    wide : WideFormat
     """
     n_high = bit_length(weights.size - 1) - low_bits
     shares = np.empty(1 << max(low_bits, n_high))
@@ -460,25 +439,25 @@ def draw_parents(
         for _ in range(1 << popcount(high)):
             largest = max(largest, low_sums[subset << low_bits | low])
             subset = (subset - high) & high
-        if largest < least:
+        if is_zero(largest, wide):
             continue
-        exponent = largest >> bits
+        exponent = largest >> wide.bits
         n_shares = 1 << popcount(high)
         for k in range(n_shares):
             start = subset << low_bits
-            shares[k] = wide_as_double(low_sums[start | low], bits, exponent)
+            shares[k] = wide_as_double(low_sums[start | low], wide, exponent)
             if one_of and not subset & one_of >> low_bits:
                 without = low_sums[start | low & ~one_of]
-                shares[k] -= wide_as_double(without, bits, exponent)
+                shares[k] -= wide_as_double(without, wide, exponent)
             subset = (subset - high) & high
         k = _draw_share(shares, n_shares, uniform(states, i))
         if k < 0:
             continue
         start = _nth_subset(high, k) << low_bits
-        exponent = low_sums[start | low] >> bits
+        exponent = low_sums[start | low] >> wide.bits
         n_shares = 1 << popcount(low)
         for k in range(n_shares):
-            share = wide_as_double(weights[start | subset], bits, exponent)
+            share = wide_as_double(weights[start | subset], wide, exponent)
             shares[k] = 0.0 if one_of and not (start | subset) & one_of else share
             subset = (subset - low) & low
         k = _draw_share(shares, n_shares, uniform(states, i))

@@ -22,12 +22,12 @@ import numpy.typing as npt
 
 from skbn._core.columns import column_number
 from skbn._core.compile import compile_kernels
-from skbn._core.frames import frame_of
 from skbn._core.memory import require_memory
-from skbn._core.notebook import html_table
 from skbn._core.text import readable_count, readable_name, readable_value, text_table
 from skbn._core.threads import one_blas_thread
 from skbn._data.statistics import SampleStatistics
+from skbn._displays.frames import frame_of
+from skbn._displays.notebook import html_table
 from skbn._posterior.effect_kernels import sum_paths
 from skbn._posterior.effects import (
     EffectPosterior,

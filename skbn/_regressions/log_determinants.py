@@ -15,20 +15,18 @@ and not on m. The seeds with the same outer columns walk side by side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from copy import copy
 from functools import cache
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import Parallel, delayed
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
-from skbn._core.threads import count_threads
+from skbn._core.threads import Threads
 from skbn._core.vectors import load, logarithm, plus, store
 from skbn._regressions.givens import (
     copy_block,
@@ -56,8 +54,6 @@ _FEWEST_COLUMNS = 3
 _TASK = 1 << 25
 # Offsets are added to rows of 2**11 subsets, which the first-level cache holds.
 _OFFSET_COLUMNS = 11
-# A call of joblib's threads takes 10 ms or more, about as long as the walk of 19 columns.
-_FEWEST_TO_SHARE = 20
 
 
 def log_determinants(
@@ -92,17 +88,12 @@ def log_determinants(
             offsets = np.pad(offsets, (0, _FEWEST_COLUMNS - m))
         return log_determinants(with_others, n_jobs, progress, offsets)[: 1 << m]
     walk = SubsetWalk(factor, offsets)
-    log_det = allocate(1 << m)
-
-    def fill(seeds: npt.NDArray[np.int64]) -> None:
-        walk.fill(seeds, log_det)
-
-    n_threads = count_threads(n_jobs) if m >= _FEWEST_TO_SHARE else 1
-    n_tasks = max(len(log_det) // _TASK, 2 * n_threads if n_threads > 1 else 1)
-    tasks = np.array_split(np.arange(walk.n_seeds), min(n_tasks, walk.n_seeds))
-    for _ in _walks(fill, tasks, n_threads):
-        if progress is not None:
-            progress.advance(log_determinants_work(m) / len(tasks))
+    with Threads(n_jobs, m) as threads:
+        log_det = allocate(1 << m, threads)
+        tasks = threads.split(np.arange(walk.n_seeds), len(log_det) // _TASK)
+        for _ in threads.map(walk.fill, [(seeds, log_det) for seeds in tasks]):
+            if progress is not None:
+                progress.advance(log_determinants_work(m) / len(tasks))
     return log_det
 
 
@@ -192,25 +183,6 @@ class SubsetWalk:
             of_rows = high.reshape(self.n_seeds, -1, 1)
             for seed in seeds:
                 rows[seed] += low + of_rows[seed]
-
-
-def _walks(
-    walk: Callable[[npt.NDArray[np.int64]], None],
-    tasks: list[npt.NDArray[np.int64]],
-    n_threads: int,
-) -> Iterator[None]:
-    """Walk the seeds of each task, by joblib if there are threads; yield when one is done."""
-    if n_threads == 1:
-        return map(walk, tasks)
-    parallel = Parallel(
-        n_threads,
-        prefer="threads",
-        require="sharedmem",
-        return_as="generator_unordered",
-        batch_size=1,
-    )
-    walks: Iterator[None] = parallel(delayed(walk)(outer_sets) for outer_sets in tasks)
-    return walks
 
 
 def sums_over_subsets(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -23,9 +23,9 @@ from sklearn.base import BaseEstimator, clone
 
 from skbn._core.columns import is_labelled, numbers_by_column
 from skbn._core.estimator import Interval, StrOptions, check_parameters
-from skbn._core.notebook import DocLinkMixin
 from skbn._core.text import readable_value
 from skbn._data.statistics import Prior
+from skbn._displays.notebook import DocLinkMixin
 from skbn._scores.criterion_checks import (
     LARGEST_PENALTY,
     check_noise_divisors,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from skbn._core.notebook import html_table
 from skbn._core.text import readable_count, readable_name, readable_size, shortened, text_table
+from skbn._displays.notebook import html_table
 
 __all__ = ["ScoredParents", "ScoresSummary", "TopParents"]
 

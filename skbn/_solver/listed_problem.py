@@ -13,7 +13,7 @@ from skbn._core.exact_sums import upper_sum
 from skbn._core.graphs import dag_of
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.sample import Sample
-from skbn._networks.edge_table import score_losses
+from skbn._networks.descriptions import score_losses
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
 from skbn._scores.families import GivenFamilies, ScoredParentSets

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from skbn._core.memory import MARGIN
-from skbn._core.resources import Resources
+from skbn._core.resources import Resources, Workers
 from skbn._core.text import readable_size, rounded_up
 from skbn._exact.plan import TooLargeError, space_of_scratch
 from skbn._solver.branch_engine import branch_and_cut_bytes, plan_branch_and_cut
@@ -168,10 +168,7 @@ def _plan_dynamic_program(
 def _remedies(shape: Shape, resources: Resources, settings: SearchSettings) -> list[str]:
     """Say what would make all searches fit in memory; each remedy is enough."""
     if resources.cluster is not None:
-        needed = _least_memory(shape, resources, settings)
-        if needed <= int(MARGIN * resources.cluster.n_bytes):
-            return [f"raise max_memory to {rounded_up(needed)}"]
-        return [f"take workers with {readable_size(needed)} of memory each"]
+        return [_larger_workers(shape, resources, settings, resources.cluster)]
     n_bytes = available = int(MARGIN * resources.available)
     remedies = []
     if resources.allowed is not None and resources.allowed < resources.available:
@@ -206,6 +203,16 @@ def _remedies(shape: Shape, resources: Resources, settings: SearchSettings) -> l
 
     remedies += smaller_problems(shape, fits, fits_branch_and_cut)
     return remedies or ["free some memory: there is too little for any search"]
+
+
+def _larger_workers(
+    shape: Shape, resources: Resources, settings: SearchSettings, workers: Workers
+) -> str:
+    """Say how much memory workers must have."""
+    needed = _least_memory(shape, resources, settings)
+    if needed <= int(MARGIN * workers.n_bytes):
+        return f"raise max_memory to {rounded_up(needed)}"
+    return f"take workers with {readable_size(needed)} of memory each"
 
 
 def _least_memory(shape: Shape, resources: Resources, settings: SearchSettings) -> int:

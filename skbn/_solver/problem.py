@@ -83,7 +83,7 @@ class Shape(NamedTuple):
 
 
 class Problem(ABC):
-    """Scores and constraints: which network within the constraints scores highest?
+    """Scores and constraints, to which the best network is sought.
 
     Columns are numbers here, and sets of them masks.
 

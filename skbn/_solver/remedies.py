@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from skbn._core.memory import largest_that_fits
 from skbn._solver.problem import Shape
@@ -45,16 +46,11 @@ def smaller_problems(
     if shape.families.are_given:
         most = 0  # they take as much memory with fewer parents
 
-    def with_parents(k: int) -> bool:
-        return fits(shape.with_max_parents(k))
-
-    few = largest_that_fits(with_parents, fewest, most)
+    few = largest_that_fits(partial(_fits_with, shape, fits), fewest, most)
     tiers = []
     if few is None or tiers_always:
         tiers = _tiers(shape, fits, fewest, most, alone=few is not None)
-    few = few or largest_that_fits(
-        lambda k: fits_otherwise(shape.with_max_parents(k)), fewest, most
-    )
+    few = few or largest_that_fits(partial(_fits_with, shape, fits_otherwise), fewest, most)
     remedies = [] if few is None else [f"set max_parents to {few} or less{_IN_TRANSFORMER}"]
     remedies += tiers
     left = largest_that_fits(lambda n: fits(shape.of_columns(n)), 2, m - 1)
@@ -76,10 +72,14 @@ def _tiers(
         return []
     for size in range(min(_LARGEST_TIER, m - 1), 0, -1):
         in_tiers = shape.in_tiers(size)
-        few = largest_that_fits(lambda k, t=in_tiers: fits(t.with_max_parents(k)), fewest, most)
+        few = largest_that_fits(partial(_fits_with, in_tiers, fits), fewest, most)
         if few is not None:
             return [
                 f"{what} tiers of {size} or fewer columns each, and max_parents to {few} or less"
                 f"{_IN_TRANSFORMER}"
             ]
     return []
+
+
+def _fits_with(shape: Shape, fits: Callable[[Shape], bool], max_parents: int) -> bool:
+    return fits(shape.with_max_parents(max_parents))

@@ -25,7 +25,7 @@ from collections.abc import Callable
 import networkx as nx
 import numpy as np
 
-from skbn._drawing.layout.layered import LayeredGraph
+from skbn._displays.layout.layered import LayeredGraph
 
 Sizes = dict[int, tuple[float, float]]
 Picture = tuple[dict[int, tuple[float, float]], dict[tuple[int, int], np.ndarray]]

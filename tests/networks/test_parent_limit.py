@@ -16,7 +16,7 @@ from skbn import (
     ParentSetScores,
 )
 from skbn._core.graphs import parent_masks
-from skbn._networks.parent_limit import gains_of_one_more_parent
+from skbn._networks.diagnostics import gains_of_one_more_parent
 from skbn.datasets import make_gaussian_network
 from skbn.exceptions import MaxParentsWarning
 

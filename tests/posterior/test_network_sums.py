@@ -9,9 +9,9 @@ import posterior_reference as slow
 import pytest
 
 from skbn._core.compile import compile_kernels
+from skbn._core.extended_floats import WideFormat, is_zero
 from skbn._core.progress import Progress
 from skbn._core.threads import Threads
-from skbn._core.wide import WideFormat
 from skbn._posterior import network_sums as module
 from skbn._posterior.network_rows import ROW_BITS
 from skbn._posterior.network_sum_kernels import non_descendants
@@ -24,7 +24,7 @@ def _compiled():
 
 
 class Problem:
-    """What the sums are given, in wide numbers, from sums to 40 digits."""
+    """What the sums are given, in extended floats, from sums to 40 digits."""
 
     def __init__(self, log_weights):
         self.m = m = len(log_weights)
@@ -85,7 +85,7 @@ def assert_agree(problem, tolerance=1e-12):
     assert found.log_total == pytest.approx(expected.log_evidence, abs=tolerance, rel=1e-15)
     assert found.log_total_forward == pytest.approx(found.log_total, abs=tolerance, rel=1e-15)
     np.testing.assert_allclose(found.paths, expected.paths, rtol=tolerance, atol=1e-13)
-    possible = problem.R >> problem.wide.bits > problem.wide.least_exponent
+    possible = ~is_zero(problem.R, problem.wide)
     for U in np.flatnonzero(possible):
         assert_near(problem.from_wide(found.M[U]) / expected.M[U], 1.0, tolerance)
     for x in range(m):
@@ -166,7 +166,7 @@ def test_probabilities_of_non_descendants():
         Z = module._forward(problem.alpha, problem.starts, problem.F, *of_both)
     for x in range(m):
         sums = np.empty(m)
-        non_descendants(shares[x], Z, problem.F, problem.R, x, int(M[0]), *wide, sums)
+        non_descendants(shares[x], Z, problem.F, problem.R, x, int(M[0]), wide, sums)
         assert sums[-1] == pytest.approx(1.0, abs=1e-13)
         np.testing.assert_allclose(
             shares[x], list(expected.non_descendants[x].values()), rtol=1e-12, atol=1e-13

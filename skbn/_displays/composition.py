@@ -1,0 +1,249 @@
+"""The whole of a picture: nodes, edges, labels, titles of bands and legend, made to fit a room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from skbn._displays.appearance import Edge
+from skbn._displays.label_places import Labels, place_labels
+from skbn._displays.labels import LINE_HEIGHT, text_width
+from skbn._displays.layout.curves import Point
+from skbn._displays.layout.layered import ASPECT, BAND_PADDING, Layout
+from skbn._displays.legend import Legend, LegendRow, place_legend
+
+__all__ = ["LARGEST_SCALE", "Composition", "Contents", "compose", "size_of"]
+
+SMALL_TEXT = 0.8  # of the size of names: labels, legends and titles of bands
+LARGEST_SCALE = 1.25  # in a room that is larger than the picture needs
+_MARGIN = 6.0  # points around the picture
+_TRIAL = 1.5  # a stretch to see by how much a picture grows
+_FARTHEST = 4.0  # by how much distances grow to fill a room
+_NARROW = 0.7  # width over height aimed at if a picture may be as high as it needs
+_CLEARLY = 1.02  # by how much another layout must be larger
+# How far a picture without a given size is stretched until its labels hide nothing.
+_STRETCHES = (1.0, 1.2, 1.45, 1.75, 2.1)
+_MOST_POINTS = 1000.0  # the longer side of a picture that is stretched, about a slide's width
+_LEAST_GAP, _ROOM_AROUND_LABEL = 30.0, 24.0  # between layers, and of an edge beside its label
+_SMALLER = 0.85, 0.72  # of the smallest text, in a picture that may not be as high as it needs
+_ROUNDING = 0.5  # points by which a picture is narrower than it may be
+_TITLE_PADDING = 8.0  # points on both sides of a band's title
+
+
+class Arranged(Protocol):
+    """Nodes and edges of which there are layouts of any proportions."""
+
+    def layout(self, stretch: tuple[float, float] = ...) -> Layout:
+        """Return the layout, stretched in x and in y."""
+
+
+class Contents(NamedTuple):
+    """What stands in a picture.
+
+    Parameters
+    ----------
+    sizes : dict of node to (width, height)
+    texts : dict of edge to str
+    titles : dict of band to str
+    rows : sequence of LegendRow
+    font_size : float
+        Of the nodes' names, in points.
+    is_sideways : bool
+        Whether bands stand side by side.
+    small_text : float
+        The size of labels, legends and titles of bands, in sizes of names.
+    min_font_size : float
+        In points.
+    """
+
+    sizes: Mapping[Hashable, tuple[float, float]]
+    texts: Mapping[Edge, str]
+    titles: Mapping[int, str]
+    rows: Sequence[LegendRow]
+    font_size: float
+    is_sideways: bool
+    small_text: float = SMALL_TEXT
+    min_font_size: float = 0.0
+
+    @property
+    def smallest_font(self) -> float:
+        """The size of the smallest text, in points."""
+        has_small = self.texts or self.titles or self.rows
+        return self.font_size * (self.small_text if has_small else 1.0)
+
+    @property
+    def largest_scale(self) -> float:
+        """By how much the picture may grow in a room that is larger than it needs."""
+        return max(LARGEST_SCALE, self.min_font_size / self.smallest_font)
+
+
+class Composition(NamedTuple):
+    """Everything in its place; the layout's extent has room for all of it.
+
+    Parameters
+    ----------
+    layout : Layout
+    labels : Labels
+    titles : list of ((x, y), str)
+        The centres of the bands' titles.
+    legend : Legend
+    body_width : float
+        The width of everything but the legend.
+    """
+
+    layout: Layout
+    labels: Labels
+    titles: list[tuple[Point, str]]
+    legend: Legend
+    body_width: float
+
+
+def size_of(layout: Layout) -> tuple[float, float]:
+    """Return the width and the height of a layout with its margins."""
+    left, right, bottom, top = layout.extent
+    return right - left + 2 * _MARGIN, top - bottom + 2 * _MARGIN
+
+
+def compose(
+    arrange: Callable[[float, float | None], Arranged],
+    contents: Contents,
+    room: tuple[float, float] | None = None,
+) -> Composition:
+    """Put a picture together.
+
+    Without a room, it is as large as it needs to be for labels that hide nothing. In a room, of
+    which the height may be infinite, it is stretched until it fills it; names stay as large as
+    they can be.
+
+    Parameters
+    ----------
+    arrange : callable
+        Takes the width over the height aimed at, and a width to keep to or None; returns what
+        `layout` is called on.
+    contents : Contents
+    room : (width, height), optional
+        In points.
+    """
+    arranged = arrange(ASPECT, None)
+    if room is None:
+        return _of_own_size(arranged, contents)
+    width, height = room
+    found = _composed(arranged, contents, 1.0, 1.0)
+    aspect = width / height if height < float("inf") else _NARROW
+    for scale, is_narrow in ((1.0, False), *_scales(contents, height)):
+        # Where the height is what is missing, a narrow picture is no remedy.
+        if _scale(found, (width, float("inf")) if is_narrow else room) >= scale:
+            continue
+        body_width = _body_width(width / scale, contents) if is_narrow else None
+        other_way = arrange(aspect, body_width)
+        other = _composed(other_way, contents, 1.0, 1.0)
+        if _scale(other, room) > _CLEARLY * _scale(found, room):
+            arranged, found = other_way, other
+    return _filled(arranged, contents, found, room)
+
+
+def _scales(contents: Contents, height: float) -> list[tuple[float, bool]]:
+    """Return scales to aim at by layers that keep to the width, the largest first.
+
+    Names are as small as they may be, or smaller: a picture of that width may be too high.
+    """
+    least = contents.min_font_size / contents.font_size
+    shares = (1.0,) if height == float("inf") else (1.0, *_SMALLER)
+    return [(share * least, True) for share in shares if least > 0]
+
+
+def _body_width(width: float, contents: Contents) -> float:
+    """Return the width that is left for nodes and edges."""
+    beside = 2 * _MARGIN + _ROUNDING
+    if contents.titles and not contents.is_sideways:
+        small = contents.small_text * contents.font_size
+        beside += max(text_width(title, small) for title in contents.titles.values())
+        beside += _TITLE_PADDING + 2 * BAND_PADDING
+    return max(width - beside, 1.0)
+
+
+def _of_own_size(arranged: Arranged, contents: Contents) -> Composition:
+    """Stretch a picture until its labels hide nothing."""
+    across = 1.0
+    if contents.is_sideways and contents.texts:  # labels would hide most of the shortest edges
+        font_size = contents.small_text * contents.font_size
+        widest = max(text_width(text, font_size) for text in contents.texts.values())
+        across = min(max((widest + _ROOM_AROUND_LABEL) / _LEAST_GAP, 1.0), _STRETCHES[-1])
+    found = _composed(arranged, contents, across, 1.0)
+    for stretch in _STRETCHES[1:]:
+        if not found.labels.n_hiding:
+            break
+        other = _composed(arranged, contents, max(across, stretch), stretch)
+        if max(size_of(other.layout)) > _MOST_POINTS:
+            break
+        if other.labels.n_hiding < found.labels.n_hiding:
+            found = other
+    return found
+
+
+def _filled(
+    arranged: Arranged, contents: Contents, found: Composition, room: tuple[float, float]
+) -> Composition:
+    """Stretch a picture until it fills a room, without making its names smaller."""
+    scale = min(_scale(found, room), contents.largest_scale)
+    own = found.body_width, size_of(found.layout)[1]
+    missing = [max(room[i] / scale - own[i], 0.0) for i in (0, 1)]
+    growth = [1.0, 1.0]
+    if any(0 < each < float("inf") for each in missing):
+        trial = _composed(arranged, contents, _TRIAL, _TRIAL)
+        tried = trial.body_width, size_of(trial.layout)[1]
+        growth = [(tried[i] - own[i]) / (_TRIAL - 1) for i in (0, 1)]
+    factors = [
+        min(1 + each / grown, _FARTHEST) if grown > 0 and each < float("inf") else 1.0
+        for each, grown in zip(missing, growth, strict=True)
+    ]
+    if factors == [1.0, 1.0]:
+        return found
+    filled = _composed(arranged, contents, *factors)
+    return filled if _scale(filled, room) * _CLEARLY > scale else found
+
+
+def _scale(composition: Composition, room: tuple[float, float]) -> float:
+    width, height = size_of(composition.layout)
+    return min(room[0] / width, room[1] / height)
+
+
+def _composed(arranged: Arranged, contents: Contents, across: float, down: float) -> Composition:
+    """Put a picture together, with its distances stretched."""
+    layout = arranged.layout((across, down))
+    small = contents.small_text * contents.font_size
+    labels, layout = place_labels(layout, contents.sizes, contents.texts, small)
+    layout, titles = _with_titles(layout, contents.titles, small, contents.is_sideways)
+    left, right, bottom, top = layout.extent
+    legend = Legend([], [], 0.0, 0.0, small)
+    body_width, _ = size_of(layout)
+    if contents.rows:
+        legend, furthest = place_legend(contents.rows, left, right, bottom, small)
+        layout = layout._replace(extent=(left, max(right, furthest), bottom - legend.height, top))
+    return Composition(layout, labels, titles, legend, body_width)
+
+
+def _with_titles(
+    layout: Layout, titles: Mapping[int, str], font_size: float, is_sideways: bool
+) -> tuple[Layout, list[tuple[Point, str]]]:
+    """Make room for titles at the left ends of bands, or above them."""
+    if not titles:
+        return layout, []
+    left, right, bottom, top = layout.extent
+    placed, bands = [], {}
+    if is_sideways:
+        room = LINE_HEIGHT * font_size + _TITLE_PADDING
+        for band, (x0, x1, y0, y1) in layout.bands.items():
+            width = text_width(titles[band], font_size) + _TITLE_PADDING
+            middle, half = (x0 + x1) / 2, max(x1 - x0, width) / 2
+            placed.append(((middle, y1 + room / 2 - _TITLE_PADDING / 2), titles[band]))
+            bands[band] = (x0, x1, y0, y1 + room)
+            left, right, top = min(left, middle - half), max(right, middle + half), y1 + room
+    else:
+        widths = [text_width(title, font_size) for title in titles.values()]
+        room = max(widths) + _TITLE_PADDING
+        for band, (x0, x1, y0, y1) in layout.bands.items():
+            placed.append(((x0 - room / 2 + _TITLE_PADDING / 2, (y0 + y1) / 2), titles[band]))
+            bands[band] = (x0 - room, x1, y0, y1)
+            left = min(left, x0 - room)
+    return layout._replace(extent=(left, right, bottom, top), bands=bands), placed

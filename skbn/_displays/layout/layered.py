@@ -1,0 +1,246 @@
+"""Where to draw a network: boxes in layers, curves between them, with few crossings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import networkx as nx
+import numpy as np
+
+from skbn._displays.layout.coordinates import Items, Size
+from skbn._displays.layout.curves import Point
+from skbn._displays.layout.order import order_layers, shortest_layers
+
+__all__ = ["ASPECT", "BAND_PADDING", "Edge", "Extent", "LayeredGraph", "Layout", "with_extent"]
+
+Edge = tuple[Hashable, Hashable]
+Extent = tuple[float, float, float, float]  # left, right, bottom, top
+
+_WIDEST = 520.0  # of a layer, in points, unless the picture is narrow or large
+ASPECT = 1.6  # width over height of the pictures aimed at
+_NODE_ROOM = 16.0  # that a box takes beside its width
+_PASSING_ROOM = 7.0  # that an edge takes in a layer, in a picture of a given width
+_LAYER_ROOM = 77.0  # height of a layer and the gap below it, about
+_USUAL_HEIGHT = 24.0  # of a box, in that
+_PART_GAP = 24.0  # between parts that no edge connects
+BAND_PADDING = 14.0  # between the boxes of a band and the end of the picture
+_BAND_BORDER = 5.0  # between two bands
+
+
+class Layout(NamedTuple):
+    """Boxes and curves of a drawn network, in points.
+
+    Parameters
+    ----------
+    positions : dict of node to (x, y)
+        Centres of the nodes' boxes; y grows upwards.
+    routes : dict of edge to list of (x, y)
+        Control points of cubic Bézier curves, 3k + 1 of them: start, two controls, knot,
+        two controls, knot, ... They lead from the border of the parent's box to the child's.
+    extent : tuple of float
+        Left, right, bottom and top of all boxes, curves and bands.
+    bands : dict of int to tuple of float
+        The rectangle of each band, as an extent.
+    """
+
+    positions: dict[Hashable, Point]
+    routes: dict[Edge, list[Point]]
+    extent: Extent
+    bands: Mapping[int, Extent] = MappingProxyType({})
+
+
+class LayeredGraph:
+    """A graph in layers, from which layouts of any proportions are made.
+
+    Each connected part is laid out in layers, so that edges pass few layers (`shortest_layers`),
+    seldom cross (`order_layers`), are short and bend little (`Items`). No curve runs through a
+    box. The same graph gives the same picture.
+
+    Parameters
+    ----------
+    dag : networkx.DiGraph
+        Acyclic.
+    sizes : mapping of node to (width, height)
+        The boxes to place, in points.
+    is_sideways : bool
+        Whether parents stand left of their children; else they stand above them.
+    bands : mapping of node to int, optional
+        Stretches of layers to which the nodes must keep: those of band 0 come first, then those
+        of band 1, ... No edge leads to an earlier band.
+    aspect : float
+        The width over the height of the pictures aimed at.
+    width : float, optional
+        In points. No layer is wider, if its boxes and edges have room in it; the picture is as
+        high as it then needs to be.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> dag = nx.DiGraph([("a", "b"), ("a", "c")])
+    >>> layout = LayeredGraph(dag, dict.fromkeys(dag, (40.0, 22.0))).layout()
+    >>> layout.positions["a"][0] == (layout.positions["b"][0] + layout.positions["c"][0]) / 2
+    True
+    """
+
+    def __init__(
+        self,
+        dag: nx.DiGraph,
+        sizes: Mapping[Hashable, Size],
+        *,
+        is_sideways: bool = False,
+        bands: Mapping[Hashable, int] | None = None,
+        aspect: float = ASPECT,
+        width: float | None = None,
+    ) -> None:
+        self._dag, self._is_sideways, self._bands = dag, is_sideways, bands
+        # Sideways, everything is laid out from top to bottom with x and y exchanged, and turned.
+        self._sizes = {v: sizes[v][::-1] if is_sideways else sizes[v] for v in dag}
+        self._aspect, self._width = aspect, width
+        connected = [set(dag)] if bands else nx.weakly_connected_components(dag)
+        self._parts = []
+        self._layouts: dict[tuple[float, float], Layout] = {}
+        for members in connected:
+            nodes = [v for v in dag if v in members]
+            edges = [edge for edge in dag.edges if edge[0] in members]
+            self._parts.append((nodes, edges, self._place(nodes, edges)))
+
+    def layout(self, stretch: tuple[float, float] = (1.0, 1.0)) -> Layout:
+        """Return the layout, stretched by factors of 1 or more in x and in y.
+
+        What is stretched are distances: boxes keep their sizes.
+        """
+        if stretch not in self._layouts:
+            self._layouts[stretch] = self._layout(stretch)
+        return self._layouts[stretch]
+
+    def _layout(self, stretch: tuple[float, float]) -> Layout:
+        across, down = stretch[::-1] if self._is_sideways else stretch
+        parts = []
+        for nodes, edges, items in self._parts:
+            stretched = items.stretched(across, down)
+            positions = dict(zip(nodes, stretched.centres(), strict=True))
+            routes = dict(zip(edges, stretched.curves(), strict=True))
+            part = with_extent(positions, routes, self._sizes)
+            if self._bands:
+                part = _with_bands(part, self._sizes, self._bands)
+            parts.append(_turned(part) if self._is_sideways else part)
+        aspect = self._aspect * stretch[0] / stretch[1]
+        moves = _pack([part.extent for part in parts], aspect, self._width)
+        placed = [_moved(part, *move) for part, move in zip(parts, moves, strict=True)]
+        positions = {v: point for part in placed for v, point in part.positions.items()}
+        routes = {e: curve for part in placed for e, curve in part.routes.items()}
+        lefts, rights, bottoms, tops = zip(*(part.extent for part in placed), strict=True)
+        return Layout(
+            {v: positions[v] for v in self._dag},
+            {e: routes[e] for e in self._dag.edges},
+            (min(lefts), max(rights), min(bottoms), max(tops)),
+            placed[0].bands,
+        )
+
+    def _place(self, nodes: Sequence[Hashable], edges: Sequence[Edge]) -> Items:
+        """Place the boxes of a part in layers, and lead the edges between them."""
+        boxes = [self._sizes[node] for node in nodes]
+        bands = None if self._bands is None else [self._bands[node] for node in nodes]
+        if len(nodes) == 1:
+            return Items([0], [(0,)], [], boxes)
+        number = {node: i for i, node in enumerate(nodes)}
+        pairs = [(number[a], number[b]) for a, b in edges]
+        layers = shortest_layers(len(nodes), pairs, bands)
+        widths = [width + _NODE_ROOM for width, _ in boxes]
+        aspect, usual, layer_room = self._aspect, ASPECT, _LAYER_ROOM
+        if self._is_sideways:
+            aspect, usual = 1 / aspect, 1 / ASPECT
+            layer_room += sum(height for _, height in boxes) / len(boxes) - _USUAL_HEIGHT
+        # A layer may be wider if the picture is large anyway.
+        side = (aspect * sum(widths) * layer_room) ** 0.5
+        height = (max(layers) + 1) * layer_room
+        least = _WIDEST * min(aspect / usual, 1.0)
+        widest = max(least, 1.2 * side, aspect * height, *widths)
+        if self._width is None:
+            layers, orders = order_layers(layers, pairs, widths, widest, bands)
+            return Items(layers, orders, pairs, boxes, bands)
+        widest = max(self._width, *widths)
+        layers, orders = order_layers(layers, pairs, widths, widest, bands, _PASSING_ROOM)
+        return Items(layers, orders, pairs, boxes, bands, self._width)
+
+
+def _turned(layout: Layout) -> Layout:
+    """Exchange x and y, so that what was above is left, and what was left is above."""
+    positions = {v: (-y, -x) for v, (x, y) in layout.positions.items()}
+    routes = {e: [(-y, -x) for x, y in curve] for e, curve in layout.routes.items()}
+    bands = {band: _turned_extent(extent) for band, extent in layout.bands.items()}
+    return Layout(positions, routes, _turned_extent(layout.extent), bands)
+
+
+def _turned_extent(extent: Extent) -> Extent:
+    left, right, bottom, top = extent
+    return -top, -bottom, -right, -left
+
+
+def _with_bands(
+    layout: Layout, sizes: Mapping[Hashable, Size], bands: Mapping[Hashable, int]
+) -> Layout:
+    """Return a layout with a rectangle around the layers of each band, as wide as the picture."""
+    left, right, _, _ = layout.extent
+    left, right = left - BAND_PADDING, right + BAND_PADDING
+    n = max(bands.values()) + 1
+    highest, lowest = np.full(n, -np.inf), np.full(n, np.inf)
+    for v, band in bands.items():
+        y, half = layout.positions[v][1], sizes[v][1] / 2
+        highest[band] = max(highest[band], y + half)
+        lowest[band] = min(lowest[band], y - half)
+    between = (lowest[:-1] + highest[1:]) / 2
+    tops = [float(highest[0]) + BAND_PADDING, *(between - _BAND_BORDER / 2).tolist()]
+    bottoms = [*(between + _BAND_BORDER / 2).tolist(), float(lowest[-1]) - BAND_PADDING]
+    rectangles = {
+        band: (left, right, bottom, top)
+        for band, (bottom, top) in enumerate(zip(bottoms, tops, strict=True))
+    }
+    return layout._replace(extent=(left, right, bottoms[-1], tops[0]), bands=rectangles)
+
+
+def _pack(extents: Sequence[Extent], aspect: float, width: float | None) -> list[Point]:
+    """Return how far to move each part, to pack them in rows with the highest first."""
+    sizes = [(right - left, top - bottom) for left, right, bottom, top in extents]
+    area = sum((each + _PART_GAP) * (height + _PART_GAP) for each, height in sizes)
+    widest = max(width or (aspect * area) ** 0.5, *(each for each, _ in sizes))
+    moves = [(0.0, 0.0)] * len(sizes)
+    x = y = height = 0.0
+    for i in sorted(range(len(sizes)), key=lambda i: -sizes[i][1]):
+        if x and x + sizes[i][0] > widest:
+            x, y = 0.0, y - height - _PART_GAP
+        height = height if x else sizes[i][1]
+        moves[i] = x - extents[i][0], y - extents[i][3]
+        x += sizes[i][0] + _PART_GAP
+    return moves
+
+
+def _moved(layout: Layout, right: float, up: float) -> Layout:
+    def moved(point: Point) -> Point:
+        return round(point[0] + right, 3), round(point[1] + up, 3)
+
+    def moved_extent(extent: Extent) -> Extent:
+        (x0, y0), (x1, y1) = moved((extent[0], extent[2])), moved((extent[1], extent[3]))
+        return x0, x1, y0, y1
+
+    return Layout(
+        {v: moved(point) for v, point in layout.positions.items()},
+        {e: [moved(point) for point in curve] for e, curve in layout.routes.items()},
+        moved_extent(layout.extent),
+        {band: moved_extent(extent) for band, extent in layout.bands.items()},
+    )
+
+
+def with_extent(
+    positions: dict[Hashable, Point],
+    routes: dict[Edge, list[Point]],
+    sizes: Mapping[Hashable, Size],
+) -> Layout:
+    """Return a layout, and how far it extends."""
+    centres = np.array(list(positions.values()))
+    halves = np.array([sizes[v] for v in positions]) / 2
+    points = np.concatenate([centres - halves, centres + halves, *routes.values()])
+    (left, bottom), (right, top) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+    return Layout(positions, routes, (left, right, bottom, top))

@@ -1,0 +1,318 @@
+"""NetworkDisplay: a network as a picture."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import networkx as nx
+
+from skbn._core.columns import finite_number
+from skbn._core.graphs import check_dag
+from skbn._core.text import readable_value
+from skbn._displays.appearance import check_axes, require_matplotlib
+from skbn._displays.bands import Bands, bands_of
+from skbn._displays.emphasis import emphasis_on
+from skbn._displays.fitted import add_score_losses, fitted_class, fitted_graph, fitted_tiers
+from skbn._displays.labels import edge_texts
+from skbn._displays.network_picture import NetworkPicture
+from skbn._displays.node_colours import node_colours
+from skbn._displays.plot_options import checked_size, names_of, places_of, shown_part
+from skbn._displays.probabilities import confidence_in
+from skbn._displays.weights import strengths_of
+
+__all__ = ["NetworkDisplay"]
+
+_EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
+_ORIENTATIONS = "top-bottom", "left-right"
+
+
+class NetworkDisplay:
+    """A picture of a Gaussian network, or of the CPDAG of one.
+
+    Parents stand above their children, in layers that are ordered so that few edges cross.
+    An edge is blue if its weight is positive; if it is negative, it is orange and has a hollow
+    arrowhead, which shows in black and white, too. Its width grows with
+    its standardised weight, up to 1; standardised weights are those of columns scaled to a
+    standard deviation of 1. Edges of weight 0 and edges of a graph without parameters are grey.
+    Edges that are undirected, as in a CPDAG, have no arrowhead. A node held at a value by
+    `GaussianBayesianNetwork.do` has a thick border. The edges out of it all have the same width,
+    because it has no standard deviation to scale their weights by.
+
+    If the edges have the attribute `probability`, as those of `GaussianBNPosterior.dag_` have, or
+    else the attribute `support`, the share of resampled tables that gave the edge, an edge's
+    opacity grows with it: from 0.3 at 0 to 1 at 1. The line is solid from 0.9 on, dashed from 0.5
+    on and dotted below, so that firm and doubtful edges differ in black and white too. You can
+    set either attribute in any graph.
+
+    Use `from_estimator` or `from_graph` to make one. Needs matplotlib (``pip install
+    -e ".[plot]"``).
+
+    Parameters
+    ----------
+    dag : networkx.DiGraph
+        An acyclic graph with the attributes of `GaussianBNLearner.dag_`, or one without
+        parameters, such as `GaussianBayesianNetwork.cpdag` returns. Edges may have the attribute
+        `undirected`. All edges have the attribute `probability` or `support`, or none.
+
+    Attributes
+    ----------
+    dag : networkx.DiGraph
+        A copy.
+    ax_ : matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure or matplotlib.figure.SubFigure
+    nodes_ : dict of node to matplotlib.patches.FancyBboxPatch
+        The boxes, which you may change.
+    edges_ : dict of (parent, child) to matplotlib.patches.PathPatch
+        The lines, without their arrowheads.
+    heads_ : dict of (parent, child) to matplotlib.patches.Polygon
+        The arrowheads of the edges that have one.
+    names_ : dict of node to matplotlib.text.Text
+    labels_ : dict of (parent, child) to matplotlib.text.Text
+        The labels of the edges that have one.
+
+    Raises
+    ------
+    TypeError
+        If `dag` is not a networkx.DiGraph.
+    ValueError
+        If it has a cycle or no nodes; if a parameter is missing, not a finite number or a
+        negative variance, or if a mean or a variance is out of float64's range; if only some edges
+        have a probability or support, or one is not a number from 0 to 1.
+
+    See Also
+    --------
+    NetworkComparisonDisplay : Two networks side by side.
+    EdgeWeightsDisplay : The weights as a heat map.
+    EdgeProbabilitiesDisplay : The probabilities of all edges as a heat map.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from skbn import GaussianBNLearner, NetworkDisplay
+    >>> learner = GaussianBNLearner().fit(load_wine(as_frame=True).data)
+    >>> display = NetworkDisplay.from_estimator(learner, markov_blanket="hue")
+    >>> display.figure_.savefig("wine.png")  # doctest: +SKIP
+    """
+
+    def __init__(self, dag: nx.DiGraph) -> None:
+        check_dag(dag, expected=_EXPECTED, may_be_undirected=True)
+        strengths_of(dag)  # raises if a parameter is wrong
+        confidence_in(dag)  # raises if a probability is wrong
+        self.dag = dag.copy()
+        self._tiers: Any = None
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, ax: Any = None, cpdag: bool = False, **options: Any
+    ) -> Self:
+        """Draw the network of a fitted learner, the median network of a posterior, or a network.
+
+        Parameters
+        ----------
+        estimator : GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior or \
+GaussianBayesianNetwork
+            Or a pipeline that ends with one, or a search such as GridSearchCV over one.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+        cpdag : bool, default=False
+            Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
+            do not tell their direction. Widths and colours are those of the network.
+        **options
+            Options of `plot`.
+
+        Returns
+        -------
+        display : NetworkDisplay
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            If it is another estimator, or a search with refit=False.
+        ValueError, ImportError
+            As for the class and `plot`.
+        """
+        display = cls(fitted_class(estimator) if cpdag else fitted_graph(estimator))
+        label = options.get("edge_label")
+        if isinstance(label, str | list | tuple) and "score_loss" in label:
+            add_score_losses(display.dag, estimator)
+        display._tiers = fitted_tiers(estimator)
+        return display.plot(ax=ax, **options)
+
+    @classmethod
+    def from_graph(cls, graph: nx.DiGraph, *, ax: Any = None, **options: Any) -> Self:
+        """Draw an acyclic graph, or a CPDAG.
+
+        Parameters
+        ----------
+        graph : networkx.DiGraph
+            As `dag` above.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+        **options
+            Options of `plot`.
+
+        Returns
+        -------
+        display : NetworkDisplay
+
+        Raises
+        ------
+        TypeError, ValueError, ImportError
+            As for the class and `plot`.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork, NetworkDisplay
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+        >>> display = NetworkDisplay.from_graph(network.cpdag(), highlight="b")
+        """
+        return cls(graph).plot(ax=ax, **options)
+
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        figsize: Any = None,
+        orientation: str = "top-bottom",
+        pos: Any = None,
+        tiers: Any = "auto",
+        node_color: Any = None,
+        edge_label: Any = None,
+        highlight: Any = None,
+        markov_blanket: Any = None,
+        nodes: Any = None,
+        hide_isolated: bool = False,
+        labels: Any = None,
+        legend: bool | str = "auto",
+        min_font_size: float = 6.0,
+    ) -> Self:
+        """Draw the network.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure of the size that the network takes, with
+            names in matplotlib's `font.size`. The colours suit the figure's background, dark or
+            light.
+        figsize : (width, height), optional
+            Size of the new figure in inches. The network is scaled and stretched to fill it. With
+            a height of None the figure is as high as the network takes at this width.
+        orientation : {"top-bottom", "left-right"}, default="top-bottom"
+            Whether parents stand above their children or left of them.
+        pos : dict of node to (x, y), optional
+            Where nodes stand instead of in layers, in any unit, as networkx's layouts return.
+            All distances are scaled alike; nodes too close to each other are pushed apart.
+            Edges bend around nodes in their way.
+        tiers : list of lists of nodes, dict of title to list, None or "auto", default="auto"
+            Groups of nodes that each have a band of the picture, in the order of the edges;
+            `...` in place of a list stands for all nodes that are not named. "auto" takes those
+            that the learner was given, and none with `pos`.
+        node_color : colour, dict or Series of node to value, optional
+            A colour for all nodes, or values of some nodes. Numbers are drawn by a colour map. If
+            all values are colours of matplotlib by their full names, such as "tab:blue", "C0" or
+            "#ffcc00", or tuples, they are used. Other values are groups, each of which gets a
+            colour. Names are black or white, whichever can be read.
+        edge_label : str, list of str or dict of (parent, child) to str, optional
+            The attribute to write at the edges, or several, with commas between them: "weight" is
+            the weight in the columns' units, "standardised_weight" that between columns of
+            standard deviation 1 (of the edges whose parent varies), "probability" and "support"
+            have two decimals, and you can set others in `dag`. From a learner, "score_loss" is how
+            many nats the score loses without the edge. A dict has your own texts for some edges.
+        highlight : node or list of nodes, optional
+            Nodes to mark.
+        markov_blanket : node, optional
+            Mark this node and its Markov blanket (parents, children and their other parents),
+            and draw everything else faintly. In a CPDAG, mark what is in its blanket in every
+            network of the class. Faint edges are equally faint, whatever their probability.
+        nodes : list of nodes, optional
+            Draw only these and the edges between them, such as a node and its Markov blanket.
+            Widths, colours and opacities are those in the whole network.
+        hide_isolated : bool, default=False
+            Whether to leave out the nodes that no edge joins to another node that is drawn.
+        labels : dict or Series of node to str, optional
+            Shorter names, or others, to write into the boxes of some nodes or all.
+        legend : bool or "auto", default="auto"
+            Whether to explain colours, widths and dashes below the network. "auto" does in a new
+            figure, and not on your own axes.
+        min_font_size : float, default=6.0
+            The smallest text that can be read, in points. A new figure without `figsize` is large
+            enough for it. Elsewhere, smaller text is drawn with a warning.
+
+        Returns
+        -------
+        display : NetworkDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError, ValueError
+            If an option is wrong, there is no such node or edge, or edges lack an attribute that
+            is to be written.
+
+        Warns
+        -----
+        UserWarning
+            If text is smaller than `min_font_size`.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import NetworkDisplay
+        >>> dag = nx.DiGraph()
+        >>> dag.add_edge("a", "b", probability=0.93)
+        >>> dag.add_edge("b", "c", probability=0.58)
+        >>> display = NetworkDisplay(dag).plot(edge_label="probability", orientation="left-right")
+        """
+        require_matplotlib("NetworkDisplay.plot")
+        from matplotlib import pyplot
+
+        check_axes(ax)
+        size = checked_size(figsize, ax)
+        smallest = finite_number(min_font_size, "min_font_size")
+        if smallest < 0:
+            raise ValueError(f"min_font_size must not be negative; got {min_font_size}.")
+        if not isinstance(orientation, str) or orientation not in _ORIENTATIONS:
+            raise ValueError(
+                f"orientation must be 'top-bottom' or 'left-right'; got "
+                f"{readable_value(orientation)}."
+            )
+        if not isinstance(legend, bool) and not (isinstance(legend, str) and legend == "auto"):
+            raise ValueError(f"legend must be True, False or 'auto'; got {readable_value(legend)}.")
+        shown, strengths = shown_part(self.dag, nodes, hide_isolated), strengths_of(self.dag)
+        texts = edge_texts(self.dag, edge_label, strengths)
+        bands = self._bands(tiers, pos)
+        picture = NetworkPicture(
+            shown,
+            strengths,
+            confidence_in(self.dag),
+            {edge: text for edge, text in texts.items() if edge in shown.edges},
+            names_of(self.dag, labels),
+            node_colours(self.dag, node_color).of(shown),
+            emphasis_on(self.dag, highlight, markov_blanket),
+            places=places_of(self.dag, pos, shown),
+            bands=None if bands is None else bands.of(shown),
+            is_sideways=orientation == "left-right",
+            has_legend=ax is None if legend == "auto" else bool(legend),
+        )
+        if ax is None:
+            figure = pyplot.figure(layout="none")
+            self.ax_, artists = picture.draw_in_new_figure(figure, size, smallest)
+        else:
+            self.ax_, artists = ax, picture.draw_on(ax, smallest)
+        self.figure_ = self.ax_.figure
+        self.nodes_, self.edges_, self.heads_ = artists.nodes, artists.edges, artists.heads
+        self.names_, self.labels_ = artists.names, artists.labels
+        return self
+
+    def _bands(self, tiers: Any, pos: Any) -> Bands | None:
+        """Return the bands of tiers."""
+        if isinstance(tiers, str) and tiers == "auto":
+            tiers = self._tiers if pos is None else None
+        elif tiers is not None and pos is not None:
+            raise ValueError("tiers are drawn as bands of layers, and pos places nodes; give one.")
+        return None if tiers is None else bands_of(self.dag, tiers)

@@ -1,0 +1,328 @@
+"""What the nodes and edges of a network look like, and a picture of them all."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Hashable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+
+from skbn._core.linear_model import is_parametrised
+from skbn._displays.appearance import (
+    Edge,
+    EdgeLook,
+    NodeLook,
+    Style,
+    line_style_for,
+    opacity_for,
+    style_for,
+    text_on,
+    width_for,
+)
+from skbn._displays.bands import Bands
+from skbn._displays.composition import (
+    Arranged,
+    Composition,
+    Contents,
+    compose,
+    size_of,
+)
+from skbn._displays.emphasis import Emphasis
+from skbn._displays.labels import LINE_LENGTH, NodeNames
+from skbn._displays.layout.coordinates import CORNER
+from skbn._displays.layout.curves import Point
+from skbn._displays.layout.layered import LayeredGraph
+from skbn._displays.layout.placed import PlacedGraph
+from skbn._displays.legend import legend_rows
+from skbn._displays.node_colours import NodeColours
+from skbn._displays.probabilities import Confidence
+from skbn._displays.weights import Strengths
+
+if TYPE_CHECKING:
+    from skbn._displays.picture import Artists
+
+__all__ = ["NetworkPicture"]
+
+_WIDTH_UNKNOWN = 1.5  # of an edge without a standardised weight, in points
+_BORDER, _BORDER_HELD, _BORDER_MARKED = 0.8, 2.4, 1.4
+_PORT_ROOM = 4.5  # points between edges at the end of a box, where layers stand side by side
+_SHORT_LINES = 11  # characters in a line of a name, where layers stand side by side
+_SHORTEST_LINES = 9  # the same where the picture must be narrow
+
+
+def _rounded_up(inches: float) -> str:
+    return f"{math.ceil(10 * inches) / 10:g}"
+
+
+def _outside() -> int:
+    """Return the `stacklevel` of a warning, for its caller, that shows the line of the user."""
+    frame: Any = sys._getframe(1)
+    level = 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("skbn."):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+_NO_EMPHASIS = Emphasis(set(), set(), set(), None)
+_OWN_COLOURS = NodeColours({}, "", {})
+
+
+class NetworkPicture(NamedTuple):
+    """A picture of a network before it has axes: what is drawn, with all options checked.
+
+    Parameters
+    ----------
+    dag : networkx.DiGraph
+        What is drawn, which may be a part of a network.
+    strengths : Strengths
+    confidence : Confidence
+        Both of the whole network.
+    texts : dict of edge to str
+    names : dict of node to str
+        What nodes are called, if not by themselves.
+    colours : NodeColours
+    emphasis : Emphasis
+    places : dict of node to (x, y), or None
+        None for layers.
+    bands : Bands or None
+    is_sideways, has_legend : bool
+    """
+
+    dag: nx.DiGraph
+    strengths: Strengths
+    confidence: Confidence
+    texts: Mapping[Edge, str] = MappingProxyType({})
+    names: Mapping[Hashable, str] = MappingProxyType({})
+    colours: NodeColours = _OWN_COLOURS
+    emphasis: Emphasis = _NO_EMPHASIS
+    places: Mapping[Hashable, Point] | None = None
+    bands: Bands | None = None
+    is_sideways: bool = False
+    has_legend: bool = False
+
+    def draw_in_new_figure(
+        self, figure: Any, figsize: tuple[float, float | None] | None, min_font_size: float
+    ) -> tuple[Any, Artists]:
+        """Draw on new axes that fill a figure, and give it the size that it takes.
+
+        With a size in inches, whose height may be None, keep to it, and warn of small text.
+        """
+        ax = figure.add_axes((0, 0, 1, 1))
+        drawn = _Drawn(self, style_for(ax), min_font_size)
+        if figsize is None:
+            composition = compose(drawn.arrange, drawn.contents)
+            width, height = size_of(composition.layout)
+            scale = max(1.0, min_font_size / drawn.contents.smallest_font)
+        else:
+            room = 72 * figsize[0], 72 * (figsize[1] or np.inf)
+            composition, scale = drawn.compose_in(room)
+            width, height = size_of(composition.layout)
+            width = room[0] / scale
+            height = height if figsize[1] is None else room[1] / scale
+        figure.set_size_inches(scale * width / 72, scale * height / 72)
+        return ax, drawn.draw(ax, composition)
+
+    def draw_on(self, ax: Any, min_font_size: float) -> Artists:
+        """Draw on given axes, and warn of small text."""
+        drawn = _Drawn(self, style_for(ax), min_font_size)
+        own, points = ax.get_window_extent(), 72 / ax.figure.dpi
+        room = max(own.width * points, 1.0), max(own.height * points, 1.0)
+        composition, _ = drawn.compose_in(room)
+        return drawn.draw(ax, composition)
+
+    def draw_plainly(self, figure: Any, style: Style) -> None:
+        """Fill a figure with the picture in its own size, in given colours."""
+        ax = figure.add_axes((0, 0, 1, 1))
+        drawn = _Drawn(self, style)
+        composition = compose(drawn.arrange, drawn.contents)
+        width, height = size_of(composition.layout)
+        figure.set_size_inches(width / 72, height / 72)
+        drawn.draw(ax, composition)
+
+
+class _InRoom(NamedTuple):
+    """A picture that fills a room: its scale there, and the size of its smallest text."""
+
+    composition: Composition
+    names: NodeNames
+    contents: Contents
+    scale: float
+    font_size: float
+
+
+class _Drawn:
+    """A picture in the colours of its ground."""
+
+    def __init__(self, picture: NetworkPicture, style: Style, min_font_size: float = 0.0) -> None:
+        from matplotlib import rcParams
+
+        bands = picture.bands
+        # White boxes stand out from bands.
+        self.style = style._replace(box=style.ground) if bands and style.is_light else style
+        self.picture, self.font_size = picture, float(rcParams["font.size"])
+        self.names = self._named(_SHORT_LINES if picture.is_sideways else LINE_LENGTH)
+        self._arranged: dict[tuple[float, float | None], Arranged] = {}
+        self._edges = {edge: self._edge_look(*edge) for edge in picture.dag.edges}
+        rows = []
+        if picture.has_legend:
+            confidence, weights = picture.confidence, picture.strengths.weights
+            shown = {e: value for e, value in confidence.values.items() if e in self._edges}
+            rows = legend_rows(
+                {edge: self._sign(edge) for edge in self._edges},
+                self._edges,
+                [abs(weight) for edge, weight in weights.items() if edge in self._edges],
+                confidence._replace(values=shown),
+                picture.colours,
+                self.style,
+            )
+        self.contents = Contents(
+            self.names.sizes,
+            picture.texts,
+            bands.titles if bands else {},
+            rows,
+            self.font_size,
+            picture.is_sideways,
+            min_font_size=min_font_size,
+        )
+
+    def _named(self, line_length: int) -> NodeNames:
+        """Break the names of nodes into lines, and give them boxes."""
+        picture = self.picture
+        names = NodeNames.of(picture.dag, self.font_size, line_length, picture.names)
+        if not picture.is_sideways:
+            return names
+        return names._replace(sizes=_with_room_for_edges(picture.dag, names.sizes))
+
+    def arrange(self, aspect: float, width: float | None) -> Arranged:
+        """Place nodes and edges, with a width over height to aim at, and perhaps in a width."""
+        key = aspect, width
+        if key not in self._arranged:  # to find a good one takes the longest
+            self._arranged[key] = self._arrange(aspect, width)
+        return self._arranged[key]
+
+    def _arrange(self, aspect: float, width: float | None) -> Arranged:
+        picture = self.picture
+        if picture.places is not None:
+            return PlacedGraph(picture.dag, self.names.sizes, picture.places)
+        return LayeredGraph(
+            picture.dag,
+            self.names.sizes,
+            is_sideways=picture.is_sideways,
+            bands=picture.bands.band_of if picture.bands else None,
+            aspect=aspect,
+            width=None if picture.is_sideways else width,
+        )
+
+    def compose_in(self, room: tuple[float, float]) -> tuple[Composition, float]:
+        """Put the picture together to fill a room; return it, and its scale in that room.
+
+        Where small text would be too small it is as large as names. If they are too small, too,
+        they are broken into shorter lines. If that does not help, warn, and say what size it takes.
+        """
+        min_font_size, small_text = self.contents.min_font_size, self.contents.small_text
+        tries = [(self.names, small_text), (self.names, 1.0)]
+        if not self.picture.is_sideways and self.picture.places is None:
+            tries.append((self._named(_SHORTEST_LINES), 1.0))
+        found: list[_InRoom] = []
+        for names, small_text in tries:
+            found.append(self._composed_in(room, names, small_text))
+            if found[-1].font_size >= min_font_size:
+                break
+        best = max(found, key=lambda each: each.font_size)
+        self.names, self.contents = best.names, best.contents
+        if best.font_size < min_font_size:
+            self._warn_of_small_text(best)
+        return best.composition, best.scale
+
+    def _composed_in(
+        self, room: tuple[float, float], names: NodeNames, small_text: float
+    ) -> _InRoom:
+        """Put the picture together to fill a room, with some names and size of small text."""
+        if names is not self.names:
+            self.names, self._arranged = names, {}
+        self.contents = self.contents._replace(sizes=names.sizes, small_text=small_text)
+        composition = compose(self.arrange, self.contents, room)
+        width, height = size_of(composition.layout)
+        scale = min(room[0] / width, room[1] / height)
+        font_size = min(scale, self.contents.largest_scale) * self.contents.smallest_font
+        return _InRoom(composition, names, self.contents, scale, font_size)
+
+    def _warn_of_small_text(self, drawn: _InRoom) -> None:
+        width, height = size_of(drawn.composition.layout)
+        smallest = self.contents.min_font_size
+        more = smallest / drawn.contents.smallest_font / 72
+        other = "top-bottom" if self.picture.is_sideways else "left-right"
+        warnings.warn(
+            f"Names are drawn at {math.floor(10 * drawn.font_size) / 10:g} pt, less than "
+            f"min_font_size={smallest:g}. A figure of {_rounded_up(more * width)} x "
+            f"{_rounded_up(more * height)} inches has room for that size. You can also try "
+            f"orientation={other!r}, shorter names (labels=), fewer nodes (nodes=) or "
+            "legend=False, or lower min_font_size.",
+            UserWarning,
+            stacklevel=_outside(),
+        )
+
+    def draw(self, ax: Any, composition: Composition) -> Artists:
+        """Draw it all on axes."""
+        from skbn._displays.picture import draw_composition
+
+        nodes = {node: self._node_look(node) for node in self.picture.dag}
+        return draw_composition(ax, composition, self.contents, nodes, self._edges, self.style)
+
+    def _node_look(self, node: Hashable) -> NodeLook:
+        style, emphasis = self.style, self.picture.emphasis
+        lines, size = self.names.lines[node], self.names.sizes[node]
+        width = _BORDER_HELD if node in self.picture.strengths.held else _BORDER
+        own = self.picture.colours.faces.get(node)
+        face, text = (style.box, style.text) if own is None else (own, text_on(own))
+        if node in emphasis.chosen:
+            marked = style.chosen if own is None else own
+            text = style.text if own is None else text
+            return NodeLook(lines, size, marked, style.accent, text, max(width, _BORDER_MARKED))
+        if node in emphasis.blanket:
+            marked = style.blanket if own is None else own
+            return NodeLook(lines, size, marked, style.accent, text, width)
+        if emphasis.centre is None:
+            return NodeLook(lines, size, face, style.border, text, width)
+        face, border, text = (style.faint(colour) for colour in (face, style.border, style.text))
+        if own is not None:
+            text = style._replace(ground=face).half_faint(text_on(face))
+        return NodeLook(lines, size, face, border, text, width)
+
+    def _edge_look(self, parent: Hashable, child: Hashable) -> EdgeLook:
+        picture, style, edge = self.picture, self.style, (parent, child)
+        sign = self._sign(edge)
+        colour = {1: style.positive, -1: style.negative}.get(sign, style.neutral)
+        text, width = style.text, _WIDTH_UNKNOWN
+        if edge in picture.strengths.weights:
+            width = width_for(picture.strengths.weights[edge])
+        opacity, line_style = None, "-"
+        if picture.emphasis.centre is not None and edge not in picture.emphasis.edges:
+            colour, text = style.faint(colour), style.faint(text)
+        elif edge in picture.confidence.values:
+            opacity = opacity_for(picture.confidence.values[edge])
+            line_style = line_style_for(picture.confidence.values[edge])
+        has_head = not picture.dag.edges[edge].get("undirected")
+        hollow = style.ground if sign < 0 else None
+        return EdgeLook(colour, width, text, has_head, line_style, opacity, hollow)
+
+    def _sign(self, edge: Edge) -> int:
+        """Return the sign of an edge's weight; 0 also stands for an unknown one."""
+        dag = self.picture.dag
+        return int(np.sign(dag.edges[edge]["weight"])) if is_parametrised(dag) else 0
+
+
+def _with_room_for_edges(
+    dag: nx.DiGraph, sizes: Mapping[Hashable, tuple[float, float]]
+) -> dict[Hashable, tuple[float, float]]:
+    """Return boxes that are high enough for the edges at their left and right ends."""
+    n_edges = {node: max(dag.in_degree(node), dag.out_degree(node)) for node in dag}
+    return {
+        node: (width, max(height, _PORT_ROOM * (n_edges[node] - 1) + 2 * CORNER))
+        for node, (width, height) in sizes.items()
+    }

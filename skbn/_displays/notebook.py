@@ -1,0 +1,217 @@
+"""What a notebook shows: tables, an estimator's picture, and links to its documentation."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from importlib.util import find_spec
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Literal
+
+import networkx as nx
+from sklearn import get_config
+from sklearn.utils import estimator_html_repr
+
+if TYPE_CHECKING:
+    from skbn._displays.network_display import NetworkDisplay
+
+__all__ = ["Alignment", "DocLinkMixin", "PlotMixin", "html_table"]
+
+# Notebooks draw no larger networks, which can take seconds each time they are shown.
+_MOST_NODES, _MOST_EDGES = 40, 80
+_NOTE_STYLE = "margin:0.5em 0"
+_IMAGE_STYLE = "max-width:100%;height:auto;margin:0.5em 0"
+
+
+# Estimators
+
+
+class DocLinkMixin:
+    """Links from an estimator's HTML to its page, and from its parameters to their lines.
+
+    A class derived in another package has no page here, and gets no links.
+
+    Examples
+    --------
+    >>> from skbn import BIC
+    >>> "https://skbn.readthedocs.io/en/latest/api/skbn.BIC.html" in BIC()._repr_html_()
+    True
+    """
+
+    # The names are those of scikit-learn's guide for developers.
+    _doc_link_module = "skbn"
+    _doc_link_template = "https://skbn.readthedocs.io/en/latest/api/skbn.{name}.html"
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        return {"name": type(self).__name__}
+
+
+class PlotMixin:
+    """`plot`, and a picture of the network below scikit-learn's own HTML."""
+
+    def plot(self, *, ax: Any = None, cpdag: bool = False, **options: Any) -> NetworkDisplay:
+        """Draw the network.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure of the size that the network takes.
+        cpdag : bool, default=False
+            Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
+            do not tell their direction.
+        **options
+            Options of `NetworkDisplay.plot`: `figsize`, `orientation`, `pos`, `tiers`,
+            `node_color`, `edge_label`, `highlight`, `markov_blanket`, `nodes`, `hide_isolated`,
+            `labels`, `legend` and `min_font_size`.
+
+        Returns
+        -------
+        display : NetworkDisplay
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before a learner is fitted.
+        ImportError
+            If matplotlib is not installed.
+        TypeError, ValueError
+            If an option is wrong, there is no such node or edge, or edges lack an attribute that
+            is to be written.
+
+        See Also
+        --------
+        NetworkDisplay : What is drawn how.
+        NetworkDisplay.plot : What each option does.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner().fit(load_wine(as_frame=True).data)
+        >>> display = learner.plot(markov_blanket="hue")
+        >>> slide = learner.plot(orientation="left-right", figsize=(13.33, 7.5))
+        """
+        from skbn._displays.network_display import NetworkDisplay
+
+        return NetworkDisplay.from_estimator(self, ax=ax, cpdag=cpdag, **options)
+
+    def _shown_graph(self) -> nx.DiGraph | None:
+        """Return the graph to show, or None if there is none without a search."""
+        raise NotImplementedError
+
+    def _shown_note(self) -> str:
+        """Return what to say above the picture; nothing by default."""
+        return ""
+
+    def _repr_html_(self) -> str | None:
+        if get_config()["display"] != "diagram":
+            return None  # a notebook shows the text
+        html: str = estimator_html_repr(self)
+        graph = self._shown_graph()
+        if note := self._shown_note():
+            html += f'<div style="{_NOTE_STYLE}">{escape(note)}</div>'
+        return html if graph is None else html + _notebook_picture(graph)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        html = self._repr_html_()
+        return {"text/plain": repr(self)} | ({} if html is None else {"text/html": html})
+
+
+def _notebook_picture(graph: nx.DiGraph) -> str:
+    """Return an HTML image of a graph, or nothing if it is too large or cannot be drawn.
+
+    The same graph gives the same text. The background is transparent, and the colours can be
+    read on light and on dark ones.
+    """
+    if find_spec("matplotlib") is None:
+        return ""
+    if len(graph) > _MOST_NODES or graph.number_of_edges() > _MOST_EDGES:
+        return ""
+    try:
+        svg = b64encode(_svg(graph)).decode()
+    except Exception:  # such as a graph that the user has broken: still show the estimator
+        return ""
+    alt = f"A network; nodes: {len(graph)}, edges: {graph.number_of_edges()}"
+    return f'<img alt="{alt}" style="{_IMAGE_STYLE}" src="data:image/svg+xml;base64,{svg}" />'
+
+
+def _svg(graph: nx.DiGraph) -> bytes:
+    from matplotlib.figure import Figure
+
+    from skbn._displays.appearance import LIGHT
+    from skbn._displays.network_display import NetworkDisplay
+    from skbn._displays.network_picture import NetworkPicture
+    from skbn._displays.probabilities import confidence_in
+    from skbn._displays.weights import strengths_of
+
+    figure = Figure()
+    figure.set_layout_engine("none")
+    dag = NetworkDisplay(graph).dag
+    NetworkPicture(dag, strengths_of(dag), confidence_in(dag)).draw_plainly(figure, LIGHT)
+    svg = BytesIO()
+    figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
+    return svg.getvalue()
+
+
+# Tables
+
+Alignment = Literal["left", "right"]
+
+# Styles are attributes because notebooks that are not trusted drop style sheets. Colours are the
+# page's own, apart from a grey that is visible on any background.
+_TABLE = "width:auto;margin:0.5em 0;border-collapse:collapse;color:inherit"
+_CAPTION = "caption-side:top;padding:0 0.6em 0.3em;text-align:left;font-weight:bold;color:inherit"
+_CELL = "padding:0.2em 0.6em;border:0;border-top:1px solid rgba(128,128,128,0.4);vertical-align:top"
+
+
+def html_table(
+    caption: str,
+    rows: Sequence[Sequence[str]],
+    alignments: Sequence[Alignment],
+    header: Sequence[str] = (),
+) -> str | None:
+    """Return a table in HTML, or None if scikit-learn is set to display text.
+
+    Parameters
+    ----------
+    caption : str
+    rows : sequence of sequences of k str
+        Plain texts, which are escaped. The first cell of a row is its heading.
+    alignments : sequence of k {"left", "right"}
+    header : sequence of k str, optional
+        The columns' headings.
+
+    Returns
+    -------
+    table : str or None
+        For None, IPython shows the object's text.
+
+    Examples
+    --------
+    >>> table = html_table("1 < 2", [["a", "1"]], ["left", "right"])
+    >>> "<caption" in table, "1 &lt; 2" in table
+    (True, True)
+    """
+    if get_config()["display"] != "diagram":
+        return None
+    lines = [
+        f'<table style="{_TABLE}">',
+        f'<caption style="{_CAPTION}">{escape(caption)}</caption>',
+    ]
+    if header:
+        lines.append(f"<thead>{_row(header, alignments, len(header), 'col')}</thead>")
+    lines += ["<tbody>", *(_row(row, alignments, 1, "row") for row in rows), "</tbody>", "</table>"]
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str], alignments: Sequence[Alignment], n_headings: int, scope: str) -> str:
+    """Return a row whose first cells are headings."""
+    texts = []
+    for i, (cell, alignment) in enumerate(zip(cells, alignments, strict=True)):
+        style = f'style="{_CELL};text-align:{alignment}"'
+        if i < n_headings:
+            texts.append(f'<th scope="{scope}" {style}>{escape(cell)}</th>')
+        else:
+            texts.append(f"<td {style}>{escape(cell)}</td>")
+    return f"<tr>{''.join(texts)}</tr>"

@@ -1,0 +1,350 @@
+"""A graph with everything in its place as artists on axes.
+
+One unit of the axes is a point of the layout. Boxes and arrowheads scale with the axes.
+matplotlib measures text and lines in points of the figure, so an artist that is drawn before
+them keeps them in proportion. This module imports matplotlib; import it only to draw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple
+
+from matplotlib import pyplot
+from matplotlib.artist import Artist
+from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon, Rectangle
+from matplotlib.path import Path
+from matplotlib.text import Text
+
+from skbn._displays.appearance import Edge, EdgeLook, NodeLook, Style
+from skbn._displays.composition import LARGEST_SCALE, Composition, Contents, size_of
+from skbn._displays.label_places import Labels
+from skbn._displays.labels import LINE_HEIGHT
+from skbn._displays.layout.coordinates import CORNER
+from skbn._displays.layout.curves import Point, cut_at_end, halfway
+from skbn._displays.layout.layered import Layout
+from skbn._displays.legend import Legend
+
+__all__ = ["Artists", "draw_composition", "draw_picture", "new_axes"]
+
+_SWATCH = 0.75  # height of a node's sample in a legend, in font sizes
+_HOLLOW_BORDER = 1.2  # of an arrowhead that is not filled, in points
+
+
+class Artists(NamedTuple):
+    """The artists of a picture.
+
+    Parameters
+    ----------
+    nodes : dict of node to matplotlib.patches.FancyBboxPatch
+    names : dict of node to matplotlib.text.Text
+    edges : dict of edge to matplotlib.patches.PathPatch
+    heads : dict of edge to matplotlib.patches.Polygon
+        The arrowheads of the edges that have one.
+    labels : dict of edge to matplotlib.text.Text
+    """
+
+    nodes: dict[Hashable, FancyBboxPatch]
+    names: dict[Hashable, Text]
+    edges: dict[Edge, PathPatch]
+    heads: dict[Edge, Polygon]
+    labels: dict[Edge, Text]
+
+
+def new_axes(
+    layout: Layout, n_axes: int, *, narrowest: float = 0.0, top: float = 0.0, bottom: float = 0.0
+) -> list[Any]:
+    """Return axes side by side, in a new figure in which a layout has its own size.
+
+    Parameters
+    ----------
+    layout : Layout
+    n_axes : int
+    narrowest, top, bottom : float
+        Room for a legend and for titles, in points.
+    """
+    width, height = size_of(layout)
+    width, whole = max(width, narrowest), top + height + bottom
+    figure = pyplot.figure(figsize=(n_axes * width / 72, whole / 72), layout="none")
+    return [
+        figure.add_axes((i / n_axes, bottom / whole, 1 / n_axes, height / whole))
+        for i in range(n_axes)
+    ]
+
+
+def draw_composition(
+    ax: Any,
+    composition: Composition,
+    contents: Contents,
+    nodes: Mapping[Hashable, NodeLook],
+    edges: Mapping[Edge, EdgeLook],
+    style: Style,
+) -> Artists:
+    """Draw a graph with its labels, bands and legend, and set the limits of the axes around it."""
+    proportions = _Proportions()
+    layout, labels, legend = composition.layout, composition.labels, composition.legend
+    for left, right, bottom, top in layout.bands.values():
+        size = right - left, top - bottom
+        ax.add_artist(Rectangle((left, bottom), *size, color=style.band, linewidth=0, zorder=0.5))
+    artists = _draw_graph(ax, proportions, layout, nodes, edges, contents.font_size)
+    for edge in labels.texts:
+        artists.labels[edge] = _draw_label(ax, proportions, labels, edge, edges[edge].text, style)
+    for place, title in composition.titles:
+        _draw_text(ax, proportions, place, title, style.text, legend.font_size, ha="center")
+    _draw_legend(ax, proportions, legend, style)
+    ax.add_artist(proportions)
+    _set_limits(ax, layout, contents.largest_scale)
+    return artists
+
+
+def draw_picture(
+    ax: Any,
+    layout: Layout,
+    nodes: Mapping[Hashable, NodeLook],
+    edges: Mapping[Edge, EdgeLook],
+    font_size: float,
+) -> Artists:
+    """Draw a graph and set the limits of the axes around it.
+
+    Edges that lie the wrong way round in the layout are drawn from its end to its start.
+    """
+    proportions = _Proportions()
+    artists = _draw_graph(ax, proportions, layout, nodes, edges, font_size)
+    ax.add_artist(proportions)
+    _set_limits(ax, layout)
+    return artists
+
+
+def _draw_graph(
+    ax: Any,
+    proportions: _Proportions,
+    layout: Layout,
+    nodes: Mapping[Hashable, NodeLook],
+    edges: Mapping[Edge, EdgeLook],
+    font_size: float,
+) -> Artists:
+    artists = Artists({}, {}, {}, {}, {})
+    for edge, edge_look in edges.items():
+        _draw_edge(ax, artists, proportions, edge, _route(layout, edge), edge_look)
+    for node, node_look in nodes.items():
+        _draw_node(ax, artists, proportions, node, layout.positions[node], node_look, font_size)
+    return artists
+
+
+def _route(layout: Layout, edge: Edge) -> list[Point]:
+    if edge in layout.routes:
+        return layout.routes[edge]
+    return layout.routes[edge[1], edge[0]][::-1]
+
+
+def _draw_edge(
+    ax: Any,
+    artists: Artists,
+    proportions: _Proportions,
+    edge: Edge,
+    route: list[Point],
+    look: EdgeLook,
+) -> None:
+    # Where edges cross, strong ones are on top.
+    line, head = _arrow(ax, proportions, route, look, zorders=(1 + look.width / 100, 2))
+    artists.edges[edge] = line
+    if head is not None:
+        artists.heads[edge] = head
+
+
+def _arrow(
+    ax: Any,
+    proportions: _Proportions,
+    route: list[Point],
+    look: EdgeLook,
+    zorders: tuple[float, float],
+) -> tuple[PathPatch, Polygon | None]:
+    """Draw a line, and the head that it may have."""
+    head = None
+    if look.has_head:
+        line = cut_at_end(route, 6.0 + 1.3 * look.width)
+        head, overlap = _head(route[-1], line[-1], look, zorders[1])
+        ax.add_artist(head)
+        if look.hollow is not None:
+            proportions.keep(head.set_linewidth, _HOLLOW_BORDER)
+        route = [*line[:-1], halfway(line[-1], route[-1], overlap)]
+    codes = [Path.MOVETO] + [Path.CURVE4] * (len(route) - 1)
+    patch = PathPatch(
+        Path(route, codes),
+        fill=False,
+        edgecolor=look.colour,
+        alpha=look.opacity,
+        linestyle=look.line_style,
+        capstyle="butt",
+        zorder=zorders[0],
+        clip_on=False,
+    )
+    ax.add_artist(patch)
+    proportions.keep(patch.set_linewidth, look.width)
+    return patch, head
+
+
+def _head(tip: Point, base: Point, look: EdgeLook, zorder: float) -> tuple[Polygon, float]:
+    """Return an arrowhead, and how far the line reaches into it, as a share of its length."""
+    across = (base[1] - tip[1], tip[0] - base[0])
+    length = math.hypot(*across) or 1.0
+    half = 2.4 + 0.8 * look.width
+    overlap = 0.3
+    if look.hollow is not None:  # a border's outer half would make the head larger
+        half, overlap = half - _HOLLOW_BORDER / 2, 0.0
+        tip = halfway(tip, base, min(_HOLLOW_BORDER / length, 0.5))
+    if look.opacity is not None:  # an overlap would show
+        overlap = 0.0
+    corners = [
+        (base[0] + side * half / length * across[0], base[1] + side * half / length * across[1])
+        for side in (1, -1)
+    ]
+    face = look.colour if look.hollow is None else look.hollow
+    head = Polygon(
+        [tip, *corners],
+        facecolor=face,
+        edgecolor=look.colour,
+        alpha=look.opacity,
+        linewidth=0 if look.hollow is None else _HOLLOW_BORDER,
+        joinstyle="miter",
+        zorder=zorder,
+        clip_on=False,
+    )
+    return head, overlap
+
+
+def _draw_node(
+    ax: Any,
+    artists: Artists,
+    proportions: _Proportions,
+    node: Hashable,
+    position: Point,
+    look: NodeLook,
+    font_size: float,
+) -> None:
+    (x, y), (width, height) = position, look.size
+    artists.nodes[node] = box = FancyBboxPatch(
+        (x - width / 2, y - height / 2),
+        width,
+        height,
+        boxstyle=f"round,pad=0,rounding_size={CORNER}",
+        facecolor=look.face,
+        edgecolor=look.border,
+        zorder=3,
+        clip_on=False,
+    )
+    ax.add_artist(box)
+    proportions.keep(box.set_linewidth, look.border_width)
+    text = ax.text(
+        x,
+        y,
+        "\n".join(look.lines),
+        parse_math=False,
+        usetex=False,
+        ha="center",
+        va="center_baseline" if len(look.lines) == 1 else "center",
+        linespacing=LINE_HEIGHT,
+        color=look.text,
+        zorder=4,
+    )
+    text.set_in_layout(False)
+    artists.names[node] = text
+    proportions.keep(text.set_fontsize, font_size)
+
+
+def _draw_label(
+    ax: Any, proportions: _Proportions, labels: Labels, edge: Edge, colour: str, style: Style
+) -> Text:
+    ground = {"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
+    place, string = labels.positions[edge], labels.texts[edge]
+    size = labels.font_size
+    return _draw_text(ax, proportions, place, string, colour, size, ha="center", bbox=ground)
+
+
+def _draw_text(
+    ax: Any,
+    proportions: _Proportions,
+    place: Point,
+    string: str,
+    colour: str,
+    font_size: float,
+    **options: Any,
+) -> Text:
+    """Write one line, with the middle of its height at a place."""
+    text: Text = ax.text(
+        *place,
+        string,
+        parse_math=False,
+        usetex=False,
+        va="center_baseline",
+        color=colour,
+        zorder=5,
+        **options,
+    )
+    text.set_in_layout(False)
+    proportions.keep(text.set_fontsize, font_size)
+    return text
+
+
+def _draw_legend(ax: Any, proportions: _Proportions, legend: Legend, style: Style) -> None:
+    for place, string in legend.texts:
+        _draw_text(ax, proportions, place, string, style.text, legend.font_size, ha="left")
+    for (x, y), look in legend.samples:
+        if isinstance(look, EdgeLook):
+            end = x + legend.sample_width
+            route = [(x, y), *(halfway((x, y), (end, y), share) for share in (1 / 3, 2 / 3))]
+            _arrow(ax, proportions, [*route, (end, y)], look, zorders=(5, 5.1))
+            continue
+        height = _SWATCH * legend.font_size
+        patch = Rectangle(
+            (x, y - height / 2),
+            legend.sample_width,
+            height,
+            facecolor=look,
+            edgecolor=style.border,
+            zorder=5,
+            clip_on=False,
+        )
+        ax.add_artist(patch)
+        proportions.keep(patch.set_linewidth, 0.8)
+
+
+def _set_limits(ax: Any, layout: Layout, largest_scale: float = LARGEST_SCALE) -> None:
+    """Put the layout in the middle of the axes, not much larger than its own size."""
+    left, right, bottom, top = layout.extent
+    own, points = ax.get_window_extent(), 72 / ax.figure.dpi
+    width, height = size_of(layout)
+    room = min(own.width * points / width, own.height * points / height) / largest_scale
+    x, y = halfway((left, bottom), (right, top))
+    half = max(room, 1.0) / 2
+    ax.set_xlim(x - half * width, x + half * width)
+    ax.set_ylim(y - half * height, y + half * height)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+
+
+class _Proportions(Artist):
+    """Keeps lengths that matplotlib measures in points in proportion to the axes.
+
+    The size of axes is only known when they are drawn, because a layout engine or the user may
+    still change it before.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.set_in_layout(False)
+        self.set_zorder(0)
+        self._kept: list[tuple[Callable[[float], Any], float]] = []
+
+    def keep(self, set_length: Callable[[float], Any], length: float) -> None:
+        """Set a length, and set it again whenever the picture is drawn."""
+        set_length(length)
+        self._kept.append((set_length, length))
+
+    def draw(self, renderer: Any) -> None:
+        ax: Any = self.axes
+        (x0, _), (x1, _) = ax.transData.transform([(0, 0), (1, 0)])
+        scale = (x1 - x0) * 72 / ax.figure.dpi
+        for set_length, length in self._kept:
+            set_length(scale * length)

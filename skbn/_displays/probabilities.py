@@ -1,0 +1,180 @@
+"""Probabilities of edges: the attributes of a graph, and arrays, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.columns import finite_number
+from skbn._core.text import readable_value
+from skbn._displays.appearance import Edge
+
+__all__ = [
+    "Confidence",
+    "confidence_in",
+    "joined_probabilities",
+    "probability_array",
+    "readable_probability",
+]
+
+_NAMES = {"probability": "posterior probability", "support": "bootstrap support"}
+_ROUNDING = 1e-9  # sums of many shares exceed 1 by less
+
+
+def readable_probability(probability: float) -> str:
+    """Return a probability to two decimals.
+
+    Examples
+    --------
+    >>> readable_probability(0.8749), readable_probability(0.996)
+    ('0.87', '1.00')
+    """
+    return f"{probability:.2f}"
+
+
+class Confidence(NamedTuple):
+    """How sure each edge is.
+
+    Parameters
+    ----------
+    name : str
+        What the numbers are: "posterior probability" or "bootstrap support".
+    values : dict of edge to float
+        From 0 to 1; empty if nothing is known.
+    """
+
+    name: str
+    values: dict[Edge, float]
+
+
+def confidence_in(graph: nx.DiGraph) -> Confidence:
+    """Return the attribute `probability` of the edges, or else their attribute `support`.
+
+    Raises
+    ------
+    ValueError
+        If only some edges have it, or if it is not a number from 0 to 1.
+
+    Examples
+    --------
+    >>> confidence_in(nx.DiGraph([("a", "b", {"support": 0.5})]))
+    Confidence(name='bootstrap support', values={('a', 'b'): 0.5})
+    """
+    for attribute, name in _NAMES.items():
+        given = {
+            (a, b): data[attribute] for a, b, data in graph.edges(data=True) if attribute in data
+        }
+        if not given:
+            continue
+        missing = [edge for edge in graph.edges if edge not in given]
+        if missing:
+            raise ValueError(
+                f"The edge {_edge(*missing[0])} has no attribute {attribute}, but "
+                f"{_edge(*next(iter(given)))} has one. Give it to all edges, or to none."
+            )
+        values = {edge: _probability(value, edge, attribute) for edge, value in given.items()}
+        return Confidence(name, values)
+    return Confidence("", {})
+
+
+def probability_array(
+    probabilities: Any, names: Sequence[Hashable] | None
+) -> tuple[npt.NDArray[np.float64], list[Any]]:
+    """Return the probabilities of the edges i -> j, with NaN on the diagonal, and the names.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (m, m) or data frame
+        A data frame names its columns, and its rows in any order.
+    names : sequence of m hashables or None
+        None stands for those of the data frame, or for 0 to m - 1.
+
+    Raises
+    ------
+    ValueError
+        If it is not square, or the names do not fit; if a value off the diagonal is not a number
+        from 0 to 1.
+    """
+    try:
+        values = np.array(probabilities, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"probabilities must be numbers; got {readable_value(probabilities)}. Give the "
+            "probability of the edge i -> j at [i, j]."
+        ) from None
+    m = len(values) if values.ndim else 0
+    if m == 0 or values.shape != (m, m):
+        raise ValueError(
+            f"probabilities must have shape (m, m), a row and a column for each node; got shape "
+            f"{values.shape}."
+        )
+    columns = getattr(probabilities, "columns", None)
+    if columns is not None:
+        rows = [*getattr(probabilities, "index", columns)]
+        columns = [*columns]
+        if len({*columns}) < m or {*rows} != {*columns}:
+            raise ValueError(
+                "The rows and columns of probabilities must have the same names, each once; got "
+                f"{readable_value(rows)} and {readable_value(columns)}."
+            )
+        values = values[[rows.index(name) for name in columns]]
+    if names is None:
+        names = range(m) if columns is None else columns
+    names = list(names)
+    if len(names) != m or len({*names}) < m:
+        raise ValueError(
+            f"names must have a different name for each of the {m} columns; got "
+            f"{readable_value(names)}."
+        )
+    np.fill_diagonal(values, 0.0)
+    wrong = ~((values >= -_ROUNDING) & (values <= 1 + _ROUNDING))
+    for i, j in np.argwhere(wrong):
+        _probability(values[i, j], (names[i], names[j]))  # raises
+    values = values.clip(0.0, 1.0)
+    np.fill_diagonal(values, np.nan)
+    return values, names
+
+
+def joined_probabilities(
+    values: npt.NDArray[np.float64], names: Sequence[Hashable]
+) -> npt.NDArray[np.float64]:
+    """Return the probabilities that two nodes are joined by an edge of either direction.
+
+    A network has no edges of both directions, so these are the sums.
+
+    Raises
+    ------
+    ValueError
+        If one exceeds 1.
+
+    Examples
+    --------
+    >>> joined_probabilities(np.array([[np.nan, 0.25], [0.5, np.nan]]), ["a", "b"])
+    array([[ nan, 0.75],
+           [0.75,  nan]])
+    """
+    sums = values + values.T
+    for i, j in np.argwhere(sums > 1 + _ROUNDING):
+        raise ValueError(
+            f"The probabilities of edges {_edge(names[i], names[j])} and "
+            f"{_edge(names[j], names[i])} exceed 1 in sum: {values[i, j]:.3g} and "
+            f"{values[j, i]:.3g}. A network has one of them at most."
+        )
+    return np.minimum(sums, 1.0)
+
+
+def _probability(value: Any, edge: Edge, attribute: str = "probability") -> float:
+    """Return the probability of an edge as a float, or raise a ValueError that names the edge."""
+    name = f"The {attribute} of edge {_edge(*edge)}"
+    number = finite_number(value, name)
+    if not -_ROUNDING <= number <= 1 + _ROUNDING:
+        raise ValueError(f"{name} must be from 0 to 1; got {readable_value(value)}.")
+    return min(max(number, 0.0), 1.0)
+
+
+def _edge(parent: Hashable, child: Hashable) -> str:
+    return f"{parent!r} -> {child!r}"

@@ -1,0 +1,258 @@
+"""ResidualsDisplay: how Gaussian the residuals of a network are, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import beta, norm, skew
+
+from skbn._core.columns import named_nodes
+from skbn._data.table import Table, read_columns
+from skbn._displays.appearance import Style, check_axes, require_matplotlib, style_for
+from skbn._displays.fitted import fitted_network_and_table
+from skbn._displays.labels import broken_into_lines
+
+__all__ = ["ResidualsDisplay"]
+
+Floats = npt.NDArray[np.float64]
+
+_PANEL = 2.1, 1.9  # inches
+_PAIRS_A_ROW = {3: 1, 10: 2}  # for up to that many columns; 3 pairs for more
+_MOST_POINTS = 2000  # drawn per column
+_EXTREMES = 25  # points drawn at either end
+_BAND = 0.95  # probability
+_ROWS_A_MEAN, _MOST_MEANS = 25, 20  # in the line through the residuals
+
+
+class ResidualsDisplay:
+    """Residuals of a network's columns: their normal quantiles, and against fitted values.
+
+    Two panels show the residuals of a column in units of its noise's standard deviation.
+    The left panel plots them against the quantiles of a normal distribution. They should lie
+    close to the line and mostly within the grey band, which contains 95 % of a normal sample at
+    each place. A curve means that they are skewed, an S that there are too many large ones. The
+    right panel plots them against what the parents predict, or against the row's number for
+    columns without parents. The cloud should be level and equally wide everywhere. The coloured
+    line joins the means of neighbouring points; if it bends, a parent's effect is not linear.
+
+    If there are more than 2000 rows, each panel shows the 25 smallest and the 25 largest
+    residuals, and others evenly spread over their ranks. The line of means uses all rows.
+
+    Use `from_estimator` to make one. Needs matplotlib (``pip install -e ".[plot]"``).
+
+    Parameters
+    ----------
+    network : GaussianBayesianNetwork
+    X : array-like or data frame of shape (n_samples, m), or LocalScores
+        As in `GaussianBayesianNetwork.residuals`; each row counts once.
+    columns : node or list of nodes, optional
+        Which columns to show; by default all.
+
+    Attributes
+    ----------
+    columns : list of k nodes
+    parents : list of k lists of nodes
+    residuals : ndarray of shape (n_samples, k), float64
+        Divided by the standard deviation of the column's noise.
+    fitted : ndarray of shape (n_samples, k), float64
+        What the parents predict, in the columns' units.
+    axes_ : ndarray of shape (k, 2) of matplotlib.axes.Axes
+    figure_ : matplotlib.figure.Figure
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the network has no parameters.
+    TypeError, ValueError
+        If X is not such a table; if there is no such column, or one has no noise, as after
+        `do`.
+
+    See Also
+    --------
+    GaussianBayesianNetwork.residuals : The residuals in the columns' units.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from skbn import GaussianBNLearner, ResidualsDisplay
+    >>> wine = load_wine(as_frame=True).data
+    >>> learner = GaussianBNLearner().fit(wine)
+    >>> display = ResidualsDisplay.from_estimator(learner, wine, columns=["hue", "ash"])
+    >>> display.parents[1], display.residuals.shape
+    ([], (178, 2))
+    """
+
+    def __init__(self, network: Any, X: Any, *, columns: Any = None) -> None:
+        nodes = network.nodes
+        self.columns: list[Hashable] = nodes
+        if columns is not None:
+            self.columns, _ = named_nodes(columns, nodes, "columns")
+        numbers = [nodes.index(node) for node in self.columns]
+        deviation = np.sqrt(network.noise_variance_[numbers])
+        held = [node for node, s in zip(self.columns, deviation, strict=True) if s == 0]
+        if held:
+            raise ValueError(
+                f"Node {held[0]!r} has no noise (as after do), so it has no residuals. Leave it "
+                "out of columns."
+            )
+        residuals = np.asarray(network.residuals(X))[:, numbers]
+        rows = read_columns(Table(X), self.columns, nodes)
+        self.parents = [list(network.dag.predecessors(node)) for node in self.columns]
+        self.fitted = rows - residuals
+        self.residuals = residuals / deviation
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, *, columns: Any = None, axes: Any = None
+    ) -> Self:
+        """Draw the residuals of a fitted learner's network, or of a network.
+
+        For a posterior, this is its median network.
+
+        Parameters
+        ----------
+        estimator : GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior or \
+GaussianBayesianNetwork
+            Or a pipeline that ends with one, or a search such as GridSearchCV over one.
+        X : array-like or data frame of shape (n_samples, n_features), or LocalScores
+            What the estimator takes, such as the table of `fit` or held-out rows. The steps of
+            a pipeline transform it.
+        columns : node or list of nodes, optional
+            Which columns to show; by default all.
+        axes : array-like of shape (k, 2) of matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        display : ResidualsDisplay
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        TypeError, ValueError, ImportError
+            If it is another estimator, and as for the class and `plot`.
+        """
+        network, table = fitted_network_and_table(estimator, X)
+        return cls(network, table, columns=columns).plot(axes=axes)
+
+    def plot(self, *, axes: Any = None) -> Self:
+        """Draw two panels for each column.
+
+        Parameters
+        ----------
+        axes : array-like of shape (k, 2) of matplotlib.axes.Axes, optional
+            Where to draw; by default in a new figure.
+
+        Returns
+        -------
+        display : ResidualsDisplay
+            Itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If there are not two axes for each column.
+        TypeError
+            If one of the axes is something else.
+        """
+        require_matplotlib("ResidualsDisplay.plot")
+        k = len(self.columns)
+        if axes is None:
+            axes = _new_axes(k)
+        axes = np.asarray(axes, dtype=object)
+        if axes.shape != (k, 2):
+            raise ValueError(
+                f"axes must be of shape ({k}, 2), two for each column; got {axes.shape}."
+            )
+        for ax in axes.flat:
+            if ax is None:
+                raise TypeError("axes must be matplotlib.axes.Axes; one is None.")
+            check_axes(ax)
+        style = style_for(axes[0, 0])
+        for v, (left, right) in enumerate(axes):
+            self._draw_quantiles(v, left, style)
+            self._draw_fitted(v, right, style)
+        self.axes_, self.figure_ = axes, axes[0, 0].figure
+        return self
+
+    def _draw_quantiles(self, v: int, ax: Any, style: Style) -> None:
+        residuals = np.sort(self.residuals[:, v])
+        n = len(residuals)
+        shown = _thinned(n)
+        normal = norm.ppf((shown + 0.5) / n)
+        # The order statistics of a uniform sample have beta distributions.
+        ends = beta.ppf([[(1 - _BAND) / 2], [(1 + _BAND) / 2]], shown + 1, n - shown)
+        low, high = norm.ppf(ends)
+        ax.fill_between(normal, low, high, color=style.neutral, alpha=0.25, linewidth=0)
+        ax.plot(normal, normal, color=style.neutral, linewidth=1)
+        _draw_points(ax, normal, residuals[shown], style)
+        title = "\n".join(broken_into_lines(str(self.columns[v])))
+        ax.set_title(title, loc="left", parse_math=False, usetex=False)
+        ax.set(xlabel="normal quantile", ylabel="residual / s.d.")
+        centred = residuals - residuals.mean()
+        if centred.any():
+            skewness = round(skew(centred), 1) + 0.0  # avoids -0.0
+            place = {"transform": ax.transAxes, "va": "top", "fontsize": "small"}
+            ax.text(0.04, 0.96, f"skewness {skewness:.1f}", color=style.text, **place)
+
+    def _draw_fitted(self, v: int, ax: Any, style: Style) -> None:
+        residuals = self.residuals[:, v]
+        n = len(residuals)
+        has_parents = bool(self.parents[v])
+        x = self.fitted[:, v] if has_parents else np.arange(n, dtype=np.float64)
+        shown = np.argsort(residuals, kind="stable")[_thinned(n)]
+        ax.axhline(0, color=style.neutral, linewidth=1)
+        _draw_points(ax, x[shown], residuals[shown], style)
+        n_means = min(n // _ROWS_A_MEAN, _MOST_MEANS)
+        if n_means > 2:
+            parts = np.array_split(np.argsort(x, kind="stable"), n_means)
+            means = [(x[part].mean(), residuals[part].mean()) for part in parts]
+            ax.plot(*np.transpose(means), color=style.negative, linewidth=2)
+        ax.set(xlabel="fitted" if has_parents else "row (no parents)")
+
+
+def _draw_points(ax: Any, x: Floats, y: Floats, style: Style) -> None:
+    alpha = float(np.clip(30 / np.sqrt(len(x)), 0.35, 0.8))
+    ax.plot(
+        x,
+        y,
+        linestyle="",
+        marker="o",
+        markersize=3,
+        markeredgewidth=0,
+        alpha=alpha,
+        color=style.positive,
+    )
+
+
+def _thinned(n: int) -> npt.NDArray[np.intp]:
+    """Return which ranks of n values to draw: the extremes, and others at equal distances."""
+    if n <= _MOST_POINTS:
+        return np.arange(n)
+    middle = np.linspace(_EXTREMES, n - 1 - _EXTREMES, _MOST_POINTS - 2 * _EXTREMES)
+    return np.r_[:_EXTREMES, np.round(middle).astype(np.intp), n - _EXTREMES : n]
+
+
+def _new_axes(k: int) -> Any:
+    """Return two axes for each of k columns, in a new figure."""
+    from matplotlib import pyplot
+
+    n_pairs = next((n for most, n in _PAIRS_A_ROW.items() if k <= most), 3)
+    n_rows = -(-k // n_pairs)
+    figsize = 2 * n_pairs * _PANEL[0], n_rows * _PANEL[1]
+    figure, grid = pyplot.subplots(
+        n_rows, 2 * n_pairs, figsize=figsize, layout="constrained", squeeze=False
+    )
+    axes = grid.reshape(-1, 2)
+    for left, right in axes[:k]:
+        right.sharey(left)
+        right.tick_params(labelleft=False)
+    for ax in axes[k:].flat:
+        figure.delaxes(ax)
+    return axes[:k]

@@ -1,0 +1,231 @@
+"""A network in text and equations, and as a table of its edges with what each is worth."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.columns import column_number, finite_number, parents_in
+from skbn._core.graphs import fixed_parent_masks, parent_masks
+from skbn._core.subsets import members_of
+from skbn._core.text import readable_name
+from skbn._data.sample import Sample
+from skbn._data.table import Table, read_columns, row_labels
+from skbn._networks.equivalence import compelled_parents
+from skbn._networks.gaussian import LinearGaussianModel
+from skbn._scores.base import BaseScores
+from skbn._scores.criteria import CRITERIA, Criterion, as_criterion
+from skbn._scores.local_scores import LocalScores
+
+__all__ = ["edge_columns", "network_text", "score_losses"]
+
+# Attributes of edges that become columns: a posterior sets the first, a bootstrap the second.
+_CONFIDENCES = ("probability", "support")
+# More lines would fill the screen, and a line of more parents would be broken.
+_MOST_LINES = 15
+_MOST_PARENTS = 6
+
+
+# Text
+
+
+def network_text(title: str, dag: nx.DiGraph, model: LinearGaussianModel | None) -> str:
+    """Return a few lines: what the network consists of, and the regression of each node.
+
+    Parameters
+    ----------
+    title : str
+        What the object is.
+    dag : networkx.DiGraph
+        Acyclic.
+    model : LinearGaussianModel or None
+        Its parameters; without them, nodes are listed with their parents.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> print(network_text("Network", nx.DiGraph([("a", "c"), ("b", "c")]), None))
+    Network of 3 nodes and 2 edges (0 reversible)
+    c <- a, b
+    """
+    nodes, parents = list(dag), parent_masks(dag)
+    compelled = compelled_parents(parents, fixed_parent_masks(dag))
+    n_edges = dag.number_of_edges()
+    n_reversible = n_edges - sum(mask.bit_count() for mask in compelled)
+    caption = f"{title} of {_count(len(nodes), 'node')} and {_count(n_edges, 'edge')}"
+    if n_edges:
+        caption += f" ({n_reversible} reversible)"
+    lines = [
+        _structure_line(nodes, v, members_of(mask))
+        if model is None
+        else _equation(model, v, members_of(mask))
+        for v, mask in enumerate(parents)
+        if mask or model is not None
+    ]
+    if len(lines) > _MOST_LINES:
+        lines[_MOST_LINES - 1 :] = [f"... and {len(lines) - _MOST_LINES + 1} more nodes"]
+    return "\n".join([caption, *lines])
+
+
+def _structure_line(nodes: Sequence[Hashable], child: int, parents: list[int]) -> str:
+    names = [_symbol(nodes[p]) for p in parents]
+    return f"{_symbol(nodes[child])} <- {', '.join(_first(names, ''))}"
+
+
+def _equation(model: LinearGaussianModel, child: int, parents: list[int]) -> str:
+    """Return the regression of a node on its parents, such as ``b = 1 - 2 a, noise sd 3``."""
+    slopes = []
+    for p in parents:
+        weight = model.coef[p, child]
+        sign = "-" if weight < 0 else "+"
+        slopes.append(f"{sign} {_number(abs(weight))} {_symbol(model.nodes[p])}")
+    mean = " ".join([_number(model.intercept[child]), *_first(slopes, "+ ")])
+    if slopes:
+        mean = re.sub(r"^-?0 (?:\+ |(-) )", r"\1", mean)  # no intercept of 0
+    deviation = np.sqrt(model.noise_variance[child])
+    noise = f"noise sd {_number(deviation)}" if deviation else "no noise"
+    return f"{_symbol(model.nodes[child])} = {mean}, {noise}"
+
+
+def _first(texts: list[str], prefix: str) -> list[str]:
+    """Return the texts about some parents, and the number of the others if there are too many."""
+    if len(texts) <= _MOST_PARENTS:
+        return texts
+    n_others = len(texts) - _MOST_PARENTS + 1
+    return [*texts[: _MOST_PARENTS - 1], f"{prefix}{n_others} more parents"]
+
+
+def _symbol(node: Hashable) -> str:
+    """Return the name of a node, such that a number is not taken for a value."""
+    return readable_name(node) if isinstance(node, str) else f"x[{readable_name(node)}]"
+
+
+def _number(value: float) -> str:
+    """Return a number to three digits, without an exponent if that is short: 1230, not 1.23e+03."""
+    return f"{float(f'{value:.3g}'):g}"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"
+
+
+# The table
+
+
+def edge_columns(
+    dag: nx.DiGraph, model: LinearGaussianModel | None, losses: npt.NDArray[np.float64] | None
+) -> dict[str, Any]:
+    """Return the columns of a table with a row for each edge.
+
+    Parameters
+    ----------
+    dag : networkx.DiGraph
+        Acyclic.
+    model : LinearGaussianModel or None
+        Its parameters, if it has any.
+    losses : ndarray of shape (m, m), or None
+        How much the score loses without each edge, if that is known, as `score_losses` returns it.
+    """
+    nodes, parents = list(dag), parent_masks(dag)
+    compelled = compelled_parents(parents, fixed_parent_masks(dag))
+    pairs = [(p, c) for c, mask in enumerate(parents) for p in members_of(mask)]
+    edges = [(nodes[p], nodes[c]) for p, c in pairs]
+    columns: dict[str, Any] = {
+        "parent": [parent for parent, _ in edges],
+        "child": [child for _, child in edges],
+    }
+    if model is not None:
+        columns["weight"] = [float(model.coef[pair]) for pair in pairs]
+        columns["standardised_weight"] = _standardised(model, pairs)
+    if losses is not None:
+        columns["score_loss"] = [float(losses[pair]) for pair in pairs]
+    # Truth values also without any edge, so that they can select rows.
+    columns["reversible"] = np.array([not compelled[c] >> p & 1 for p, c in pairs], dtype=bool)
+    for name in _CONFIDENCES:
+        values = [dag.edges[edge].get(name) for edge in edges]
+        if any(value is not None for value in values):
+            columns[name] = [
+                np.nan
+                if value is None
+                else finite_number(value, f"{name} of edge {parent!r} -> {child!r}")
+                for value, (parent, child) in zip(values, edges, strict=True)
+            ]
+    return columns
+
+
+def _standardised(model: LinearGaussianModel, pairs: list[tuple[int, int]]) -> list[float]:
+    """Return weights in standard deviations; NaN where the parent or the child does not vary."""
+    deviation = model.standard_deviations()
+    deviation[deviation == 0] = np.nan
+    with np.errstate(over="ignore"):
+        return [float(model.coef[p, c] * (deviation[p] / deviation[c])) for p, c in pairs]
+
+
+def score_losses(
+    dag: nx.DiGraph, scores: Any, criterion: str | Criterion | None = None
+) -> npt.NDArray[np.float64]:
+    """Return by how much a network's score is lower without each of its edges, in nats.
+
+    Parameters
+    ----------
+    dag : networkx.DiGraph
+    scores : LocalScores, ParentSetScores, or array-like or data frame of shape (n, m)
+        If ParentSetScores do not list the child's other parents, the child keeps the best listed
+        subset of them; the loss is infinite if there is none.
+    criterion : str, Criterion or None
+        For a table; by default the BIC.
+
+    Returns
+    -------
+    losses : ndarray of shape (m, m)
+        ``losses[i, j]`` for the edge from the i-th node to the j-th; NaN without an edge.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the columns are not the nodes; if a regression on a table leaves no residual; if a
+        criterion is given for scores, which have one.
+    """
+    if isinstance(scores, BaseScores):
+        if criterion is not None:
+            raise ValueError(
+                "criterion says how to score a table; the scores given here are made already. "
+                "Leave it at None."
+            )
+        parents_in(dag, scores.columns)  # checks that the nodes are the columns
+        number = [column_number(scores.columns, node) for node in dag]
+    else:
+        scores = _scores_of_table(dag, scores, criterion)
+        number = list(range(len(dag)))
+    losses = np.full((len(dag), len(dag)), np.nan)
+    for child, mask in enumerate(parent_masks(dag)):
+        parents = members_of(mask)
+        with_all = scores.local_score(number[child], [number[p] for p in parents])
+        for parent in parents:
+            others = [number[p] for p in parents if p != parent]
+            losses[parent, child] = with_all - scores.best_subset_score(number[child], others)
+    return losses
+
+
+def _scores_of_table(dag: nx.DiGraph, X: Any, criterion: str | Criterion | None) -> LocalScores:
+    """Return the local scores of a table, whose columns are the nodes in their order."""
+    criterion = "bic" if criterion is None else criterion
+    if not isinstance(criterion, Criterion) and criterion not in CRITERIA:
+        raise ValueError(
+            f"criterion must be a Criterion or one of {', '.join(map(repr, CRITERIA))}; got "
+            f"{criterion!r}."
+        )
+    nodes = list(dag)
+    rows = read_columns(Table(X), nodes, nodes)
+    are_names = all(isinstance(node, str) for node in nodes)
+    return LocalScores(
+        Sample(rows, labels=row_labels(X)),
+        as_criterion(criterion),
+        np.array(nodes, dtype=object) if are_names else None,
+        max_parents=max(degree for _, degree in dag.in_degree()),
+    )

@@ -1,0 +1,485 @@
+"""What a notebook shows: tables in HTML and in text, estimators and their links."""
+
+import base64
+import copy
+import inspect
+import pickle
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import BaseEstimator
+from sklearn.datasets import load_wine
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import skbn
+from skbn import (
+    AIC,
+    BIC,
+    EBIC,
+    BGe,
+    BootstrapBNLearner,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    GaussianBNPosterior,
+    LocalScores,
+    LocalScoreTransformer,
+    LogLikelihood,
+    ParentSetScores,
+)
+from skbn._core.text import readable_count, readable_size
+from skbn._data.sample import Sample
+from skbn._scores.reprs import ScoredParents, TopParents
+
+HOSTILE = "<script>alert('a&b')</script>"
+PAGES = "https://skbn.readthedocs.io/en/latest/api/"
+
+
+@pytest.fixture
+def wine():
+    return load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+
+
+@pytest.fixture
+def scores(wine):
+    return LocalScoreTransformer().fit_transform(wine)
+
+
+def listed(*columns):
+    """Return ParentSetScores in which no column has parents."""
+    families = [(np.full((1, 1), -1), np.array([-float(x)])) for x in range(len(columns))]
+    return ParentSetScores(list(columns), families)
+
+
+def cells(shown):
+    """Return a table's rows as texts, of HTML that must be well-formed."""
+    rows = ElementTree.fromstring(shown._repr_html_()).iter("tr")
+    return [["".join(cell.itertext()) for cell in row] for row in rows]
+
+
+class Elements(HTMLParser):
+    """Counts elements, and sees to it that each is closed in its turn."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.links, self.texts = [], [], []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("br", "input"):  # which need no end
+            self.open.append(tag)
+        if tag == "a" and "href" in dict(attrs):
+            self.links.append(dict(attrs)["href"])
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data.strip())
+
+
+# Scores
+
+
+def test_local_scores_show_themselves(scores):
+    assert dict(cells(scores)) == {
+        "families": "32",
+        "rows": "178",
+        "columns": "4: alcohol, proline, hue, ash",
+        "criterion": "BIC()",
+        "penalty": "1",
+        "memory": "128 B of log-determinants, not computed yet",
+    }
+    assert repr(scores) == (
+        "<LocalScores of 32 families, 178 rows x 4 columns, criterion=BIC(), penalty=1, 128 B>"
+    )
+
+
+def test_local_scores_show_settings_that_apply(wine):
+    few = LocalScoreTransformer("bge", max_parents=1).fit_transform(wine.to_numpy())
+    shown = dict(cells(few))
+    assert "penalty" not in shown
+    assert shown["max_parents"] == "1"
+    assert shown["columns"] == "4, without names"
+    assert shown["memory"].startswith("88 B")  # of the empty set, 4 columns and 6 pairs
+    assert "criterion=BGe(), max_parents=1, 88 B>" in repr(few)
+
+
+def test_showing_scores_computes_nothing(scores, monkeypatch):
+    line = repr(scores)
+    scores._repr_html_()
+    assert scores.scorer.n_bytes == 0
+    assert "tables" not in vars(scores.scorer)
+    assert "offsets" not in vars(scores.scorer)
+    assert scores.scorer._shared.statistics is None
+    monkeypatch.setattr("skbn._scores.scorer.require_memory", lambda *_: None)
+    size = scores.log_determinants.nbytes
+    assert dict(cells(scores))["memory"] == f"{size} B of log-determinants, computed"
+    assert repr(scores) == line
+
+
+def test_parent_set_scores_show_themselves():
+    scores = listed("a", "b")
+    assert repr(scores) == "<ParentSetScores of 2 families, 2 columns, 20 B>"
+    assert dict(cells(scores)) == {"families": "2", "columns": "2: a, b", "memory": "20 B"}
+    without = ParentSetScores(["a"], [(np.empty((0, 1), dtype=int), [])])
+    assert repr(without) == "<ParentSetScores of 0 families, 1 column, 0 B>"
+    assert dict(cells(without))["families"] == "0"
+
+
+@pytest.mark.parametrize("name", [HOSTILE, '"><b onload="x', "a\nb\0", "\u202eabc"])
+def test_names_are_nothing_but_text(name):
+    scores = LocalScores(Sample(np.zeros((3, 2))), BIC(), np.array([name, "b"], dtype=object))
+    top = TopParents(name, [ScoredParents([name], -1.0, 0.0)])
+    for shown in (scores, listed(name, "b"), top):
+        html = shown._repr_html_()
+        assert "<script" not in html
+        assert "<b" not in html
+        Elements(html)
+    text = name if name.isprintable() else repr(name)
+    assert cells(top)[1][3] == text
+    assert text in dict(cells(scores))["columns"]
+    assert repr(top).count("\n") == 2
+
+
+def test_a_criterion_is_nothing_but_text():
+    class Hostile(BIC):
+        def __repr__(self):
+            return HOSTILE + "\n" * 3 + "long" * 100
+
+    scores = LocalScores(Sample(np.zeros((3, 2))), Hostile())
+    assert "<script" not in scores._repr_html_()
+    assert dict(cells(scores))["criterion"].startswith(HOSTILE)
+    assert "\n" not in repr(scores)
+    assert len(repr(scores)) < 200
+    nu = BGe(nu=np.linspace(0, 1, 500))
+    assert len(repr(LocalScores(Sample(np.zeros((3, 500))), nu, max_parents=1))) < 200
+
+
+def test_many_columns_are_shown_in_short():
+    m = 16_000
+    names = np.array([f"column_{v}_{'long' * 20}" for v in range(m)], dtype=object)
+    scores = LocalScores(
+        Sample(np.zeros((3, m))), BIC(), names
+    )  # Python does not write 2**m in digits
+    shown = dict(cells(scores))
+    assert shown["columns"].startswith("16,000: column_0_longlong")
+    assert shown["columns"].endswith(", ... and 15,980 more")
+    assert re.fullmatch(r"\d\.\de\+\d+", shown["families"])
+    assert len(repr(scores)) < 150
+    assert len(scores._repr_html_()) < 4000
+    assert dict(cells(listed(*names[:100])))["columns"].endswith(", ... and 80 more")
+
+
+def test_numbers_are_readable():
+    sizes = [0, 999, 1000, 999_949, 999_950, 8 * 2**30, 8 * 2**60, 8 * 2**100]
+    assert [readable_size(size) for size in sizes] == [
+        *("0 B", "999 B", "1.0 kB", "999.9 kB", "1.0 MB", "8.6 GB", "9.2 EB", "1.0e+13 EB")
+    ]
+    assert readable_count(10**15 - 1) == "999,999,999,999,999"
+    assert readable_count(10**15) == "1.0e+15"
+
+
+# Parents
+
+
+def test_top_parents_are_a_table_of_text(scores):
+    lines = repr(scores.top_parents("hue", 8)).split("\n")
+    assert lines[0] == "Parents of 'hue', best first"
+    assert lines[1].split() == ["rank", "score", "difference", "parents"]
+    assert len(lines) == 10
+    at = [re.fullmatch(r"( *\S+)( +\S+)( +\S+)  (\S.*)", line) for line in lines[1:]]
+    for column in (1, 2, 3):
+        assert len({match.end(column) for match in at}) == 1
+    assert lines[2].endswith("  0.00  alcohol, proline")
+    assert sum(line.endswith("  (none)") for line in lines) == 1
+
+
+def test_top_parents_are_a_table_of_html(scores):
+    top = scores.top_parents("hue", 8)
+    head, *body = cells(top)
+    assert head == ["rank", "score", "difference", "parents"]
+    assert body == [
+        [str(i), f"{t.score:.2f}", f"{t.difference:.2f}", ", ".join(t.parents) or "(none)"]
+        for i, t in enumerate(top, start=1)
+    ]
+    assert "Parents of &#x27;hue&#x27;" in top._repr_html_()
+
+
+def test_columns_without_names_in_a_table(wine):
+    top = LocalScoreTransformer().fit_transform(wine.to_numpy()).top_parents(2, 1)
+    assert repr(top).startswith("Parents of 2, best first")
+    assert repr(top).endswith("  0, 1")
+
+
+def test_long_and_empty_tables_of_parents():
+    top = TopParents("c", [ScoredParents(["a"], -float(i), -float(i)) for i in range(60)])
+    assert len(cells(top)) == 1 + 50 + 1
+    assert repr(top).split("\n")[-1].split() == ["...", "and", "10", "more"]
+    assert cells(TopParents("c", [])) == [["rank", "score", "difference", "parents"]]
+    assert repr(TopParents("c", [])).split("\n")[1].split()[0] == "rank"
+
+
+def test_top_parents_are_a_list(scores):
+    top = scores.top_parents("hue", 3)
+    assert isinstance(top, list)
+    assert top == list(top)
+    assert list(top) == top
+    assert scores.top_parents("hue", 3) == top != top[:2]
+    assert type(top[:2]) is type(top + top) is list
+    for other in (pickle.loads(pickle.dumps(top)), copy.copy(top), copy.deepcopy(top)):
+        assert type(other) is TopParents
+        assert (other, other.child) == (top, "hue")
+        assert repr(other) == repr(top)
+    frame = pd.DataFrame(top)
+    assert list(frame.columns) == ["parents", "score", "difference"]
+    assert frame["parents"].tolist() == [t.parents for t in top]
+    top.reverse()
+    assert top[-1].difference == 0
+
+
+# Estimators
+
+
+ESTIMATORS = [
+    LocalScoreTransformer(),
+    GaussianBNLearner(),
+    GaussianBNLearner(search="order", time_limit=60.0, random_state=0),
+    GaussianBNLearnerCV(),
+    GaussianBNPosterior(),
+    BootstrapBNLearner(),
+    GaussianBayesianNetwork(nx.DiGraph([("a", "b")])),
+    LogLikelihood(),
+    AIC(),
+    BIC(),
+    EBIC(),
+    BGe(),
+]
+
+
+def test_all_public_estimators_have_links():
+    public = [getattr(skbn, name) for name in skbn.__all__]
+    classes = [x for x in public if isinstance(x, type) and issubclass(x, BaseEstimator)]
+    concrete = [each for each in classes if not inspect.isabstract(each)]
+    assert {type(estimator) for estimator in ESTIMATORS} == set(concrete)
+    for estimator in ESTIMATORS:
+        page = f"{PAGES}skbn.{type(estimator).__name__}.html"
+        assert page in Elements(estimator._repr_html_()).links
+
+
+@pytest.mark.needs_sklearn("1.9", "describes parameters")
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_parameters_have_links_and_descriptions(estimator):
+    page = f"{PAGES}skbn.{type(estimator).__name__}.html"
+    html = estimator._repr_html_()
+    elements = Elements(html)
+    links = [link for link in elements.links if link.startswith(page)]
+    parameters = estimator.get_params(deep=False)
+    assert page in links
+    assert [name for name in parameters if not any(f"={name},-" in each for each in links)] == []
+    assert html.count('<span class="param-doc-description"') == len(parameters)
+
+
+def test_classes_of_others_have_no_links():
+    class Theirs(GaussianBNLearner):
+        pass
+
+    assert "readthedocs" not in Theirs()._repr_html_()
+
+
+@pytest.mark.needs_sklearn("1.9", "shows fitted attributes")
+def test_fitted_attributes_have_links_and_descriptions(wine):
+    learner = GaussianBNLearner().fit(wine)
+    assert "Not fitted" in Elements(GaussianBNLearner()._repr_html_()).texts
+    for estimator in (learner, learner.network_, LocalScoreTransformer().fit(wine)):
+        html = estimator._repr_html_()
+        assert "Fitted" in Elements(html).texts
+        attributes = [name for name in dir(estimator) if re.fullmatch(r"[a-z]\w*_", name)]
+        parameters = estimator.get_params(deep=False)
+        assert len(attributes) >= 2
+        assert html.count('<span class="param-doc-description"') == len([*attributes, *parameters])
+        assert len(html) < 68_000  # half of it is scikit-learn's style sheets
+
+
+def test_a_network_that_is_not_proven_optimal_says_so():
+    wine = load_wine(as_frame=True).data
+    learner = GaussianBNLearner(search="order", random_state=0)
+    note = 'Not proven optimal: found by search="order".'
+    assert note not in Elements(learner._repr_html_()).texts
+    assert note in Elements(learner.fit(wine)._repr_html_()).texts
+    assert note not in Elements(GaussianBNLearner().fit(wine)._repr_html_()).texts
+
+
+@pytest.mark.needs_sklearn("1.9", "closes all tags of its tables")
+def test_in_a_pipeline_and_a_search(wine):
+    pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner())
+    search = GridSearchCV(pipeline, {"localscoretransformer__penalty": [1, 2]}, cv=2).fit(wine)
+    for shown in (pipeline, search.best_estimator_, search):
+        links = Elements(shown._repr_html_()).links
+        assert f"{PAGES}skbn.GaussianBNLearner.html" in links
+        assert f"{PAGES}skbn.LocalScoreTransformer.html" in links
+        assert not any("scikit-learn.org" in link and "skbn" in link for link in links)
+
+
+def test_large_parameters_are_shown_in_short():
+    dag = nx.gn_graph(300, seed=0).reverse()
+    learner = GaussianBNLearner(
+        required_edges=GaussianBayesianNetwork(dag),
+        forbidden_edges=[(v, w) for v in range(100) for w in range(v)],
+        tiers=[list(range(200)), [HOSTILE]],
+    )
+    html = learner._repr_html_()
+    Elements(html)
+    assert len(html) < 49_000
+    assert "<script>alert" not in html
+    assert len(repr(learner)) < 2500
+    assert len(GaussianBNLearner(required_edges=dag)._repr_html_()) < 45_000
+    assert len(GaussianBayesianNetwork(dag)._repr_html_()) < 45_000
+
+
+def out_of_range():
+    dag = nx.DiGraph([("a", "b")])
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1e200)
+    dag.edges["a", "b"]["weight"] = 1e100
+    return GaussianBayesianNetwork(dag)
+
+
+def test_a_network_shows_what_it_has():
+    network = out_of_range()
+    with pytest.raises(ValueError, match="out of float64's range"):
+        network.covariance_  # noqa: B018
+    assert "coef_" in dir(network)
+    assert "covariance_" not in dir(network)
+
+
+@pytest.mark.needs_sklearn("1.9", "shows fitted attributes")
+def test_a_notebook_shows_what_a_network_has():
+    texts = Elements(out_of_range()._repr_html_()).texts
+    assert "noise_variance_" in texts
+    assert "covariance_" not in texts
+
+
+@pytest.mark.parametrize("dag", [None, nx.DiGraph(), nx.DiGraph([(0, 1), (1, 0)])])
+def test_a_broken_network_completes_names(dag):
+    names = dir(GaussianBayesianNetwork(dag))
+    assert "fit" in names
+    assert not {"nodes", "mean_"} & set(names)
+
+
+def test_display_as_text(scores, wine):
+    learner = GaussianBNLearner("bic", max_parents=2)
+    with config_context(display="text"):
+        assert scores._repr_html_() is None
+        assert scores.top_parents("hue")._repr_html_() is None
+        assert learner._repr_html_() is None
+        assert list(learner._repr_mimebundle_()) == ["text/plain"]
+        assert list(GaussianBNLearner().fit(wine).network_._repr_mimebundle_()) == ["text/plain"]
+    with config_context(print_changed_only=False):
+        assert "tiers=None" in repr(learner)
+    assert repr(learner) == "GaussianBNLearner(criterion='bic', max_parents=2)"
+    assert set(learner._repr_mimebundle_()) == {"text/plain", "text/html"}
+
+
+# Distributions
+
+
+def test_conditional_distributions_show_themselves():
+    dag = nx.DiGraph()
+    dag.add_nodes_from([HOSTILE, "a", "b"], intercept=1.0, noise_variance=4.0)
+    given = GaussianBayesianNetwork(dag).condition({"b": 1.0})
+    assert repr(given).splitlines()[0] == "Distribution of 2 nodes"
+    assert repr(given).splitlines()[3].split() == ["a", "1", "2"]
+    assert cells(given) == [
+        ["node", "mean", "standard deviation"],
+        [HOSTILE, "1", "2"],
+        ["a", "1", "2"],
+    ]
+    nothing = GaussianBayesianNetwork(dag).condition(dict.fromkeys(dag, 1.0))
+    assert repr(nothing).startswith("Distribution of 0 nodes")
+
+
+def test_parents_with_commas_in_their_names_are_told_apart():
+    top = TopParents("x", [ScoredParents(["noise, dB(A)", "b"], -1.0, 0.0)])
+    assert "'noise, dB(A)', b" in repr(top)
+
+
+# Pictures
+
+
+def picture(shown):
+    """Return the SVG in an object's HTML, and its description, or None."""
+    images = re.findall(r'<img alt="([^"]*)" .*src="data:image/svg\+xml;base64,([^"]*)"', shown)
+    if not images:
+        return None
+    ((alt, svg),) = images
+    return alt, ElementTree.fromstring(base64.b64decode(svg))
+
+
+def test_learners_and_networks_show_their_picture(wine):
+    learner = GaussianBNLearner()
+    assert picture(learner._repr_html_()) is None
+    learner.fit(wine)
+    alt, svg = picture(learner._repr_html_())
+    assert alt == "A network; nodes: 4, edges: 3"
+    assert alt == picture(learner.network_._repr_html_())[0]
+    width, height = (float(svg.get(name).removesuffix("pt")) for name in ("width", "height"))
+    assert 50 < width < 500
+    assert 50 < height < 500
+    Elements(learner._repr_html_())
+    assert picture(learner._repr_mimebundle_()["text/html"])[0] == alt
+    without_parameters = GaussianBayesianNetwork(nx.DiGraph([("a", "b")]))
+    assert picture(without_parameters._repr_html_())[0] == "A network; nodes: 2, edges: 1"
+
+
+def test_pictures_are_repeatable(wine):
+    first, again = (GaussianBNLearner().fit(wine)._repr_html_() for _ in range(2))
+    assert ElementTree.tostring(picture(first)[1]) == ElementTree.tostring(picture(again)[1])
+
+
+def test_pictures_leave_no_figures_open(wine):
+    from matplotlib import pyplot
+
+    GaussianBNLearner().fit(wine)._repr_html_()
+    assert pyplot.get_fignums() == []
+
+
+@pytest.mark.parametrize("change", ["cycle", "no weight", "many nodes"])
+def test_what_cannot_be_drawn_is_shown_without_a_picture(wine, change):
+    learner = GaussianBNLearner().fit(wine)
+    if change == "cycle":
+        parent, child = next(iter(learner.dag_.edges))
+        learner.dag_.add_edge(child, parent, weight=1.0)
+    elif change == "no weight":
+        del next(iter(learner.dag_.edges(data=True)))[2]["weight"]
+    else:
+        learner.dag_.add_nodes_from(range(40), intercept=0.0, noise_variance=1.0)
+    assert picture(learner._repr_html_()) is None
+
+
+def test_pictures_do_not_depend_on_how_text_and_figures_are_set(wine):
+    import matplotlib
+
+    learner = GaussianBNLearner().fit(wine)
+    plain = picture(learner._repr_html_())[1]
+    with matplotlib.rc_context({"text.usetex": True, "figure.autolayout": True}):
+        assert ElementTree.tostring(picture(learner._repr_html_())[1]) == ElementTree.tostring(
+            plain
+        )
+
+
+def test_pictures_need_matplotlib(wine, monkeypatch):
+    monkeypatch.setattr("skbn._displays.notebook.find_spec", lambda _: None)
+    assert picture(GaussianBNLearner().fit(wine)._repr_html_()) is None

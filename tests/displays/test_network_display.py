@@ -1,0 +1,579 @@
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbn import (
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+    NetworkDisplay,
+)
+from skbn._displays.weights import strengths_of
+from skbn.datasets import make_gaussian_network
+
+
+@pytest.fixture(scope="module")
+def learner():
+    return GaussianBNLearner().fit(load_wine(as_frame=True).data)
+
+
+@pytest.fixture(scope="module")
+def small_learner():
+    columns = ["hue", "ash", "alcohol", "proline", "color_intensity"]
+    return GaussianBNLearner().fit(load_wine(as_frame=True).data[columns])
+
+
+def edge_colours(display):
+    return {edge: line.get_edgecolor()[:3] for edge, line in display.edges_.items()}
+
+
+def widths(display):
+    return {edge: line.get_linewidth() for edge, line in display.edges_.items()}
+
+
+def test_picture_has_all_nodes_and_edges(learner, tmp_path):
+    display = learner.plot()
+    assert {text.get_text().replace("\n", "") for text in display.names_.values()} == set(
+        learner.dag_
+    )
+    assert display.nodes_.keys() == set(learner.dag_)
+    assert display.edges_.keys() == set(learner.dag_.edges)
+    assert len(display.heads_) == learner.dag_.number_of_edges()
+    display.figure_.savefig(tmp_path / "wine.png")
+    assert (tmp_path / "wine.png").stat().st_size > 10_000
+
+
+def test_names_fit_into_their_boxes(learner):
+    display = learner.plot()
+    display.figure_.draw_without_rendering()
+    boxes = {node: box.get_window_extent() for node, box in display.nodes_.items()}
+    for node, text in display.names_.items():
+        name = text.get_window_extent()
+        assert boxes[node].x0 < name.x0 < name.x1 < boxes[node].x1
+        assert boxes[node].y0 < name.y0 < name.y1 < boxes[node].y1
+
+
+def test_names_keep_to_their_boxes_on_small_and_on_large_axes(learner):
+    from matplotlib.figure import Figure
+
+    sizes = []
+    for side in (3, 6, 40):
+        figure = Figure(figsize=(side, side), layout="constrained")
+        display = learner.plot(ax=figure.subplots(), min_font_size=0)
+        display.figure_.draw_without_rendering()
+        text, box = display.names_["alcohol"], display.nodes_["alcohol"].get_window_extent()
+        assert box.x0 < text.get_window_extent().x0 < text.get_window_extent().x1 < box.x1
+        sizes.append(text.get_fontsize())
+    assert sizes[1] == pytest.approx(2 * sizes[0], rel=0.1)
+    assert 10 < sizes[2] < 18
+
+
+def test_heads_point_at_the_borders_of_children(learner):
+    display = learner.plot()
+    for (_, child), head in display.heads_.items():
+        x, y = head.get_xy()[0]
+        box = display.nodes_[child].get_bbox()
+        outside = max(
+            abs(x - (box.x0 + box.x1) / 2) - box.width / 2,
+            abs(y - (box.y0 + box.y1) / 2) - box.height / 2,
+        )
+        assert abs(outside) < 2.5  # a corner is rounded
+    assert display.heads_.keys() == display.edges_.keys()
+
+
+def test_weights_are_standardised_by_the_implied_deviations():
+    rows = make_gaussian_network(5, n_samples=300, random_state=0)[0] * [1, 10, 0.1, 5, 2]
+    scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    weights = strengths_of(GaussianBNLearner("loglik").fit(rows).dag_).weights
+    expected = GaussianBNLearner("loglik").fit(scaled).dag_
+    assert list(weights) == list(expected.edges)
+    for (parent, child), weight in weights.items():
+        assert weight == pytest.approx(expected.edges[parent, child]["weight"])
+
+
+def test_edges_show_the_sign_and_the_strength():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
+    dag.add_edge("a", "b", weight=3.0)
+    dag.add_edge("a", "c", weight=-0.1)
+    display = NetworkDisplay.from_graph(dag)
+    strong, weak = edge_colours(display).values()
+    assert strong[2] > strong[0]  # blue
+    assert weak[0] > weak[2]  # orange
+    assert widths(display)["a", "b"] > 2 * widths(display)["a", "c"]
+
+
+def test_edges_of_a_class_are_grey_and_the_undirected_have_no_head():
+    dag = nx.DiGraph([("a", "c"), ("b", "c"), ("b", "d")])
+    display = NetworkDisplay(GaussianBayesianNetwork(dag).cpdag()).plot()
+    assert len(set(widths(display).values())) == 1
+    assert all(red == green == blue for red, green, blue in edge_colours(display).values())
+    assert display.heads_.keys() == {("a", "c"), ("b", "c")}
+
+
+def test_networks_are_drawn_also_after_an_intervention(learner, tmp_path):
+    network = GaussianBayesianNetwork(learner.dag_).do({"proline": 700, "hue": 1})
+    display = network.plot(edge_label="standardised_weight")
+    display.figure_.savefig(tmp_path / "do.png")
+    weights = strengths_of(network.dag_).weights
+    deviation = dict(zip(network.nodes, np.sqrt(np.diag(network.covariance_)), strict=True))
+    for (parent, child), weight in weights.items():
+        raw = network.dag_.edges[parent, child]["weight"]
+        assert weight == pytest.approx(raw * deviation[parent] / deviation[child])
+    unknown = {*network.dag_.edges} - {*weights}
+    assert {parent for parent, _ in unknown} == {"proline"}  # hue has no children
+    assert display.labels_.keys() == weights.keys()
+    borders = {node: box.get_linewidth() for node, box in display.nodes_.items()}
+    assert {node for node in borders if borders[node] > 2} == {"proline", "hue"}
+
+
+def test_edges_out_of_held_nodes_have_the_colour_of_their_sign_and_no_strength():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abcd", intercept=0.0, noise_variance=1.0)
+    dag.add_weighted_edges_from([("a", "b", 3.0), ("a", "c", -0.1), ("a", "d", 0.0)])
+    display = GaussianBayesianNetwork(dag).do({"a": 1.0}).plot()
+    (red, _, blue), (other_red, _, other_blue), grey = edge_colours(display).values()
+    assert blue > red
+    assert other_red > other_blue
+    assert len(set(grey)) == 1
+    without_weights = NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]))
+    assert set(widths(display).values()) == set(widths(without_weights).values())
+
+
+def test_weights_alone_are_drawn_as_no_parameters():
+    dag = nx.from_numpy_array(np.array([[0, 2.0], [0, 0]]), create_using=nx.DiGraph)
+    (colour,) = edge_colours(NetworkDisplay(dag).plot()).values()
+    assert len(set(colour)) == 1
+
+
+def faces(display):
+    return {node: box.get_facecolor()[:3] for node, box in display.nodes_.items()}
+
+
+def test_highlighted_nodes_stand_out(small_learner):
+    plain = faces(small_learner.plot())
+    for highlight in (["hue", "ash"], {"hue": 1, "ash": 2}.keys(), np.array(["ash", "hue"])):
+        marked = faces(small_learner.plot(highlight=highlight))
+        assert {node for node in plain if plain[node] != marked[node]} == {"hue", "ash"}
+    marked = faces(small_learner.plot(highlight="hue"))
+    assert {node for node in plain if plain[node] != marked[node]} == {"hue"}
+
+
+def test_nodes_that_are_tuples_are_highlighted():
+    dag = nx.DiGraph([((0, 1), (1, 0))])
+    marked = faces(NetworkDisplay.from_graph(dag, highlight=(0, 1)))
+    assert marked[0, 1] != marked[1, 0]
+    assert faces(NetworkDisplay.from_graph(dag, highlight=[(0, 1)])) == marked
+
+
+def test_markov_blanket_stands_out_and_all_else_is_faint():
+    dag = nx.DiGraph([("a", "x"), ("x", "c"), ("s", "c"), ("s", "a"), ("c", "d"), ("e", "f")])
+    display = NetworkDisplay.from_graph(dag, markov_blanket="x")
+    colours = faces(display)
+    assert len({colours[node] for node in ("a", "c", "s")}) == 1
+    assert len({colours[node] for node in ("d", "e", "f")}) == 1
+    assert len({colours[node] for node in ("x", "a", "d")}) == 3
+    lines = edge_colours(display)
+    strong = {edge for edge, colour in lines.items() if colour == lines["a", "x"]}
+    assert strong == {("a", "x"), ("x", "c"), ("s", "c")}
+
+
+def labels(display):
+    return {edge: text.get_text() for edge, text in display.labels_.items()}
+
+
+def test_edge_labels():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
+    dag.add_edge("a", "b", weight=2.0, probability=0.25, note="seen", is_known=True)
+    dag.add_edge("b", "c", weight=0.0, probability=1)
+
+    def texts(edge_label):
+        return labels(NetworkDisplay.from_graph(dag, edge_label=edge_label))
+
+    ab, bc = dag.edges
+    assert texts(None) == texts({}) == texts([]) == {}
+    assert texts("standardised_weight") == {ab: "0.89", bc: "0.00"}  # 2 / sqrt(5)
+    assert texts("weight") == {ab: "2", bc: "0"}
+    assert texts("probability") == {ab: "0.25", bc: "1.00"}
+    assert texts("note") == {ab: "seen"}
+    assert texts(["weight", "note", "probability"]) == {ab: "2, seen, 0.25", bc: "0, 1.00"}
+    assert texts("is_known") == {ab: "True"}
+    assert texts({ab: "$x_"}) == {ab: "$x_"}
+
+
+def opacities(display):
+    return {edge: line.get_edgecolor()[3] for edge, line in display.edges_.items()}
+
+
+def test_opacity_grows_with_the_probability(small_learner):
+    dag = small_learner.dag_.copy()
+    probabilities = dict(zip(dag.edges, np.linspace(0, 1, len(dag.edges)), strict=True))
+    nx.set_edge_attributes(dag, probabilities, "probability")
+    display = NetworkDisplay.from_graph(dag)
+    expected = {edge: 0.3 + 0.7 * value for edge, value in probabilities.items()}
+    assert opacities(display) == pytest.approx(expected)
+    heads = {edge: head.get_facecolor()[3] for edge, head in display.heads_.items()}
+    assert heads == pytest.approx(expected)
+    plain = small_learner.plot()
+    assert set(opacities(plain).values()) == {1}
+    assert edge_colours(display) == edge_colours(plain)
+    assert widths(display) == widths(plain)
+
+
+def test_labels_of_probabilities():
+    dag = nx.DiGraph()
+    values = {"b": 0.8749, "c": 0.994, "d": 0.996, "e": 1, "f": np.float32(0.25), "g": 1 + 1e-12}
+    dag.add_edges_from([("a", node, {"probability": value}) for node, value in values.items()])
+    display = NetworkDisplay.from_graph(dag, edge_label="probability")
+    assert [*labels(display).values()] == ["0.87", "0.99", "1.00", "1.00", "0.25", "1.00"]
+
+
+def test_graphs_without_edges_have_no_probabilities_to_write():
+    display = NetworkDisplay.from_graph(nx.empty_graph(2, nx.DiGraph), edge_label="probability")
+    assert labels(display) == {}
+
+
+def test_undirected_edges_may_have_probabilities():
+    cpdag = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).cpdag()
+    nx.set_edge_attributes(cpdag, 0.5, "probability")
+    display = NetworkDisplay.from_graph(cpdag, edge_label="probability")
+    assert labels(display) == {("a", "b"): "0.50"}
+    assert opacities(display) == {("a", "b"): pytest.approx(0.65)}
+
+
+def test_faint_edges_are_equally_faint_whatever_their_probability():
+    dag = nx.DiGraph()
+    edges = [("a", "b", 0.5), ("c", "d", 0.1), ("e", "f", 0.9)]
+    dag.add_weighted_edges_from(edges, weight="probability")
+    display = NetworkDisplay.from_graph(dag, markov_blanket="a")
+    assert [*opacities(display).values()] == pytest.approx([0.65, 1, 1])
+    _, one, other = edge_colours(display).values()
+    assert one == other
+
+
+@pytest.mark.parametrize("font_size", [10, 20])
+def test_labels_hide_neither_nodes_nor_each_other_and_are_not_cut(learner, font_size):
+    import matplotlib
+
+    with matplotlib.rc_context({"font.size": font_size}):
+        display = learner.plot(edge_label="standardised_weight")
+        display.figure_.draw_without_rendering()
+    texts = display.labels_.values()
+    assert len(texts) == learner.dag_.number_of_edges()
+    boxes = [text.get_window_extent() for text in texts]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    nodes = [box.get_window_extent() for box in display.nodes_.values()]
+    assert not any(label.overlaps(node) for label in boxes for node in nodes)
+
+
+def test_figure_has_room_for_long_labels():
+    display = NetworkDisplay.from_graph(
+        nx.DiGraph([("a", "b")]), edge_label={("a", "b"): "a strong effect"}
+    )
+    display.figure_.draw_without_rendering()
+    label, figure = display.labels_["a", "b"].get_window_extent(), display.figure_.bbox
+    assert figure.x0 < label.x0 < label.x1 < figure.x1
+
+
+def test_small_weights_have_no_sign():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=1.0)
+    dag.add_edge("a", "b", weight=-1e-4)
+    display = NetworkDisplay.from_graph(dag, edge_label="standardised_weight")
+    assert labels(display) == {("a", "b"): "0.00"}
+
+
+def test_markov_blankets_in_a_class_do_not_depend_on_its_member():
+    chain = nx.DiGraph()
+    chain.add_edges_from([("a", "b"), ("c", "b")], undirected=True)  # a - b - c
+    marked = faces(NetworkDisplay.from_graph(chain, markov_blanket="a"))
+    assert len({*marked.values()}) == 3  # a itself, b, and c that is faint
+    triangle = GaussianBayesianNetwork(nx.DiGraph(["ab", "bc", "ac"])).cpdag()
+    for node in "abc":
+        lines = edge_colours(NetworkDisplay.from_graph(triangle, markov_blanket=node))
+        strong = lines[next(edge for edge in lines if node in edge)]
+        assert all((node in edge) == (colour == strong) for edge, colour in lines.items())
+
+
+def test_labels_of_faint_edges_are_faint():
+    dag = nx.DiGraph([("a", "b"), ("c", "d")])
+    display = NetworkDisplay.from_graph(
+        dag, markov_blanket="a", edge_label={("a", "b"): "x", ("c", "d"): "y"}
+    )
+    strong, faint = (text.get_color() for text in display.labels_.values())
+    assert strong != faint == display.names_["c"].get_color()
+
+
+def test_later_changes_of_the_graph_are_not_drawn():
+    dag = nx.DiGraph([("a", "b")])
+    display = NetworkDisplay(dag)
+    dag.add_edge("b", "a")
+    assert list(display.plot().edges_) == [("a", "b")]
+
+
+def test_names_are_not_set_by_tex(small_learner):
+    import matplotlib
+
+    with matplotlib.rc_context({"text.usetex": True}):
+        display = small_learner.plot(edge_label="standardised_weight")
+        assert not any(text.get_usetex() for text in display.ax_.texts)
+
+
+@pytest.mark.parametrize("ax", ["axes", np.zeros(2), 7])
+def test_bad_axes_are_named(ax):
+    with pytest.raises(TypeError, match=r"ax must be one matplotlib.axes.Axes .*got"):
+        NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]), ax=ax)
+
+
+def test_ground_is_that_of_the_figure_or_the_subfigure():
+    from matplotlib.figure import Figure
+
+    dag = nx.DiGraph([("a", "b")])
+    light, dark = Figure(facecolor="white").subfigures(1, 2)
+    dark.set_facecolor("#102030")
+    displays = [
+        NetworkDisplay.from_graph(dag, ax=each.subplots(), edge_label={("a", "b"): "x"})
+        for each in (light, dark)
+    ]
+    assert [np.mean(faces(display)["a"]) > 0.5 for display in displays] == [True, False]
+    label = displays[1].labels_["a", "b"].get_bbox_patch()
+    assert label.get_facecolor()[:3] == pytest.approx((16 / 255, 32 / 255, 48 / 255))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"highlight": "c"}, r"highlight: there is no node 'c'; the nodes are \['a', 'b'\]"),
+        ({"highlight": ["a", "c"]}, "highlight: there is no node 'c'"),
+        ({"highlight": [None]}, "highlight: there is no node None"),
+        ({"highlight": np.array("c")}, "highlight: there is no node"),
+        ({"edge_label": {"ab": "x"}}, "edge_label: there is no edge 'ab'"),
+        ({"edge_label": {7: "x"}}, "edge_label: there is no edge 7"),
+        ({"markov_blanket": "c"}, "markov_blanket: there is no node 'c'"),
+        ({"edge_label": {("b", "a"): "x"}}, r"edge_label: there is no edge \('b', 'a'\)"),
+        ({"edge_label": "weight"}, "no attribute weight. Fit a GaussianBayesianNetwork"),
+        ({"edge_label": "standardised_weight"}, "no attribute standardised_weight. Fit a"),
+        ({"edge_label": "probability"}, "the edges have no attribute probability"),
+        ({"edge_label": "weights"}, r"the edges have no attribute weights. They have \[\]"),
+        ({"orientation": "down"}, "orientation must be 'top-bottom' or 'left-right'; got 'down'"),
+        ({"legend": "no"}, "legend must be True, False or 'auto'; got 'no'"),
+        ({"min_font_size": -1}, "min_font_size must not be negative"),
+        ({"min_font_size": "6"}, "min_font_size must be a finite number; got '6'"),
+        ({"figsize": 3}, r"figsize must be \(width, height\) in inches.* got 3"),
+        ({"figsize": (3, 0)}, r"figsize must be positive; got \(3, 0\)"),
+        ({"figsize": (None, 3)}, "width in figsize must be a finite number; got None"),
+        ({"pos": {"a": (0, 0)}}, "pos has no place for the node 'b'"),
+        ({"pos": {"a": (0, 0), "b": 1}}, r"the place of node 'b' must be \(x, y\); got 1"),
+        ({"pos": {"a": (0, 0), "b": (0, np.nan)}}, "x and y of node 'b' must be a finite number"),
+        ({"pos": {"a": (0, 0), "b": (0, 0)}}, "nodes 'a' and 'b' have the same place"),
+        ({"pos": {"c": (0, 0)}}, "pos: there is no node 'c'"),
+        ({"pos": {"a": (0, 0), "b": (1, 0)}, "tiers": ["ab"]}, "tiers are .*; give one"),
+        ({"tiers": [["a"]]}, r"tiers: the nodes \['b'\] are in no tier"),
+        ({"tiers": [["a", "a"], ...]}, "tiers: the node 'a' is given twice"),
+        ({"tiers": [["c"], ...]}, "There is no column 'c'"),
+        ({"tiers": [["b"], ["a"]]}, "'a' -> 'b' leads from 'tier 2' back to 'tier 1'"),
+        ({"node_color": {"c": 1}}, "node_color: there is no node 'c'"),
+        ({"node_color": {"a": 1, "b": np.inf}}, "node_color: the numbers must be finite"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"edge_label": np.zeros(2)}, r"edge_label must be .* got \[0\.0, 0\.0\]"),
+        ({"edge_label": True}, "edge_label must be None, the name of an attribute"),
+        ({"pos": [(0, 0)]}, r"pos must be a dict of node to \(x, y\); got list"),
+        ({"tiers": 2}, "tiers must be a list of lists of nodes, or a dict of title to list; got 2"),
+        ({"tiers": ["a", "b"]}, "tiers must be lists of nodes; one is 'a'"),
+        ({"node_color": 1}, "node_color must be a colour of matplotlib, or a dict"),
+        ({"node_color": "no colour"}, "node_color must be a colour .* got 'no colour'"),
+    ],
+)
+def test_options_of_other_types_are_named(options, message):
+    with pytest.raises(TypeError, match=message):
+        NetworkDisplay.from_graph(nx.DiGraph([("a", "b")]), **options)
+
+
+@pytest.mark.parametrize("edge_label", ["standardised_weight", "weight"])
+def test_the_graph_of_a_class_has_no_weights_to_be_written(edge_label):
+    network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+    with pytest.raises(ValueError, match="Fit a GaussianBayesianNetwork of the graph"):
+        NetworkDisplay.from_graph(network.cpdag(), edge_label=edge_label)
+    NetworkDisplay.from_graph(network.cpdag(), edge_label={("a", "b"): "x"})
+
+
+def test_a_network_is_drawn_as_its_class_with_weights(learner):
+    plain, drawn = learner.plot(), learner.plot(cpdag=True, edge_label="standardised_weight")
+    compelled = [edge for edge in learner.network_.cpdag().edges.data("undirected") if not edge[2]]
+    assert drawn.heads_.keys() == {(a, b) for a, b, _ in compelled} != plain.heads_.keys()
+    assert drawn.labels_.keys() == drawn.edges_.keys() == plain.edges_.keys()
+    assert edge_colours(drawn) == edge_colours(plain)
+    assert widths(drawn) == widths(plain)
+
+
+def test_colours_suit_the_ground(small_learner):
+    import matplotlib
+
+    with matplotlib.style.context("dark_background"):
+        dark = small_learner.plot()
+    light = small_learner.plot()
+    for display, is_light in ((dark, False), (light, True)):
+        texts = np.array([matplotlib.colors.to_rgb(t.get_color()) for t in display.names_.values()])
+        boxes = np.array(list(faces(display).values()))
+        assert (abs(texts - boxes) > 0.6).all()
+        assert (boxes.mean() > 0.5) == is_light
+
+
+def test_weights_of_variances_out_of_range():
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abc", intercept=0.0, noise_variance=1.0)
+    dag.add_weighted_edges_from([("a", "b", -1e200), ("b", "c", 1e100)])
+    weights = strengths_of(dag).weights
+    assert weights == pytest.approx({("a", "b"): -1.0, ("b", "c"): 1.0})
+
+
+def test_given_axes_are_used(learner):
+    from matplotlib.figure import Figure
+
+    ax = Figure(figsize=(8, 9)).subplots()
+    assert NetworkDisplay.from_estimator(learner, ax=ax).ax_ is ax
+    assert len(ax.texts) == 13  # no legend
+
+
+@pytest.mark.parametrize("m", [1, 4])
+def test_nodes_without_edges(m):
+    dag = nx.empty_graph(m, create_using=nx.DiGraph)
+    display = NetworkDisplay.from_graph(dag)
+    assert [text.get_text() for text in display.ax_.texts] == [str(node) for node in range(m)]
+    assert display.edges_ == {}
+    display.figure_.draw_without_rendering()
+
+
+def test_weights_of_hard_units():
+    rows = make_gaussian_network(3, n_samples=300, random_state=0)[0]
+    plain = strengths_of(GaussianBNLearner("loglik").fit(rows).dag_).weights
+    hard = strengths_of(GaussianBNLearner("loglik").fit(rows * [1e-150, 1, 1e150]).dag_).weights
+    assert hard == pytest.approx(plain)
+
+
+def test_names_are_drawn_as_they_are(tmp_path):
+    names = [r"$\frac$", "price in $ and $", "a_name_that_is_much_longer_than_the_others", "a\0b"]
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 4)), columns=names)
+    display = GaussianBNLearner("loglik").fit(rows).plot()
+    display.figure_.savefig(tmp_path / "names.png")
+    drawn = [text.get_text() for text in display.names_.values()]
+    assert drawn == [
+        r"$\frac$",
+        "price in $ and $",
+        "a_name_that_is_\nmuch_longer_\nthan_the_others",
+        r"a\x00b",
+    ]
+
+
+@pytest.mark.parametrize("name", ["x" * 300, 7, ("a", 1), "a\nb", 1.5, "price\xa0EUR", "a\u200cb"])
+def test_any_name_can_be_drawn(name):
+    display = NetworkDisplay.from_graph(nx.DiGraph([(name, "b")]))
+    drawn = "".join(display.ax_.texts[0].get_text().split())
+    assert drawn == "".join(str(name).split())
+
+
+@pytest.mark.parametrize("name", ["", " ", "\n"])
+def test_empty_names_have_a_box(name):
+    display = NetworkDisplay.from_graph(nx.DiGraph([(name, "b")]))
+    display.figure_.draw_without_rendering()
+    assert display.nodes_[name].get_bbox().width > 10
+
+
+def with_parameters(noise_variance=1.0, **edge):
+    dag = nx.DiGraph()
+    dag.add_nodes_from("ab", intercept=0.0, noise_variance=noise_variance)
+    dag.add_edge("a", "b", **edge)
+    return dag
+
+
+def with_probability(probability, *others):
+    dag = nx.DiGraph(others)
+    dag.add_edge("a", "b", probability=probability)
+    return dag
+
+
+@pytest.mark.parametrize(
+    ("dag", "error", "message"),
+    [
+        (nx.DiGraph(), ValueError, "at least one node"),
+        (nx.Graph([(0, 1)]), TypeError, "must be a networkx.DiGraph .*; got Graph"),
+        (nx.MultiDiGraph([(0, 1)]), TypeError, "got MultiDiGraph"),
+        (nx.DiGraph([(0, 1), (1, 0)]), ValueError, "acyclic"),
+        (with_parameters(), ValueError, "edge 'a' -> 'b' has no attribute weight"),
+        (with_parameters(weight=np.nan), ValueError, "weight of edge 'a' -> 'b' .* got nan"),
+        (with_parameters(weight=1, noise_variance=-1), ValueError, "'a' must not be negative"),
+        (with_probability(1.5), ValueError, r"edge 'a' -> 'b' must be from 0 to 1; got 1\.5"),
+        (with_probability(-0.1), ValueError, "edge 'a' -> 'b' must be from 0 to 1"),
+        (with_probability(np.nan), ValueError, "edge 'a' -> 'b' must be a finite number; got nan"),
+        (with_probability("0.5"), ValueError, "edge 'a' -> 'b' must be a finite number; got '0.5'"),
+        (with_probability(None), ValueError, "edge 'a' -> 'b' must be a finite number; got None"),
+        (
+            with_probability(0.5, ("b", "c")),
+            ValueError,
+            "The edge 'b' -> 'c' has no attribute probability, but 'a' -> 'b' has one",
+        ),
+        (GaussianBayesianNetwork(with_parameters()), TypeError, "is NetworkDisplay.from_estimator"),
+    ],
+)
+def test_bad_graphs_are_named(dag, error, message):
+    with pytest.raises(error, match=message):
+        NetworkDisplay(dag)
+
+
+def test_networks_at_the_end_of_pipelines_and_searches():
+    rows = load_wine(as_frame=True).data[["alcohol", "proline", "hue", "ash"]]
+    penalty = {"penalty": [1.0]}
+    for estimator in (
+        GaussianBNLearnerCV([1.0], cv=2),
+        make_pipeline(LocalScoreTransformer(), GaussianBNLearner()),
+        GridSearchCV(GaussianBNLearner(), penalty, cv=2),
+        GridSearchCV(make_pipeline(GaussianBNLearner()), {"gaussianbnlearner__penalty": [1.0]}),
+        make_pipeline(StandardScaler(), GridSearchCV(GaussianBNLearner(), penalty, cv=2)),
+    ):
+        with pytest.raises(NotFittedError):
+            NetworkDisplay.from_estimator(estimator)
+        display = NetworkDisplay.from_estimator(estimator.fit(rows))
+        assert display.dag.number_of_edges() == 3
+
+
+def test_other_estimators_are_named():
+    rows = np.random.default_rng(0).normal(size=(9, 2))
+    for estimator in (StandardScaler(), make_pipeline(LocalScoreTransformer(), StandardScaler())):
+        with pytest.raises(TypeError, match="that ends with one; got StandardScaler"):
+            NetworkDisplay.from_estimator(estimator.fit(rows))
+
+
+def test_searches_that_keep_no_estimator_are_named():
+    rows = load_wine(as_frame=True).data[["alcohol", "hue"]]
+    search = GridSearchCV(GaussianBNLearner(), {"penalty": [1.0]}, cv=2, refit=False).fit(rows)
+    with pytest.raises(TypeError, match="GridSearchCV has refit=False"):
+        NetworkDisplay.from_estimator(search)
+
+
+def test_estimators_must_be_fitted():
+    with pytest.raises(NotFittedError, match="all 'fit'"):
+        NetworkDisplay.from_estimator(GaussianBNLearner())
+    with pytest.raises(NotFittedError, match="all 'fit'"):
+        GaussianBNLearnerCV().plot()
+
+
+def test_networks_without_parameters_are_drawn_as_graphs():
+    display = GaussianBayesianNetwork(nx.DiGraph([("a", "b")])).plot()
+    assert len(set(*edge_colours(display).values())) == 1
