@@ -19,7 +19,7 @@ from skbn._core.memory import available_memory
 from skbn._core.progress import Progress, say
 from skbn._core.resources import Resources
 from skbn._core.text import bytes_of
-from skbn._data.dask_blocks import is_dask
+from skbn._data.containers import is_dask
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 from skbn._displays.notebook import DocLinkMixin, PlotMixin

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_array
 
 from skbn._core.estimator import Interval, StrOptions
 from skbn._core.text import readable_value
-from skbn._data.dask_blocks import is_dask
+from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.sample import Sample
-from skbn._data.table import Table, row_labels
+from skbn._data.table import Table
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import CRITERIA, Criterion, as_criterion, criterion_for
 from skbn._scores.criterion_checks import LARGEST_PENALTY, same_criterion

@@ -14,8 +14,9 @@ from skbn._core.columns import column_number, finite_number, parents_in
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_name
+from skbn._data.containers import row_labels
 from skbn._data.sample import Sample
-from skbn._data.table import Table, read_columns, row_labels
+from skbn._data.table import Table, read_columns
 from skbn._networks.equivalence import compelled_parents
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._scores.base import BaseScores

@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Hashable
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -229,16 +230,16 @@ def _column_skewness(
 
 def _skewness(rows: Floats, weight: Floats | None, values_of: Callable[[Floats], Floats]) -> Floats:
     """Return the skewness of columns that are computed block by block; NaN if out of range."""
-    sums: list[Floats] = []
     total = 0.0
+    sums: list[Any] = [0.0, 0.0, 0.0]  # of the values, their squares and their cubes
     with one_blas_thread(), np.errstate(all="ignore"):
         for part in _blocks(len(rows)):
             x = values_of(rows[part])
             share = np.ones(len(x)) if weight is None else weight[part]
-            square = x * x
-            sums.append(np.stack([share @ x, share @ square, share @ (square * x)]))
             total += share.sum()
-        mean, square, cube = np.sum(sums, axis=0) / total
+            for k, power in enumerate((x, x * x, x * x * x)):
+                sums[k] = sums[k] + share @ power
+        mean, square, cube = (each / total for each in sums)
         skewness: Floats = (cube - 3 * mean * square + 2 * mean**3) / (square - mean**2) ** 1.5
     return skewness
 

@@ -33,11 +33,11 @@ from skbn._core.graphs import (
 )
 from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
-from skbn._data.dask_blocks import is_dask
+from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
-from skbn._data.table import Table, numbers_of, read_columns, row_labels
+from skbn._data.table import Table, numbers_of, read_columns
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import equivalence, inference, interchange

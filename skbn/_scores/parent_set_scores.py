@@ -13,9 +13,9 @@ import numpy.typing as npt
 from skbn._core.columns import family_numbers, is_labelled
 from skbn._core.memory import read_only
 from skbn._core.text import readable_value
+from skbn._data.containers import row_labels
 from skbn._data.row_values import in_order_of_rows
 from skbn._data.sample import Sample
-from skbn._data.table import row_labels
 from skbn._scores.base import BaseScores
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import LARGEST_SCORE, MOST_COLUMNS, read_jkl, repeated_row
