@@ -22,7 +22,7 @@ from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.text import readable_size, readable_value
 from skbn._core.threads import Threads, count_threads
 from skbn._exact.plan import TooLargeError
-from skbn._orders.order_kernels import find_dominated
+from skbn._orders.list_kernels import find_dominated
 from skbn._regressions.local_score import SCORE_ACCURACY, score_tolerance
 from skbn._scores.families import SmallFamilies
 from skbn._scores.local_scores import LocalScores

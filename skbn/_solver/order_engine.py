@@ -16,8 +16,8 @@ from skbn._core.text import readable_sizes, readable_value, rounded_up
 from skbn._core.threads import count_threads, one_blas_thread
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import GROWTH_KERNELS, FamilyGrowth
-from skbn._orders.growth_kernels import Regressions
 from skbn._orders.order_search import ORDER_KERNELS, FoundOrder, OrderSearch
+from skbn._orders.regression_kernels import Regressions
 from skbn._regressions.local_score import SCORE_ACCURACY
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
