@@ -7,7 +7,7 @@ from functools import reduce
 from inspect import Parameter, signature
 from numbers import Integral, Real
 from operator import or_
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -195,16 +195,6 @@ class BootstrapBNLearner(OneNetworkEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "partial_fit":
-                raise AttributeError(
-                    "BootstrapBNLearner has no partial_fit, because it draws from all rows "
-                    "together. Call fit with all of them."
-                )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -88,17 +88,6 @@ class NetworkLearner(OneNetworkEstimator):
     _searched_: Problem
     _search_: str
     _is_finished_: bool
-
-    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "partial_fit":
-                raise AttributeError(
-                    f"{type(self).__name__} has no partial_fit. Give the chunks to "
-                    "LocalScoreTransformer().partial_fit, and then its local_scores_ to fit: "
-                    "GaussianBNLearner().fit(transformer.local_scores_)."
-                )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _search_settings(self) -> SearchSettings:
         """Return the settings of the search, with a seed drawn for it.

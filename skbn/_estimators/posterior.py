@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, overload
+from typing import Any, ClassVar, Literal, NamedTuple, Self, overload
 
 import networkx as nx
 import numpy as np
@@ -125,7 +125,8 @@ class GaussianBNPosterior(NetworkEstimator):
     edge_probabilities_ : ndarray of shape (m, m), float64
         At [i, j], the posterior probability of the edge i -> j.
     path_probabilities_ : ndarray of shape (m, m), float64
-        At [i, j], the probability of a directed path from i to j. Only with the uniform prior.
+        At [i, j], the probability of a directed path from i to j. Only with the uniform prior;
+        with the order prior, `probability` estimates one from samples.
         With more than 20 columns, or if memory is short, NaN if knowledge alone decides which of
         the two may come first in an order.
     log_evidence_ : float
@@ -309,17 +310,6 @@ class GaussianBNPosterior(NetworkEstimator):
 
     def _new_graph(self) -> nx.DiGraph:
         return self.median_network_.dag.copy()
-
-    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "path_probabilities_" and "dag_" in vars(self):
-                raise AttributeError(
-                    "Path probabilities are known for the uniform prior only, and this posterior "
-                    "has structure_prior_='order'. Set structure_prior='uniform', or estimate one "
-                    "by probability(lambda dag: networkx.has_path(dag, parent, child))."
-                )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _knowledge(self, scores: LocalScores) -> tuple[Constraints, Floats | None]:
         """Return the constraints, with the edges of odds 0 forbidden, and the log odds of edges."""

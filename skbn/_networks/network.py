@@ -883,7 +883,7 @@ class GaussianBayesianNetwork(
         ----------
         path : str or path, optional
             The file. An existing file is replaced once everything is written, and kept if that
-            fails. A symbolic link is followed; a pipe is written to.
+            fails. A symbolic link is followed.
 
         Returns
         -------

@@ -246,7 +246,7 @@ class BaseScores(ABC):
         path : str or path
             ``ParentSetScores.from_jkl`` describes the format, and reads the same scores back,
             to the last bit. An existing file is replaced when all is written, and left as it
-            is if that fails. A symbolic link is followed; a pipe is written to.
+            is if that fails. A symbolic link is followed.
 
         Raises
         ------

@@ -23,7 +23,7 @@ from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.text import readable_size, readable_value
 from skbn._core.threads import count_threads
 from skbn._exact.plan import TooLargeError
-from skbn._orders.order_kernels import find_dominated
+from skbn._orders.list_kernels import find_dominated
 from skbn._regressions.local_score import SCORE_ACCURACY, score_tolerance
 from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, Optimum, SearchSettings

@@ -11,7 +11,7 @@ from skbn._core.subsets import bits_of, members_of
 from skbn._core.threads import one_blas_thread
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
-from skbn._orders.growth_kernels import Regressions
+from skbn._orders.regression_kernels import Regressions
 from skbn._scores.families import ScoredParentSets
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
