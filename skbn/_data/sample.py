@@ -169,12 +169,15 @@ class Sample:
 class TableMixin(ABC):
     """Lets numpy and scikit-learn treat an object as the table of its sample's rows.
 
-    Parameters
+    Attributes
     ----------
     sample : Sample
     """
 
-    sample: Sample
+    @property
+    @abstractmethod
+    def sample(self) -> Sample:
+        """The rows and their weights."""
 
     @property
     @abstractmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self, overload
 
@@ -22,7 +23,6 @@ from skbn._core.estimator import (
     all_or_nothing,
     fit_method,
     fit_task,
-    listeners_of,
 )
 from skbn._core.graphs import dag_of
 from skbn._core.subsets import mask_of, members_of
@@ -45,11 +45,13 @@ from skbn._posterior.parameters import NETWORKS_AT_A_TIME, draw_parameters
 from skbn._posterior.posterior import NetworkPosterior, network_posterior
 from skbn._posterior.sampling import sample_networks
 from skbn._posterior.total_effects import TotalEffects, total_effects
+from skbn._scores.base import BaseScores
 from skbn._scores.criteria import BGe, Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.reprs import ProbableParents, ProbableParentSets
 from skbn._solver.constraints import Constraints
+from skbn._solver.solve import problem_of
 from skbn.exceptions import ApproximateEvidenceWarning, OrderPriorWarning
 
 __all__ = ["EstimatedProbability", "GaussianBNPosterior"]
@@ -269,19 +271,15 @@ class GaussianBNPosterior(NetworkEstimator):
             )
         scores = self._read_scores(X, sample_weight, 1.0)
         assert isinstance(scores, LocalScores)
-        if isinstance(X, LocalScores):
+        if isinstance(X, BaseScores):
             check_settings(X, criterion=self.criterion, penalty=None)
         _check_evidence(scores)
         constraints, log_odds = self._knowledge(scores)
         posterior = network_posterior(
-            scores,
-            constraints,
-            self._memory(),
+            problem_of(scores, constraints),
+            self._resources(context),
             prior=self.structure_prior,
             log_odds=log_odds,
-            n_jobs=self.n_jobs,
-            listeners=listeners_of(self, context),
-            announce=self._announce if self.verbose else None,
         )
         if self.structure_prior == "auto" and posterior.prior == "order":
             warnings.warn(
@@ -829,12 +827,10 @@ class GaussianBNPosterior(NetworkEstimator):
         )
         fitted = self.posterior_
         of_both = network_posterior(
-            both,
-            fitted.constraints,
-            self._memory(),
+            problem_of(both, fitted.constraints),
+            replace(self._resources(), announce=None),
             prior=fitted.prior,
             log_odds=fitted.log_odds,
-            n_jobs=self.n_jobs,
             sum_only=True,
         )
         return (of_both.log_sum - fitted.log_sum) / sample.summary.n_samples

@@ -25,7 +25,6 @@ from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.local_score import local_score_terms
 from skbn._scores.criteria import InformationCriterion
-from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
 from skbn.exceptions import (
     DataWarning,
@@ -283,13 +282,13 @@ def _blocks(n_rows: int) -> list[slice]:
 
 
 def warn_about_limit(
-    scores: LocalScores, model: LinearGaussianModel, possible: list[int], max_parents: int
+    scorer: FamilyScorer, model: LinearGaussianModel, possible: list[int], max_parents: int
 ) -> None:
     """Warn if many columns have `max_parents` parents and the score would gain from more.
 
     Parameters
     ----------
-    scores : LocalScores
+    scorer : FamilyScorer
     model : LinearGaussianModel
         The network that was found.
     possible : list of m int
@@ -301,7 +300,7 @@ def warn_about_limit(
     full = [x for x, mask in enumerate(model.parents) if mask.bit_count() == max_parents]
     if not 0 < max_parents < m - 1 or len(full) < max(_FEWEST_COLUMNS, _SMALLEST_SHARE * m):
         return
-    gains = gains_of_one_more_parent(scores.scorer, model.parents, possible, full)
+    gains = gains_of_one_more_parent(scorer, model.parents, possible, full)
     gain = float(np.maximum(gains, 0).sum())
     if gain >= _SMALLEST_GAIN:
         warnings.warn(

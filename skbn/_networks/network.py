@@ -44,8 +44,8 @@ from skbn._networks import equivalence, inference, interchange
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
-from skbn._scores.local_scores import LocalScores
 
 __all__ = ["GaussianBayesianNetwork"]
 
@@ -1238,7 +1238,7 @@ def _sample(X: Any, nodes: list[Any], sample_weight: Any) -> Sample:
         check_array(np.zeros((min(n_rows, 1), len(nodes))), input_name="X")
         return sample
     rows = read_columns(table, nodes, nodes)
-    if isinstance(X, LocalScores):
+    if isinstance(X, BaseScores):
         sample = Sample(rows, X.sample.weight, X.sample.labels)
     else:
         sample = Sample(rows, labels=row_labels(X))

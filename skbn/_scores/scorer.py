@@ -32,7 +32,7 @@ from skbn._scores.criterion_checks import (
 )
 from skbn._scores.families import (
     AllFamilies,
-    Families,
+    RegressionFamilies,
     ScoredParentSets,
     ScoredPiece,
     SmallFamilies,
@@ -76,7 +76,7 @@ class FamilyScorer:
         n_jobs: int | None,
     ) -> None:
         m = sample.shape[1]
-        self.families: Families = (
+        self.families: AllFamilies | SmallFamilies = (
             AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
         )
         self.criterion = criterion_for(criterion, names)
@@ -146,6 +146,14 @@ class FamilyScorer:
         summary = self._sample.summary
         prior = self.criterion.prior(summary.n_samples, summary.column_means)
         return check_prior(prior, f"{type(self.criterion).__name__}.prior", self.families.m)
+
+    @property
+    def has_complexity(self) -> bool:
+        """Whether the criterion has a complexity term that is not always 0."""
+        if not isinstance(self.criterion, InformationCriterion):
+            return False
+        complexity = self.criterion.complexity(self.statistics.n_samples, self.families.m)
+        return bool(np.any(complexity))
 
     # Units
 
@@ -240,7 +248,7 @@ class FamilyScorer:
 
     def _check(
         self,
-        families: Families,
+        families: RegressionFamilies,
         log_det: npt.NDArray[np.float64],
         offsets: npt.NDArray[np.float64] | None,
         columns: list[int],
@@ -262,7 +270,7 @@ class FamilyScorer:
 
         They are kept if these are all columns, in their order, and families of any size are scored.
         """
-        if isinstance(self.families, AllFamilies) and columns == list(range(self.families.m)):
+        if not self.families.are_listed and columns == list(range(self.families.m)):
             return self.log_determinants(progress)
         factor, offsets = self.factor_of(columns)
         return log_determinants(factor, n_jobs, progress, offsets)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.progress import Progress
+from skbn._core.resources import Resources
 from skbn._core.subsets import mask_of, members_of
-from skbn._exact.cluster import Cluster, search_on_cluster
+from skbn._exact.cluster import search_on_cluster
 from skbn._exact.dense_families import (
     DENSE_KERNELS,
     LISTING_KERNELS,
@@ -30,18 +30,16 @@ from skbn._exact.plan import (
 from skbn._exact.recurrences import SLAB_KERNELS, exact_search
 from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
-from skbn._scores.families import AllFamilies
-from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints, Group
-from skbn._solver.engines import GroupSearch, Optimum, Scores, require_certainty
-from skbn._solver.settings import MemoryLimit
+from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
+from skbn._solver.problem import Problem, Shape
 
 __all__ = ["plan_dense_search"]
 
 
 def plan_dense_search(
-    scores: Scores, constraints: Constraints, group: Group, memory: MemoryLimit
+    shape: Shape, group: Group, resources: Resources, settings: SearchSettings
 ) -> GroupSearch | None:
     """Plan a search through all families of a group's columns; None if there is no such search.
 
@@ -51,38 +49,34 @@ def plan_dense_search(
         If it does not fit in memory.
     """
     columns, others = group
-    if not isinstance(scores, LocalScores) or len(columns) + len(others) == 1:
+    if shape.families.are_given or len(columns) + len(others) == 1:
         return None
-    scorer = scores.scorer
-    has_lists = not isinstance(scorer.families, AllFamilies)
-    if has_lists and not scorer.statistics.is_checked:
+    has_lists = shape.families.are_listed
+    if has_lists and not shape.is_independent:
         return None  # all columns together may be dependent
     # A group of only some columns needs log-determinants of its own.
-    is_whole = len(columns) == len(constraints.allowed)
-    in_memory = scorer.n_bytes if is_whole and not has_lists else 0
-    cluster, sizes = memory.cluster, (len(columns), len(others))
+    is_whole = len(columns) == len(shape.constraints.allowed)
+    in_memory = shape.n_bytes if is_whole and not has_lists else 0
+    cluster, sizes = resources.cluster, (len(columns), len(others))
     if cluster is not None and len(columns) >= FEWEST_COLUMNS_OF_WORKERS:
-        n_bytes, limit = memory.of_each_worker(cluster)
-        here = memory.available
+        n_bytes, limit = resources.of_each(cluster)
+        here = resources.available
         plan = plan_on_workers(*sizes, cluster.n_workers, n_bytes, limit, here)
-        return _DenseSearch(constraints, group, plan, cluster)
+        return _DenseSearch(shape.constraints, group, plan)
     # Branch and cut is faster than a search that makes log-determinants again.
-    stays = memory.in_memory or (has_lists and memory.scratch is None)
-    n_bytes, limit = memory.beside(in_memory)
-    plan = plan_all_families(*sizes, n_bytes, limit, memory.scratch, stays)
+    stays = settings.lists_networks or (has_lists and resources.scratch is None)
+    n_bytes, limit = resources.beside(in_memory)
+    plan = plan_all_families(*sizes, n_bytes, limit, resources.scratch, stays)
     if plan.n_varying is not None:  # it makes again those that are in memory already
-        plan = plan_all_families(*sizes, n_bytes - in_memory, limit, memory.scratch, stays)
-    return _DenseSearch(constraints, group, plan, None)
+        plan = plan_all_families(*sizes, n_bytes - in_memory, limit, resources.scratch, stays)
+    return _DenseSearch(shape.constraints, group, plan)
 
 
 class _DenseSearch(GroupSearch):
     listing_kernels = (*LISTING_KERNELS, *NEAR_OPTIMAL_KERNELS)
 
-    def __init__(
-        self, constraints: Constraints, group: Group, plan: SearchPlan, cluster: Cluster | None
-    ) -> None:
+    def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
         self.columns = group.columns
-        self._cluster = cluster
         # Those of the search are the group's, and then the plan's roots, which have no parents.
         self._sets_of = group.columns + group.others
         families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
@@ -106,48 +100,42 @@ class _DenseSearch(GroupSearch):
         """Whether all log-determinants are in memory, and serve all penalties."""
         return self._plan.n_varying is None
 
-    def optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
-        return next(self.optima([scores], n_jobs, progress))
+    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
+        return next(self.optima([problem], resources))
 
-    def optima(
-        self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
-    ) -> Iterator[Optimum]:
-        scorers = [scores.scorer for scores in path if isinstance(scores, LocalScores)]
+    def optima(self, path: Sequence[Problem], resources: Resources) -> Iterator[Optimum]:
         log_det = None
         if self._is_walked_once:
-            log_det = scorers[0].log_determinants_of(self._sets_of, n_jobs, progress)
-        for scorer in scorers:
-            yield self._optimum(scorer, self._families(scorer, log_det), n_jobs, progress)
+            log_det = path[0].regressions.log_determinants_of(
+                self._sets_of, resources.n_jobs, resources.progress
+            )
+        for problem in path:
+            yield self._optimum(problem, self._families(problem.regressions, log_det), resources)
 
-    def _optimum(
-        self,
-        scorer: FamilyScorer,
-        families: ScoredFamilies,
-        n_jobs: int | None,
-        progress: Progress,
-    ) -> Optimum:
+    def _optimum(self, problem: Problem, families: ScoredFamilies, resources: Resources) -> Optimum:
         columns, plan = self._sets_of, self._plan
-        if plan.n_workers and self._cluster is not None:
-            found = search_on_cluster(families, plan, self._cluster, n_jobs, progress)
+        n_jobs, progress = resources.n_jobs, resources.progress
+        if plan.n_workers and resources.cluster is not None:
+            found = search_on_cluster(families, plan, resources.cluster, n_jobs, progress)
         else:
             found = exact_search(families, plan, n_jobs, progress)
         if not found.parents:  # no network has a finite score
             return Optimum([], found.score)
-        require_certainty(found.uncertainty)
-        score, tables = found.score, self._tables(scorer)
+        score, tables = found.score, self._tables(problem.regressions)
         for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
             of_root = float(families.log_determinants(np.array([1 << i]))[0])
             score -= float(tables[0, 0] + tables[2, 0] * of_root)
         masks = found.parents[: len(self.columns)]
         parents = [mask_of(columns[i] for i in members_of(mask)) for mask in masks]
+        problem.require_certainty(self.columns, parents, found.uncertainty)
         return Optimum(parents, score, rounding=found.rounding)
 
     def near_optimal(
-        self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress
+        self, problem: Problem, equivalence_classes: bool, resources: Resources
     ) -> NearOptimalStream:
-        assert isinstance(scores, LocalScores)
-        log_det = scores.scorer.log_determinants_of(self._sets_of, n_jobs, progress)
-        families = self._families(scores.scorer, log_det)
+        n_jobs, progress = resources.n_jobs, resources.progress
+        log_det = problem.regressions.log_determinants_of(self._sets_of, n_jobs, progress)
+        families = self._families(problem.regressions, log_det)
         assert isinstance(families, DenseFamilies)
         return near_optimal_networks(families, self._plan, equivalence_classes, n_jobs, progress)
 
