@@ -9,7 +9,7 @@ Programming, 7.2.1.3).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import comb
 
@@ -27,11 +27,13 @@ __all__ = [
     "bit_length",
     "bits_of",
     "insert_zero_bit",
+    "least_over_subsets",
     "mask_of",
     "members_of",
     "popcount",
     "rank",
     "remove_bit",
+    "renumbered",
     "submasks_by_size",
     "subsets_of",
 ]
@@ -66,6 +68,25 @@ def members_of(mask: int) -> list[int]:
         members.append(lowest.bit_length() - 1)
         mask ^= lowest
     return members
+
+
+def renumbered(masks: Iterable[int], numbers: Sequence[int] | Mapping[int, int]) -> list[int]:
+    """Return masks of the same columns by other numbers.
+
+    Examples
+    --------
+    >>> renumbered([9, 2], [1, 2, 3, 0])
+    [3, 4]
+    """
+    found = []
+    for left in masks:
+        mask = 0
+        while left:
+            lowest = left & -left
+            mask |= 1 << numbers[lowest.bit_length() - 1]
+            left ^= lowest
+        found.append(mask)
+    return found
 
 
 def bits_of(masks: Sequence[int], m: int) -> npt.NDArray[np.bool_]:
@@ -138,6 +159,32 @@ def insert_zero_bit(index, bit):
 def remove_bit(mask, bit):
     """Return the index of a mask among the masks without `bit`: the higher bits move down."""
     return ((mask >> (bit + 1)) << bit) | (mask & ((1 << bit) - 1))
+
+
+@inner_kernel
+def least_over_subsets(costs, first_bit, n_bits, skipped):
+    """Lower the cost of each set to the least of its subsets, in place.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (2**n_bits,), float64
+        By mask.
+    first_bit : int
+        The sets that differ only in bits below this one already have the least of their subsets.
+    skipped : int
+        A bit of sets whose costs do not matter.
+    """
+    # Unsigned indices are not tested for being negative, so that the innermost loop vectorises.
+    size = np.uint64(1) << np.uint64(first_bit)
+    end = np.uint64(1) << np.uint64(n_bits)
+    while size < end:
+        if size != np.uint64(1) << np.uint64(skipped):
+            start = np.uint64(0)
+            while start < end:
+                for s in range(start, start + size):
+                    costs[s + size] = min(costs[s + size], costs[s])
+                start += size + size
+        size += size
 
 
 class SmallSubsets:

@@ -18,10 +18,10 @@ from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.sample import Sample
 from skbn._data.table import Table
+from skbn._scores.base import BaseScores
 from skbn._scores.criteria import CRITERIA, Criterion, as_criterion, criterion_for
 from skbn._scores.criterion_checks import LARGEST_PENALTY, same_criterion
 from skbn._scores.local_scores import LocalScores
-from skbn._scores.parent_set_scores import ParentSetScores
 
 __all__ = [
     "PARAMETER_CONSTRAINTS",
@@ -102,7 +102,7 @@ def read_sample(
         As `Table`, and if the columns are not those of `fit`; if there are too few columns
         or rows; if the weights do not match the rows.
     """
-    if isinstance(X, LocalScores | ParentSetScores):
+    if isinstance(X, BaseScores):
         kind = type(X).__name__
         raise TypeError(f"X is already {kind}. Pass it to a GaussianBNLearner.")
     table = Table(X)
@@ -197,7 +197,7 @@ def _difference(names: list[str], fitted: list[str]) -> str:
 
 
 def check_settings(
-    scores: LocalScores | ParentSetScores,
+    scores: BaseScores,
     *,
     criterion: str | Criterion | None,
     penalty: float | None,
@@ -232,22 +232,22 @@ def _same_for(columns: list[str | int], a: Criterion, b: Criterion) -> bool:
     return same_criterion(criterion_for(a, columns), criterion_for(b, columns))
 
 
-def most_parents(learner: BaseEstimator, scores: LocalScores | ParentSetScores) -> int:
-    """Return the largest number of parents that a learner and its scores allow.
+def most_parents(max_parents: int | None, scores: BaseScores) -> int:
+    """Return the largest number of parents that a user and the scores allow.
 
     Raises
     ------
     ValueError
-        If the learner allows more than the scores were made with.
+        If the user allows more than the scores were made with.
     """
     made_with = getattr(scores, "max_parents", None)
     most = len(scores.columns) - 1
-    if learner.max_parents is None:
+    if max_parents is None:
         return most if made_with is None else min(made_with, most)
-    if made_with is not None and learner.max_parents > made_with:
+    if made_with is not None and max_parents > made_with:
         raise ValueError(
-            f"max_parents={learner.max_parents} was asked for, but the LocalScores were made with "
+            f"max_parents={max_parents} was asked for, but the LocalScores were made with "
             f"max_parents={made_with}. Make them with a larger max_parents, or leave the "
             "learner's at None."
         )
-    return min(learner.max_parents, most)
+    return min(max_parents, most)

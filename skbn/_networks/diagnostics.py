@@ -25,7 +25,6 @@ from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.local_score import local_score_terms
 from skbn._scores.criteria import InformationCriterion
-from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
 from skbn.exceptions import (
     DataWarning,
@@ -37,9 +36,9 @@ from skbn.exceptions import (
 
 __all__ = ["gains_of_one_more_parent", "warn_about_data", "warn_about_limit"]
 
-# Ordered categories may be treated as continuous from five levels on: Rhemtulla, Brosseau-Liard &
-# Savalei (2012), "When can categorical variables be treated as continuous?", Psychological
-# Methods 17, 354-373.
+# A column of more values is not discrete. Categories may be treated as continuous from five on:
+# Rhemtulla, Brosseau-Liard & Savalei (2012), "When can categorical variables be treated as
+# continuous?", Psychological Methods 17, 354-373.
 _MOST_LEVELS = 4
 # With fewer rows per level, values of a continuous column may repeat because of rounding.
 _FEWEST_ROWS_PER_LEVEL = 5
@@ -48,7 +47,7 @@ _FEWEST_ROWS_PER_LEVEL = 5
 _LARGEST_SKEWNESS = 2.0
 # 72 of a million simulated Gaussian columns of 30 rows exceed that; with more rows, fewer do.
 _FEWEST_ROWS = 30
-# Bulmer (1979), "Principles of Statistics", calls this highly skewed.
+# From here on a column itself counts as skewed: Bulmer (1979), "Principles of Statistics".
 _HIGH_SKEWNESS = 1.0
 
 # Fewer columns at the limit, or a smaller share of all, do not warn.
@@ -61,8 +60,8 @@ _SMALLEST_GAIN = 3.0
 # leaves about 1e-16.
 _SMALLEST_RESIDUAL = 1e-12
 
-_ROWS_PER_BLOCK = 1024  # so that temporary arrays stay small
-_FIRST_ROWS = 64  # enough to tell most columns of many values from those of few
+_ROWS_PER_BLOCK = 1024  # temporary arrays stay small
+_FIRST_ROWS = 64  # most columns of many values show more than four of them in these
 # Calls from here up to the user's line: a learner's _fit and fit, and the wrappers around fit.
 _STACK_LEVEL = 4 + N_WRAPPERS
 
@@ -283,13 +282,13 @@ def _blocks(n_rows: int) -> list[slice]:
 
 
 def warn_about_limit(
-    scores: LocalScores, model: LinearGaussianModel, possible: list[int], max_parents: int
+    scorer: FamilyScorer, model: LinearGaussianModel, possible: list[int], max_parents: int
 ) -> None:
     """Warn if many columns have `max_parents` parents and the score would gain from more.
 
     Parameters
     ----------
-    scores : LocalScores
+    scorer : FamilyScorer
     model : LinearGaussianModel
         The network that was found.
     possible : list of m int
@@ -301,7 +300,7 @@ def warn_about_limit(
     full = [x for x, mask in enumerate(model.parents) if mask.bit_count() == max_parents]
     if not 0 < max_parents < m - 1 or len(full) < max(_FEWEST_COLUMNS, _SMALLEST_SHARE * m):
         return
-    gains = gains_of_one_more_parent(scores.scorer, model.parents, possible, full)
+    gains = gains_of_one_more_parent(scorer, model.parents, possible, full)
     gain = float(np.maximum(gains, 0).sum())
     if gain >= _SMALLEST_GAIN:
         warnings.warn(

@@ -44,8 +44,8 @@ from skbn._networks import equivalence, inference, interchange
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
-from skbn._scores.local_scores import LocalScores
 
 __all__ = ["GaussianBayesianNetwork"]
 
@@ -883,7 +883,7 @@ class GaussianBayesianNetwork(
         ----------
         path : str or path, optional
             The file. An existing file is replaced once everything is written, and kept if that
-            fails. A symbolic link is followed; a pipe is written to.
+            fails. A symbolic link is followed.
 
         Returns
         -------
@@ -1060,8 +1060,8 @@ class GaussianBayesianNetwork(
         TypeError
             If it is not a string.
         ValueError
-            If it is no model string, a node or an edge comes twice, a parent is no node, or the
-            edges have a cycle.
+            If it is not a model string, a node or an edge comes twice, a parent is not a node, or
+            the edges have a cycle.
 
         Examples
         --------
@@ -1184,7 +1184,7 @@ class GaussianBayesianNetwork(
     def _keep(
         self, model: LinearGaussianModel | None, score_losses: npt.NDArray[np.float64] | None = None
     ) -> None:
-        """Keep what was learned of the graph, and its contents, by which a change is noticed."""
+        """Keep what was learned, and the graph's contents: a change of the graph shows in them."""
         self._estimated = model
         self._score_losses = score_losses
         self._learned_graph = graph_contents(self.dag)
@@ -1238,7 +1238,7 @@ def _sample(X: Any, nodes: list[Any], sample_weight: Any) -> Sample:
         check_array(np.zeros((min(n_rows, 1), len(nodes))), input_name="X")
         return sample
     rows = read_columns(table, nodes, nodes)
-    if isinstance(X, LocalScores):
+    if isinstance(X, BaseScores):
         sample = Sample(rows, X.sample.weight, X.sample.labels)
     else:
         sample = Sample(rows, labels=row_labels(X))

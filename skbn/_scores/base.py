@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Self
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
 from skbn._core.columns import as_integer, column_number, column_numbers, parents_in
+from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
+from skbn._data.sample import Sample
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import write_jkl
 from skbn._scores.reprs import ScoredParents, ScoresSummary, TopParents
@@ -26,6 +29,21 @@ class BaseScores(ABC):
     @abstractmethod
     def columns(self) -> list[str | int]:
         """The columns' names, or their numbers if they have none."""
+
+    @property
+    @abstractmethod
+    def sample(self) -> Sample:
+        """The rows and their weights.
+
+        Raises
+        ------
+        TypeError
+            If there are none.
+        """
+
+    @abstractmethod
+    def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
+        """Return the local scores of the rows with weights."""
 
     @abstractmethod
     def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
@@ -42,6 +60,10 @@ class BaseScores(ABC):
     @abstractmethod
     def _summary(self) -> ScoresSummary:
         """Return what is shown of the scores, without computing any."""
+
+    def best_subset_score(self, child: int, parents: list[int]) -> float:
+        """Return the local score of a family or, if it has none, of its best subset of parents."""
+        return self.local_score(child, parents)
 
     def __repr__(self) -> str:
         return self._summary().line()
@@ -194,19 +216,20 @@ class BaseScores(ABC):
         >>> round(scores.network_score(nx.DiGraph([(0, 1)])), 2)
         -13.67
         """
-        *terms, shared = self.network_terms(parents_in(dag, self.columns))
+        masks = [mask_of(parents) for parents in parents_in(dag, self.columns)]
+        *terms, shared = self.network_terms(masks)
         return float(sum(terms).sum()) + float(shared.sum())
 
     @abstractmethod
-    def network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
         """Return the terms of each column's local score, shape (k, m).
 
         The last row has the term that all scores of a child share, which cancels in comparisons.
 
         Parameters
         ----------
-        parents : list of m lists of int
-            Numbers of each column's parents.
+        parents : sequence of m int
+            The masks of each column's parents.
 
         Returns
         -------
@@ -225,7 +248,7 @@ class BaseScores(ABC):
         path : str or path
             ``ParentSetScores.from_jkl`` describes the format, and reads the same scores back,
             to the last bit. An existing file is replaced when all is written, and left as it
-            is if that fails. A symbolic link is followed; a pipe is written to.
+            is if that fails. A symbolic link is followed.
 
         Raises
         ------

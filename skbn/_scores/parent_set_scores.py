@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from skbn._core.columns import family_numbers, is_labelled
 from skbn._core.memory import read_only
+from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
 from skbn._data.row_values import in_order_of_rows
+from skbn._data.sample import Sample
 from skbn._scores.base import BaseScores
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import LARGEST_SCORE, MOST_COLUMNS, read_jkl, repeated_row
@@ -117,6 +119,31 @@ class ParentSetScores(BaseScores):
         return [*self._columns]
 
     @property
+    def sample(self) -> Sample:
+        """Raise a TypeError, since there are no rows."""
+        raise TypeError("ParentSetScores have no rows. Pass the table.")
+
+    def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
+        """Return these scores if there are no weights.
+
+        Parameters
+        ----------
+        sample_weight : None
+
+        Returns
+        -------
+        scores : ParentSetScores
+
+        Raises
+        ------
+        TypeError
+            If there are weights, which need rows.
+        """
+        if sample_weight is not None:
+            raise TypeError("sample_weight needs rows; ParentSetScores have none.")
+        return self
+
+    @property
     def n_families(self) -> int:
         """Number of families."""
         return sum(len(scores) for _, scores in self._families)
@@ -180,9 +207,9 @@ class ParentSetScores(BaseScores):
         """
         return float(self.score_offsets[child] - self.local_score(child, parents))
 
-    def network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
         """Return the terms of each column's local score, shape (k, m)."""
-        scores = np.array([self.local_score(x, others) for x, others in enumerate(parents)])
+        scores = np.array([self.local_score(x, members_of(mask)) for x, mask in enumerate(parents)])
         return np.array([scores - self.score_offsets, self.score_offsets])
 
     def listed(
@@ -198,6 +225,13 @@ class ParentSetScores(BaseScores):
         if required:
             allowed &= is_required[parents].sum(axis=1) == len(required)
         return parents[allowed], scores[allowed]
+
+    def best_subset_score(self, child: int, parents: list[int]) -> float:
+        """Return the local score of a family or, if it is not listed, of its best listed subset."""
+        score = self.local_score(child, parents)
+        if score == -np.inf:
+            score = float(self.listed(child, [], parents, len(parents))[1].max(initial=-np.inf))
+        return score
 
     def _summary(self) -> ScoresSummary:
         n_bytes = sum(parents.nbytes + scores.nbytes for parents, scores in self._families)
@@ -255,9 +289,9 @@ def _array_of_kinds(values: npt.ArrayLike, kinds: str, ndmin: int) -> npt.NDArra
 def _are_families(
     rows: npt.NDArray[Any], values: npt.NDArray[Any], child: int, n_columns: int
 ) -> bool:
+    """Whether the rows are different sets of other columns than the child, with finite scores."""
     if rows.ndim != 2 or values.shape != (len(rows),):
         return False
-    """Whether the rows are different sets of other columns than the child, with finite scores."""
     is_parent = rows >= 0
     ascends = (np.diff(rows, axis=1) > 0) | ~is_parent[:, 1:]
     is_padded_last = is_parent[:, :-1] | ~is_parent[:, 1:]

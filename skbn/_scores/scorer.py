@@ -14,7 +14,7 @@ import numpy.typing as npt
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import read_only, require_memory
 from skbn._core.progress import Progress
-from skbn._core.subsets import bits_of, mask_of
+from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample, centred_blocks
@@ -30,14 +30,8 @@ from skbn._scores.criterion_checks import (
     is_scale_free,
     largest_constant,
 )
-from skbn._scores.families import (
-    AllFamilies,
-    Families,
-    ScoredParentSets,
-    ScoredPiece,
-    SmallFamilies,
-    fewer_families,
-)
+from skbn._scores.families import ScoredParentSets, ScoredPiece
+from skbn._scores.regression_families import AllFamilies, SmallFamilies, fewer_families
 
 __all__ = ["FamilyScorer"]
 
@@ -76,7 +70,7 @@ class FamilyScorer:
         n_jobs: int | None,
     ) -> None:
         m = sample.shape[1]
-        self.families: Families = (
+        self.families: AllFamilies | SmallFamilies = (
             AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
         )
         self.criterion = criterion_for(criterion, names)
@@ -146,6 +140,14 @@ class FamilyScorer:
         summary = self._sample.summary
         prior = self.criterion.prior(summary.n_samples, summary.column_means)
         return check_prior(prior, f"{type(self.criterion).__name__}.prior", self.families.m)
+
+    @property
+    def has_complexity(self) -> bool:
+        """Whether the criterion has a complexity term that is not always 0."""
+        if not isinstance(self.criterion, InformationCriterion):
+            return False
+        complexity = self.criterion.complexity(self.statistics.n_samples, self.families.m)
+        return bool(np.any(complexity))
 
     # Units
 
@@ -240,7 +242,7 @@ class FamilyScorer:
 
     def _check(
         self,
-        families: Families,
+        families: AllFamilies | SmallFamilies,
         log_det: npt.NDArray[np.float64],
         offsets: npt.NDArray[np.float64] | None,
         columns: list[int],
@@ -262,7 +264,7 @@ class FamilyScorer:
 
         They are kept if these are all columns, in their order, and families of any size are scored.
         """
-        if isinstance(self.families, AllFamilies) and columns == list(range(self.families.m)):
+        if not self.families.are_listed and columns == list(range(self.families.m)):
             return self.log_determinants(progress)
         factor, offsets = self.factor_of(columns)
         return log_determinants(factor, n_jobs, progress, offsets)
@@ -296,18 +298,19 @@ class FamilyScorer:
         """Return the largest magnitude of a term of this local score, apart from its offset."""
         return max(map(abs, self.terms(child, parents)))
 
-    def network_terms(self, parents: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
         """Return the terms of each column's local score and, last, `score_offsets`.
 
         Parameters
         ----------
-        parents : sequence of m sequences of int
+        parents : sequence of m int
+            The masks of each column's parents.
 
         Returns
         -------
         terms : ndarray of shape (4, m)
         """
-        is_parent = bits_of([mask_of(each) for each in parents], len(parents))
+        is_parent = bits_of(parents, len(parents))
         n = is_parent.sum(axis=1)
         of_parents, of_family = np.empty((2, len(n)))
         for families in self.statistics.families_of(is_parent):

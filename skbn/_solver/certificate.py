@@ -17,7 +17,7 @@ from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
 from skbn._regressions.local_score import internal_error, score_tolerance
 from skbn._regressions.network_families import families_of
-from skbn._scores.families import AllFamilies
+from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer
@@ -50,15 +50,13 @@ def certify_constraints(
             )
 
 
-def certify_score(
-    scores: LocalScores | ParentSetScores, parents: list[int], searched: float
-) -> float:
+def certify_score(scores: BaseScores, parents: list[int], searched: float) -> float:
     """Return a network's score, computed from its own families, if the search found the same.
 
     Each family may differ by `SCORE_ACCURACY` and by the rounding of the largest term. The score
     of the search leaves out the offsets that all families of a child share.
     """
-    *terms, shared = scores.network_terms([members_of(mask) for mask in parents])
+    *terms, shared = scores.network_terms(parents)
     score, offset = float(sum(terms).sum()), float(shared.sum())
     tolerance = len(parents) * score_tolerance(np.abs(terms).max())
     if not np.isfinite(score) or not abs(score - searched) <= tolerance:
@@ -117,7 +115,7 @@ def certify_listed_network(
 ) -> None:
     """Raise unless no column has a better family that makes no cycle."""
     descendants = descendants_of(parents)
-    own, offsets = scores.network_terms([members_of(mask) for mask in parents])
+    own, offsets = scores.network_terms(parents)
     tolerance = score_tolerance(np.abs(own).max())
     for child, name in enumerate(scores.columns):
         required = members_of(constraints.required[child])
@@ -133,7 +131,7 @@ def certify_listed_network(
 
 def _check_determinants(scorer: FamilyScorer, changes: EdgeChanges) -> None:
     """Raise unless the search has the same log-determinants, if it keeps them."""
-    if scorer.n_bytes == 0 or not isinstance(scorer.families, AllFamilies):
+    if scorer.n_bytes == 0 or scorer.families.are_listed:
         return
     m = len(changes.parents)
     log_det, one = scorer.log_determinants(), 1 << np.arange(m)

@@ -115,7 +115,7 @@ CONSTRAINTS = {
 def test_constraints_hold_for_all_networks(constraints, criterion):
     rows = ROWS[:, [4, 0, 3, 1]]
     learner = GaussianBNLearner(criterion, **constraints).fit(rows)
-    _, known = learner._searched_
+    known = learner._searched_.constraints
 
     def is_allowed(parents):
         return all(known.allows(x, mask_of(p)) for x, p in enumerate(parents))
@@ -208,7 +208,7 @@ def test_all_within_a_bound_are_listed(name, factor):
     rows = TABLES[name]
     m = rows.shape[1]
     learner = GaussianBNLearner().fit(rows)
-    scores, _ = learner._searched_
+    scores = learner._searched_.scores
     local = {(x, p): scores.local_score(x, p) for x, p in reference.families(m)}
     expected = set(networks_within(local, m, log(factor) + 1e-9))
     networks = learner.near_optimal(within=log(factor), equivalence_classes=False)
