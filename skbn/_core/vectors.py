@@ -32,6 +32,7 @@ __all__ = [
     "raised_by_bit_1",
     "reversed_entries",
     "second_halves",
+    "spread",
     "square_root",
     "store",
     "times",
@@ -118,6 +119,20 @@ plus = _entrywise("fadd", "Return a sum, or vectors' sums entry by entry.")
 minus = _entrywise("fsub", "Return a difference, or vectors' differences entry by entry.")
 times = _entrywise("fmul", "Return a product, or vectors' products entry by entry.")
 over = _entrywise("fdiv", "Return a quotient, or vectors' quotients entry by entry.")
+
+
+@intrinsic
+def spread(typing_context, x):
+    """Return a vector whose entries are all the same number."""
+
+    def codegen(context, builder, signature, arguments):
+        empty = ir.Constant(VECTOR, ir.Undefined)
+        first = builder.insert_element(empty, arguments[0], ir.Constant(ir.IntType(32), 0))
+        return builder.shuffle_vector(
+            first, empty, ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
+        )
+
+    return FOUR(types.float64), codegen
 
 
 @intrinsic

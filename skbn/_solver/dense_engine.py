@@ -30,6 +30,7 @@ from skbn._exact.plan import (
 from skbn._exact.recurrences import SLAB_KERNELS, exact_search
 from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
+from skbn._regressions.set_function import SetWeights
 from skbn._scores.families import AllFamilies
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
@@ -98,13 +99,9 @@ class _DenseSearch(GroupSearch):
         return self.work(1)
 
     def work(self, n_penalties: int) -> int:
-        of_walk = log_determinants_work(len(self._sets_of)) if self._is_walked_once else 0
-        return of_walk + n_penalties * self._plan.work
-
-    @property
-    def _is_walked_once(self) -> bool:
-        """Whether all log-determinants are in memory, and serve all penalties."""
-        return self._plan.n_varying is None
+        is_in_memory = self._plan.n_varying is None
+        of_walk = log_determinants_work(len(self._sets_of)) if is_in_memory else 0
+        return n_penalties * (of_walk + self._plan.work)
 
     def optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
         return next(self.optima([scores], n_jobs, progress))
@@ -112,20 +109,12 @@ class _DenseSearch(GroupSearch):
     def optima(
         self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
     ) -> Iterator[Optimum]:
-        scorers = [scores.scorer for scores in path if isinstance(scores, LocalScores)]
-        log_det = None
-        if self._is_walked_once:
-            log_det = scorers[0].log_determinants_of(self._sets_of, n_jobs, progress)
-        for scorer in scorers:
-            yield self._optimum(scorer, self._families(scorer, log_det), n_jobs, progress)
+        for scores in path:
+            if isinstance(scores, LocalScores):
+                yield self._optimum(scores.scorer, n_jobs, progress)
 
-    def _optimum(
-        self,
-        scorer: FamilyScorer,
-        families: ScoredFamilies,
-        n_jobs: int | None,
-        progress: Progress,
-    ) -> Optimum:
+    def _optimum(self, scorer: FamilyScorer, n_jobs: int | None, progress: Progress) -> Optimum:
+        families = self._families(scorer, n_jobs, progress)
         columns, plan = self._sets_of, self._plan
         if plan.n_workers and self._cluster is not None:
             found = search_on_cluster(families, plan, self._cluster, n_jobs, progress)
@@ -134,10 +123,9 @@ class _DenseSearch(GroupSearch):
         if not found.parents:  # no network has a finite score
             return Optimum([], found.score)
         require_certainty(found.uncertainty)
-        score, tables = found.score, self._tables(scorer)
+        score = found.score
         for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
-            of_root = float(families.log_determinants(np.array([1 << i]))[0])
-            score -= float(tables[0, 0] + tables[2, 0] * of_root)
+            score -= families.local_score(i, 0)
         masks = found.parents[: len(self.columns)]
         parents = [mask_of(columns[i] for i in members_of(mask)) for mask in masks]
         return Optimum(parents, score, rounding=found.rounding)
@@ -146,13 +134,12 @@ class _DenseSearch(GroupSearch):
         self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress
     ) -> NearOptimalStream:
         assert isinstance(scores, LocalScores)
-        log_det = scores.scorer.log_determinants_of(self._sets_of, n_jobs, progress)
-        families = self._families(scores.scorer, log_det)
+        families = self._families(scores.scorer, n_jobs, progress)
         assert isinstance(families, DenseFamilies)
         return near_optimal_networks(families, self._plan, equivalence_classes, n_jobs, progress)
 
     def _families(
-        self, scorer: FamilyScorer, log_det: npt.NDArray[np.float64] | None
+        self, scorer: FamilyScorer, n_jobs: int | None, progress: Progress
     ) -> ScoredFamilies:
         columns, constraints = self._sets_of, self._constraints
         position = {column: i for i, column in enumerate(columns)}
@@ -161,17 +148,17 @@ class _DenseSearch(GroupSearch):
             of_group = (mask_of(position[x] for x in members_of(masks[x])) for x in self.columns)
             return [*of_group, *[0] * self._plan.n_roots]
 
+        weights = SetWeights(self._tables(scorer))
         rest = (
-            self._tables(scorer),
             self._plan,
             positions(constraints.allowed),
             positions(constraints.required),
             columns,
         )
-        if log_det is None:
+        if self._plan.n_varying is not None:
             factor, offsets = scorer.factor_of(columns)
-            return WalkedFamilies(factor, offsets, *rest)
-        return DenseFamilies(log_det, *rest)
+            return WalkedFamilies(factor, offsets, weights, *rest)
+        return DenseFamilies(scorer.set_functions_of(columns, weights, n_jobs, progress), *rest)
 
     def _tables(self, scorer: FamilyScorer) -> npt.NDArray[np.float64]:
         """Return the criterion's tables, with families of too many parents ruled out."""
