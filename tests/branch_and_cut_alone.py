@@ -8,19 +8,19 @@ from skbn import ParentSetScores
 from skbn._branch_and_cut.branch_and_cut import Result
 from skbn._branch_and_cut.proof import Proof
 from skbn._exact.plan import TooLargeError
-from skbn._solver import solve
+from skbn._solver import planner
 from skbn._solver.listed_engine import plan_listed_search
 
 
-def plan_single_columns(scores, constraints, group, memory):
+def plan_single_columns(shape, group, resources, settings):
     """An engine that takes no columns that depend on each other."""
     if len(group.columns) + len(group.others) == 1:
-        return plan_listed_search(scores, constraints, group, memory)
+        return plan_listed_search(shape, group, resources, settings)
     raise TooLargeError(f"{len(group.columns)} columns", "its states", 1 << 60, 0, "are available")
 
 
 def without_dynamic_programs(monkeypatch):
-    monkeypatch.setattr(solve, "ENGINES", (plan_single_columns,))
+    monkeypatch.setattr(planner, "ENGINES", (plan_single_columns,))
 
 
 def result(families, chosen, gap, n_nodes=1, is_finished=False):

@@ -43,11 +43,11 @@ def best_insertion(families, order, missing, first=0):
     return max(score_of_order(families, each, missing) for each in insertions(order, first))
 
 
-def best_window(families, order, a, width, missing):
-    """The highest score of an order with the columns of a window in any order."""
+def best_segment(families, order, a, width, missing):
+    """The highest score of an order with the columns of a segment in any order."""
     return max(
-        score_of_order(families, [*order[:a], *window, *order[a + width :]], missing)
-        for window in permutations(order[a : a + width])
+        score_of_order(families, [*order[:a], *segment, *order[a + width :]], missing)
+        for segment in permutations(order[a : a + width])
     )
 
 

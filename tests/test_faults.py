@@ -51,7 +51,7 @@ def test_refused_memory_leaves_nothing_half_fitted(estimator, monkeypatch):
     with monkeypatch.context() as patch:
         where = "_estimators.transformer.make_scores"
         if not hasattr(estimator, "transform"):
-            where = "_solver.solve.certified"
+            where = "_solver.solve._certified"
         patch.setattr(f"skbn.{where}", refuse)
         with pytest.raises(MemoryError, match=r"allocate 8\.00 MiB\. Free some, leave out columns"):
             estimator.fit(rows)

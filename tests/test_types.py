@@ -39,6 +39,7 @@ TYPES = {
     "learner.network_.dag_": DAG,
     "learner.network_.set_output(transform='pandas')": NETWORK,
     "learner.network_.condition({})": "skbn._networks.distribution.GaussianDistribution",
+    "learner.plot(highlight='a', figsize=(5, 3))": "skbn._displays.network_display.NetworkDisplay",
     "learner.network_score_": "float",
     "learner.criterion_": "skbn._scores.criteria.Criterion | None",
     "learner.n_features_in_": "int",
@@ -58,7 +59,12 @@ TYPES = {
     "transformer.feature_names_in_": ARRAY.format("object_"),
     "skbn.show_versions()": "None",
 }
-WRONG = ["learner.fit()", "learner.fit(X, [], [], [])", "skbn.GaussianLearner"]
+WRONG = [
+    "learner.fit()",
+    "learner.fit(X, [], [], [])",
+    "learner.plot(highlights='a')",
+    "skbn.GaussianLearner",
+]
 # networkx has no types of its own.
 CONFIGURATION = """
 [mypy]
@@ -83,7 +89,9 @@ def says(tmp_path, monkeypatch):
         Path("mypy.ini").write_text(CONFIGURATION, encoding="utf-8")
         printed, errors, _ = api.run(["program.py"])
         assert not errors
-        said = re.findall(r"^program.py:(\d+): (?:note|error): (.*)$", printed, re.MULTILINE)
+        said = re.findall(
+            r"^program.py:(\d+): (?:note: (?=Revealed)|error: )(.*)$", printed, re.MULTILINE
+        )
         return {int(n): re.sub('^Revealed type is "(.*)"$', r"\1", text) for n, text in said}
 
     return check

@@ -12,10 +12,10 @@ from __future__ import annotations
 import logging
 import math
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from numbers import Integral
 from typing import Any, Literal, Self, TypeVar, cast
 
@@ -227,16 +227,23 @@ def check_parameters(estimator: BaseEstimator) -> None:
     """
     if get_config()["skip_parameter_validation"]:
         return
-    allowed = getattr(estimator, "_allowed_values", {})
-    for name, value in estimator.get_params(deep=False).items():
-        kinds = [_as_kind(each) for each in allowed.get(name, [])]
-        if kinds and not any(kind.allows(value) for kind in kinds):
+    # Not by get_params, which takes a tenth of a millisecond: it inspects signatures.
+    values = vars(estimator)
+    for name, kinds in _kinds_of(type(estimator)).items():  # type: ignore[arg-type]
+        if name in values and not any(kind.allows(values[name]) for kind in kinds):
             *first, last = map(str, kinds)
             texts = f"{', '.join(first)} or {last}" if first else last
             raise InvalidParameterError(
                 f"The {name!r} parameter of {type(estimator).__name__} must be {texts}. "
-                f"Got {value!r} instead."
+                f"Got {values[name]!r} instead."
             )
+
+
+@lru_cache
+def _kinds_of(estimator: Hashable) -> dict[str, list[Interval | StrOptions | MemorySize | _Kind]]:
+    """Return what the class of an estimator allows, by parameter, in the order of their names."""
+    allowed = getattr(estimator, "_allowed_values", {})
+    return {name: list(map(_as_kind, allowed[name])) for name in sorted(allowed)}
 
 
 def _as_kind(allowed: Any) -> Interval | StrOptions | MemorySize | _Kind:

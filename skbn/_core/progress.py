@@ -33,8 +33,8 @@ class Progress:
 
     Parameters
     ----------
-    work : float
-        The amount of work in all, in any unit.
+    work : float, optional
+        The amount of work in all, in any unit; nothing is told of percents until it is known.
     listeners : sequence of callable
         Each is called as ``listener(percent, seconds_left, note)`` whenever another percent
         of the work is done, or there is a note. An exception that it raises ends the computation.
@@ -48,7 +48,10 @@ class Progress:
     """
 
     def __init__(
-        self, work: float = 1.0, listeners: tuple[Listener, ...] = (), has_notes: bool = True
+        self,
+        work: float | None = None,
+        listeners: tuple[Listener, ...] = (),
+        has_notes: bool = True,
     ) -> None:
         self._work = work
         self._has_notes = has_notes
@@ -58,6 +61,13 @@ class Progress:
         self._start = time.perf_counter()
         self._lock = Lock()
         self.error: BaseException | None = None
+
+    def expect(self, work: float) -> None:
+        """Say how much work there is in all, unless that is known: the work begins now."""
+        with self._lock:
+            if self._work is None:
+                self._work = work
+                self._start = time.perf_counter()
 
     def advance(self, work: float) -> None:
         """Add work that is done. Any thread may call this.
@@ -70,6 +80,8 @@ class Progress:
         with self._lock:
             if self.error is not None:
                 raise StoppedError
+            if self._work is None:
+                return
             self._done += work
             percent = min(100, int(100 * self._done / self._work + 1e-9))
             if percent > self._percent:

@@ -27,6 +27,7 @@ __all__ = [
     "bit_length",
     "bits_of",
     "insert_zero_bit",
+    "least_over_subsets",
     "mask_of",
     "members_of",
     "popcount",
@@ -138,6 +139,32 @@ def insert_zero_bit(index, bit):
 def remove_bit(mask, bit):
     """Return the index of a mask among the masks without `bit`: the higher bits move down."""
     return ((mask >> (bit + 1)) << bit) | (mask & ((1 << bit) - 1))
+
+
+@inner_kernel
+def least_over_subsets(costs, first_bit, n_bits, skipped):
+    """Lower the cost of each set to the least of its subsets, in place.
+
+    Parameters
+    ----------
+    costs : ndarray of shape (2**n_bits,), float64
+        By mask.
+    first_bit : int
+        The sets that differ only in bits below this one already have the least of their subsets.
+    skipped : int
+        A bit of sets whose costs do not matter.
+    """
+    # Unsigned indices are not tested for being negative, so that the innermost loop vectorises.
+    size = np.uint64(1) << np.uint64(first_bit)
+    end = np.uint64(1) << np.uint64(n_bits)
+    while size < end:
+        if size != np.uint64(1) << np.uint64(skipped):
+            start = np.uint64(0)
+            while start < end:
+                for s in range(start, start + size):
+                    costs[s + size] = min(costs[s + size], costs[s])
+                start += size + size
+        size += size
 
 
 class SmallSubsets:

@@ -1,4 +1,4 @@
-"""Tables of dask: which objects are such, and their blocks of rows, with a weight for each row.
+"""Tables of dask: their blocks of rows, with a weight for each row.
 
 dask is optional: it is imported only where it must be there, since the user gave an object of it.
 """
@@ -12,28 +12,16 @@ from typing import Any
 import numpy as np
 
 from skbn._core.columns import is_series
+from skbn._data.containers import is_dask
 from skbn._data.row_values import in_order_of_rows, read_sample_weight
 
 __all__ = [
     "block_places",
     "check_is_table",
-    "is_dask",
     "row_blocks",
     "weight_blocks",
     "with_whole_rows",
 ]
-
-_PACKAGES = {"dask", "dask_expr"}  # the latter has the data frames of some versions
-
-
-def is_dask(values: Any) -> bool:
-    """Whether this is an array, a data frame or a series of dask, or derived from one."""
-    kind = type(values)
-    return (
-        hasattr(kind, "to_delayed")
-        and hasattr(kind, "__array__")
-        and any(base.__module__.partition(".")[0] in _PACKAGES for base in kind.__mro__)
-    )
 
 
 def check_is_table(X: Any) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from skbn._core.text import first_few
 from skbn._core.threads import one_blas_thread
+from skbn._data.containers import row_labels
 from skbn._data.dask_blocks import block_places, row_blocks, weight_blocks, with_whole_rows
 from skbn._data.row_values import (
     check_total_weight,
@@ -26,7 +27,7 @@ from skbn._data.row_values import (
     read_sample_weight,
 )
 from skbn._data.sample import Floats, RowSummary, Sample, summarise
-from skbn._data.table import Table, row_labels
+from skbn._data.table import Table
 
 __all__ = ["read_dask_rows"]
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from skbn._core.memory import read_only
 from skbn._core.threads import one_blas_thread
-from skbn._data.dask_blocks import is_dask
+from skbn._data.containers import is_dask
 from skbn._data.row_values import in_order_of_rows, is_mask, no_weight, read_sample_weight
 from skbn._regressions.triangular import triangular_factor
 
@@ -169,12 +169,15 @@ class Sample:
 class TableMixin(ABC):
     """Lets numpy and scikit-learn treat an object as the table of its sample's rows.
 
-    Parameters
+    Attributes
     ----------
     sample : Sample
     """
 
-    sample: Sample
+    @property
+    @abstractmethod
+    def sample(self) -> Sample:
+        """The rows and their weights."""
 
     @property
     @abstractmethod

@@ -1,42 +1,34 @@
-"""Table: reads the tables that users pass as columns of finite numbers."""
+"""Table: reads the tables that users pass as columns of finite numbers.
+
+Errors name the column, the row and the value that is not a finite number.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from os import PathLike
+from collections.abc import Hashable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 from sklearn.utils.validation import check_array
 
-from skbn._core.columns import is_labelled
-from skbn._core.text import first_few
-from skbn._data.column_values import (
-    as_numpy,
-    check_finite,
-    check_integers,
-    floats_of_series,
-    floats_of_values,
-)
-from skbn._data.dask_blocks import check_is_table, is_dask
+from skbn._core.text import first_few, shortened
+from skbn._data.containers import array_of, as_numpy, check_labels, frame_labels, is_dask
+from skbn._data.dask_blocks import check_is_table
 from skbn._data.sample import TableMixin
 
-__all__ = ["Table", "numbers_of", "read_columns", "row_labels"]
+__all__ = ["Table", "numbers_of", "read_columns"]
 
-# How to make a table of an object that holds no values yet, or that numpy cannot read. The first
-# of these methods that the object has decides.
-_CONVERSIONS = {
-    "toPandas": "X.toPandas()",  # of Spark, whose collect gives a list of its rows
-    "collect": "X.collect()",  # of polars.LazyFrame
-    "to_arrow_table": "X.df() for a pandas data frame or X.to_arrow_table() for pyarrow",  # DuckDB
-    "to_table": "X.to_table()",  # of pyarrow.dataset.Dataset
-    "read_all": "X.read_all()",  # of pyarrow.RecordBatchReader
-    "to_pandas": "X.to_pandas()",
-    "__arrow_c_stream__": "pyarrow.table(X)",
-    "__dataframe__": "pyarrow.interchange.from_dataframe(X), after `import pyarrow.interchange`",
-}
+# Characters of a value that an error quotes: it may be a list, or a whole table.
+_LONGEST_VALUE = 60
+# The largest number up to which all integers are float64s.
+_LARGEST_EXACT = 1 << 53
+# Types that float() would accept, or refuse with an unhelpful message.
+_NOT_REAL = (
+    *(str, bytes, bytearray, complex),
+    *(np.ndarray, np.complexfloating, np.datetime64, np.timedelta64),
+)
 
 
 class Table:
@@ -72,17 +64,17 @@ class Table:
         self.labels: list[Any]
         if is_dask(X):
             check_is_table(X)
-        labels = _frame_labels(X)
+        labels = None if isinstance(X, TableMixin) else frame_labels(X)
         self.is_frame = labels is not None
         if labels is not None:
-            _check_labels(labels, X)
+            check_labels(labels, X)
             self._values, self.labels = X, labels
         elif is_dask(X):
             self._values, self.labels = X, list(range(X.shape[1]))
         elif isinstance(X, TableMixin):
             self._values, self.labels = X.sample.rows, X.columns
         else:
-            self._values = _as_array(X)
+            self._values = array_of(X)
             self.labels = list(range(self._values.shape[1]))
         are_names = self.labels and all(isinstance(label, str) for label in self.labels)
         self.names: list[Any] | None = self.labels if are_names else None
@@ -158,7 +150,7 @@ class Table:
         names = [self.labels[j] for j in chosen] if names is None else names
         if not self.is_frame and self._values.dtype.kind in "biuf":
             values = self._values if numbers is None else self._values[:, list(numbers)]
-            check_integers(values, names)
+            _check_integers(values, names)
             with np.errstate(over="ignore"):  # of a long double, which is refused as infinite
                 rows = np.array(values, dtype=np.float64, order="C")
         else:
@@ -166,13 +158,13 @@ class Table:
             for k, (j, name) in enumerate(zip(chosen, names, strict=True)):
                 columns[k] = self._column(j, name)
             rows = np.ascontiguousarray(columns.T)
-        check_finite(rows, names, len(self.labels), may_miss)
+        _check_finite(rows, names, len(self.labels), may_miss)
         return rows
 
     def _column(self, number: int, name: Hashable) -> npt.NDArray[np.float64]:
         if self.is_frame:
-            return floats_of_series(self._values[self.labels[number]], name, number)
-        return floats_of_values(self._values[:, number], name)
+            return _floats_of_series(self._values[self.labels[number]], name, number)
+        return _floats_of_values(self._values[:, number], name)
 
 
 def read_columns(
@@ -237,98 +229,125 @@ def numbers_of(
     return [names.index(node) for node in wanted]
 
 
-# Containers
+# Values
 
 
-def row_labels(X: Any) -> Any:
-    """Return the index of a pandas data frame, or None if the rows of the table have no labels."""
-    return X.index if hasattr(X, "iloc") and hasattr(X, "columns") else None
-
-
-def _frame_labels(X: Any) -> list[Any] | None:
-    """Return the labels of a data frame's columns; None for anything else."""
-    kind = type(X)  # not X, as a frame's columns are among its attributes
-    if isinstance(X, np.ndarray | TableMixin) or not hasattr(kind, "__array__"):
-        return None
-    if hasattr(kind, "column_names"):  # pyarrow, whose `columns` are the values
-        return list(X.column_names)
-    return list(X.columns) if hasattr(kind, "columns") else None
-
-
-def _check_labels(labels: list[Any], X: Any) -> None:
-    if not labels:
-        raise ValueError(f"X has no columns; its shape is {X.shape}. Pass at least two columns.")
-    repeated = sorted({str(label) for label in labels if labels.count(label) > 1})
-    if repeated:
+def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[np.float64]:
+    """Return a data frame's column as numbers, with NaN for missing values."""
+    if str(getattr(column, "type", "")).startswith("dictionary"):
         raise ValueError(
-            f"Each column must have a name of its own; [{first_few(repeated)}] are given more than "
-            "once. Rename these columns."
+            f"Column {name!r} is dictionary-encoded, as categories are. Leave it out, or, if they "
+            f"are numbers, pass X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
         )
-    others = [label for label in labels if not isinstance(label, str)]
-    if others and len(others) < len(labels):
-        raise TypeError(
-            "The names of X's columns must be strings, unless none of them is, as columns are then "
-            f"taken by position; {others[0]!r} is not a string, and others are. Rename the "
-            "columns, for example by X.columns = [str(c) for c in X.columns]."
-        )
+    values = as_numpy(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
+    floats = _floats_of_values(values, name)
+    # In pyarrow's extension types a null may look like a number.
+    for method in ("isna", "is_null"):
+        if hasattr(type(column), method):  # not the column, as a row may have that label
+            floats[np.asarray(getattr(column, method)(), dtype=bool)] = np.nan
+    return floats
 
 
-def _as_array(X: Any) -> npt.NDArray[Any]:
-    """Return anything but a data frame as an array of two dimensions."""
-    _reject_containers(X)
-    kind = type(X).__name__
-    values = as_numpy(X, f"X, a {kind},", "Pass a data frame or an array of numbers.")
-    # Beside strings, numpy makes strings of numbers.
-    if isinstance(X, list | tuple) and values.dtype.kind in "US":
-        values = np.asarray(X, dtype=object)
-    if values.ndim == 0:  # numpy takes X for a single object
+def _floats_of_values(values: npt.NDArray[Any], name: Hashable) -> npt.NDArray[np.float64]:
+    """Return a column's values as a new array of numbers, with NaN for None."""
+    if values.ndim != 1:
         raise TypeError(
-            f"X must be a data frame or an array of shape (n, m); got {kind}.{_remedy(X)}"
+            f"Column {name!r} holds several values in each row. Give each a column of its own, or "
+            "leave it out."
         )
-    if values.dtype.names is not None:
-        raise TypeError(
-            f"X is a structured array with the fields [{first_few(values.dtype.names)}]. Pass "
-            "pandas.DataFrame(X), which keeps their names, or structured_to_unstructured(X), by "
-            "`from numpy.lib.recfunctions import structured_to_unstructured`."
-        )
-    if values.ndim != 2:
+    if values.dtype.kind == "c":
         raise ValueError(
-            f"X must have two dimensions, rows and columns; got {kind} of shape {values.shape}. "
-            "Reshape your data: numpy.reshape(X, (-1, 1)) makes a single column of it, and "
-            "numpy.reshape(X, (1, -1)) a single row. Learning a network takes two or more of each."
+            f"Complex data not supported: column {name!r} is complex. Give its real and imaginary "
+            "part a column each."
         )
-    return values
+    if values.dtype.kind in "biuf":
+        _check_integers(values[:, np.newaxis], [name])
+        with np.errstate(over="ignore"):
+            return values.astype(np.float64)
+    return np.array([_float(value, name, row) for row, value in enumerate(values)], np.float64)
 
 
-def _reject_containers(X: Any) -> None:
-    """Raise if X must be converted to a table first."""
-    kind = type(X).__name__
-    if hasattr(type(X), "local_score"):  # scores without rows
-        raise TypeError(f"{kind} have no rows. Pass a table.")
-    for row in X if isinstance(X, list | tuple) else ():
-        if is_labelled(row) or hasattr(row, "_fields"):
-            raise TypeError(
-                f"X is a {kind} of {type(row).__name__}, whose labels would be lost; pass "
-                "pandas.DataFrame(X)."
-            )
-    if isinstance(X, np.ma.MaskedArray):
-        raise TypeError(
-            "X is a masked array, whose mask would be lost. Drop the rows with masked values by "
-            "numpy.ma.compress_rows(X)."
+def _float(value: Any, name: Hashable, row: int) -> float:
+    if value is None or type(value).__name__ == "NAType":  # pandas.NA
+        return np.nan
+    reason = ""
+    kind: type[Exception] = ValueError
+    if not isinstance(value, _NOT_REAL):
+        try:
+            number = float(value)
+        except (ValueError, OverflowError) as error:
+            reason = f" ({error})"
+        except TypeError as error:
+            reason, kind = f" ({error})", TypeError
+        else:
+            if isinstance(value, Integral) and int(number) != value:
+                raise ValueError(_inexact(int(value), name, row))
+            return number
+    remedy = "Encode it as numbers or leave the column out."
+    if isinstance(value, (complex, np.complexfloating)):
+        remedy = "Give its real and imaginary part a column each."
+    text = shortened(str(value), _LONGEST_VALUE)
+    raise kind(
+        f"Column {name!r} holds {text!r} in row {row}, which is not a number{reason}. {remedy}"
+    )
+
+
+def _check_integers(values: npt.NDArray[Any], names: Sequence[Hashable]) -> None:
+    """Raise if integers, of shape (n, k), would lose digits as float64."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
+        return
+    if values.max() <= _LARGEST_EXACT and values.min() >= -_LARGEST_EXACT:
+        return
+    for row, j in np.argwhere((values > _LARGEST_EXACT) | (values < -_LARGEST_EXACT)).tolist():
+        value = int(values[row, j])
+        if int(float(value)) != value:
+            raise ValueError(_inexact(value, names[j], row))
+
+
+def _inexact(value: int, name: Hashable, row: int) -> str:
+    return (
+        f"Column {name!r} holds {value} in row {row}, an integer that float64 would round. Leave "
+        "the column out if it is an identifier; otherwise subtract a constant from it, or pass "
+        "it as float64 if rounding does no harm."
+    )
+
+
+def _check_finite(
+    rows: npt.NDArray[np.float64],
+    names: Sequence[Hashable],
+    n_columns: int,
+    may_miss: bool = False,
+) -> None:
+    """Raise if values are missing or infinite; the rows may be some of `n_columns` columns.
+
+    With `may_miss`, values may be missing.
+    """
+    if np.isfinite(rows).all():
+        return
+    missing, infinite = np.isnan(rows), np.isinf(rows)
+    if may_miss and not infinite.any():
+        return
+    where = "" if not infinite.any() else _places(infinite, names, n_columns)
+    if not missing.any():
+        raise ValueError(
+            f"X has infinite values in {where}. Drop these rows or replace the values."
         )
-    if isinstance(X, np.matrix):
-        raise TypeError("X is a numpy.matrix; pass numpy.asarray(X).")
-    if scipy.sparse.issparse(X):
-        raise TypeError(f"X is sparse, a {kind}, and must be dense; pass X.toarray().")
-    if not isinstance(X, list | tuple) and not hasattr(type(X), "__array__"):
-        for method, remedy in _CONVERSIONS.items():
-            if hasattr(type(X), method):
-                raise TypeError(f"X is a {kind}, which cannot be read as it is; call {remedy}.")
+    also = f" It has infinite values in {where}; drop or replace these first." if where else ""
+    keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
+    raise ValueError(
+        f"X has missing values (NaN) in {_places(missing, names, n_columns)}.{also} Impute "
+        f"the values, for example by sklearn.impute.IterativeImputer(){keep_names}, which needs "
+        "`from sklearn.experimental import enable_iterative_imputer`; dropping the rows loses more."
+    )
 
 
-def _remedy(X: Any) -> str:
-    if isinstance(X, Mapping):
-        return " Pass pandas.DataFrame(X)."
-    if isinstance(X, str | PathLike):
-        return " Read the file first, for example by pandas.read_csv(X)."
-    return " Pass list(X)." if isinstance(X, Iterator) else ""
+def _places(wrong: npt.NDArray[np.bool_], names: Sequence[Hashable], n_columns: int) -> str:
+    n_rows, k = wrong.shape
+    columns = np.flatnonzero(wrong.any(axis=0)).tolist()
+    first = columns[0]
+    read = f"its {k} columns" if k == n_columns else f"the {k} columns that are read"
+    return (
+        f"{len(columns)} of {read} ({first_few(names[j] for j in columns)}) and in "
+        f"{wrong.any(axis=1).sum()} of its {n_rows} rows; the first is in column "
+        f"{names[first]!r}, row {wrong[:, first].argmax()}"
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -15,10 +14,8 @@ __all__ = [
     "EdgeLook",
     "NodeLook",
     "Style",
-    "check_axes",
     "line_style_for",
     "opacity_for",
-    "require_matplotlib",
     "style_for",
     "text_on",
     "width_for",
@@ -188,20 +185,3 @@ class EdgeLook(NamedTuple):
     line_style: Any = "-"
     opacity: float | None = None
     hollow: str | None = None
-
-
-def require_matplotlib(caller: str) -> None:
-    """Raise an ImportError that says how to install matplotlib, which is optional."""
-    if find_spec("matplotlib") is None:
-        raise ImportError(
-            f"{caller} requires matplotlib. You can install it with `pip install matplotlib`."
-        )
-
-
-def check_axes(ax: Any) -> None:
-    """Raise a TypeError unless a picture can be drawn on these axes, or they are None."""
-    from matplotlib.axes import Axes
-
-    if ax is None or (isinstance(ax, Axes) and ax.name != "3d"):
-        return
-    raise TypeError(f"ax must be one matplotlib.axes.Axes in a plane; got {type(ax).__name__}.")

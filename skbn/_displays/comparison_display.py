@@ -14,10 +14,9 @@ from skbn._displays.appearance import (
     EdgeLook,
     NodeLook,
     Style,
-    check_axes,
-    require_matplotlib,
     style_for,
 )
+from skbn._displays.display import Display, check_axes
 from skbn._displays.fitted import fitted_graph
 from skbn._displays.labels import NodeNames
 from skbn._displays.layout.layered import LayeredGraph
@@ -29,7 +28,7 @@ _WIDTH_COMMON, _WIDTH_OTHER = 1.3, 2.4
 _LINE_STYLES: dict[str, Any] = {"missing": (0, (3, 1.5)), "reversed": (0, (5, 1.5, 1.2, 1.5))}
 
 
-class NetworkComparisonDisplay:
+class NetworkComparisonDisplay(Display):
     """Two networks on the same nodes, side by side.
 
     Nodes stand at the same places in both pictures. Edges that both networks have are grey. Edges
@@ -147,7 +146,7 @@ class NetworkComparisonDisplay:
         TypeError
             If one of the axes is something else.
         """
-        require_matplotlib("NetworkComparisonDisplay.plot")
+        self._require_matplotlib()
         import numpy as np
         from matplotlib import rcParams
 
@@ -181,8 +180,7 @@ class NetworkComparisonDisplay:
             )
             ax.set_title(title, color=style.text)
             _draw_legend(ax, list(kinds.values()), style)
-        self.axes_, self.figure_ = axes, axes[0].figure
-        return self
+        return self._drawn_on(axes=axes)
 
 
 def _check_two(name: str, values: Any) -> None:

@@ -10,14 +10,13 @@ import numpy.typing as npt
 
 from skbn._core.columns import named_nodes
 from skbn._core.text import readable_value
-from skbn._displays.appearance import require_matplotlib
-from skbn._displays.fitted import fitted_step
-from skbn._displays.heat_map import LARGEST_WITH_NUMBERS, draw_heat_map
-from skbn._displays.probabilities import (
+from skbn._displays.edge_measures import (
     joined_probabilities,
     probability_array,
     readable_probability,
 )
+from skbn._displays.fitted import fitted_step
+from skbn._displays.heat_map import LARGEST_WITH_NUMBERS, HeatMapDisplay
 
 __all__ = ["EdgeProbabilitiesDisplay"]
 
@@ -31,7 +30,7 @@ _LABELS = {
 }
 
 
-class EdgeProbabilitiesDisplay:
+class EdgeProbabilitiesDisplay(HeatMapDisplay):
     """The probabilities of all edges, or their support, as a heat map.
 
     A row is a parent, a column a child. The more probable an edge is, the bluer is its cell. Nodes
@@ -219,15 +218,14 @@ class EdgeProbabilitiesDisplay:
         ValueError
             If `either_way` is set, and the probabilities of both directions exceed 1 in sum.
         """
-        require_matplotlib("EdgeProbabilitiesDisplay.plot")
+        self._require_matplotlib()
         values = self.probabilities
         if either_way:
             values = joined_probabilities(values, self.nodes)
         if numbers is None:
             numbers = len(self.nodes) <= LARGEST_WITH_NUMBERS
-        self.im_ = draw_heat_map(
+        return self._draw_heat_map(
             values,
-            self.nodes,
             ax=ax,
             colours=("ground", "positive"),
             limits=(0.0, 1.0),
@@ -235,9 +233,6 @@ class EdgeProbabilitiesDisplay:
             axes_labels=("", "") if either_way else ("parent", "child"),
             text_of=_text if numbers else None,
         )
-        self.ax_ = self.im_.axes
-        self.figure_ = self.ax_.figure
-        return self
 
 
 def _text(probability: float) -> str:

@@ -9,15 +9,14 @@ import numpy as np
 
 from skbn._core.graphs import check_dag
 from skbn._core.linear_model import is_parametrised
-from skbn._displays.appearance import require_matplotlib
+from skbn._displays.edge_measures import readable_weight, strengths_of
 from skbn._displays.fitted import fitted_graph
-from skbn._displays.heat_map import LARGEST_WITH_NUMBERS, draw_heat_map
-from skbn._displays.weights import readable_weight, strengths_of
+from skbn._displays.heat_map import LARGEST_WITH_NUMBERS, HeatMapDisplay
 
 __all__ = ["EdgeWeightsDisplay"]
 
 
-class EdgeWeightsDisplay:
+class EdgeWeightsDisplay(HeatMapDisplay):
     """The standardised weights of a network's edges as a heat map.
 
     A row is a parent, a column a child. A cell is blue if the weight is positive and orange
@@ -149,17 +148,13 @@ GaussianBayesianNetwork
         TypeError
             If `ax` is something else.
         """
-        require_matplotlib("EdgeWeightsDisplay.plot")
+        self._require_matplotlib()
         largest = np.nanmax(np.abs(self.weights), initial=0.0) or 1.0
-        self.im_ = draw_heat_map(
+        return self._draw_heat_map(
             self.weights,
-            self.nodes,
             ax=ax,
             colours=("negative", "ground", "positive"),
             limits=(-largest, largest),
             label="standardised weight",
             text_of=readable_weight if len(self.nodes) <= LARGEST_WITH_NUMBERS else None,
         )
-        self.ax_ = self.im_.axes
-        self.figure_ = self.ax_.figure
-        return self

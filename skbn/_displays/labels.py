@@ -14,8 +14,7 @@ import numpy as np
 from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
 from skbn._displays.appearance import Edge
-from skbn._displays.probabilities import readable_probability
-from skbn._displays.weights import Strengths, readable_weight
+from skbn._displays.edge_measures import Strengths, readable_probability, readable_weight
 
 __all__ = [
     "LINE_HEIGHT",

@@ -14,10 +14,10 @@ from skbn._displays.appearance import (
     opacity_for,
     width_for,
 )
+from skbn._displays.edge_measures import Confidence
 from skbn._displays.labels import text_width
 from skbn._displays.layout.curves import Point
 from skbn._displays.node_colours import NodeColours
-from skbn._displays.probabilities import Confidence
 
 __all__ = ["Legend", "LegendRow", "legend_rows", "place_legend"]
 

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import networkx as nx
 
-from skbn._core.columns import finite_number
 from skbn._core.graphs import check_dag
-from skbn._core.text import readable_value
-from skbn._displays.appearance import check_axes, require_matplotlib
-from skbn._displays.bands import Bands, bands_of
-from skbn._displays.emphasis import emphasis_on
+from skbn._displays.display import Display, check_axes
+from skbn._displays.edge_measures import confidence_in, strengths_of
 from skbn._displays.fitted import add_score_losses, fitted_class, fitted_graph, fitted_tiers
 from skbn._displays.labels import edge_texts
 from skbn._displays.network_picture import NetworkPicture
 from skbn._displays.node_colours import node_colours
-from skbn._displays.plot_options import checked_size, names_of, places_of, shown_part
-from skbn._displays.probabilities import confidence_in
-from skbn._displays.weights import strengths_of
+from skbn._displays.plot_options import (
+    Bands,
+    PlotOptions,
+    bands_of,
+    checked_font_size,
+    checked_legend,
+    checked_orientation,
+    checked_size,
+    emphasis_on,
+    names_of,
+    places_of,
+    shown_part,
+)
 
 __all__ = ["NetworkDisplay"]
 
 _EXPECTED = "a networkx.DiGraph (for estimators there is NetworkDisplay.from_estimator)"
-_ORIENTATIONS = "top-bottom", "left-right"
 
 
-class NetworkDisplay:
+class NetworkDisplay(Display):
     """A picture of a Gaussian network, or of the CPDAG of one.
 
     Parents stand above their children, in layers that are ordered so that few edges cross.
@@ -103,7 +109,7 @@ class NetworkDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, ax: Any = None, cpdag: bool = False, **options: Any
+        cls, estimator: Any, *, ax: Any = None, cpdag: bool = False, **options: Unpack[PlotOptions]
     ) -> Self:
         """Draw the network of a fitted learner, the median network of a posterior, or a network.
 
@@ -141,7 +147,9 @@ GaussianBayesianNetwork
         return display.plot(ax=ax, **options)
 
     @classmethod
-    def from_graph(cls, graph: nx.DiGraph, *, ax: Any = None, **options: Any) -> Self:
+    def from_graph(
+        cls, graph: nx.DiGraph, *, ax: Any = None, **options: Unpack[PlotOptions]
+    ) -> Self:
         """Draw an acyclic graph, or a CPDAG.
 
         Parameters
@@ -268,21 +276,13 @@ GaussianBayesianNetwork
         >>> dag.add_edge("b", "c", probability=0.58)
         >>> display = NetworkDisplay(dag).plot(edge_label="probability", orientation="left-right")
         """
-        require_matplotlib("NetworkDisplay.plot")
+        self._require_matplotlib()
         from matplotlib import pyplot
 
         check_axes(ax)
         size = checked_size(figsize, ax)
-        smallest = finite_number(min_font_size, "min_font_size")
-        if smallest < 0:
-            raise ValueError(f"min_font_size must not be negative; got {min_font_size}.")
-        if not isinstance(orientation, str) or orientation not in _ORIENTATIONS:
-            raise ValueError(
-                f"orientation must be 'top-bottom' or 'left-right'; got "
-                f"{readable_value(orientation)}."
-            )
-        if not isinstance(legend, bool) and not (isinstance(legend, str) and legend == "auto"):
-            raise ValueError(f"legend must be True, False or 'auto'; got {readable_value(legend)}.")
+        smallest = checked_font_size(min_font_size)
+        is_sideways, has_legend = checked_orientation(orientation), checked_legend(legend, ax)
         shown, strengths = shown_part(self.dag, nodes, hide_isolated), strengths_of(self.dag)
         texts = edge_texts(self.dag, edge_label, strengths)
         bands = self._bands(tiers, pos)
@@ -296,18 +296,17 @@ GaussianBayesianNetwork
             emphasis_on(self.dag, highlight, markov_blanket),
             places=places_of(self.dag, pos, shown),
             bands=None if bands is None else bands.of(shown),
-            is_sideways=orientation == "left-right",
-            has_legend=ax is None if legend == "auto" else bool(legend),
+            is_sideways=is_sideways,
+            has_legend=has_legend,
         )
         if ax is None:
             figure = pyplot.figure(layout="none")
-            self.ax_, artists = picture.draw_in_new_figure(figure, size, smallest)
+            ax, artists = picture.draw_in_new_figure(figure, size, smallest)
         else:
-            self.ax_, artists = ax, picture.draw_on(ax, smallest)
-        self.figure_ = self.ax_.figure
+            artists = picture.draw_on(ax, smallest)
         self.nodes_, self.edges_, self.heads_ = artists.nodes, artists.edges, artists.heads
         self.names_, self.labels_ = artists.names, artists.labels
-        return self
+        return self._drawn_on(ax=ax)
 
     def _bands(self, tiers: Any, pos: Any) -> Bands | None:
         """Return the bands of tiers."""

@@ -24,7 +24,6 @@ from skbn._displays.appearance import (
     text_on,
     width_for,
 )
-from skbn._displays.bands import Bands
 from skbn._displays.composition import (
     Arranged,
     Composition,
@@ -32,7 +31,7 @@ from skbn._displays.composition import (
     compose,
     size_of,
 )
-from skbn._displays.emphasis import Emphasis
+from skbn._displays.edge_measures import Confidence, Strengths
 from skbn._displays.labels import LINE_LENGTH, NodeNames
 from skbn._displays.layout.coordinates import CORNER
 from skbn._displays.layout.curves import Point
@@ -40,8 +39,7 @@ from skbn._displays.layout.layered import LayeredGraph
 from skbn._displays.layout.placed import PlacedGraph
 from skbn._displays.legend import legend_rows
 from skbn._displays.node_colours import NodeColours
-from skbn._displays.probabilities import Confidence
-from skbn._displays.weights import Strengths
+from skbn._displays.plot_options import Bands, Emphasis
 
 if TYPE_CHECKING:
     from skbn._displays.picture import Artists

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from importlib.util import find_spec
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import networkx as nx
 from sklearn import get_config
@@ -15,6 +15,7 @@ from sklearn.utils import estimator_html_repr
 
 if TYPE_CHECKING:
     from skbn._displays.network_display import NetworkDisplay
+    from skbn._displays.plot_options import PlotOptions
 
 __all__ = ["Alignment", "DocLinkMixin", "PlotMixin", "html_table"]
 
@@ -50,7 +51,9 @@ class DocLinkMixin:
 class PlotMixin:
     """`plot`, and a picture of the network below scikit-learn's own HTML."""
 
-    def plot(self, *, ax: Any = None, cpdag: bool = False, **options: Any) -> NetworkDisplay:
+    def plot(
+        self, *, ax: Any = None, cpdag: bool = False, **options: Unpack[PlotOptions]
+    ) -> NetworkDisplay:
         """Draw the network.
 
         Parameters
@@ -140,10 +143,9 @@ def _svg(graph: nx.DiGraph) -> bytes:
     from matplotlib.figure import Figure
 
     from skbn._displays.appearance import LIGHT
+    from skbn._displays.edge_measures import confidence_in, strengths_of
     from skbn._displays.network_display import NetworkDisplay
     from skbn._displays.network_picture import NetworkPicture
-    from skbn._displays.probabilities import confidence_in
-    from skbn._displays.weights import strengths_of
 
     figure = Figure()
     figure.set_layout_engine("none")

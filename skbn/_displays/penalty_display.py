@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.text import readable_value
-from skbn._displays.appearance import check_axes, require_matplotlib, style_for
+from skbn._displays.appearance import style_for
+from skbn._displays.display import Display, check_axes
 from skbn._displays.fitted import fitted_step
 
 __all__ = ["PenaltyDisplay"]
@@ -19,7 +20,7 @@ _TICK_GAP = 0.1  # least distance between ticks, as a share of the axis
 _OF_LEARNER = "mean log-likelihood of a held-out row, nats"
 
 
-class PenaltyDisplay:
+class PenaltyDisplay(Display):
     """The held-out score over penalties, with standard errors.
 
     The chosen penalty is marked, and the dotted line is one standard error below the best mean.
@@ -155,7 +156,7 @@ class PenaltyDisplay:
         TypeError
             If `ax` is something else.
         """
-        require_matplotlib("PenaltyDisplay.plot")
+        self._require_matplotlib()
         from matplotlib import pyplot
 
         check_axes(ax)
@@ -182,8 +183,7 @@ class PenaltyDisplay:
         ax.set(xlabel="penalty", ylabel=self.score_name)
         if ax.get_legend_handles_labels()[0]:
             ax.legend(frameon=False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn_on(ax=ax)
 
     def _set_ticks(self, ax: Any, x: Floats, n_edges: Floats | None) -> None:
         """Write penalties below and numbers of edges above, where there is room."""

@@ -11,7 +11,8 @@ from scipy.stats import beta, norm, skew
 
 from skbn._core.columns import named_nodes
 from skbn._data.table import Table, read_columns
-from skbn._displays.appearance import Style, check_axes, require_matplotlib, style_for
+from skbn._displays.appearance import Style, style_for
+from skbn._displays.display import Display, check_axes
 from skbn._displays.fitted import fitted_network_and_table
 from skbn._displays.labels import broken_into_lines
 
@@ -27,7 +28,7 @@ _BAND = 0.95  # probability
 _ROWS_A_MEAN, _MOST_MEANS = 25, 20  # in the line through the residuals
 
 
-class ResidualsDisplay:
+class ResidualsDisplay(Display):
     """Residuals of a network's columns: their normal quantiles, and against fitted values.
 
     Two panels show the residuals of a column in units of its noise's standard deviation.
@@ -161,7 +162,7 @@ GaussianBayesianNetwork
         TypeError
             If one of the axes is something else.
         """
-        require_matplotlib("ResidualsDisplay.plot")
+        self._require_matplotlib()
         k = len(self.columns)
         if axes is None:
             axes = _new_axes(k)
@@ -178,8 +179,7 @@ GaussianBayesianNetwork
         for v, (left, right) in enumerate(axes):
             self._draw_quantiles(v, left, style)
             self._draw_fitted(v, right, style)
-        self.axes_, self.figure_ = axes, axes[0, 0].figure
-        return self
+        return self._drawn_on(axes=axes)
 
     def _draw_quantiles(self, v: int, ax: Any, style: Style) -> None:
         residuals = np.sort(self.residuals[:, v])

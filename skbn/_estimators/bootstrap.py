@@ -7,7 +7,7 @@ from functools import reduce
 from inspect import Parameter, signature
 from numbers import Integral, Real
 from operator import or_
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -52,8 +52,8 @@ from skbn._networks.averaging import (
 from skbn._networks.gaussian import estimate_model
 from skbn._networks.inference import random_generator
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
-from skbn._scores.parent_set_scores import ParentSetScores
 
 __all__ = ["BootstrapBNLearner"]
 
@@ -196,16 +196,6 @@ class BootstrapBNLearner(OneNetworkEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "partial_fit":
-                raise AttributeError(
-                    "BootstrapBNLearner has no partial_fit, because it draws from all rows "
-                    "together. Call fit with all of them."
-                )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the estimator to all rows and to each resample, and average the networks.
@@ -252,7 +242,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         table, sample = self._read(learner, X, sample_weight)
         resamples = self._draws(sample)
         given = {} if y is None else {"y": y}
-        if not isinstance(table, LocalScores) and sample_weight is not None:
+        if not isinstance(table, BaseScores) and sample_weight is not None:
             given["sample_weight"] = sample_weight
         fitted = clone(learner).fit(table, **given)
         columns = self._columns()
@@ -286,10 +276,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
 
     def _read(self, learner: Any, X: Any, sample_weight: Any) -> tuple[Any, Sample]:
         """Return what the learner is fitted to, LocalScores if it reads them, and the rows."""
-        if isinstance(X, ParentSetScores):
-            raise TypeError("The bootstrap draws rows; ParentSetScores have none. Pass the table.")
+        if isinstance(X, BaseScores):
+            _ = X.sample.rows  # raises if there are none
         if not reads_scores(learner):
-            if isinstance(X, LocalScores):
+            if isinstance(X, BaseScores):
                 raise TypeError(
                     f"{type(learner).__name__} may not take LocalScores, which X is. Pass the "
                     "table."
@@ -298,14 +288,13 @@ class BootstrapBNLearner(OneNetworkEstimator):
             sample = read_sample(self, X, sample_weight, reset=True, min_samples=2, may_miss=True)
             return X, sample
         check_parameters(learner)
-        if not isinstance(X, LocalScores):
+        if not isinstance(X, BaseScores):
             sample = read_sample(self, X, sample_weight, reset=True, min_samples=2)
             learn_columns(learner, getattr(self, "feature_names_in_", None), sample.shape[1])
             penalty = getattr(learner, "penalty", None)
             return make_scores(learner, sample, 1.0 if penalty is None else penalty), sample
         scores = X.with_sample_weight(sample_weight)
         learn_columns(self, getattr(X, "feature_names_in_", None), len(X.columns))
-        _ = scores.sample.rows  # raises if they were not kept
         return scores, scores.sample
 
     def _draws(self, sample: Sample) -> Draws:

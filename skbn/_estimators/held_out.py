@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.progress import Progress, StoppedError
+from skbn._core.progress import StoppedError
+from skbn._core.resources import Resources
 from skbn._core.text import readable_value
-from skbn._core.threads import FEWEST_COLUMNS, Threads, count_threads, one_blas_thread
+from skbn._core.threads import FEWEST_COLUMNS, Threads, one_blas_thread
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample
 from skbn._estimators.network_learner import network_of
-from skbn._scores.local_scores import LocalScores
-from skbn._solver.constraints import Constraints
-from skbn._solver.settings import EXACT, MemoryLimit, SearchSettings
-from skbn._solver.solve import plan_searches, solve
+from skbn._solver.engines import EXACT, SearchSettings
+from skbn._solver.planner import plan_searches
+from skbn._solver.problem import Problem, Shape
+from skbn._solver.solve import solve
 
 __all__ = ["HeldOutScores", "Split", "read_splits", "searches_at_a_time"]
 
@@ -84,35 +85,35 @@ def _row_numbers(rows: Any, sample: Sample) -> npt.NDArray[np.intp]:
 
 
 def searches_at_a_time(
-    scores: LocalScores,
-    constraints: Constraints,
-    memory: MemoryLimit,
+    problem: Problem,
+    resources: Resources,
     n_threads: int,
     n_searches: int,
     settings: SearchSettings = EXACT,
 ) -> int:
     """Return how many searches of some of the rows may run at the same time, in threads."""
-    n_rows, m = scores.shape
+    n_rows, m = problem.scores.sample.shape
     is_small = m < FEWEST_COLUMNS and n_rows < _FEWEST_ROWS
     most = 1 if is_small else min(n_threads, n_searches)
     if most == 1:
         return 1
-    by_dynamic_programs = _are_dynamic_programs(scores, constraints, memory, settings)
+    shape = problem.shape
+    by_dynamic_programs = _are_dynamic_programs(shape, resources, settings)
     for n in range(most, 1, -1):
         # Raised if they do not fit in memory, or only branch and cut that is not installed.
         with suppress(ValueError, ImportError):
-            share = memory.share(n)
+            share = resources.share(n)
             # Less memory must not make branch and cut take the place of dynamic programming.
-            if _are_dynamic_programs(scores, constraints, share, settings) == by_dynamic_programs:
+            if _are_dynamic_programs(shape, share, settings) == by_dynamic_programs:
                 return n
     return 1
 
 
 def _are_dynamic_programs(
-    scores: LocalScores, constraints: Constraints, memory: MemoryLimit, settings: SearchSettings
+    shape: Shape, resources: Resources, settings: SearchSettings
 ) -> list[bool]:
     """Return whether the search of each group of columns is a dynamic program."""
-    plan = plan_searches(scores, constraints, memory, settings)
+    plan = plan_searches(shape, resources, settings)
     return [not search.heeds_time_limit for search in plan.searches]
 
 
@@ -121,15 +122,12 @@ class HeldOutScores:
 
     Parameters
     ----------
-    scores : LocalScores
-        Those of all rows.
-    constraints : Constraints
+    problem : Problem
+        That of all rows.
     penalties : list of float
     splits : list of Split
-    memory : MemoryLimit
-        Limit for all searches that run at the same time.
-    n_jobs : int or None
-        Number of threads, by joblib's rules.
+    resources : Resources
+        For all searches that run at the same time.
     settings : SearchSettings, optional
 
     Attributes
@@ -143,37 +141,30 @@ class HeldOutScores:
 
     def __init__(
         self,
-        scores: LocalScores,
-        constraints: Constraints,
+        problem: Problem,
         penalties: list[float],
         splits: list[Split],
-        memory: MemoryLimit,
-        n_jobs: int | None,
+        resources: Resources,
         settings: SearchSettings = EXACT,
     ) -> None:
         # A copy without log-determinants: those of all rows cannot be used for a fold.
-        self._scores = scores = scores.of_sample(scores.sample)
-        self._constraints = constraints
+        self._problem = problem = problem.of_sample(problem.scores.sample)
         self._penalties = penalties
         self._splits = splits
         self._settings = settings
         self.n_unproven = 0
-        n_threads = count_threads(n_jobs)
-        self.n_at_a_time = searches_at_a_time(
-            scores, constraints, memory, n_threads, len(splits), settings
-        )
-        self._memory = memory.share(self.n_at_a_time)
+        n_threads = resources.n_threads
+        self.n_at_a_time = searches_at_a_time(problem, resources, n_threads, len(splits), settings)
+        self._resources = resources.share(self.n_at_a_time)
         # The last folds share the threads that would be idle otherwise.
         n_last = len(splits) % self.n_at_a_time
         n_first = len(splits) - n_last
         self._n_jobs = [n_threads // self.n_at_a_time] * n_first
         self._n_jobs += [n_threads // max(n_last, 1)] * n_last
-        plan = plan_searches(scores, constraints, self._memory, settings)
+        plan = plan_searches(problem.shape, self._resources, settings)
         self.work = len(splits) * plan.work(len(penalties))
 
-    def compute(
-        self, progress: Progress
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def compute(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return the held-out scores and the numbers of edges, shape (n_penalties, n_splits).
 
         Raises
@@ -181,9 +172,9 @@ class HeldOutScores:
         ValueError
             As a search of the rows of a fold, with their number.
         """
+        progress = self._resources.progress
         arguments = [
-            (progress, n_jobs, *split)
-            for n_jobs, split in zip(self._n_jobs, self._splits, strict=True)
+            (n_jobs, *split) for n_jobs, split in zip(self._n_jobs, self._splits, strict=True)
         ]
         with Threads(self.n_at_a_time) as threads:
             try:
@@ -199,13 +190,12 @@ class HeldOutScores:
 
     def _fold(
         self,
-        progress: Progress,
         n_jobs: int,
         train: npt.NDArray[np.intp],
         test: npt.NDArray[np.intp],
     ) -> list[Outcome]:
         try:
-            return self._outcomes(progress, n_jobs, train, test)
+            return self._outcomes(n_jobs, train, test)
         except StoppedError:
             raise
         except ValueError as error:
@@ -215,7 +205,7 @@ class HeldOutScores:
             )
         except BaseException as error:
             failure = error
-        progress.stop(failure)  # the other threads
+        self._resources.progress.stop(failure)  # the other threads
         # Raised outside the except block: a chained error's traceback would keep the tables alive.
         try:
             raise failure
@@ -224,24 +214,16 @@ class HeldOutScores:
 
     def _outcomes(
         self,
-        progress: Progress,
         n_jobs: int,
         train: npt.NDArray[np.intp],
         test: npt.NDArray[np.intp],
     ) -> list[Outcome]:
         # The search needs only a summary of the rows to learn from.
-        learned = Sample.of_summary(self._scores.sample[train].summary)
-        held_out = self._scores.sample[test]
-        scores = self._scores.of_sample(learned, n_jobs=n_jobs)
-        solutions = solve(
-            scores,
-            self._constraints,
-            self._memory,
-            penalties=self._penalties,
-            n_jobs=n_jobs,
-            progress=progress,
-            settings=self._settings,
-        )
+        sample = self._problem.scores.sample
+        learned, held_out = Sample.of_summary(sample[train].summary), sample[test]
+        resources = self._resources.with_jobs(n_jobs)
+        problem = self._problem.of_sample(learned, n_jobs)
+        solutions = solve(problem, resources, self._settings, self._penalties)
         outcomes = []
         for solution in solutions:
             network = network_of(solution)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skbn._core.estimator import (
-    StrOptions,
-    all_or_nothing,
-    fit_method,
-    fit_task,
-    listeners_of,
-)
+from skbn._core.estimator import StrOptions, all_or_nothing, fit_method, fit_task
+from skbn._core.resources import Resources
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
@@ -21,11 +17,9 @@ from skbn._estimators.validation import (
 )
 from skbn._exact.cluster import current_cluster
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
+from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
-from skbn._scores.local_scores import LocalScores
-from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.settings import MemoryLimit
-from skbn._solver.solve import solve
+from skbn._solver.solve import problem_of, solve
 
 __all__ = ["GaussianBNLearner"]
 
@@ -304,10 +298,10 @@ None, default=None
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, context)
 
-    def _memory(self) -> MemoryLimit:
+    def _resources(self, context: Any = None) -> Resources:
         is_on_cluster = self.scheduler is not None and self.search == "exact"
         cluster = current_cluster() if is_on_cluster else None
-        return super()._memory()._replace(scratch=self._folder(), cluster=cluster)
+        return replace(super()._resources(context), scratch=self._folder(), cluster=cluster)
 
     def _folder(self) -> str | None:
         """Return the folder of `scratch`; raise if there is none."""
@@ -326,22 +320,15 @@ None, default=None
         penalty = 1.0 if self.penalty is None else float(self.penalty)
         settings = self._search_settings()
         scores = self._read_scores(X, sample_weight, penalty)
-        if isinstance(X, LocalScores | ParentSetScores):
+        if isinstance(X, BaseScores):
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
-        constraints = self._constraints(scores)
-        (solution,) = solve(
-            scores,
-            constraints,
-            self._memory(),
-            n_jobs=self.n_jobs,
-            listeners=listeners_of(self, context),
-            announce=self._announce if self.verbose else None,
-            settings=settings._replace(ends_on_interrupt=True),
-        )
-        self._keep(solution, scores, constraints)
+        problem = problem_of(scores, self._constraints(scores))
+        resources = replace(self._resources(context), ends_on_interrupt=True)
+        (solution,) = solve(problem, resources, settings)
+        self._keep(solution, problem)
         self._warn_about_proof()
-        if isinstance(scores, LocalScores) and solution.model is not None:
+        if solution.model is not None:
             warn_about_data(solution.model, scores.sample)
-            limit = constraints.possible, constraints.max_parents
-            warn_about_limit(scores, solution.model, *limit)
+            limit = problem.constraints.possible, problem.constraints.max_parents
+            warn_about_limit(problem.regressions, solution.model, *limit)
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,21 +17,20 @@ from sklearn.utils.metadata_routing import (
 )
 
 from skbn._core.compile import compile_kernels
-from skbn._core.estimator import StrOptions, all_or_nothing, fit_method, fit_task, listeners_of
-from skbn._core.progress import Progress, say
+from skbn._core.estimator import StrOptions, all_or_nothing, fit_method, fit_task
+from skbn._core.progress import say
 from skbn._core.text import readable_value
 from skbn._data.row_values import in_order_of_rows
 from skbn._estimators.held_out import HeldOutScores, Split, read_splits
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import check_settings
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
-from skbn._scores.criteria import Criterion, InformationCriterion
+from skbn._scores.criteria import Criterion
 from skbn._scores.criterion_checks import read_penalty
-from skbn._scores.local_scores import LocalScores
-from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.constraints import Constraints
-from skbn._solver.settings import SearchSettings
-from skbn._solver.solve import plan_searches, solve
+from skbn._solver.engines import SearchSettings
+from skbn._solver.planner import plan_searches
+from skbn._solver.problem import Problem
+from skbn._solver.solve import problem_of, solve
 
 __all__ = ["GaussianBNLearnerCV"]
 
@@ -257,29 +257,27 @@ None, default=None
         penalties = _read_penalties(self.penalties)
         settings = self._search_settings()
         scores = self._read_scores(X, sample_weight, 1.0, needs_rows=True)
-        if isinstance(scores, ParentSetScores):
-            raise TypeError(
-                "Cross-validation needs rows; ParentSetScores have none. Pass the table."
-            )
+        sample = scores.sample  # raises if there are no rows
         check_settings(scores, criterion=self.criterion, penalty=None)
-        if not _has_complexity(scores):
+        problem = problem_of(scores, self._constraints(scores))
+        if not problem.regressions.has_complexity:
             raise ValueError(
-                f"criterion={readable_value(scores.criterion)} has no complexity term that "
-                "penalties could multiply; choose its parameters with a GridSearchCV of "
+                f"criterion={readable_value(problem.regressions.criterion)} has no complexity term "
+                "that penalties could multiply; choose its parameters with a GridSearchCV of "
                 "GaussianBNLearner."
             )
-        n_rows, labels = scores.shape[0], scores.sample.labels
+        n_rows, labels = sample.shape[0], sample.labels
         params = {k: in_order_of_rows(v, labels, n_rows, k) for k, v in params.items()}
         routed = process_routing(self, "fit", **params).splitter.split
-        splits = read_splits(self._splits(X, y, routed), scores.sample)
+        splits = read_splits(self._splits(X, y, routed), sample)
         if len(splits) < 2 and self.rule != "best":
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yielded one.")
-        constraints = self._constraints(scores)
-        best, n_unproven = self._choose(scores, constraints, penalties, splits, settings, context)
+        best, n_unproven = self._choose(problem, penalties, splits, settings, context)
         self._warn_about_proof(n_unproven)
-        model = self.network_._model()
-        warn_about_data(model, scores.sample)
-        warn_about_limit(best, model, constraints.possible, constraints.max_parents)
+        model, constraints = self.network_._model(), problem.constraints
+        warn_about_data(model, sample)
+        limit = constraints.possible, constraints.max_parents
+        warn_about_limit(best.regressions, model, *limit)
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -302,43 +300,32 @@ None, default=None
 
     def _choose(
         self,
-        scores: LocalScores,
-        constraints: Constraints,
+        problem: Problem,
         penalties: list[float],
         splits: list[Split],
         settings: SearchSettings,
         context: Any,
-    ) -> tuple[LocalScores, int]:
+    ) -> tuple[Problem, int]:
         """Choose the penalty, and keep the network of all rows.
 
-        Return its scores, and how many networks of folds are not proven to be the best.
+        Return its problem, and how many networks of folds are not proven to be the best.
         """
-        memory = self._memory()
-        plan = plan_searches(scores, constraints, memory, settings)
-        folds = HeldOutScores(scores, constraints, penalties, splits, memory, self.n_jobs, settings)
+        resources = replace(self._resources(context), announce=None)
+        plan = plan_searches(problem.shape, resources, settings)
+        folds = HeldOutScores(problem, penalties, splits, resources, settings)
         if self.verbose:
             say(
                 f"[{type(self).__name__}] {len(splits)} folds, {folds.n_at_a_time} at a time, of "
                 f"{len(penalties)} searches each"
             )
         compile_kernels(plan.kernels)
-        progress = Progress(folds.work + plan.work(), listeners_of(self, context))
-        cv_results = _cv_results(penalties, *folds.compute(progress))
+        resources.progress.expect(folds.work + plan.work())
+        cv_results = _cv_results(penalties, *folds.compute())
         penalty = penalties[_chosen(cv_results, self.rule)]
-        best = scores.with_penalty(penalty)
-        (solution,) = solve(
-            best, constraints, memory, n_jobs=self.n_jobs, progress=progress, settings=settings
-        )
-        self._keep(solution, best, constraints, cv_results_=cv_results, penalty_=penalty)
+        (best,) = problem.with_penalties([penalty])
+        (solution,) = solve(best, resources, settings)
+        self._keep(solution, best, cv_results_=cv_results, penalty_=penalty)
         return best, folds.n_unproven
-
-
-def _has_complexity(scores: LocalScores) -> bool:
-    """Whether the criterion has a complexity term that is not always 0."""
-    criterion, n_samples = scores.scorer.criterion, scores.statistics.n_samples
-    return isinstance(criterion, InformationCriterion) and bool(
-        np.any(criterion.complexity(n_samples, scores.shape[1]))
-    )
 
 
 def _cv_results(penalties: list[float], scores: Floats, n_edges: Floats) -> dict[str, Floats]:

@@ -15,18 +15,13 @@ from skbn._core.graphs import dag_of
 from skbn._core.memory import read_only
 from skbn._core.subsets import bits_of
 from skbn._core.text import text_table
-from skbn._core.threads import one_blas_thread
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import html_table
 from skbn._networks.class_members import edge_shares, number_of_members
 from skbn._networks.equivalence import compelled_parents, cpdag
-from skbn._networks.gaussian import estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._scores.criterion_checks import is_score_equivalent
-from skbn._scores.local_scores import LocalScores
-from skbn._solver.constraints import Constraints
-from skbn._solver.engines import Scores
 from skbn._solver.near_optimal import NearOptimal
+from skbn._solver.problem import Problem
 
 __all__ = ["NearOptimalNetworks"]
 
@@ -50,9 +45,8 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     ----------
     found : NearOptimal
         The networks' parents and scores.
-    scores : LocalScores or ParentSetScores
-        What the networks were learned from.
-    constraints : Constraints
+    problem : Problem
+        What they were learned from.
     equivalence_classes : bool
 
     Attributes
@@ -91,16 +85,14 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     def __init__(
         self,
         found: NearOptimal,
-        scores: Scores,
-        constraints: Constraints,
+        problem: Problem,
         equivalence_classes: bool,
     ) -> None:
         self.scores = read_only(found.scores)
         self.is_complete = found.is_complete
         self.equivalence_classes = equivalence_classes
         self._parents = found.parents
-        self._local_scores = scores
-        self._constraints = constraints
+        self._problem = problem
 
     def __len__(self) -> int:
         return len(self._parents)
@@ -117,30 +109,16 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     @property
     def networks(self) -> _Each[GaussianBayesianNetwork]:
         """The networks, with parameters unless they were learned from ParentSetScores."""
-        return _Each(self._parents, self._network)
+        return _Each(self._parents, self._problem.network)
 
     @property
     def cpdags(self) -> _Each[nx.DiGraph]:
         """The networks' equivalence classes, as graphs like those of `cpdag` of a network."""
         return _Each(self._parents, self._cpdag)
 
-    def _network(self, parents: list[int]) -> GaussianBayesianNetwork:
-        scores, fixed = self._local_scores, self._constraints.fixed(parents)
-        if not isinstance(scores, LocalScores):
-            return GaussianBayesianNetwork(dag_of(scores.columns, parents, fixed))
-        scorer = scores.scorer
-        with one_blas_thread():
-            model = estimate_model(
-                scorer.statistics,
-                parents,
-                scores.columns,
-                fixed=fixed,
-                divisors=scorer.noise_divisors,
-            )
-        return GaussianBayesianNetwork._from_model(model)
-
     def _cpdag(self, parents: list[int]) -> nx.DiGraph:
-        return cpdag(dag_of(self._local_scores.columns, parents), self._constraints.fixed(parents))
+        problem = self._problem
+        return cpdag(dag_of(problem.names, parents), problem.constraints.irreversible(parents))
 
     def to_frame(self) -> Any:
         """Return a table with a row for each network, or equivalence class.
@@ -166,10 +144,9 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         with np.errstate(over="ignore"):
             factor = np.exp(difference)
         columns: dict[str, Any] = {"score": self.scores, "difference": difference}
-        scores = self._local_scores
-        if not isinstance(scores, LocalScores) or scores.criterion.marginal_likelihood != "none":
+        if self._problem.may_be_likelihoods:
             columns["bayes_factor"] = factor
-        if self.equivalence_classes and isinstance(scores, LocalScores):
+        if self.equivalence_classes and not self._problem.families.are_given:
             columns["n_members"] = self._n_members
         columns["n_edges"] = self._n_edges
         patterns = [self._pattern(parents) for parents in self._parents]
@@ -201,7 +178,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
             are to be weighted under a criterion that is not score-equivalent, because their members
             have different scores.
         """
-        m = len(self._local_scores.columns)
+        m = len(self._problem.names)
         log_weights = self.scores - self.scores[0] if weighted else np.zeros(len(self))
         if not self.equivalence_classes:
             weights = np.exp(log_weights)
@@ -214,18 +191,18 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         weights = np.exp(log_weights - log_weights.max())
         frequencies = np.zeros((m, m))
         for weight, parents in zip(weights / weights.sum(), self._parents, strict=True):
-            frequencies += weight * edge_shares(parents, self._constraints.allowed)
+            frequencies += weight * edge_shares(parents, self._problem.constraints.allowed)
         return frequencies
 
     def _check_members(self, weighted: bool) -> None:
         """Raise unless the members of each class are known, and have the same score if weighted."""
-        scores = self._local_scores
-        if not isinstance(scores, LocalScores):
+        problem = self._problem
+        if problem.families.are_given:
             raise ValueError(
                 "ParentSetScores may rule out some members of these equivalence classes. List "
                 "networks by near_optimal(equivalence_classes=False)."
             )
-        if weighted and not is_score_equivalent(scores.scorer.tables):
+        if weighted and not problem.is_score_equivalent:
             raise ValueError(
                 "The members of these equivalence classes have different scores, so that a class "
                 "has no weight. Give weighted=False, or list networks by "
@@ -234,7 +211,10 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
 
     @cached_property
     def _n_members(self) -> list[int]:
-        return [number_of_members(parents, self._constraints.allowed) for parents in self._parents]
+        return [
+            number_of_members(parents, self._problem.constraints.allowed)
+            for parents in self._parents
+        ]
 
     @cached_property
     def _n_edges(self) -> list[int]:
@@ -246,7 +226,9 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         joined = bits_of(parents, m)
         if not self.equivalence_classes:
             return np.asarray(joined + 2 * joined.T, dtype=np.int8)
-        is_in = bits_of(compelled_parents(parents, self._constraints.fixed(parents)), m)
+        is_in = bits_of(
+            compelled_parents(parents, self._problem.constraints.irreversible(parents)), m
+        )
         directed = is_in + 2 * is_in.T
         return np.where((joined | joined.T) & (directed == 0), 3, directed).astype(np.int8)
 

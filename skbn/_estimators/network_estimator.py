@@ -13,12 +13,13 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.estimator import CallbackSupportMixin, Interval, MemorySize
+from skbn._core.estimator import CallbackSupportMixin, Interval, MemorySize, listeners_of
 from skbn._core.graphs import GraphStateMixin
 from skbn._core.memory import available_memory
-from skbn._core.progress import say
+from skbn._core.progress import Progress, say
+from skbn._core.resources import Resources
 from skbn._core.text import bytes_of
-from skbn._data.dask_blocks import is_dask
+from skbn._data.containers import is_dask
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
@@ -31,11 +32,9 @@ from skbn._estimators.validation import (
     read_sample,
 )
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
-from skbn._scores.local_scores import LocalScores
-from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.constraints import Constraints, read_constraints
-from skbn._solver.settings import MemoryLimit
 
 __all__ = ["NetworkEstimator", "OneNetworkEstimator"]
 
@@ -98,7 +97,7 @@ class NetworkEstimator(
         [(0, 1)]
         """
         check_is_fitted(self)
-        if isinstance(X, LocalScores | ParentSetScores):
+        if isinstance(X, BaseScores):
             self._check_columns_of(X)
         elif is_dask(X):  # its rows are not read
             table = Table(X)
@@ -142,18 +141,17 @@ class NetworkEstimator(
 
     def _sample(self, X: Any, sample_weight: Any = None, *, needs_rows: bool = True) -> Sample:
         """Return the rows of a table or of LocalScores with their weights, or a summary."""
-        if isinstance(X, ParentSetScores):
-            raise TypeError("ParentSetScores have no rows. Pass the table.")
-        if isinstance(X, LocalScores):
+        if isinstance(X, BaseScores):
+            sample = X.sample
             self._check_columns_of(X)
-            return X.sample.with_weight(sample_weight)
+            return sample.with_weight(sample_weight)
         return read_sample(self, X, sample_weight, reset=False, needs_rows=needs_rows)
 
     def _read_scores(
         self, X: Any, sample_weight: Any, penalty: float, *, needs_rows: bool = False
-    ) -> LocalScores | ParentSetScores:
+    ) -> BaseScores:
         """Return X if it is scores, else the local scores of the table X."""
-        if not isinstance(X, LocalScores | ParentSetScores):
+        if not isinstance(X, BaseScores):
             sample = read_sample(
                 self, X, sample_weight, reset=True, min_samples=2, needs_rows=needs_rows
             )
@@ -163,17 +161,13 @@ class NetworkEstimator(
             name = type(self).__name__
             raise ValueError(f"{name} needs at least 2 columns; the {kind} have {m}.")
         learn_columns(self, getattr(X, "feature_names_in_", None), m)
-        if isinstance(X, LocalScores):
-            return X.with_sample_weight(sample_weight)
-        if sample_weight is not None:
-            raise TypeError("sample_weight needs rows; ParentSetScores have none.")
-        return X
+        return X.with_sample_weight(sample_weight)
 
-    def _check_columns_of(self, scores: LocalScores | ParentSetScores) -> None:
+    def _check_columns_of(self, scores: BaseScores) -> None:
         names = getattr(scores, "feature_names_in_", None)
         check_columns(self, names, len(scores.columns))
 
-    def _constraints(self, scores: LocalScores | ParentSetScores) -> Constraints:
+    def _constraints(self, scores: BaseScores) -> Constraints:
         return read_constraints(
             scores.columns,
             max_parents=most_parents(self, scores),
@@ -182,10 +176,16 @@ class NetworkEstimator(
             tiers=self.tiers,
         )
 
-    def _memory(self) -> MemoryLimit:
+    def _resources(self, context: Any = None) -> Resources:
+        """Return what a computation may take; a callback's context hears of its progress."""
         most = bytes_of(self.max_memory) if isinstance(self.max_memory, str) else self.max_memory
-        allowed = None if most is None else int(most)
-        return MemoryLimit(available_memory(), allowed)
+        return Resources(
+            available_memory(),
+            allowed=None if most is None else int(most),
+            n_jobs=self.n_jobs,
+            progress=Progress(listeners=listeners_of(self, context)),
+            announce=self._announce if self.verbose else None,
+        )
 
     def _announce(self, plan: str) -> None:
         say(f"[{type(self).__name__}] {plan}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,24 +15,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.columns import as_integer, finite_number
-from skbn._core.estimator import (
-    N_WRAPPERS,
-    Interval,
-    StrOptions,
-    listeners_of,
-)
+from skbn._core.estimator import N_WRAPPERS, Interval, StrOptions
 from skbn._core.graphs import dag_of
+from skbn._core.resources import Resources
 from skbn._core.text import readable_value
-from skbn._data.sample import Sample
 from skbn._estimators.near_optimal import NearOptimalNetworks
-from skbn._estimators.network_estimator import OneNetworkEstimator
+from skbn._estimators.network_estimator import NetworkEstimator, OneNetworkEstimator
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion
-from skbn._scores.local_scores import LocalScores
-from skbn._solver.constraints import Constraints
-from skbn._solver.engines import Scores
+from skbn._solver.engines import SearchSettings
 from skbn._solver.near_optimal import near_optimal
-from skbn._solver.settings import SearchSettings
+from skbn._solver.problem import Problem
 from skbn._solver.solution import Solution
 
 __all__ = ["NetworkLearner", "network_of"]
@@ -54,7 +48,7 @@ def _warn(message: str, stack_level: int = _STACK_LEVEL) -> None:
 def network_of(solution: Solution) -> GaussianBayesianNetwork:
     """Return the network of a solution, without parameters if it has none."""
     if solution.model is None:
-        dag = dag_of(solution.columns, solution.parents, solution.fixed)
+        dag = dag_of(solution.columns, solution.parents, solution.irreversible)
     else:
         dag = solution.model.to_dag()
     network = GaussianBayesianNetwork(dag)
@@ -91,20 +85,9 @@ class NetworkLearner(OneNetworkEstimator):
     n_nodes_: int
     start_scores_: npt.NDArray[np.float64] | None
     criterion_: Criterion | None
-    _searched_: tuple[Scores, Constraints]
+    _searched_: Problem
     _search_: str
     _is_finished_: bool
-
-    if not TYPE_CHECKING:  # a type checker would take any name for an attribute
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "partial_fit":
-                raise AttributeError(
-                    f"{type(self).__name__} has no partial_fit. Give the chunks to "
-                    "LocalScoreTransformer().partial_fit, and then its local_scores_ to fit: "
-                    "GaussianBNLearner().fit(transformer.local_scores_)."
-                )
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _search_settings(self) -> SearchSettings:
         """Return the settings of the search, with a seed drawn for it.
@@ -117,8 +100,11 @@ class NetworkLearner(OneNetworkEstimator):
             seed = 0
         else:
             seed = int(check_random_state(self.random_state).randint(2**31))
+        return SearchSettings(is_exact, seed, float(self.tol))
+
+    def _resources(self, context: Any = None) -> Resources:
         limit = None if self.time_limit is None else float(self.time_limit)
-        return SearchSettings(is_exact, seed, float(self.tol), limit)
+        return replace(super()._resources(context), time_limit=limit)
 
     def _warn_about_proof(self, n_unproven: int = 0) -> None:
         """Warn if an exact search did not prove its network, or starts of an order search disagree.
@@ -162,13 +148,9 @@ class NetworkLearner(OneNetworkEstimator):
             6 + N_WRAPPERS,
         )
 
-    def _keep(
-        self, solution: Solution, scores: Scores, constraints: Constraints, **learned: Any
-    ) -> None:
+    def _keep(self, solution: Solution, problem: Problem, **learned: Any) -> None:
         """Keep what was found as attributes, and what `near_optimal` needs to search again."""
         network, losses = network_of(solution), solution.start_losses
-        if isinstance(scores, LocalScores):
-            scores = scores.of_sample(Sample.of_summary(scores.sample.summary))
         # In one step, for threads that read the estimator meanwhile.
         self.__dict__.update(
             learned,
@@ -182,7 +164,7 @@ class NetworkLearner(OneNetworkEstimator):
             n_nodes_=solution.n_nodes,
             start_scores_=None if losses is None else solution.score - np.array(losses),
             criterion_=solution.criterion,
-            _searched_=(scores, constraints),
+            _searched_=problem.without_rows(),
             _is_finished_=solution.is_finished,
             _search_=self.search,
         )
@@ -268,18 +250,12 @@ class NetworkLearner(OneNetworkEstimator):
                 raise ValueError(f"within must not be negative; got {within}.")
         if n is None and within is None:
             within = _WITHIN
-        scores, constraints = self._searched_
-        # The log-determinants of a copy are dropped when the list is made.
-        again = scores.of_sample(scores.sample) if isinstance(scores, LocalScores) else scores
+        problem = self._searched_
         found = near_optimal(
-            again,
-            constraints,
-            super()._memory(),  # lists are made in the memory of this process
+            problem.without_rows(),  # its log-determinants are dropped when the list is made
+            NetworkEstimator._resources(self),  # a list is made in the memory of this process
             n=n,
             within=within,
             equivalence_classes=equivalence_classes,
-            n_jobs=self.n_jobs,
-            listeners=listeners_of(self, None),
-            announce=self._announce if self.verbose else None,
         )
-        return NearOptimalNetworks(found, scores, constraints, equivalence_classes)
+        return NearOptimalNetworks(found, problem, equivalence_classes)

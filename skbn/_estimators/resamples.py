@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from traceback import clear_frames
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skbn._core.graphs import check_dag
 from skbn._core.progress import Listener, Progress, StoppedError
+from skbn._core.resources import Resources
 from skbn._core.threads import Threads, count_threads
 from skbn._data.sample import Sample
 from skbn._displays.fitted import fitted_step
@@ -27,10 +28,12 @@ from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
 from skbn._estimators.network_learner import network_of
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
-from skbn._solver.constraints import Constraints
-from skbn._solver.settings import MemoryLimit, SearchSettings
-from skbn._solver.solve import plan_searches, solve
+from skbn._solver.engines import SearchSettings
+from skbn._solver.planner import plan_searches
+from skbn._solver.problem import Problem
+from skbn._solver.solve import problem_of, solve
 from skbn.exceptions import DataWarning, MaxParentsWarning
 
 __all__ = ["Draws", "Resamples", "fitted_network", "plan_resamples", "reads_scores"]
@@ -90,25 +93,16 @@ class _Refit(Protocol):
 class _Search:
     """Does only what a fit of a GaussianBNLearner does again for each resample: the search."""
 
-    scores: LocalScores
-    constraints: Constraints
-    memory: MemoryLimit
-    n_jobs: int
+    problem: Problem
+    resources: Resources
     work: int
     settings: SearchSettings
 
     def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
-        sample = self.scores.sample
+        sample = self.problem.scores.sample
         resample = Sample(sample.rows, weight, sample.labels)
-        scores = self.scores.of_sample(resample, n_jobs=self.n_jobs)
-        (solution,) = solve(
-            scores,
-            self.constraints,
-            self.memory,
-            n_jobs=self.n_jobs,
-            progress=progress,
-            settings=self.settings,
-        )
+        problem = self.problem.of_sample(resample, self.resources.n_jobs)
+        (solution,) = solve(problem, self.resources.reporting(progress), self.settings)
         return network_of(solution)
 
 
@@ -299,24 +293,22 @@ def plan_resamples(
     n_threads, n_resamples = count_threads(n_jobs), len(draws.seeds)
     n_at_a_time = min(n_threads, n_resamples)
     refit: _Refit
-    if isinstance(X, LocalScores):
+    if isinstance(X, BaseScores):
         # A copy without log-determinants: those of all rows cannot be used for a resample.
-        scores = X.of_sample(sample)
-        constraints, memory = learner._constraints(scores), learner._memory()
-        settings = learner._search_settings()
+        problem = problem_of(X, learner._constraints(X)).of_sample(sample)
+        resources, settings = learner._resources(), learner._search_settings()
+        resources = replace(resources, announce=None, progress=Progress())
         if in_threads:
-            n_at_a_time = searches_at_a_time(
-                scores, constraints, memory, n_threads, n_resamples, settings
-            )
-        memory = memory.share(n_at_a_time)
+            n_at_a_time = searches_at_a_time(problem, resources, n_threads, n_resamples, settings)
+        resources = resources.share(n_at_a_time)
         if type(learner).fit is GaussianBNLearner.fit:
-            threads_a_search = learner.n_jobs or max(1, n_threads // n_at_a_time)
-            work = plan_searches(scores, constraints, memory, settings).work()
-            refit = _Search(scores, constraints, memory, threads_a_search, work, settings)
+            resources = resources.with_jobs(learner.n_jobs or max(1, n_threads // n_at_a_time))
+            work = plan_searches(problem.shape, resources, settings).work()
+            refit = _Search(problem, resources, work, settings)
         else:
-            most = memory.available if memory.allowed is None else memory.allowed
+            most = resources.available if resources.allowed is None else resources.allowed
             learner = clone(learner).set_params(max_memory=most)
-            refit = _Fit(_for_resamples(learner), scores, y, columns)
+            refit = _Fit(_for_resamples(learner), problem.scores, y, columns)
     else:
         refit = _Fit(_for_resamples(learner), X, y, columns)
     return Resamples(sample, draws, refit, n_jobs, n_at_a_time if in_threads else None)

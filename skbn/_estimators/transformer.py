@@ -21,9 +21,9 @@ from skbn._core.threads import one_blas_thread
 from skbn._data.sample import RowSummary, Sample, summarise
 from skbn._displays.notebook import DocLinkMixin
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
+from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
-from skbn._scores.parent_set_scores import ParentSetScores
 
 __all__ = ["LocalScoreTransformer"]
 
@@ -197,7 +197,7 @@ class LocalScoreTransformer(
         0
         """
         check_parameters(self)  # for each chunk: the parameters may have changed
-        if isinstance(X, LocalScores | ParentSetScores):
+        if isinstance(X, BaseScores):
             raise TypeError(f"partial_fit takes tables; got {type(X).__name__}.")
         is_first = not hasattr(self, "local_scores_")
         chunk = read_sample(self, X, sample_weight, reset=is_first, needs_rows=False, is_chunk=True)

@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_array
 
 from skbn._core.estimator import Interval, StrOptions
 from skbn._core.text import readable_value
-from skbn._data.dask_blocks import is_dask
+from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.sample import Sample
-from skbn._data.table import Table, row_labels
+from skbn._data.table import Table
+from skbn._scores.base import BaseScores
 from skbn._scores.criteria import CRITERIA, Criterion, as_criterion, criterion_for
 from skbn._scores.criterion_checks import LARGEST_PENALTY, same_criterion
 from skbn._scores.local_scores import LocalScores
-from skbn._scores.parent_set_scores import ParentSetScores
 
 __all__ = [
     "PARAMETER_CONSTRAINTS",
@@ -102,7 +102,7 @@ def read_sample(
         As `Table`, and if the columns are not those of `fit`; if there are too few columns
         or rows; if the weights do not match the rows.
     """
-    if isinstance(X, LocalScores | ParentSetScores):
+    if isinstance(X, BaseScores):
         kind = type(X).__name__
         raise TypeError(f"X is already {kind}. Pass it to a GaussianBNLearner.")
     table = Table(X)
@@ -197,7 +197,7 @@ def _difference(names: list[str], fitted: list[str]) -> str:
 
 
 def check_settings(
-    scores: LocalScores | ParentSetScores,
+    scores: BaseScores,
     *,
     criterion: str | Criterion | None,
     penalty: float | None,
@@ -232,7 +232,7 @@ def _same_for(columns: list[str | int], a: Criterion, b: Criterion) -> bool:
     return same_criterion(criterion_for(a, columns), criterion_for(b, columns))
 
 
-def most_parents(learner: BaseEstimator, scores: LocalScores | ParentSetScores) -> int:
+def most_parents(learner: BaseEstimator, scores: BaseScores) -> int:
     """Return the largest number of parents that a learner and its scores allow.
 
     Raises

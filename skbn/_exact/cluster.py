@@ -21,6 +21,7 @@ from psutil import Process
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import allocate, available_memory
 from skbn._core.progress import Progress
+from skbn._core.resources import Workers
 from skbn._core.subsets import members_of
 from skbn._core.threads import Threads
 from skbn._exact.family_sources import FamilySource
@@ -120,7 +121,7 @@ def _memory_of_worker(dask_worker: Any) -> tuple[str, int, float]:
 def search_on_cluster(
     families: FamilySource,
     plan: SearchPlan,
-    cluster: Cluster,
+    cluster: Workers,
     n_jobs: int | None,
     progress: Progress,
 ) -> SearchResult:
@@ -130,7 +131,7 @@ def search_on_cluster(
     ----------
     families : FamilySource
     plan : SearchPlan
-    cluster : Cluster
+    cluster : Workers
     n_jobs : int or None
         Number of threads of the walk back, which is done here.
     progress : Progress

@@ -11,14 +11,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.subsets import SmallSubsets, members_of
+from skbn._core.subsets import members_of
 from skbn._core.text import readable_size, readable_sizes
 
 __all__ = [
     "FEWEST_COLUMNS_OF_WORKERS",
     "SearchPlan",
     "TooLargeError",
-    "numbers_of_small_families",
     "plan_all_families",
     "plan_on_workers",
     "plan_search",
@@ -249,13 +248,23 @@ class TooLargeError(ValueError):
         How many it may take.
     limit : str
         What the error says after this number, such as "are available".
+    search : str
+        What is refused.
     """
 
-    def __init__(self, columns: str, tables: str, needed: int, n_bytes: int, limit: str) -> None:
+    def __init__(
+        self,
+        columns: str,
+        tables: str,
+        needed: int,
+        n_bytes: int,
+        limit: str,
+        search: str = "exact search",
+    ) -> None:
         size, given = readable_sizes(needed, n_bytes)
+        of_tables = f" for {tables}" if tables else ""
         super().__init__(
-            f"The exact search over {columns} needs {size} of memory for {tables}, and {given} "
-            f"{limit}"
+            f"The {search} over {columns} needs {size} of memory{of_tables}, and {given} {limit}"
         )
         self.needed = needed
 
@@ -397,13 +406,3 @@ def plan_on_workers(
     tables = f"its part of the 2**{plan.n_columns} states"
     limit += f" on each of {n_workers} workers"
     raise TooLargeError(plan.described_columns, tables, leanest.n_bytes, n_bytes, limit)
-
-
-def numbers_of_small_families(m: int, max_parents: int) -> int:
-    """Return how many numbers are in memory while families with few parents are listed.
-
-    They are the log-determinants of all sets of up to ``max_parents + 1`` columns, and for each
-    family of one child two scores and a byte, by which the undominated ones are found.
-    """
-    n_families = SmallSubsets(m - 1, max_parents).n_sets
-    return SmallSubsets(m, max_parents + 1).n_sets + 2 * n_families + -(-n_families // _BYTES)

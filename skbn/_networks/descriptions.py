@@ -14,13 +14,14 @@ from skbn._core.columns import column_number, finite_number, parents_in
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_name
+from skbn._data.containers import row_labels
 from skbn._data.sample import Sample
-from skbn._data.table import Table, read_columns, row_labels
+from skbn._data.table import Table, read_columns
 from skbn._networks.equivalence import compelled_parents
 from skbn._networks.gaussian import LinearGaussianModel
+from skbn._scores.base import BaseScores
 from skbn._scores.criteria import CRITERIA, Criterion, as_criterion
 from skbn._scores.local_scores import LocalScores
-from skbn._scores.parent_set_scores import ParentSetScores
 
 __all__ = ["edge_columns", "network_text", "score_losses"]
 
@@ -191,7 +192,7 @@ def score_losses(
         If the columns are not the nodes; if a regression on a table leaves no residual; if a
         criterion is given for scores, which have one.
     """
-    if isinstance(scores, LocalScores | ParentSetScores):
+    if isinstance(scores, BaseScores):
         if criterion is not None:
             raise ValueError(
                 "criterion says how to score a table; the scores given here are made already. "
@@ -208,16 +209,8 @@ def score_losses(
         with_all = scores.local_score(number[child], [number[p] for p in parents])
         for parent in parents:
             others = [number[p] for p in parents if p != parent]
-            losses[parent, child] = with_all - _score_with(scores, number[child], others)
+            losses[parent, child] = with_all - scores.best_subset_score(number[child], others)
     return losses
-
-
-def _score_with(scores: LocalScores | ParentSetScores, child: int, parents: list[int]) -> float:
-    """Return the local score of a family, or that of the best listed subset of its parents."""
-    score = scores.local_score(child, parents)
-    if score == -np.inf and isinstance(scores, ParentSetScores):
-        score = scores.listed(child, [], parents, len(parents))[1].max(initial=-np.inf)
-    return float(score)
 
 
 def _scores_of_table(dag: nx.DiGraph, X: Any, criterion: str | Criterion | None) -> LocalScores:

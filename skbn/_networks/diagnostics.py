@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Hashable
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -24,7 +25,6 @@ from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.local_score import local_score_terms
 from skbn._scores.criteria import InformationCriterion
-from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
 from skbn.exceptions import (
     DataWarning,
@@ -230,16 +230,16 @@ def _column_skewness(
 
 def _skewness(rows: Floats, weight: Floats | None, values_of: Callable[[Floats], Floats]) -> Floats:
     """Return the skewness of columns that are computed block by block; NaN if out of range."""
-    sums: list[Floats] = []
     total = 0.0
+    sums: list[Any] = [0.0, 0.0, 0.0]  # of the values, their squares and their cubes
     with one_blas_thread(), np.errstate(all="ignore"):
         for part in _blocks(len(rows)):
             x = values_of(rows[part])
             share = np.ones(len(x)) if weight is None else weight[part]
-            square = x * x
-            sums.append(np.stack([share @ x, share @ square, share @ (square * x)]))
             total += share.sum()
-        mean, square, cube = np.sum(sums, axis=0) / total
+            for k, power in enumerate((x, x * x, x * x * x)):
+                sums[k] = sums[k] + share @ power
+        mean, square, cube = (each / total for each in sums)
         skewness: Floats = (cube - 3 * mean * square + 2 * mean**3) / (square - mean**2) ** 1.5
     return skewness
 
@@ -282,13 +282,13 @@ def _blocks(n_rows: int) -> list[slice]:
 
 
 def warn_about_limit(
-    scores: LocalScores, model: LinearGaussianModel, possible: list[int], max_parents: int
+    scorer: FamilyScorer, model: LinearGaussianModel, possible: list[int], max_parents: int
 ) -> None:
     """Warn if many columns have `max_parents` parents and the score would gain from more.
 
     Parameters
     ----------
-    scores : LocalScores
+    scorer : FamilyScorer
     model : LinearGaussianModel
         The network that was found.
     possible : list of m int
@@ -300,7 +300,7 @@ def warn_about_limit(
     full = [x for x, mask in enumerate(model.parents) if mask.bit_count() == max_parents]
     if not 0 < max_parents < m - 1 or len(full) < max(_FEWEST_COLUMNS, _SMALLEST_SHARE * m):
         return
-    gains = gains_of_one_more_parent(scores.scorer, model.parents, possible, full)
+    gains = gains_of_one_more_parent(scorer, model.parents, possible, full)
     gain = float(np.maximum(gains, 0).sum())
     if gain >= _SMALLEST_GAIN:
         warnings.warn(

@@ -82,18 +82,26 @@ def compelled_parents(parents: list[int], fixed: list[int] | None = None) -> lis
     edges, and the edges that follow by the four rules of Meek (1995), "Causal inference and
     causal explanation with background knowledge".
     """
-    m = len(parents)
-    joined = joined_columns(parents)
+    return _compelled(parents, fixed, joined_columns(parents))
+
+
+def _compelled(parents: list[int], fixed: list[int] | None, joined: list[int]) -> list[int]:
+    """Return `compelled_parents`, given which columns are joined."""
     compelled = [
-        sum(1 << p for p in members_of(mask) if mask & ~joined[p] & ~(1 << p)) for mask in parents
+        sum(1 << p for p in members_of(mask) if mask & ~joined[p] & ~(1 << p))
+        if mask & (mask - 1)
+        else 0
+        for mask in parents
     ]
     if fixed is not None:
         compelled = [own | known for own, known in zip(compelled, fixed, strict=True)]
     changed = True
     while changed:
         changed = False
-        for child in range(m):
-            for parent in members_of(parents[child] & ~compelled[child]):
+        for child, mask in enumerate(parents):
+            if not mask & ~compelled[child]:
+                continue
+            for parent in members_of(mask & ~compelled[child]):
                 if _is_forced(parent, child, compelled, joined):
                     compelled[child] |= 1 << parent
                     changed = True
@@ -135,7 +143,8 @@ def canonical_member(parents: list[int], fixed: list[int] | None = None) -> list
     fixed : list of int, optional
         The masks of those parents whose edges the member must have too.
     """
-    member = consistent_extension(joined_columns(parents), compelled_parents(parents, fixed))
+    joined = joined_columns(parents)
+    member = consistent_extension(joined, _compelled(parents, fixed, joined))
     if member is None:
         raise internal_error(f"the network of the parents {parents} has no consistent extension")
     return member
@@ -160,33 +169,35 @@ def consistent_extension(joined: list[int], directed: list[int]) -> list[int] | 
     consistent extension of a partially oriented graph".
     """
     member = [0] * len(joined)
-    remaining = (1 << len(joined)) - 1
+    remaining = list(range(len(joined)))
+    mask = (1 << len(joined)) - 1
     while remaining:
-        sinks = (
-            x
-            for x in reversed(members_of(remaining))
-            if _can_be_sink(x, joined[x] & remaining, directed, joined)
-        )
+        sinks = (x for x in reversed(remaining) if _can_be_sink(x, mask, directed, joined))
         sink = next(sinks, None)
         if sink is None:
             return None
-        remaining ^= 1 << sink
-        member[sink] = joined[sink] & remaining
+        remaining.remove(sink)
+        mask ^= 1 << sink
+        member[sink] = joined[sink] & mask
     return member
 
 
-def _can_be_sink(x: int, around: int, compelled: list[int], joined: list[int]) -> bool:
+def _can_be_sink(x: int, remaining: int, directed: list[int], joined: list[int]) -> bool:
     """Whether all edges around x may point to it without a new pair of unjoined parents."""
-    if any(compelled[y] >> x & 1 for y in members_of(around)):
+    around = joined[x] & remaining
+    if not around:
+        return True
+    neighbours = members_of(around)
+    if any(directed[y] >> x & 1 for y in neighbours):
         return False
-    reversible = around & ~compelled[x]
-    return all(not around & ~joined[y] & ~(1 << y) for y in members_of(reversible))
+    return all(directed[x] >> y & 1 or not around & ~joined[y] & ~(1 << y) for y in neighbours)
 
 
 def joined_columns(parents: list[int]) -> list[int]:
     """Return the masks of the columns to which an edge joins each column."""
     joined = list(parents)
     for child, mask in enumerate(parents):
-        for parent in members_of(mask):
-            joined[parent] |= 1 << child
+        if mask:
+            for parent in members_of(mask):
+                joined[parent] |= 1 << child
     return joined

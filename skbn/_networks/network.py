@@ -33,19 +33,19 @@ from skbn._core.graphs import (
 )
 from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
-from skbn._data.dask_blocks import is_dask
+from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
-from skbn._data.table import Table, numbers_of, read_columns, row_labels
+from skbn._data.table import Table, numbers_of, read_columns
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import equivalence, inference, interchange
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
-from skbn._scores.local_scores import LocalScores
 
 __all__ = ["GaussianBayesianNetwork"]
 
@@ -883,7 +883,7 @@ class GaussianBayesianNetwork(
         ----------
         path : str or path, optional
             The file. An existing file is replaced once everything is written, and kept if that
-            fails. A symbolic link is followed; a pipe is written to.
+            fails. A symbolic link is followed.
 
         Returns
         -------
@@ -1238,7 +1238,7 @@ def _sample(X: Any, nodes: list[Any], sample_weight: Any) -> Sample:
         check_array(np.zeros((min(n_rows, 1), len(nodes))), input_name="X")
         return sample
     rows = read_columns(table, nodes, nodes)
-    if isinstance(X, LocalScores):
+    if isinstance(X, BaseScores):
         sample = Sample(rows, X.sample.weight, X.sample.labels)
     else:
         sample = Sample(rows, labels=row_labels(X))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from skbn._orders.order_kernels import BLOCK, Lists, State, find_dominated
+from skbn._orders.list_kernels import BLOCK, Lists, find_dominated
 
 __all__ = ["FamilyLists"]
 
@@ -115,19 +115,6 @@ class FamilyLists:
             for bit in np.flatnonzero(columns >= 0).tolist()
             if int(words[bit // _WORD]) >> bit % _WORD & 1
         )
-
-
-def state_of(order: Integers, lists: Lists) -> State:
-    """Return the state of an order; `choose_families` sets all but the order."""
-    m, n_words = len(order), lists.sets.shape[1]
-    return State(
-        order.copy(),
-        np.empty(m, dtype=np.int64),
-        np.empty((m, n_words), dtype=np.int64),
-        np.empty(m, dtype=np.int64),
-        np.zeros(m, dtype=np.bool_),
-        np.zeros(m + 1, dtype=np.int64),
-    )
 
 
 def _first_with_bit(sets: Integers, n_bits: int) -> Integers:

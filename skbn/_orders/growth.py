@@ -9,16 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.threads import Threads
-from skbn._orders.family_lists import FamilyLists, state_of
-from skbn._orders.growth_kernels import (
-    LEAST_PIVOT,
-    Family,
-    Regressions,
-    grow_for_insertions,
-    score_subsets,
-    select_forward,
-)
-from skbn._orders.order_kernels import Lists, State, choose_families
+from skbn._orders.family_lists import FamilyLists
+from skbn._orders.growth_kernels import Found, Growth, grow_for_insertions
+from skbn._orders.insertion_kernels import State, choose_families
+from skbn._orders.list_kernels import Lists
+from skbn._orders.order_state import state_of
+from skbn._orders.regression_kernels import LEAST_PIVOT, Family, Regressions, select_forward
+from skbn._orders.subset_kernels import score_subsets
 
 __all__ = ["GROWTH_KERNELS", "FamilyGrowth"]
 
@@ -41,7 +38,7 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-class _Families(NamedTuple):
+class _Grown(NamedTuple):
     """Families of a child: which of some columns are the parents, and the scores."""
 
     child: int
@@ -88,7 +85,7 @@ class FamilyGrowth:
         Once it is over, no further columns get families.
         """
 
-        def first(children: Integers) -> list[_Families]:
+        def first(children: Integers) -> list[_Grown]:
             return self._first(children, is_over)
 
         self._extend(lists, first, children, threads)
@@ -109,7 +106,7 @@ class FamilyGrowth:
         choose_families(arrays, state)
         movable = np.flatnonzero(self.regressions.may_be_parent.any(axis=1))
 
-        def grown(children: Integers) -> list[_Families]:
+        def grown(children: Integers) -> list[_Grown]:
             return self._grown(arrays, state, children, is_over)
 
         return self._extend(lists, grown, movable, threads)
@@ -117,7 +114,7 @@ class FamilyGrowth:
     def _extend(
         self,
         lists: FamilyLists,
-        families_of: Callable[[Integers], list[_Families]],
+        families_of: Callable[[Integers], list[_Grown]],
         children: Integers,
         threads: Threads,
     ) -> int:
@@ -129,7 +126,7 @@ class FamilyGrowth:
                 n += len(families.scores)
         return n
 
-    def _first(self, children: Integers, is_over: Callable[[], bool]) -> list[_Families]:
+    def _first(self, children: Integers, is_over: Callable[[], bool]) -> list[_Grown]:
         family, selected = self._scratch(), np.empty(self._m, dtype=np.int64)
         listed = []
         n_candidates = _FIRST_FAMILIES - self._m.bit_length() + 1
@@ -152,51 +149,45 @@ class FamilyGrowth:
 
     def _grown(
         self, arrays: Lists, state: State, children: Integers, is_over: Callable[[], bool]
-    ) -> list[_Families]:
-        family = self._scratch()
-        width = min(self._max_parents, self._m)
-        found = np.empty((_MOST_GROWN, max(width, 1)), dtype=np.int16)
-        scores = np.empty(_MOST_GROWN)
+    ) -> list[_Grown]:
+        width = max(1, min(self._max_parents, self._m))
+        found = Found(
+            np.empty((_MOST_GROWN, width), dtype=np.int16),
+            np.empty(_MOST_GROWN),
+            np.empty((1, arrays.sets.shape[1]), dtype=np.int64),
+        )
+        growth = self._growth()
         grown = []
         for x in children:
             if is_over():
                 break
-            n = grow_for_insertions(
-                arrays,
-                state,
-                self.regressions,
-                family,
-                x,
-                self._max_parents,
-                self._least,
-                found,
-                scores,
-            )
+            n = grow_for_insertions(arrays, state, growth, found, x)
             if n == 0:
                 continue
             is_parent = np.zeros((n, self._m + 1), dtype=bool)
-            is_parent[np.arange(n)[:, np.newaxis], found[:n]] = True  # -1 is the last
+            is_parent[np.arange(n)[:, np.newaxis], found.parents[:n]] = True  # -1 is the last
             n_families = is_parent[:, :-1].sum(axis=0)
-            columns = np.flatnonzero(n_families)
-            grown.append(_Families(x, columns.tolist(), is_parent[:, columns], scores[:n].copy()))
+            columns, scores = np.flatnonzero(n_families), found.scores[:n].copy()
+            grown.append(_Grown(x, columns.tolist(), is_parent[:, columns], scores))
             required = np.flatnonzero(self.regressions.must_be_parent[x])
             n_families[required] = 0
             most = np.argsort(-n_families, kind="stable")[:_LATER_CANDIDATES]
             grown.append(self._undominated(x, required, most[n_families[most] > 0]))
         return grown
 
-    def _undominated(self, x: int, fixed: Integers, free: Integers) -> _Families:
+    def _undominated(self, x: int, fixed: Integers, free: Integers) -> _Grown:
         """Return the families of fixed parents and free ones that no smaller one of them beats."""
         k = len(free)
         scores, best, stack = np.empty(1 << k), np.empty(1 << k), np.empty((k + 1, k + 1, k + 1))
         limits = self._max_parents, self._least
-        score_subsets(self.regressions, x, fixed.copy(), free.copy(), *limits, scores, best, stack)
+        columns = np.concatenate([free, [x], fixed])
+        score_subsets(self.regressions, columns, k, *limits, scores, best, stack)
         kept = np.flatnonzero(scores > -np.inf)
         sets = np.ones((len(kept), k + len(fixed)), dtype=bool)
         sets[:, :k] = kept[:, np.newaxis] >> np.arange(k) & 1
-        return _Families(int(x), [*free.tolist(), *fixed.tolist()], sets, scores[kept])
+        return _Grown(int(x), [*free.tolist(), *fixed.tolist()], sets, scores[kept])
 
-    def _nearly_dependent(self, x: int, fixed: Integers, free: Integers) -> _Families:
+    def _nearly_dependent(self, x: int, fixed: Integers, free: Integers) -> _Grown:
         """Return families of columns that leave next to nothing of the child."""
         free = free[:_MOST_DEPENDENT]
         columns = [*free.tolist(), *fixed.tolist()]
@@ -204,11 +195,23 @@ class FamilyGrowth:
         sets[:, : len(free)] = np.arange(1 << len(free))[:, np.newaxis] >> np.arange(len(free)) & 1
         sets = sets[sets.sum(axis=1) <= self._max_parents]
         scores = [self._local_score(int(x), [*np.array(columns)[row]]) for row in sets]
-        return _Families(int(x), columns, sets, np.array(scores))
+        return _Grown(int(x), columns, sets, np.array(scores))
 
     @property
     def _m(self) -> int:
         return len(self.regressions.products)
+
+    def _growth(self) -> Growth:
+        m = self._m
+        return Growth(
+            self.regressions,
+            self._scratch(),
+            np.empty(m, dtype=np.bool_),
+            np.empty(m, dtype=np.int64),
+            np.empty(m, dtype=np.int64),
+            self._max_parents,
+            self._least,
+        )
 
     def _scratch(self) -> Family:
         m = self._m

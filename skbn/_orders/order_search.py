@@ -15,14 +15,24 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.threads import Threads
-from skbn._orders.family_lists import FamilyLists, state_of
+from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
-from skbn._orders.order_kernels import State, choose_families, find_dominated
-from skbn._orders.search_kernels import arrange, climb, perturb_and_climb
+from skbn._orders.insertion_kernels import Limits, State, choose_families, insert_marked
+from skbn._orders.list_kernels import find_dominated
+from skbn._orders.order_state import climb, segment_of, state_of
+from skbn._orders.search_kernels import Best, arrange, perturb_and_climb
+from skbn._orders.segment_kernels import improve_segments
 
 __all__ = ["ORDER_KERNELS", "FoundOrder", "OrderSearch"]
 
-ORDER_KERNELS = (arrange, choose_families, find_dominated, climb, perturb_and_climb)
+ORDER_KERNELS = (
+    arrange,
+    choose_families,
+    find_dominated,
+    insert_marked,
+    improve_segments,
+    perturb_and_climb,
+)
 
 # Columns of a window, which the dynamic program puts into their optimal order.
 _WIDTH = 8
@@ -136,19 +146,19 @@ class OrderSearch:
         report: Report,
     ) -> None:
         self._lists, self._growth = lists, growth
-        self._first, self._least = first, least
+        self._first, self._limits = first, Limits(first, least)
         self._n_jobs, self._report = n_jobs, report
         self.is_interrupted = False
         self._began = time.monotonic()
         self._deadline, self._ends_on_interrupt = deadline, ends_on_interrupt
         m = lists.m
-        self._width = min(_WIDTH, m - first)
         generator = np.random.default_rng(seed)
         n_starts = next(n for most, n in _STARTS if m - first <= most) if m - first > 1 else 1
         self._starts = [
             _Start(np.r_[:first, first + generator.permutation(m - first)]) for _ in range(n_starts)
         ]
         self._all_starts = self._starts
+        self._width = min(_WIDTH, m - first)
         self._random = generator.integers(0, 2**64, size=n_starts, dtype=np.uint64)
         self._n_iter = 0
         self._arrays = lists.arrays()
@@ -229,7 +239,7 @@ class OrderSearch:
             start = self._starts[i]
             state = self._state(start.best_order)
             total = self._climbed(state, i)
-            is_better = bool(total > start.totals[1] + self._least)
+            is_better = bool(total > start.totals[1] + self._limits.least)
             if is_better:
                 start.best_order, start.totals[:] = state.order, total
             return is_better
@@ -239,20 +249,18 @@ class OrderSearch:
 
     def _climbed(self, state: State, i: int) -> float:
         """Improve an order until neither insertions nor windows gain anything; return its score."""
-        width, total = 1, -math.inf
+        segment, total = segment_of(1, self._arrays), -math.inf
         most = max(_MOST_TRIES, len(state.order))
         while True:
             before = total
-            total = climb(
-                self._arrays, state, self._first, width, self._least, most, self._random, i
-            )
-            # The score is added up again from the order, so that no order comes twice, whatever
-            # rounding made of the gains.
-            gains = total > before + self._least
-            if self.is_over() or (width == self._width and not gains):
+            total = climb(self._arrays, state, segment, self._limits, most, self._random, i)
+            # No order comes twice, since this score is that of the order, up to its rounding.
+            gains = total > before + self._limits.least
+            has_segments = len(segment.columns) > 0
+            if self.is_over() or (has_segments == (self._width > 1) and not gains):
                 return total
-            if state.marked[0] == 0 or not gains:
-                width = self._width
+            if not has_segments and (state.marked[0] == 0 or not gains):
+                segment = segment_of(self._width, self._arrays)
 
     def _grow(self, threads: Threads, starts: Sequence[_Start]) -> float:
         """Grow families for starts that have improved, and climb; return what the best gains."""
@@ -260,7 +268,7 @@ class OrderSearch:
             return 0.0
         n, before = 0, self._best.totals[1]
         for start in starts:
-            if start.totals[1] > start.grown + self._least:
+            if start.totals[1] > start.grown + self._limits.least:
                 start.grown = start.totals[1]
                 n += self._growth.grow(
                     self._lists, self._arrays, start.best_order, threads, self.is_over
@@ -294,7 +302,7 @@ class OrderSearch:
                 share = max(done / most, (done - last) / patience)
                 self._report(self._best.totals[1], self._n_iter, share)
             self._grow(threads, self._starts if m <= _MOST_TO_GROW_ALL else [self._best])
-            if self._best.totals[1] > top + self._least:
+            if self._best.totals[1] > top + self._limits.least:
                 top, last = self._best.totals[1], done
 
     def _perturb(self, i: int, state: State) -> None:
@@ -302,12 +310,9 @@ class OrderSearch:
         perturb_and_climb(
             self._arrays,
             state,
-            kept,
-            start.best_order,
-            start.totals,
-            self._first,
-            self._width,
-            self._least,
+            Best(kept, start.best_order, start.totals),
+            segment_of(self._width, self._arrays),
+            self._limits,
             _STEP,
             _STEP * _MOST_TRIES,
             self._random,

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from skbn._core.memory import largest_that_fits
-from skbn._core.subsets import SmallSubsets, mask_of
+from skbn._core.resources import Resources
+from skbn._core.subsets import SmallSubsets
 from skbn._core.text import first_few, readable_count, readable_size, readable_sizes
 from skbn._exact.plan import SearchPlan
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.small_walk import small_log_determinants_work
 from skbn._solver.constraints import Constraints, Group
+from skbn._solver.problem import Shape
+from skbn._solver.remedies import smaller_problems
 
 __all__ = [
     "UNIFORM_LIMIT",
@@ -167,24 +169,15 @@ class PosteriorPlan:
 
 
 def plan_posterior(
-    constraints: Constraints,
-    prior: str,
-    n_bytes: int,
-    limit: str,
-    n_threads: int,
-    names: Sequence[str | int],
+    shape: Shape, prior: str, resources: Resources, names: Sequence[str | int]
 ) -> PosteriorPlan:
     """Choose the prior, if it is "auto", and plan the sums of each group of columns.
 
     Parameters
     ----------
-    constraints : Constraints
+    shape : Shape
     prior : {"uniform", "order", "auto"}
-    n_bytes : int
-        How much memory may be taken.
-    limit : str
-        What errors say after this number, such as "are available".
-    n_threads : int
+    resources : Resources
     names : sequence of m str or int
         What errors call the columns.
 
@@ -193,7 +186,9 @@ def plan_posterior(
     ValueError
         If the tables do not fit in memory: what they need, and what would fit.
     """
-    found = _plan(constraints, prior, n_bytes, n_threads)
+    n_bytes, limit = resources.beside(shape.n_bytes)
+    n_threads = resources.n_threads
+    found = _plan(shape.constraints, prior, n_bytes, n_threads)
     if found.n_bytes <= n_bytes:
         return found
     largest = max(found.groups, key=lambda plan: plan.n_bytes)
@@ -202,10 +197,10 @@ def plan_posterior(
         members = first_few([names[x] for x in largest.group.columns])
         among = f", the largest of {len(found.groups)} groups, [{members}],"
     needed, given = readable_sizes(found.n_bytes, n_bytes)
-    remedies = _Remedies(constraints, prior, found, n_bytes, n_threads).listed()
+    remedies = ", or ".join(_remedies(shape, prior, found, n_bytes, n_threads))
     raise ValueError(
         f"The posterior of {largest.described_columns}{among} with the {found.prior} prior needs "
-        f"{needed} of memory, and {given} {limit}. {remedies}"
+        f"{needed} of memory, and {given} {limit}. {remedies[0].upper()}{remedies[1:]}."
     )
 
 
@@ -291,80 +286,15 @@ def _order_plan(group: Group, constraints: Constraints, n_bytes: int, n_threads:
     return plan
 
 
-class _Remedies:
-    """What would make sums fit in memory that do not; each remedy is tried before it is named."""
+def _remedies(
+    shape: Shape, prior: str, found: PosteriorPlan, n_bytes: int, n_threads: int
+) -> list[str]:
+    """Say what would make the sums fit in memory; each remedy is enough."""
 
-    def __init__(
-        self,
-        constraints: Constraints,
-        prior: str,
-        found: PosteriorPlan,
-        n_bytes: int,
-        n_threads: int,
-    ) -> None:
-        self._constraints, self._prior, self._found = constraints, prior, found
-        self._n_bytes, self._n_threads = n_bytes, n_threads
-        self._fewest = max(1, max(mask.bit_count() for mask in constraints.required))
+    def fits(other: Shape, prior: str = prior) -> bool:
+        return _plan(other.constraints, prior, n_bytes, n_threads).n_bytes <= n_bytes
 
-    def listed(self) -> str:
-        """Return the remedies in words."""
-        m, limit = len(self._constraints.allowed), self._constraints.max_parents
-        remedies = []
-        few = largest_that_fits(self._fits_with, self._fewest, limit - 1)
-        if few is not None:
-            remedies.append(f"set max_parents to {few} or less")
-        size = largest_that_fits(lambda n: self._fits(self._in_tiers(n)), 1, m - 1)
-        if size is not None:
-            remedies.append(self._smaller_groups(size))
-        elif few is None:
-            remedies += self._both()
-        if self._found.prior == "uniform" and self._fits(self._constraints, "order"):
-            remedies.append("set structure_prior to 'order'")
-        left = largest_that_fits(lambda n: self._fits(_free(n, limit)), 2, m - 1)
-        if left is not None:
-            remedies.append(f"leave out columns until {left} or fewer are left")
-        text = ", or ".join(remedies) or "free some"
-        return f"{text[0].upper()}{text[1:]}."
-
-    def _fits(self, constraints: Constraints, prior: str | None = None) -> bool:
-        plan = _plan(constraints, prior or self._prior, self._n_bytes, self._n_threads)
-        return plan.n_bytes <= self._n_bytes
-
-    def _fits_with(self, max_parents: int) -> bool:
-        return self._fits(self._constraints._replace(max_parents=max_parents))
-
-    def _smaller_groups(self, size: int) -> str:
-        tiers = f"tiers of {size} or fewer columns each" if size > 1 else "tiers of one column each"
-        if len(self._constraints.groups) == 1:
-            return f"give {tiers}"
-        return f"divide the columns of that group into {tiers}"
-
-    def _both(self) -> list[str]:
-        """Return how large tiers may be together with a smaller max_parents."""
-        most, m = self._constraints.max_parents, len(self._constraints.allowed)
-        for size in range(min(_MOST_IN_ONE_GROUP, m - 1), 0, -1):
-            tiers, few = self._in_tiers(size), self._fewest - 1
-            while few + 1 < most and self._fits(tiers._replace(max_parents=few + 1)):
-                few += 1
-            if few >= self._fewest:
-                return [f"{self._smaller_groups(size)} and set max_parents to {few} or less"]
-        return []
-
-    def _in_tiers(self, size: int) -> Constraints:
-        """Return the constraints with the columns of larger groups in tiers of this size."""
-        allowed = [*self._constraints.allowed]
-        for group in self._constraints.groups:
-            for start in range(size, len(group.columns), size):
-                later = mask_of(group.columns[start:])
-                for x in group.columns[start - size : start]:
-                    allowed[x] &= ~later
-        required = [
-            mask & may for mask, may in zip(self._constraints.required, allowed, strict=True)
-        ]
-        return self._constraints._replace(allowed=allowed, required=required)
-
-
-def _free(m: int, max_parents: int) -> Constraints:
-    """Return constraints on m columns that say nothing of their order."""
-    allowed = [(1 << m) - 1 ^ 1 << x for x in range(m)]
-    return Constraints(allowed, [0] * m, min(max_parents, m - 1), allowed)
+    remedies = smaller_problems(shape, fits, tiers_always=True)
+    if found.prior == "uniform" and fits(shape, "order"):
+        remedies.append("set structure_prior to 'order'")
+    return remedies or ["free some memory: there is too little for any sums"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
-from skbn._core.progress import Listener, Progress
+from skbn._core.resources import Resources
 from skbn._core.subsets import bits_of
-from skbn._core.threads import Threads, count_threads
 from skbn._posterior.family_weights import WEIGHT_KERNELS
 from skbn._posterior.group_posterior import (
     GroupPosterior,
@@ -31,9 +29,8 @@ from skbn._posterior.structure_prior import log_prior_sum
 from skbn._regressions.local_score import internal_error
 from skbn._regressions.log_determinants import walk_seeds
 from skbn._scores.families import SmallFamilies
-from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints
-from skbn._solver.settings import MemoryLimit
+from skbn._solver.problem import Problem
 
 __all__ = ["NetworkPosterior", "network_posterior"]
 
@@ -90,32 +87,24 @@ class NetworkPosterior:
 
 
 def network_posterior(
-    scores: LocalScores,
-    constraints: Constraints,
-    memory: MemoryLimit,
+    problem: Problem,
+    resources: Resources,
     *,
     prior: str = "uniform",
     log_odds: Floats | None = None,
-    n_jobs: int | None = None,
-    listeners: tuple[Listener, ...] = (),
-    announce: Callable[[str], None] | None = None,
     sum_only: bool = False,
 ) -> NetworkPosterior:
     """Return the posterior of all networks within constraints.
 
     Parameters
     ----------
-    scores : LocalScores
-    constraints : Constraints
-    memory : MemoryLimit
+    problem : Problem
+        Of a table.
+    resources : Resources
+        The plan is announced before the sums begin.
     prior : {"uniform", "order", "auto"}
     log_odds : ndarray of shape (m, m), float64, optional
         At [i, j], the logarithm of the prior odds of the edge i -> j; finite.
-    n_jobs : int or None
-        Number of threads, by joblib's rules. It does not change a bit of the result.
-    listeners : tuple of callable
-    announce : callable, optional
-        Called with the plan in words before the sums begin.
     sum_only : bool
         Whether only `log_sum` is asked for: the probabilities of edges and paths are NaN then.
 
@@ -127,15 +116,13 @@ def network_posterior(
     RuntimeError
         If the sums contradict each other.
     """
-    m = len(constraints.allowed)
-    n_threads = count_threads(n_jobs)
-    limit = memory.beside(scores.scorer.n_bytes)
-    plan = plan_posterior(constraints, prior, *limit, n_threads=n_threads, names=scores.columns)
-    if announce is not None:
-        announce(str(plan))
+    scorer, constraints, names = problem.regressions, problem.constraints, problem.names
+    m, n_jobs = len(names), resources.n_jobs
+    plan = plan_posterior(problem.shape, prior, resources, names)
+    resources.tell(str(plan))
     is_uniform = plan.prior == "uniform"
     compile_kernels(_kernels(plan))
-    tables = scores.scorer.tables.copy()
+    tables = scorer.tables.copy()
     tables[0, constraints.max_parents + 1 :] = -np.inf
     prior_sums = [
         log_prior_sum(plan.prior, each.group, constraints, log_odds, tables[0])
@@ -145,9 +132,10 @@ def network_posterior(
         group_work(each, sum_only, of_prior is None)
         for each, of_prior in zip(plan.groups, prior_sums, strict=True)
     )
-    progress = Progress(work, listeners)
+    progress = resources.progress
+    progress.expect(work)
     groups = []
-    with Threads(n_jobs, m) as threads:
+    with resources.threads(m) as threads:
         summation = Summation(threads, progress)
         # Those of the prior come first, so that their tables are gone when the others are made.
         if not sum_only:
@@ -159,14 +147,14 @@ def network_posterior(
         for each in plan.groups:
             children = each.group.columns
             weights = weights_of_group(
-                each, constraints, log_odds, scores.scorer, tables, *summation, n_jobs
+                each, constraints, log_odds, scorer, tables, *summation, n_jobs
             )
-            offsets = scores.scorer.score_offsets[children]
+            offsets = scorer.score_offsets[children]
             group = group_posterior(each, summation, weights, offsets, sum_only)
             if group is None:
-                names = [scores.columns[x] for x in children]
+                own = [names[x] for x in children]
                 raise ValueError(
-                    f"No acyclic network of the columns {names} has a finite score: the "
+                    f"No acyclic network of the columns {own} has a finite score: the "
                     "constraints or the criterion rule all out. Relax these."
                 )
             groups.append(group)

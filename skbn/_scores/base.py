@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import networkx as nx
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from skbn._core.columns import as_integer, column_number, column_numbers, parents_in
 from skbn._core.text import readable_value
+from skbn._data.sample import Sample
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import write_jkl
 from skbn._scores.reprs import ScoredParents, ScoresSummary, TopParents
@@ -26,6 +28,21 @@ class BaseScores(ABC):
     @abstractmethod
     def columns(self) -> list[str | int]:
         """The columns' names, or their numbers if they have none."""
+
+    @property
+    @abstractmethod
+    def sample(self) -> Sample:
+        """The rows and their weights.
+
+        Raises
+        ------
+        TypeError
+            If there are none.
+        """
+
+    @abstractmethod
+    def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
+        """Return the local scores of the rows with weights."""
 
     @abstractmethod
     def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
@@ -42,6 +59,10 @@ class BaseScores(ABC):
     @abstractmethod
     def _summary(self) -> ScoresSummary:
         """Return what is shown of the scores, without computing any."""
+
+    def best_subset_score(self, child: int, parents: list[int]) -> float:
+        """Return the local score of a family or, if it has none, of its best subset of parents."""
+        return self.local_score(child, parents)
 
     def __repr__(self) -> str:
         return self._summary().line()
@@ -225,7 +246,7 @@ class BaseScores(ABC):
         path : str or path
             ``ParentSetScores.from_jkl`` describes the format, and reads the same scores back,
             to the last bit. An existing file is replaced when all is written, and left as it
-            is if that fails. A symbolic link is followed; a pipe is written to.
+            is if that fails. A symbolic link is followed.
 
         Raises
         ------

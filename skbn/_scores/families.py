@@ -1,16 +1,17 @@
-"""How families are numbered, and where to find the log-determinants that their scores need.
+"""Which families have scores, how they are numbered, and which log-determinants these need.
 
-The two classes have the same methods. `AllFamilies` has all sets of parents, and the number
-of a set is its mask. `SmallFamilies` has the sets of at most `max_parents` parents, in the
-order of `SmallSubsets`.
+`AllFamilies` has all sets of parents, and the number of a set is its mask. `SmallFamilies` has the
+sets of at most `max_parents` parents, in the order of `SmallSubsets`. `GivenFamilies` stand in a
+list of the user's, and have no log-determinants.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import comb
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,8 @@ from skbn._scores.few_parents_kernels import (
 __all__ = [
     "AllFamilies",
     "Families",
+    "GivenFamilies",
+    "RegressionFamilies",
     "ScoredParentSets",
     "ScoredPiece",
     "SmallFamilies",
@@ -59,7 +62,129 @@ ScoredPiece = tuple[npt.NDArray[np.float64], Callable[[int], list[int]]]
 ScoredParentSets = tuple[npt.NDArray[np.int16], npt.NDArray[np.float64]]
 
 
-class AllFamilies:
+class Families(ABC):
+    """Which families of m columns have scores: what the planner of a search asks.
+
+    Attributes
+    ----------
+    m : int
+        Number of columns.
+    max_parents : int
+        The largest number of parents.
+    are_listed : bool
+        Whether they are few enough to be gone through one by one.
+    are_given : bool
+        Whether they were listed by the user, so that the scores may rule out any others.
+    work : int
+        About how long it takes to compute what their scores need, in units of one local score.
+    kernels : tuple of kernel
+        Those that compute it.
+    """
+
+    m: int
+    max_parents: int
+    are_listed: ClassVar[bool] = True
+    are_given: ClassVar[bool] = False
+    work: int = 0
+    kernels: ClassVar[tuple[Any, ...]] = ()
+
+    @abstractmethod
+    def with_max_parents(self, max_parents: int) -> Families:
+        """Return the families that would have scores with another limit on the parents."""
+
+    @abstractmethod
+    def of_columns(self, m: int) -> Self:
+        """Return the families of another number of columns."""
+
+    @abstractmethod
+    def numbers_while_listed(self) -> int:
+        """Return how many numbers are in memory while the families of a child are listed."""
+
+    @abstractmethod
+    def count(self, n_candidates: Sequence[int]) -> int:
+        """Return how many families children have, given how many columns may be their parents."""
+
+
+class RegressionFamilies(Families):
+    """Families whose scores follow from regressions, and so from log-determinants.
+
+    Attributes
+    ----------
+    n_parent_sets : int
+        Number of sets of parents of each column.
+    n_subsets : int
+        Number of log-determinants.
+    """
+
+    n_parent_sets: int
+    n_subsets: int
+
+    @abstractmethod
+    def log_determinants(
+        self,
+        factor: npt.NDArray[np.float64],
+        offsets: npt.NDArray[np.float64] | None,
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> npt.NDArray[np.float64]:
+        """Return the log-determinants that the scores need."""
+
+    @abstractmethod
+    def nearly_dependent_sets(
+        self,
+        log_det: npt.NDArray[np.float64],
+        offsets: npt.NDArray[np.float64] | None,
+        threshold: float,
+    ) -> Iterator[list[int]]:
+        """Yield the columns of the largest families in which one nearly depends on the others.
+
+        Parameters
+        ----------
+        threshold : float
+            The smallest residual of a column of norm 1.
+        """
+
+    @abstractmethod
+    def parent_set_index(self, child: int, parents: Sequence[int]) -> int:
+        """Return the index of a parent set among those of the child."""
+
+    @abstractmethod
+    def scored(
+        self,
+        child: int,
+        candidates: list[int],
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+    ) -> Iterator[ScoredPiece]:
+        """Yield the scores of all families with parents among the candidates, in pieces."""
+
+    @abstractmethod
+    def listed(
+        self,
+        child: int,
+        required: Sequence[int],
+        candidates: Sequence[int],
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+        with_dominated: bool,
+    ) -> ScoredParentSets:
+        """Return the families that score higher than all with fewer of their parents, or all.
+
+        Parameters
+        ----------
+        required : sequence of int
+            Columns that are parents in all of them, ascending.
+        candidates : sequence of int
+            Columns that may be parents as well, ascending.
+        with_dominated : bool
+        """
+
+    def with_max_parents(self, max_parents: int) -> Families:
+        """Return the families that would have scores with another limit on the parents."""
+        return SmallFamilies(self.m, max_parents)
+
+
+class AllFamilies(RegressionFamilies):
     """All families of m columns.
 
     Parameters
@@ -67,6 +192,7 @@ class AllFamilies:
     m : int
     """
 
+    are_listed = False
     kernels: ClassVar[tuple[Any, ...]] = (walk_seeds, max_zeta)
 
     def __init__(self, m: int) -> None:
@@ -74,7 +200,19 @@ class AllFamilies:
         self.max_parents = m - 1
         self.n_parent_sets = 1 << (m - 1)
         self.n_subsets = 1 << m
-        self.work = log_determinants_work(m)  # to compute the log-determinants
+        self.work = log_determinants_work(m)
+
+    def of_columns(self, m: int) -> Self:
+        """Return all families of another number of columns."""
+        return type(self)(m)
+
+    def numbers_while_listed(self) -> int:
+        """Return how many numbers are in memory: the log-determinants."""
+        return self.n_subsets
+
+    def count(self, n_candidates: Sequence[int]) -> int:
+        """Return how many families children have."""
+        return sum(1 << n for n in n_candidates)
 
     def log_determinants(
         self,
@@ -140,7 +278,7 @@ class AllFamilies:
         return np.array(padded, dtype=np.int16).reshape(len(kept), width), scores[kept]
 
 
-class SmallFamilies:
+class SmallFamilies(RegressionFamilies):
     """The families of m columns with at most `max_parents` parents.
 
     Parameters
@@ -165,6 +303,22 @@ class SmallFamilies:
         self._subsets = SmallSubsets(m, self.max_parents + 1)
         self.n_subsets = self._subsets.n_sets
         self.work = small_log_determinants_work(self._subsets)
+
+    def of_columns(self, m: int) -> Self:
+        """Return the families of another number of columns, with as many parents."""
+        return type(self)(m, self.max_parents)
+
+    def numbers_while_listed(self) -> int:
+        """Return how many numbers are in memory while the families of a child are listed.
+
+        They are the log-determinants of all sets of up to ``max_parents + 1`` columns, and for each
+        family of the child two scores and a byte, by which the undominated ones are found.
+        """
+        return self.n_subsets + 2 * self.n_parent_sets + -(-self.n_parent_sets // _BYTES)
+
+    def count(self, n_candidates: Sequence[int]) -> int:
+        """Return how many families children have, dominated ones included."""
+        return sum(SmallSubsets(n, self.max_parents).n_sets for n in n_candidates)
 
     def log_determinants(
         self,
@@ -285,10 +439,45 @@ class SmallFamilies:
         return scores
 
 
-Families = AllFamilies | SmallFamilies
+class GivenFamilies(Families):
+    """Families that a user has listed with their scores.
+
+    Parameters
+    ----------
+    m : int
+    n_families : int
+        Of all columns together.
+    """
+
+    are_given = True
+    # Files of other programs seldom have families with more parents.
+    _EXPECTED_PARENTS: ClassVar[int] = 8
+
+    def __init__(self, m: int, n_families: int) -> None:
+        self.m = m
+        self.max_parents = min(self._EXPECTED_PARENTS, m - 1)
+        self.n_families = n_families
+
+    def with_max_parents(self, max_parents: int) -> Families:
+        """Return the same families: their list takes as much memory with any limit."""
+        return self
+
+    def of_columns(self, m: int) -> Self:
+        """Return as many families of another number of columns."""
+        return type(self)(m, self.n_families)
+
+    def numbers_while_listed(self) -> int:
+        """Return 0: they are listed already."""
+        return 0
+
+    def count(self, n_candidates: Sequence[int]) -> int:
+        """Return how many families there are."""
+        return self.n_families
 
 
-def fewer_families(families: Families, n_numbers: Callable[[Families], int], n_bytes: int) -> str:
+def fewer_families(
+    families: RegressionFamilies, n_numbers: Callable[[Any], int], n_bytes: int
+) -> str:
     """Say how few parents or columns would make a computation on families fit in memory.
 
     Parameters
@@ -301,14 +490,12 @@ def fewer_families(families: Families, n_numbers: Callable[[Families], int], n_b
         The memory that is available.
     """
 
-    def fits(m: int, max_parents: int | None) -> bool:
-        few = AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
+    def fits(few: Families) -> bool:
         return _BYTES * n_numbers(few) <= n_bytes
 
     m, most = families.m, families.max_parents
-    same = None if isinstance(families, AllFamilies) else most
-    few = largest_that_fits(lambda k: fits(m, k), 1, most - 1)
-    left = largest_that_fits(lambda n: fits(n, same), 2, m - 1)
+    few = largest_that_fits(lambda k: fits(families.with_max_parents(k)), 1, most - 1)
+    left = largest_that_fits(lambda n: fits(families.of_columns(n)), 2, m - 1)
     remedies = [] if few is None else [f"make the LocalScores with max_parents of {few} or less"]
     if left is not None:
         remedies.append(f"leave out columns until {left} or fewer are left")

@@ -83,7 +83,7 @@ class LocalScores(TableMixin, BaseScores):
         max_parents: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.sample = sample
+        self._sample = sample
         self._criterion = criterion
         self._max_parents = max_parents
         self._n_jobs = n_jobs
@@ -126,6 +126,11 @@ class LocalScores(TableMixin, BaseScores):
         other = copy(self)
         other.scorer = self.scorer.with_penalty(penalty)
         return other
+
+    @property
+    def sample(self) -> Sample:
+        """The rows and their weights."""
+        return self._sample
 
     # The settings are read-only, as the scores depend on them.
 

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from skbn._core.columns import family_numbers, is_labelled
 from skbn._core.memory import read_only
 from skbn._core.text import readable_value
+from skbn._data.containers import row_labels
 from skbn._data.row_values import in_order_of_rows
-from skbn._data.table import row_labels
+from skbn._data.sample import Sample
 from skbn._scores.base import BaseScores
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.jkl import LARGEST_SCORE, MOST_COLUMNS, read_jkl, repeated_row
@@ -117,6 +118,31 @@ class ParentSetScores(BaseScores):
         return [*self._columns]
 
     @property
+    def sample(self) -> Sample:
+        """Raise a TypeError, since there are no rows."""
+        raise TypeError("ParentSetScores have no rows. Pass the table.")
+
+    def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
+        """Return these scores if there are no weights.
+
+        Parameters
+        ----------
+        sample_weight : None
+
+        Returns
+        -------
+        scores : ParentSetScores
+
+        Raises
+        ------
+        TypeError
+            If there are weights, which need rows.
+        """
+        if sample_weight is not None:
+            raise TypeError("sample_weight needs rows; ParentSetScores have none.")
+        return self
+
+    @property
     def n_families(self) -> int:
         """Number of families."""
         return sum(len(scores) for _, scores in self._families)
@@ -199,6 +225,13 @@ class ParentSetScores(BaseScores):
             allowed &= is_required[parents].sum(axis=1) == len(required)
         return parents[allowed], scores[allowed]
 
+    def best_subset_score(self, child: int, parents: list[int]) -> float:
+        """Return the local score of a family or, if it is not listed, of its best listed subset."""
+        score = self.local_score(child, parents)
+        if score == -np.inf:
+            score = float(self.listed(child, [], parents, len(parents))[1].max(initial=-np.inf))
+        return score
+
     def _summary(self) -> ScoresSummary:
         n_bytes = sum(parents.nbytes + scores.nbytes for parents, scores in self._families)
         return ScoresSummary(type(self).__name__, self.n_families, None, self._columns, {}, n_bytes)
@@ -255,9 +288,9 @@ def _array_of_kinds(values: npt.ArrayLike, kinds: str, ndmin: int) -> npt.NDArra
 def _are_families(
     rows: npt.NDArray[Any], values: npt.NDArray[Any], child: int, n_columns: int
 ) -> bool:
+    """Whether the rows are different sets of other columns than the child, with finite scores."""
     if rows.ndim != 2 or values.shape != (len(rows),):
         return False
-    """Whether the rows are different sets of other columns than the child, with finite scores."""
     is_parent = rows >= 0
     ascends = (np.diff(rows, axis=1) > 0) | ~is_parent[:, 1:]
     is_padded_last = is_parent[:, :-1] | ~is_parent[:, 1:]

@@ -33,7 +33,7 @@ from skbn._scores.criterion_checks import (
 )
 from skbn._scores.families import (
     AllFamilies,
-    Families,
+    RegressionFamilies,
     ScoredParentSets,
     ScoredPiece,
     SmallFamilies,
@@ -77,7 +77,7 @@ class FamilyScorer:
         n_jobs: int | None,
     ) -> None:
         m = sample.shape[1]
-        self.families: Families = (
+        self.families: AllFamilies | SmallFamilies = (
             AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
         )
         self.criterion = criterion_for(criterion, names)
@@ -147,6 +147,14 @@ class FamilyScorer:
         summary = self._sample.summary
         prior = self.criterion.prior(summary.n_samples, summary.column_means)
         return check_prior(prior, f"{type(self.criterion).__name__}.prior", self.families.m)
+
+    @property
+    def has_complexity(self) -> bool:
+        """Whether the criterion has a complexity term that is not always 0."""
+        if not isinstance(self.criterion, InformationCriterion):
+            return False
+        complexity = self.criterion.complexity(self.statistics.n_samples, self.families.m)
+        return bool(np.any(complexity))
 
     # Units
 
@@ -253,7 +261,7 @@ class FamilyScorer:
 
     def _check(
         self,
-        families: Families,
+        families: RegressionFamilies,
         log_det: npt.NDArray[np.float64],
         offsets: npt.NDArray[np.float64] | None,
         columns: list[int],
@@ -280,9 +288,7 @@ class FamilyScorer:
         If these are all columns, in their order, and families of any size are scored, they are
         kept, and take the place of log-determinants and of what another search took.
         """
-        is_whole = isinstance(self.families, AllFamilies) and columns == list(
-            range(self.families.m)
-        )
+        is_whole = not self.families.are_listed and columns == list(range(self.families.m))
         kept = self._shared.searched
         if is_whole and kept is not None and kept.weights == weights:
             if progress is not None:

@@ -18,31 +18,22 @@ from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.families import Families
 from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
 from skbn._core.progress import Progress
+from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.text import readable_size, readable_value
-from skbn._core.threads import Threads, count_threads
+from skbn._core.threads import count_threads
 from skbn._exact.plan import TooLargeError
-from skbn._orders.order_kernels import find_dominated
+from skbn._orders.list_kernels import find_dominated
 from skbn._regressions.local_score import SCORE_ACCURACY, score_tolerance
-from skbn._scores.families import SmallFamilies
-from skbn._scores.local_scores import LocalScores
-from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.constraints import Constraints, Group
-from skbn._solver.engines import (
-    GroupSearch,
-    Optimum,
-    Scores,
-    largest_listed,
-    listed_within,
-    require_certainty,
-)
+from skbn._solver.constraints import Group
+from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
 from skbn._solver.order_engine import (
     NoNetworkError,
     OrderGroupSearch,
     order_search_bytes,
     plan_order_search,
 )
-from skbn._solver.settings import MemoryLimit, SearchSettings
+from skbn._solver.problem import Problem, Shape
 
 if TYPE_CHECKING:  # it imports highspy, which is optional
     from skbn._branch_and_cut.branch_and_cut import Result
@@ -51,12 +42,12 @@ __all__ = ["branch_and_cut_bytes", "plan_branch_and_cut"]
 
 # The LP solver, its matrices, and cuts.
 _BYTES_OF_SOLVER = 1 << 25
-# Of each family, beside 6 for each parent: costs, scores and values, and masks of the tree's nodes.
+# A family's costs, scores and values, and masks of the tree's nodes, beside 6 for each parent.
 _BYTES_A_FAMILY = 64
-# Of each family of a child while these are listed: two scores and a mark.
+# While the families of a child are listed, each has two scores and a mark.
 _BYTES_WHILE_LISTING = 17
-# The share of the families of few parents that is expected to be undominated. Of 40 to 60 columns
-# with up to four parents it was from 0.07 to 0.25 by the BIC from 1000 rows. It grows with the rows
+# The share of the families of few parents that is expected to be undominated. With 40 to 60 columns
+# and up to four parents it was from 0.07 to 0.25 by the BIC from 1000 rows. It grows with the rows
 # and as the penalty shrinks: when the families are listed, their memory is looked at again.
 _SHARE_UNDOMINATED = 0.25
 # The share of the time that the order search may take.
@@ -66,24 +57,17 @@ _LONGEST_TO_COMPARE = 20_000
 _WORD = 64
 # In nats: families that cost more are left out if that is more than the whole network costs.
 _MUCH = 1e6
-# Of larger costs than that, the linear program cannot tell apart what differs by some nats.
+# Beyond such costs the linear program cannot tell apart what differs by a few nats.
 _LARGEST_COST = 1e15
 # Nobody knows how long branch and cut takes. The progress has at most this share when it begins.
 _SHARE_OF_PROGRESS = 0.1
-# Listed families of other programs are expected to have up to so many parents.
-_EXPECTED_PARENTS = 8
 
 Floats = npt.NDArray[np.float64]
 ShortIntegers = npt.NDArray[np.int16]
 
 
 def plan_branch_and_cut(
-    scores: Scores,
-    constraints: Constraints,
-    group: Group,
-    memory: MemoryLimit,
-    settings: SearchSettings,
-    n_jobs: int | None = None,
+    shape: Shape, group: Group, resources: Resources, settings: SearchSettings
 ) -> GroupSearch | None:
     """Plan branch and cut of a group of columns; None if the scores are of all sets of parents.
 
@@ -94,63 +78,46 @@ def plan_branch_and_cut(
     ImportError
         If they are, and highspy is not installed.
     """
-    in_memory = 0
-    if isinstance(scores, ParentSetScores):
-        width = min(_EXPECTED_PARENTS, constraints.max_parents)
-        n_families = scores.n_families
-        n_bytes = _bytes_of_search(group, n_families, width, n_jobs)
-    else:
-        families = scores.scorer.families
-        if not isinstance(families, SmallFamilies):
-            return None
-        in_memory = scores.scorer.n_bytes
-        n_families = _n_families(constraints, group, families.max_parents)
-        n_bytes = branch_and_cut_bytes(constraints, group, families.max_parents, n_jobs)
-    available, limit = memory.beside(in_memory)
+    families = shape.families
+    if not families.are_listed:
+        return None
+    n_bytes = branch_and_cut_bytes(shape, group, resources.n_jobs)
+    available, limit = resources.beside(shape.n_bytes)
     if n_bytes > available:
         n = len(group.columns)
         columns = f"{n} columns" if n > 1 else "1 column"
-        tables = f"the {n_families:,} families of branch and cut"
+        tables = f"the {_n_families(shape, group):,} families of branch and cut"
         raise TooLargeError(columns, tables, n_bytes, available, limit)
     _require_highspy(len(group.columns))
-    orders = plan_order_search(
-        scores,
-        constraints,
-        group,
-        memory,
-        settings._replace(share=settings.share * _SHARE_OF_ORDERS),
-        n_jobs,
-    )
-    search = _BranchAndCut(constraints, group, settings, orders, n_bytes, available)
-    if isinstance(scores, LocalScores):
-        search.kernels += scores.scorer.families.kernels
-        search.shared_work = scores.scorer.families.work
+    of_orders = settings._replace(share=settings.share * _SHARE_OF_ORDERS)
+    orders = plan_order_search(shape, group, resources, of_orders)
+    search = _BranchAndCut(group, settings, orders, n_bytes, available)
+    search.kernels += families.kernels
+    search.shared_work = families.work
     return search
 
 
-def branch_and_cut_bytes(
-    constraints: Constraints, group: Group, max_parents: int, n_jobs: int | None = None
-) -> int:
-    """Return about how much memory branch and cut takes with families of so few parents."""
-    m = len(constraints.allowed)
-    n_listed = int(_SHARE_UNDOMINATED * _n_families(constraints, group, max_parents))
-    of_child = _BYTES_WHILE_LISTING * SmallSubsets(m - 1, max_parents).n_sets
-    return (
-        8 * SmallSubsets(m, max_parents + 1).n_sets
-        + of_child * min(count_threads(n_jobs), len(group.columns))
-        + _bytes_of_search(group, n_listed, max_parents, n_jobs)
-    )
-
-
-def _n_families(constraints: Constraints, group: Group, max_parents: int) -> int:
+def _n_families(shape: Shape, group: Group) -> int:
     """Return how many families the columns of a group have, dominated ones included."""
-    n_candidates = [constraints.possible[x].bit_count() for x in group.columns]
-    return sum(SmallSubsets(n, max_parents).n_sets for n in n_candidates)
+    return shape.families.count([shape.constraints.possible[x].bit_count() for x in group.columns])
 
 
-def _bytes_of_search(group: Group, n_families: int, width: int, n_jobs: int | None) -> int:
-    of_orders = order_search_bytes(len(group.columns) + len(group.others), n_jobs)
-    return _BYTES_OF_SOLVER + of_orders + _bytes_of_families(n_families, width)
+def branch_and_cut_bytes(shape: Shape, group: Group, n_jobs: int | None) -> int:
+    """Return about how much memory branch and cut takes."""
+    families, n_families = shape.families, _n_families(shape, group)
+    width = min(families.max_parents, shape.constraints.max_parents)
+    n_columns = len(group.columns) + len(group.others)
+    n_bytes = _BYTES_OF_SOLVER + order_search_bytes(n_columns, n_jobs)
+    if families.are_given:
+        return n_bytes + _bytes_of_families(n_families, width)
+    m = len(shape.constraints.allowed)
+    of_child = _BYTES_WHILE_LISTING * SmallSubsets(m - 1, families.max_parents).n_sets
+    return (
+        n_bytes
+        + _bytes_of_families(int(_SHARE_UNDOMINATED * n_families), families.max_parents)
+        + 8 * SmallSubsets(m, families.max_parents + 1).n_sets
+        + of_child * min(count_threads(n_jobs), len(group.columns))
+    )
 
 
 def _bytes_of_families(n_families: int, width: int) -> int:
@@ -229,7 +196,6 @@ class _BranchAndCut(GroupSearch):
 
     def __init__(
         self,
-        constraints: Constraints,
         group: Group,
         settings: SearchSettings,
         orders: OrderGroupSearch,
@@ -241,7 +207,7 @@ class _BranchAndCut(GroupSearch):
         self.columns = group.columns
         self.kernels = (*orders.kernels, find_dominated, *BRANCH_AND_CUT_KERNELS, *CHECKER_KERNELS)
         self.n_bytes = n_bytes
-        self._constraints, self._settings, self._orders = constraints, settings, orders
+        self._settings, self._orders = settings, orders
         self._has_others = bool(group.others)
         self._available = available
 
@@ -252,10 +218,10 @@ class _BranchAndCut(GroupSearch):
     def cost(self) -> int:
         return int((self._orders.cost() + self.shared_work) / _SHARE_OF_PROGRESS)
 
-    def optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
+    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
         settings = self._settings
-        deadline = settings.own_deadline()
-        notes = _Notes(progress)
+        deadline = resources.end_of_share(settings.share)
+        notes = _Notes(resources.progress)
 
         def tell(cost: float, bound: float, n_nodes: int) -> None:
             gap = max(0.0, cost - bound)
@@ -263,79 +229,55 @@ class _BranchAndCut(GroupSearch):
             notes.tell(f"{score}; {n_nodes:,} nodes")
 
         try:
-            (by_orders,) = self._orders.optima([scores], n_jobs, notes)
+            by_orders = self._orders.optimum(problem, resources.reporting(notes))
         except NoNetworkError:
             by_orders = None
-        listed = self._list(scores, n_jobs)
+        listed = self._list(problem, resources)
         network = _any_network(listed.families)
         if network is None:
             return Optimum([], -np.inf)
         if by_orders is not None:
-            network = self._families_of(by_orders.parents, listed.families)
-        listed, network = self._without_costly(scores, listed, network)
-        known = math.fsum(-listed.families.cost[network]) + self._offset(scores)
+            network = self._families_of(by_orders.parents, listed.families, len(problem.names))
+        listed, network = self._without_costly(problem, listed, network)
+        offsets = problem.score_offsets - problem.listed_offsets
+        known = math.fsum(-listed.families.cost[network]) + float(offsets[self.columns].sum())
         found = branch_and_cut(
             listed.relative_to(network),
             network,
             tolerance=settings.tolerance,
             deadline=time.monotonic() if self._orders.is_interrupted else deadline,
             seed=settings.seed,
-            n_jobs=n_jobs,
-            ends_on_interrupt=settings.keeps_best_on_interrupt,
+            n_jobs=resources.n_jobs,
+            ends_on_interrupt=resources.keeps_best_on_interrupt,
             tell=tell,
         )
-        progress.advance(self.cost())
-        return self._climbed(scores, found, listed)
+        resources.progress.advance(self.cost())
+        return self._climbed(problem, found, listed)
 
-    def _climbed(self, scores: Scores, found: Result, listed: _Listed) -> Optimum:
+    def _climbed(self, problem: Problem, found: Result, listed: _Listed) -> Optimum:
         """Return the network found; one that is not proven to be the best is climbed from."""
         parents = [
             mask_of(p for p in row if p >= 0) for row in listed.parents[found.chosen].tolist()
         ]
-        self._require_certainty(scores, parents)
-        own = self._local_scores(scores, parents)
-        gap = max(0.0, upper_sum([found.cost, -found.bound]))
-        if gap > self._settings.tolerance:
-            climbed, _ = self._orders.climbed(scores, parents)
-            better = self._local_scores(scores, climbed)
-            gain = lower_sum([*better, *(-own)])
-            if gain > 0:
-                parents, own, gap = climbed, better, max(0.0, upper_sum([gap, -gain]))
-        score = math.fsum(own)
-        if isinstance(scores, ParentSetScores):
-            score = math.fsum([*own, *(-scores.score_offsets[self.columns])])
-        return Optimum(parents, score, gap, n_nodes=found.n_nodes, is_finished=found.is_finished)
-
-    def _local_scores(self, scores: Scores, parents: list[int]) -> Floats:
-        """Return the local scores of the group's columns: of tables, without their offsets."""
-        sets = [members_of(mask) for mask in parents]
-        if isinstance(scores, LocalScores):
-            own = [sum(scores.scorer.terms(x, s)) for x, s in zip(self.columns, sets, strict=True)]
-        else:
-            own = [scores.local_score(x, s) for x, s in zip(self.columns, sets, strict=True)]
-        return np.array(own)
-
-    def _offset(self, scores: Scores) -> float:
-        """Return what the scores of `families` lack."""
-        if isinstance(scores, LocalScores):
-            return float(scores.scorer.score_offsets[self.columns].sum())
-        return 0.0
-
-    def _require_certainty(self, scores: Scores, parents: list[int]) -> None:
-        """Raise if rounding may hide a better network."""
-        own = scores.scorer if isinstance(scores, LocalScores) else scores
         terms = [
-            own.largest_term(x, members_of(mask))
+            problem.largest_term(x, members_of(mask))
             for x, mask in zip(self.columns, parents, strict=True)
         ]
         uncertainty = float((score_tolerance(terms) - SCORE_ACCURACY).sum())
-        largest = ""
-        if isinstance(scores, ParentSetScores):
-            largest = largest_listed(scores, self.columns, parents)
-        require_certainty(uncertainty, largest)
+        problem.require_certainty(self.columns, parents, uncertainty)
+        own = problem.local_scores(self.columns, parents)
+        gap = max(0.0, upper_sum([found.cost, -found.bound]))
+        if gap > self._settings.tolerance:
+            climbed = self._orders.climbed(problem, parents)
+            better = problem.local_scores(self.columns, climbed)
+            gain = lower_sum([*better, *(-own)])
+            if gain > 0:
+                parents, own, gap = climbed, better, max(0.0, upper_sum([gap, -gain]))
+        score = math.fsum([*own, *(-problem.listed_offsets[self.columns])])
+        return Optimum(parents, score, gap, n_nodes=found.n_nodes, is_finished=found.is_finished)
 
     def _without_costly(
-        self, scores: Scores, listed: _Listed, network: npt.NDArray[np.int64]
+        self, problem: Problem, listed: _Listed, network: npt.NDArray[np.int64]
     ) -> tuple[_Listed, npt.NDArray[np.int64]]:
         """Return the families without those that cost much, and more than all of the network.
 
@@ -352,8 +294,8 @@ class _BranchAndCut(GroupSearch):
         keep = below <= max(_MUCH, 2.0 * float(below[network].sum()))
         worst = int(np.argmax(np.where(keep, below, -1.0)))
         if below[worst] > _LARGEST_COST:
-            name = scores.columns[self.columns[families.child[worst]]]
-            names = [scores.columns[p] for p in listed.parents[worst] if p >= 0]
+            name = problem.names[self.columns[families.child[worst]]]
+            names = [problem.names[p] for p in listed.parents[worst] if p >= 0]
             raise ValueError(
                 f"Column {name!r} has a local score of {-families.cost[worst]:.6g} with the "
                 f"parents {readable_value(names)}, {below[worst]:.3g} nats below its best one, and "
@@ -365,7 +307,7 @@ class _BranchAndCut(GroupSearch):
 
     # The families
 
-    def _list(self, scores: Scores, n_jobs: int | None) -> _Listed:
+    def _list(self, problem: Problem, resources: Resources) -> _Listed:
         """Return the families of all columns of the group.
 
         Raises
@@ -374,8 +316,8 @@ class _BranchAndCut(GroupSearch):
             If they do not fit in memory: more are undominated than was expected.
         """
         start, children, parents, cost, own = [0], [], [], [], []
-        with Threads(n_jobs) as threads:
-            found = threads.map(self._list_child, [(scores, x) for x in self.columns])
+        with resources.threads() as threads:
+            found = threads.map(self._list_child, [(problem, x) for x in self.columns])
             for child, each in enumerate(found):
                 parents.append(each[0])
                 cost.append(-each[1])
@@ -393,18 +335,18 @@ class _BranchAndCut(GroupSearch):
         return _Listed(families, _stacked(parents))
 
     def _list_child(
-        self, scores: Scores, child: int
+        self, problem: Problem, child: int
     ) -> tuple[ShortIntegers, Floats, ShortIntegers]:
         """Return a child's parents and scores, best first, and the parents within the group."""
-        m = len(self._constraints.allowed)
-        parents, local = listed_within(scores, self._constraints, child, False)
+        m = len(problem.names)
+        parents, local = problem.listed(child)
         best_first = np.lexsort(((parents >= 0).sum(axis=1), -local))
         best_first = best_first[local[best_first] > -np.inf]
         parents, local = parents[best_first], local[best_first]
         position = np.full(m + 1, -1, dtype=np.int16)  # the last for the padding
         position[self.columns] = np.arange(len(self.columns))
         own = position[parents]
-        if self._has_others or isinstance(scores, ParentSetScores):
+        if self._has_others or problem.families.are_given:
             own = _padded_last(own)
             kept = _undominated(own, len(self.columns))
             parents, local, own = parents[kept], local[kept], own[kept]
@@ -419,10 +361,10 @@ class _BranchAndCut(GroupSearch):
                 "the penalty."
             )
 
-    def _families_of(self, parents: list[int], families: Families) -> npt.NDArray[np.int64]:
+    def _families_of(self, parents: list[int], families: Families, m: int) -> npt.NDArray[np.int64]:
         """Return the best listed families with parents among those of a network's columns."""
         chosen = families.start[:-1].copy()
-        is_own = np.zeros(len(self._constraints.allowed), dtype=bool)
+        is_own = np.zeros(m, dtype=bool)
         for x, mask in enumerate(parents):
             is_own[:] = False
             is_own[members_of(mask)] = True

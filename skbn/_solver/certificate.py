@@ -17,6 +17,7 @@ from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
 from skbn._regressions.local_score import internal_error, score_tolerance
 from skbn._regressions.network_families import families_of
+from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer
@@ -49,9 +50,7 @@ def certify_constraints(
             )
 
 
-def certify_score(
-    scores: LocalScores | ParentSetScores, parents: list[int], searched: float
-) -> float:
+def certify_score(scores: BaseScores, parents: list[int], searched: float) -> float:
     """Return a network's score, computed from its own families, if the search found the same.
 
     Each family may differ by `SCORE_ACCURACY` and by the rounding of the largest term. The score

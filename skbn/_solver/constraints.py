@@ -72,7 +72,7 @@ class Constraints(NamedTuple):
         m = len(self.allowed)
         return not any(self.required) and all(mask.bit_count() == m - 1 for mask in self.allowed)
 
-    def fixed(self, parents: list[int]) -> list[int]:
+    def irreversible(self, parents: list[int]) -> list[int]:
         """Return the masks of each column's parents whose edges must not be reversed."""
         return [
             mask_of(p for p in members_of(mask) if not self.possible[p] >> x & 1)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.progress import Progress
+from skbn._core.resources import Resources
 from skbn._core.subsets import mask_of, members_of
-from skbn._exact.cluster import Cluster, search_on_cluster
+from skbn._exact.cluster import search_on_cluster
 from skbn._exact.dense_families import (
     DENSE_KERNELS,
     LISTING_KERNELS,
@@ -31,18 +31,16 @@ from skbn._exact.recurrences import SLAB_KERNELS, exact_search
 from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
 from skbn._regressions.set_function import SetWeights
-from skbn._scores.families import AllFamilies
-from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints, Group
-from skbn._solver.engines import GroupSearch, Optimum, Scores, require_certainty
-from skbn._solver.settings import MemoryLimit
+from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
+from skbn._solver.problem import Problem, Shape
 
 __all__ = ["plan_dense_search"]
 
 
 def plan_dense_search(
-    scores: Scores, constraints: Constraints, group: Group, memory: MemoryLimit
+    shape: Shape, group: Group, resources: Resources, settings: SearchSettings
 ) -> GroupSearch | None:
     """Plan a search through all families of a group's columns; None if there is no such search.
 
@@ -52,38 +50,34 @@ def plan_dense_search(
         If it does not fit in memory.
     """
     columns, others = group
-    if not isinstance(scores, LocalScores) or len(columns) + len(others) == 1:
+    if shape.families.are_given or len(columns) + len(others) == 1:
         return None
-    scorer = scores.scorer
-    has_lists = not isinstance(scorer.families, AllFamilies)
-    if has_lists and not scorer.statistics.is_checked:
+    has_lists = shape.families.are_listed
+    if has_lists and not shape.is_independent:
         return None  # all columns together may be dependent
     # A group of only some columns needs log-determinants of its own.
-    is_whole = len(columns) == len(constraints.allowed)
-    in_memory = scorer.n_bytes if is_whole and not has_lists else 0
-    cluster, sizes = memory.cluster, (len(columns), len(others))
+    is_whole = len(columns) == len(shape.constraints.allowed)
+    in_memory = shape.n_bytes if is_whole and not has_lists else 0
+    cluster, sizes = resources.cluster, (len(columns), len(others))
     if cluster is not None and len(columns) >= FEWEST_COLUMNS_OF_WORKERS:
-        n_bytes, limit = memory.of_each_worker(cluster)
-        here = memory.available
+        n_bytes, limit = resources.of_each(cluster)
+        here = resources.available
         plan = plan_on_workers(*sizes, cluster.n_workers, n_bytes, limit, here)
-        return _DenseSearch(constraints, group, plan, cluster)
+        return _DenseSearch(shape.constraints, group, plan)
     # Branch and cut is faster than a search that makes log-determinants again.
-    stays = memory.in_memory or (has_lists and memory.scratch is None)
-    n_bytes, limit = memory.beside(in_memory)
-    plan = plan_all_families(*sizes, n_bytes, limit, memory.scratch, stays)
+    stays = settings.lists_networks or (has_lists and resources.scratch is None)
+    n_bytes, limit = resources.beside(in_memory)
+    plan = plan_all_families(*sizes, n_bytes, limit, resources.scratch, stays)
     if plan.n_varying is not None:  # it makes again those that are in memory already
-        plan = plan_all_families(*sizes, n_bytes - in_memory, limit, memory.scratch, stays)
-    return _DenseSearch(constraints, group, plan, None)
+        plan = plan_all_families(*sizes, n_bytes - in_memory, limit, resources.scratch, stays)
+    return _DenseSearch(shape.constraints, group, plan)
 
 
 class _DenseSearch(GroupSearch):
     listing_kernels = (*LISTING_KERNELS, *NEAR_OPTIMAL_KERNELS)
 
-    def __init__(
-        self, constraints: Constraints, group: Group, plan: SearchPlan, cluster: Cluster | None
-    ) -> None:
+    def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
         self.columns = group.columns
-        self._cluster = cluster
         # Those of the search are the group's, and then the plan's roots, which have no parents.
         self._sets_of = group.columns + group.others
         families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
@@ -103,44 +97,40 @@ class _DenseSearch(GroupSearch):
         of_walk = log_determinants_work(len(self._sets_of)) if is_in_memory else 0
         return n_penalties * (of_walk + self._plan.work)
 
-    def optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
-        return next(self.optima([scores], n_jobs, progress))
+    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
+        return next(self.optima([problem], resources))
 
-    def optima(
-        self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
-    ) -> Iterator[Optimum]:
-        for scores in path:
-            if isinstance(scores, LocalScores):
-                yield self._optimum(scores.scorer, n_jobs, progress)
+    def optima(self, path: Sequence[Problem], resources: Resources) -> Iterator[Optimum]:
+        for problem in path:
+            yield self._optimum(problem, resources)
 
-    def _optimum(self, scorer: FamilyScorer, n_jobs: int | None, progress: Progress) -> Optimum:
-        families = self._families(scorer, n_jobs, progress)
+    def _optimum(self, problem: Problem, resources: Resources) -> Optimum:
+        families = self._families(problem.regressions, resources)
         columns, plan = self._sets_of, self._plan
-        if plan.n_workers and self._cluster is not None:
-            found = search_on_cluster(families, plan, self._cluster, n_jobs, progress)
+        n_jobs, progress = resources.n_jobs, resources.progress
+        if plan.n_workers and resources.cluster is not None:
+            found = search_on_cluster(families, plan, resources.cluster, n_jobs, progress)
         else:
             found = exact_search(families, plan, n_jobs, progress)
         if not found.parents:  # no network has a finite score
             return Optimum([], found.score)
-        require_certainty(found.uncertainty)
         score = found.score
         for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
             score -= families.local_score(i, 0)
         masks = found.parents[: len(self.columns)]
         parents = [mask_of(columns[i] for i in members_of(mask)) for mask in masks]
+        problem.require_certainty(self.columns, parents, found.uncertainty)
         return Optimum(parents, score, rounding=found.rounding)
 
     def near_optimal(
-        self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress
+        self, problem: Problem, equivalence_classes: bool, resources: Resources
     ) -> NearOptimalStream:
-        assert isinstance(scores, LocalScores)
-        families = self._families(scores.scorer, n_jobs, progress)
+        families = self._families(problem.regressions, resources)
+        n_jobs, progress = resources.n_jobs, resources.progress
         assert isinstance(families, DenseFamilies)
         return near_optimal_networks(families, self._plan, equivalence_classes, n_jobs, progress)
 
-    def _families(
-        self, scorer: FamilyScorer, n_jobs: int | None, progress: Progress
-    ) -> ScoredFamilies:
+    def _families(self, scorer: FamilyScorer, resources: Resources) -> ScoredFamilies:
         columns, constraints = self._sets_of, self._constraints
         position = {column: i for i, column in enumerate(columns)}
 
@@ -158,6 +148,7 @@ class _DenseSearch(GroupSearch):
         if self._plan.n_varying is not None:
             factor, offsets = scorer.factor_of(columns)
             return WalkedFamilies(factor, offsets, weights, *rest)
+        n_jobs, progress = resources.n_jobs, resources.progress
         return DenseFamilies(scorer.set_functions_of(columns, weights, n_jobs, progress), *rest)
 
     def _tables(self, scorer: FamilyScorer) -> npt.NDArray[np.float64]:

@@ -1,9 +1,9 @@
 """Search engines: each plans the search of a group of columns, and runs it.
 
-An engine is a function `plan(scores, constraints, group, memory)` that returns a `GroupSearch`, or
-None if it cannot search these scores. Those of dynamic programming are in `dense_engine` and
-`listed_engine`. To add one, write its file and name it in `ENGINES` of `solve.py`. Branch and cut,
-of `branch_engine`, takes their place if neither fits in memory, and the order search of
+An engine is a function `plan(shape, group, resources, settings)` that returns a `GroupSearch`, or
+None if it cannot search problems of this shape. Those of dynamic programming are in `dense_engine`
+and `listed_engine`. To add one, write its file and name it in `ENGINES` of `planner.py`. Branch and
+cut, of `branch_engine`, takes their place if neither fits in memory, and the order search of
 `order_engine` if it is asked for.
 """
 
@@ -13,32 +13,42 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
+from skbn._core.resources import Resources
+from skbn._exact.near_optimal import NearOptimalStream
+from skbn._solver.constraints import Group
+from skbn._solver.problem import Problem, Shape
+from skbn._solver.solution import TOLERANCE
 
-from skbn._core.progress import Progress
-from skbn._core.subsets import members_of
-from skbn._exact.near_optimal import (
-    NearOptimalStream,
-)
-from skbn._regressions.local_score import SCORE_ACCURACY
-from skbn._scores.families import ScoredParentSets
-from skbn._scores.local_scores import LocalScores
-from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.constraints import Constraints, Group
-from skbn._solver.settings import MemoryLimit
+__all__ = ["EXACT", "Engine", "GroupSearch", "Optimum", "SearchSettings"]
 
-__all__ = [
-    "Engine",
-    "GroupSearch",
-    "Optimum",
-    "Scores",
-    "families_within",
-    "largest_listed",
-    "listed_within",
-    "require_certainty",
-]
 
-Scores = LocalScores | ParentSetScores
+class SearchSettings(NamedTuple):
+    """How to search.
+
+    Parameters
+    ----------
+    is_exact : bool
+        Whether to prove the network, by dynamic programming or branch and cut; else the order
+        search finds it.
+    seed : int
+        Seeds all random choices.
+    tolerance : float
+        In nats: branch and cut ends once no network scores higher by more than this.
+    lists_networks : bool
+        Whether the searches are to list further networks, which only dynamic programs in memory
+        can.
+    share : float
+        The share of the time until the deadline that the search of a group may take.
+    """
+
+    is_exact: bool = True
+    seed: int = 0
+    tolerance: float = TOLERANCE
+    lists_networks: bool = False
+    share: float = 1.0
+
+
+EXACT = SearchSettings()
 
 
 class Optimum(NamedTuple):
@@ -95,7 +105,7 @@ class GroupSearch(ABC):
         The work of the log-determinants of all small sets if it needs them; groups share these.
         Like all work here, in units of one local score of a dense search.
     heeds_time_limit : bool
-        Whether it ends by the deadline of its settings.
+        Whether it ends by the deadline of its resources.
     """
 
     columns: list[int]
@@ -118,28 +128,24 @@ class GroupSearch(ABC):
         return n_penalties * self.cost()
 
     @abstractmethod
-    def optimum(self, scores: Scores, n_jobs: int | None, progress: Progress) -> Optimum:
+    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
         """Return the best parents of the columns; see `optima`."""
 
-    def optima(
-        self, path: Sequence[Scores], n_jobs: int | None, progress: Progress
-    ) -> Iterator[Optimum]:
-        """Yield the best parents of the columns for each of the scores.
+    def optima(self, path: Sequence[Problem], resources: Resources) -> Iterator[Optimum]:
+        """Yield the best parents of the columns for each of some problems.
 
         Parameters
         ----------
-        path : sequence of LocalScores, or of one ParentSetScores
+        path : sequence of Problem
             Those of one table with several penalties, which share their log-determinants.
-        n_jobs : int or None
-            Number of threads, by joblib's rules. It does not change a bit of the result.
-        progress : Progress
-            Advanced by `work` in all.
+        resources : Resources
+            With a progress, which is advanced by `work` in all.
         """
-        for scores in path:
-            yield self.optimum(scores, n_jobs, progress)
+        for problem in path:
+            yield self.optimum(problem, resources)
 
     def near_optimal(
-        self, scores: Scores, equivalence_classes: bool, n_jobs: int | None, progress: Progress
+        self, problem: Problem, equivalence_classes: bool, resources: Resources
     ) -> NearOptimalStream:
         """Return the networks of the columns in order of their score, after a search for the best.
 
@@ -147,93 +153,17 @@ class GroupSearch(ABC):
 
         Parameters
         ----------
-        scores : LocalScores or ParentSetScores
-            The networks' scores lack their `score_offsets`.
+        problem : Problem
+            The networks' scores lack its `score_offsets`.
         equivalence_classes : bool
             Whether to return only the best network of each equivalence class.
-        n_jobs : int or None
-        progress : Progress
-            Advanced by `work`.
+        resources : Resources
+            With a progress, which is advanced by `work`.
         """
-        names = [scores.columns[x] for x in self.columns]
+        names = [problem.names[x] for x in self.columns]
         raise ValueError(
             f"The search of the columns {names} finds the best network, and cannot list others."
         )
 
 
-Engine = Callable[[Scores, Constraints, Group, MemoryLimit], GroupSearch | None]
-
-
-def require_certainty(uncertainty: float, largest: str = "") -> None:
-    """Raise if rounding may have hidden a better network than the one found.
-
-    Parameters
-    ----------
-    uncertainty : float
-        How far rounding may put the score of a network off, in nats.
-    largest : str, optional
-        A sentence that names the largest term.
-
-    Raises
-    ------
-    ValueError
-        Saying by how much the score may be off, and what would make it smaller.
-    """
-    if uncertainty > SCORE_ACCURACY:
-        raise ValueError(
-            "The terms of the best network's score are so large that it is known only to "
-            f"{uncertainty:.2g} nats, and not to {SCORE_ACCURACY}, which may hide a better "
-            f"network.{largest} If they are costs that all networks must pay, lower the penalty "
-            "or the costs, and rule families out by forbidden_edges or max_parents instead. If "
-            "they are likelihoods, give fewer rows, smaller sample weights or a smaller alpha_w."
-        )
-
-
-def largest_listed(scores: ParentSetScores, columns: list[int], parents: list[int]) -> str:
-    """Return a sentence that names the listed score that is furthest below its column's best."""
-    below = [
-        scores.largest_term(x, members_of(mask)) for x, mask in zip(columns, parents, strict=True)
-    ]
-    i = int(np.argmax(below))
-    score = scores.local_score(columns[i], members_of(parents[i]))
-    return (
-        f" The largest is of column {scores.columns[columns[i]]!r}: a listed score of {score:.6g}, "
-        f"which is {below[i]:.3g} nats below the best listed one."
-    )
-
-
-def families_within(
-    scores: Scores, constraints: Constraints, child: int, with_dominated: bool
-) -> ScoredParentSets:
-    """Return the families of a child that may be part of the best network, or of any.
-
-    Their scores lack the child's offset.
-    """
-    parents, local = listed_within(scores, constraints, child, with_dominated)
-    if isinstance(scores, ParentSetScores):
-        local = local - scores.score_offsets[child]
-    return parents, local
-
-
-def listed_within(
-    scores: Scores, constraints: Constraints, child: int, with_dominated: bool
-) -> ScoredParentSets:
-    """Return the same families; the scores of lists as they are given, so that none is rounded."""
-    required = members_of(constraints.required[child])
-    candidates = members_of(constraints.allowed[child] & ~constraints.required[child])
-    if isinstance(scores, ParentSetScores):
-        listed = scores.listed(child, required, candidates, constraints.max_parents)
-        if len(listed[1]) == 0:
-            names = [scores.columns[p] for p in required]
-            must = f" that has the required parents {names} and" if required else " that"
-            raise ValueError(
-                f"Column {scores.columns[child]!r} has no listed family{must} satisfies the "
-                "constraints. List more parent sets, or relax these."
-            )
-        return listed
-    if not required and not candidates:
-        terms = scores.scorer.terms(child, [])
-        return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
-    parents, local = scores.scorer.listed(child, required, candidates, with_dominated)
-    fits = (parents >= 0).sum(axis=1) <= constraints.max_parents
-    return parents[fits], local[fits]
+Engine = Callable[[Shape, Group, Resources, SearchSettings], GroupSearch | None]

@@ -11,17 +11,15 @@ import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import available_memory
-from skbn._core.progress import SECONDS_BETWEEN_LINES, Listener, Progress
+from skbn._core.progress import SECONDS_BETWEEN_LINES
+from skbn._core.resources import Resources
 from skbn._core.threads import one_blas_thread
 from skbn._exact.near_optimal import NearOptimalNetwork, NearOptimalStream, sum_of_streams
 from skbn._networks.equivalence import canonical_member
-from skbn._scores.criterion_checks import is_score_equivalent
-from skbn._scores.local_scores import LocalScores
 from skbn._solver.certificate import certify_constraints, certify_score
-from skbn._solver.constraints import Constraints
-from skbn._solver.engines import Scores
-from skbn._solver.settings import MemoryLimit
-from skbn._solver.solve import plan_searches
+from skbn._solver.engines import SearchSettings
+from skbn._solver.planner import plan_searches
+from skbn._solver.problem import Problem
 
 __all__ = ["NearOptimal", "near_optimal"]
 
@@ -52,36 +50,26 @@ class NearOptimal(NamedTuple):
 
 
 def near_optimal(
-    scores: Scores,
-    constraints: Constraints,
-    memory: MemoryLimit,
+    problem: Problem,
+    resources: Resources,
     *,
     n: int | None,
     within: float | None,
     equivalence_classes: bool,
-    n_jobs: int | None = None,
-    listeners: tuple[Listener, ...] = (),
-    announce: Callable[[str], None] | None = None,
 ) -> NearOptimal:
     """Return the best networks, or the best network of each of the best equivalence classes.
 
     Parameters
     ----------
-    scores : LocalScores or ParentSetScores
-    constraints : Constraints
-    memory : MemoryLimit
+    problem : Problem
+    resources : Resources
+        The plan is announced before the search begins, and the number of networks found every few
+        seconds.
     n : int or None
         The largest number of networks; None for any number.
     within : float or None
         How far below the best a score may be, in nats; None for any score.
     equivalence_classes : bool
-    n_jobs : int or None
-        Number of threads of the search. It does not change a bit of the result.
-    listeners : tuple of callable
-        Called with the progress of the search.
-    announce : callable, optional
-        Called with the plan in words before the search begins, and every few seconds with the
-        number of networks found.
 
     Raises
     ------
@@ -90,32 +78,24 @@ def near_optimal(
     RuntimeError
         If independent regressions do not confirm the first and the last score.
     """
-    plan = plan_searches(scores, constraints, memory, lists_networks=True)
-    if announce is not None:
-        announce(str(plan))
+    plan = plan_searches(problem.shape, resources, SearchSettings(lists_networks=True))
+    resources.tell(str(plan))
     listing = [kernel for search in plan.searches for kernel in search.listing_kernels]
     compile_kernels((*plan.kernels, *listing))
-    progress = Progress(plan.work(), listeners)
-    if plan.shared_work and isinstance(scores, LocalScores):
-        scores.scorer.log_determinants(progress)
+    resources.progress.expect(plan.work())
+    if plan.shared_work:
+        problem.prepare(resources.progress)
     streams = [
-        search.near_optimal(scores, equivalence_classes, n_jobs, progress)
-        for search in plan.searches
+        search.near_optimal(problem, equivalence_classes, resources) for search in plan.searches
     ]
-    found, is_complete = _first(sum_of_streams(streams), n, within, announce)
-    parents = [_parents_of(network, len(scores.columns)) for network in found]
+    found, is_complete = _first(sum_of_streams(streams), n, within, resources.announce)
+    parents = [_parents_of(network, len(problem.names)) for network in found]
     with one_blas_thread():
         for i in {0, len(found) - 1}:
-            certify_constraints(scores.columns, constraints, parents[i])
-            certify_score(scores, parents[i], found[i].score)
-        own = scores.scorer if isinstance(scores, LocalScores) else scores
-        offset = float(own.score_offsets.sum())
-    if (
-        equivalence_classes
-        and constraints.is_free
-        and isinstance(scores, LocalScores)
-        and is_score_equivalent(scores.scorer.tables)
-    ):
+            certify_constraints(problem.names, problem.constraints, parents[i])
+            certify_score(problem.scores, parents[i], found[i].score)
+        offset = float(problem.score_offsets.sum())
+    if equivalence_classes and problem.any_member:
         parents = [canonical_member(masks) for masks in parents]
     listed = np.array([network.score + offset for network in found])
     return NearOptimal(parents, listed, is_complete)

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from skbn import GaussianBNLearner
-from skbn._solver import solve
+from skbn._solver import planner
 from skbn.datasets import make_gaussian_network
 from skbn.exceptions import DataWarning, MaxParentsWarning
 
@@ -61,18 +61,18 @@ def main():
     arguments = parser.parse_args()
     for category in (ConvergenceWarning, DataWarning, MaxParentsWarning):
         warnings.simplefilter("ignore", category)
-    dynamic_programs = solve.ENGINES
+    dynamic_programs = planner.ENGINES
     n_different = n_unfinished = n_trees = 0
     slowest, start = 0.0, time.monotonic()
     for i in range(arguments.n_tables):
         rows, options = draw(np.random.default_rng([arguments.seed, i]))
         best = GaussianBNLearner(**options).fit(rows)
         begin = time.monotonic()
-        solve.ENGINES = (plan_single_columns,)
+        planner.ENGINES = (plan_single_columns,)
         try:
             found = GaussianBNLearner(**options, time_limit=arguments.limit).fit(rows)
         finally:
-            solve.ENGINES = dynamic_programs
+            planner.ENGINES = dynamic_programs
         slowest = max(slowest, time.monotonic() - begin)
         n_trees += found.n_nodes_ > 1
         difference = best.network_score_ - found.network_score_

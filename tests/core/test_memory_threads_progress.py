@@ -53,7 +53,7 @@ def test_memory_that_is_missing_is_named(monkeypatch):
 
 REMEDIES = {
     "max_memory": r"raise max_memory to (\d+(?:\.\de\d+)?)",
-    "tiers": r"set tiers of (\d+) or fewer columns each",
+    "tiers": r"tiers of (\d+) or fewer columns each",
     "max_parents": r"max_parents to (\d+) or less",
     "columns": r"leave out columns until (\d+) or fewer are left",
 }

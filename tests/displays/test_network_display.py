@@ -15,7 +15,7 @@ from skbn import (
     LocalScoreTransformer,
     NetworkDisplay,
 )
-from skbn._displays.weights import strengths_of
+from skbn._displays.edge_measures import strengths_of
 from skbn.datasets import make_gaussian_network
 
 

@@ -425,11 +425,6 @@ def test_it_can_be_pickled_and_cloned(wine):
     )
 
 
-def test_it_says_why_it_has_no_partial_fit():
-    with pytest.raises(AttributeError, match="draws from all rows"):
-        _ = BootstrapBNLearner().partial_fit
-
-
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_progress_is_printed(wine, capsys, monkeypatch, backend):
     monkeypatch.setattr("skbn._core.progress.SECONDS_BETWEEN_LINES", 0.0)

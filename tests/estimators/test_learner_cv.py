@@ -7,6 +7,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from problems import problem, resources
 from recording_callbacks import Interrupter, Recorder, Stopper, needs_callbacks
 from sklearn import config_context
 from sklearn.datasets import load_wine
@@ -30,8 +31,6 @@ from skbn._scores import families as _families
 from skbn._scores import scorer as _scorer
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver import dense_engine
-from skbn._solver.constraints import read_constraints
-from skbn._solver.settings import MemoryLimit
 from skbn.datasets import make_gaussian_network
 
 PENALTIES = [0.0, 0.5, 1.0, 2.0, 5.0]
@@ -228,7 +227,7 @@ def test_what_else_is_refused(wine):
     with pytest.raises(ValueError, match="needs two folds or more"):
         GaussianBNLearnerCV(cv=single, rule="one-standard-error").fit(wine)
     parents = np.empty((1, 0), dtype=np.int16)
-    with pytest.raises(TypeError, match="ParentSetScores have none"):
+    with pytest.raises(TypeError, match="ParentSetScores have no rows"):
         GaussianBNLearnerCV().fit(ParentSetScores(["a", "b"], [(parents, [0.0])] * 2))
     with pytest.raises(ValueError, match=r"learns from 9 rows and holds out 169.*9 columns"):
         GaussianBNLearnerCV(cv=ShuffleSplit(2, train_size=9)).fit(wine)
@@ -252,9 +251,8 @@ def test_small_tables_are_not_worth_threads(wine, monkeypatch, capsys):
 def test_the_last_folds_share_the_threads(wine, n_folds, n_jobs, of_folds):
     scores = LocalScoreTransformer().fit_transform(wine)
     splits = list(KFold(n_folds).split(wine))
-    constraints = read_constraints(scores.columns, max_parents=8)
-    memory = MemoryLimit(1 << 40, None)
-    folds = _held_out.HeldOutScores(scores, constraints, [1.0], splits, memory, n_jobs)
+    given = resources(1 << 40, n_jobs=n_jobs)
+    folds = _held_out.HeldOutScores(problem(scores), [1.0], splits, given)
     assert folds._n_jobs == of_folds
 
 
@@ -406,7 +404,8 @@ def test_as_many_folds_at_a_time_as_the_memory_has_room_for(capsys):
     np.testing.assert_array_equal(results[0], results[2])
     with pytest.raises(ValueError, match="are allowed by max_memory"):
         GaussianBNLearnerCV(PENALTIES, cv=FOLDS, max_memory=1000).fit(rows)
-    assert MemoryLimit(90, 60).share(3) == MemoryLimit(30, 20)
+    share = resources(90, 60).share(3)
+    assert (share.available, share.allowed) == (30, 20)
 
 
 @needs_callbacks

@@ -109,7 +109,7 @@ CONSTRAINTS = {
 def test_constraints_hold_for_all_networks(constraints, criterion):
     rows = ROWS[:, [4, 0, 3, 1]]
     learner = GaussianBNLearner(criterion, **constraints).fit(rows)
-    _, known = learner._searched_
+    known = learner._searched_.constraints
 
     def is_allowed(parents):
         return all(known.allows(x, mask_of(p)) for x, p in enumerate(parents))
@@ -202,7 +202,7 @@ def test_all_within_a_bound_are_listed(name, factor):
     rows = TABLES[name]
     m = rows.shape[1]
     learner = GaussianBNLearner().fit(rows)
-    scores, _ = learner._searched_
+    scores = learner._searched_.scores
     local = {(x, p): scores.local_score(x, p) for x, p in reference.families(m)}
     expected = set(networks_within(local, m, log(factor) + 1e-9))
     networks = learner.near_optimal(within=log(factor), equivalence_classes=False)
@@ -257,7 +257,7 @@ def test_a_hundred_columns_in_a_known_order():
     rows = np.random.default_rng(0).normal(size=(50, 100))
     learner = GaussianBNLearner(max_parents=1, tiers=[[x] for x in range(100)]).fit(rows)
     near = learner.near_optimal(3, equivalence_classes=False)
-    scores, _ = learner._searched_
+    scores = learner._searched_.scores
     steps = []  # from a column's best parents to the next best
     for x in range(1, 100):
         local = sorted(scores.local_score(x, p) for p in [[], *([v] for v in range(x))])

@@ -20,7 +20,7 @@ from skbn import (
     LocalScoreTransformer,
     ParentSetScores,
 )
-from skbn._solver import solve
+from skbn._solver import planner
 from skbn._solver.order_engine import OrderGroupSearch
 from skbn.datasets import make_gaussian_network
 
@@ -38,20 +38,15 @@ def rows():
 
 @pytest.fixture
 def searched(monkeypatch):
-    """The settings with which order searches are planned, in their order."""
-    settings, plan = [], solve.plan_order_search
+    """The seed and the deadline of each order search."""
+    searches, optimum = [], OrderGroupSearch.optimum
 
-    def recording(scores, constraints, group, memory, order, n_jobs):
-        settings.append(order)
-        return plan(scores, constraints, group, memory, order, n_jobs)
+    def recording(search, problem, resources):
+        searches.append((search._settings.seed, resources.deadline))
+        return optimum(search, problem, resources)
 
-    monkeypatch.setattr(solve, "plan_order_search", recording)
-    return settings
-
-
-def with_deadline(settings):
-    """Those with which networks were searched, and not only the memory was planned."""
-    return [each for each in settings if each.deadline < np.inf]
+    monkeypatch.setattr(OrderGroupSearch, "optimum", recording)
+    return searches
 
 
 # Attributes
@@ -114,7 +109,7 @@ def test_starts_are_ranked_by_their_score(rows):
 
 
 def test_starts_of_tiers_are_added_up_by_rank(rows, monkeypatch):
-    losses, plan = iter([(0.0, 1.0), (0.0, 0.5, 4.0)]), solve.plan_order_search
+    losses, plan = iter([(0.0, 1.0), (0.0, 0.5, 4.0)]), planner.plan_order_search
 
     def planned(*arguments):
         search = plan(*arguments)
@@ -126,7 +121,7 @@ def test_starts_of_tiers_are_added_up_by_rank(rows, monkeypatch):
         search.optimum = optimum
         return search
 
-    monkeypatch.setattr(solve, "plan_order_search", planned)
+    monkeypatch.setattr(planner, "plan_order_search", planned)
     tiers = [[0], range(1, 6), range(6, 12)]
     learner = order_learner(tiers=tiers).fit(rows)
     ranked = learner.network_score_ - np.array([0.0, 1.5, 5.0])
@@ -193,17 +188,17 @@ def test_a_number_gives_the_same_network_with_any_number_of_jobs(rows):
 def test_the_seed_is_drawn_by_scikit_learns_rules(rows, searched):
     for state in (3, np.int64(3), np.random.RandomState(3)):
         order_learner(random_state=state).fit(rows)
-    assert len({settings.seed for settings in searched}) == 1
+    assert len({seed for seed, _ in searched}) == 1
     state = np.random.RandomState(3)
     learner = order_learner(random_state=state)
     learner.fit(rows)
     learner.fit(rows)
-    first, second = dict.fromkeys(settings.seed for settings in searched)
+    first, second = dict.fromkeys(seed for seed, _ in searched)
     assert first != second
     np.random.seed(3)  # noqa: NPY002
     searched.clear()
     order_learner(random_state=None).fit(rows)
-    assert {settings.seed for settings in searched} == {first}
+    assert {seed for seed, _ in searched} == {first}
 
 
 def test_an_exact_search_draws_nothing_unless_it_is_told_to(rows):
@@ -219,8 +214,8 @@ def test_resamples_are_searched_with_the_seed_of_the_estimator(rows, searched):
         BootstrapBNLearner(learner, n_resamples=4, random_state=1, n_jobs=n_jobs).fit(rows)
         for n_jobs in (1, 2)
     )
-    assert len(with_deadline(searched)) == 2 * (1 + 4)
-    assert len({settings.seed for settings in searched}) == 1
+    assert len(searched) == 2 * (1 + 4)
+    assert len({seed for seed, _ in searched}) == 1
     for a, b in zip(one.networks_, two.networks_, strict=True):
         np.testing.assert_array_equal(a.coef_, b.coef_)
     assert one.estimator_.is_optimal_ is False
@@ -243,7 +238,7 @@ def test_groups_share_the_time(rows, searched):
     start = time.monotonic()
     tiers = [range(6), range(6, 12)]
     learner = order_learner(tiers=tiers, time_limit=60).fit(rows)
-    deadlines = {settings.deadline for settings in with_deadline(searched)}
+    deadlines = {deadline for _, deadline in searched}
     assert len(deadlines) == 1
     assert start + 60 <= deadlines.pop() <= time.monotonic() + 60
     tier = {x: x >= 6 for x in range(12)}
@@ -254,9 +249,8 @@ def test_each_search_of_a_fold_has_the_time(rows, searched):
     learner = GaussianBNLearnerCV(
         [1, 4], cv=FOLDS, search="order", time_limit=60, random_state=0
     ).fit(rows)
-    used = with_deadline(searched)
-    assert len({settings.deadline for settings in used}) == 2 * 3 + 1
-    assert len({settings.seed for settings in searched}) == 1
+    assert len({deadline for _, deadline in searched}) == 2 * 3 + 1
+    assert len({seed for seed, _ in searched}) == 1
     assert learner.is_optimal_ is False
 
 

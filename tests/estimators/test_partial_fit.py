@@ -9,7 +9,7 @@ from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from skbn import EBIC, BGe, GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
+from skbn import EBIC, BGe, GaussianBNLearner, LocalScoreTransformer
 from skbn.datasets import make_gaussian_network
 
 
@@ -130,15 +130,6 @@ def test_too_few_rows_so_far_are_refused_by_the_learner():
     assert learner.fit(transformer.local_scores_).dag_.number_of_nodes() == 2
     with pytest.raises(ValueError, match="'penalty' parameter"):
         transformer.set_params(penalty=-1).partial_fit([[2.0, 2.0]])
-
-
-@pytest.mark.parametrize("learner", [GaussianBNLearner(), GaussianBNLearnerCV()])
-def test_learners_say_where_chunks_go(wine, learner):
-    assert not hasattr(learner, "partial_fit")
-    with pytest.raises(AttributeError, match=r"LocalScoreTransformer\(\)\.partial_fit"):
-        learner.partial_fit(wine)
-    with pytest.raises(AttributeError, match="has no attribute 'prtial_fit'"):
-        learner.prtial_fit(wine)
 
 
 def test_scores_of_rows_that_were_not_kept(wine):

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from branch_and_cut_alone import random_lists, result, unfinished, without_dynamic_programs
+from problems import problem, resources
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
@@ -24,7 +25,6 @@ from skbn import (
 from skbn._estimators.held_out import searches_at_a_time
 from skbn._solver import branch_engine, order_engine
 from skbn._solver.branch_engine import branch_and_cut_bytes
-from skbn._solver.settings import MemoryLimit
 from skbn.datasets import make_gaussian_network
 
 FOLDS = KFold(2, shuffle=True, random_state=0)
@@ -276,12 +276,11 @@ def test_resamples_are_searched_in_the_same_way(rows):
 def test_searches_at_the_same_time_do_not_leave_dynamic_programming():
     rows = make_gaussian_network(24, n_samples=200, random_state=0)[0]
     scores = LocalScoreTransformer(max_parents=2).fit_transform(rows)
-    learner = GaussianBNLearner(max_parents=2)
-    constraints = learner._constraints(scores)
-    (group,) = constraints.groups
-    memory = MemoryLimit(400_000_000, None)  # of which a dynamic program takes at least 134 million
-    assert branch_and_cut_bytes(constraints, group, 2) < memory.share(4).available
-    assert searches_at_a_time(scores, constraints, memory, 4, 4) == 2
+    few = problem(scores)
+    (group,) = few.constraints.groups
+    given = resources(400_000_000)  # of which a dynamic program takes at least 134 million
+    assert branch_and_cut_bytes(few.shape, group, None) < given.share(4).available
+    assert searches_at_a_time(few, given, 4, 4) == 2
 
 
 # What needs a dynamic program
@@ -292,7 +291,7 @@ def test_lists_and_posteriors_are_refused(wide, monkeypatch):
     learner = GaussianBNLearner(max_parents=2).fit(wide)
     with pytest.raises(ValueError, match=r"36 columns needs .*cannot list further networks\.$"):
         learner.near_optimal()
-    with pytest.raises(ValueError, match=r"The posterior of 36 columns .* needs .* Give tiers"):
+    with pytest.raises(ValueError, match=r"The posterior of 36 columns .* needs .* Set tiers"):
         GaussianBNPosterior(max_parents=2).fit(wide)
 
 

@@ -152,9 +152,9 @@ def test_an_order_search_needs_no_client():
 def test_what_stays_here_has_the_memory_of_this_process(client):
     learner = GaussianBNLearner(scheduler="dask")
     with client.as_current():
-        memory = learner._memory()
-    assert memory.cluster.n_workers == 2
-    assert memory.cluster.n_bytes < memory.available
+        given = learner._resources()
+    assert given.cluster.n_workers == 2
+    assert given.cluster.n_bytes < given.available
 
 
 def test_without_distributed(monkeypatch):

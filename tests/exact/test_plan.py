@@ -14,12 +14,12 @@ from skbn._core.progress import Progress
 from skbn._exact.plan import (
     SearchPlan,
     TooLargeError,
-    numbers_of_small_families,
     plan_on_workers,
     plan_search,
     space_of_scratch,
 )
 from skbn._exact.recurrences import exact_search
+from skbn._scores.families import SmallFamilies
 
 Usage = namedtuple("Usage", "total used free")
 PLENTY = 1 << 50
@@ -103,7 +103,7 @@ def test_the_space_that_a_refusal_names_is_enough(m):
 
 
 def test_lists_of_families_have_no_windows(folder):
-    n_numbers = numbers_of_small_families(20, 2)
+    n_numbers = SmallFamilies(20, 2).numbers_while_listed()
     in_memory = least_bytes(20, n_log_determinants=n_numbers)
     plan = plan_search(20, in_memory - 1, n_log_determinants=n_numbers, scratch=folder)
     assert plan.scratch == folder

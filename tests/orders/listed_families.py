@@ -3,8 +3,9 @@
 import numpy as np
 import order_reference
 
-from skbn._orders.family_lists import FamilyLists, state_of
-from skbn._orders.order_kernels import choose_families
+from skbn._orders.family_lists import FamilyLists
+from skbn._orders.insertion_kernels import choose_families
+from skbn._orders.order_state import state_of
 
 MISSING = -1000.0
 

@@ -4,7 +4,7 @@ import numpy as np
 import order_reference
 
 from skbn import BGe
-from skbn._orders.growth_kernels import Family, Regressions
+from skbn._orders.regression_kernels import Family, Regressions
 
 
 def products_of(rows):

@@ -4,8 +4,10 @@ import numpy as np
 import order_reference
 import pytest
 
-from skbn._orders.family_lists import FamilyLists, state_of
-from skbn._orders.order_kernels import BLOCK, choose_families
+from skbn._orders.family_lists import FamilyLists
+from skbn._orders.insertion_kernels import choose_families
+from skbn._orders.list_kernels import BLOCK
+from skbn._orders.order_state import state_of
 
 M = 100
 

@@ -5,14 +5,12 @@ import order_reference
 import pytest
 from regressions_of_tables import Table, bic_tables, products_of
 
-from skbn._orders.family_lists import FamilyLists, state_of
-from skbn._orders.growth_kernels import (
-    Regressions,
-    grow_for_insertions,
-    score_subsets,
-    select_forward,
-)
-from skbn._orders.order_kernels import choose_families
+from skbn._orders.family_lists import FamilyLists
+from skbn._orders.growth_kernels import Found, Growth, grow_for_insertions
+from skbn._orders.insertion_kernels import choose_families
+from skbn._orders.order_state import state_of
+from skbn._orders.regression_kernels import Regressions, select_forward
+from skbn._orders.subset_kernels import score_subsets
 
 LEAST = 1e-6
 ROUNDING = 1e-10
@@ -34,10 +32,8 @@ def scored_subsets(regressions, x, fixed, free, max_parents, least=LEAST):
     k = len(free)
     scores, best = np.empty(1 << k), np.empty(1 << k)
     stack = np.full((k + 1, k + 1, k + 1), np.nan)
-    fixed_columns, free_columns = np.array(fixed, dtype=np.int64), np.array(free, dtype=np.int64)
-    score_subsets(
-        regressions, x, fixed_columns, free_columns, max_parents, least, scores, best, stack
-    )
+    columns = np.array([*free, x, *fixed], dtype=np.int64)
+    score_subsets(regressions, columns, k, max_parents, least, scores, best, stack)
     families = {}
     for mask, score in enumerate(scores.tolist()):
         if score > -np.inf:
@@ -181,9 +177,13 @@ def grown(table, lists, order, x, max_parents, most=500):
     choose_families(lists, state)
     found = np.full((most, max(max_parents, 1)), -7, dtype=np.int16)
     scores = np.empty(most)
-    n = grow_for_insertions(
-        lists, state, table.regressions, table.family(), x, max_parents, LEAST, found, scores
+    growth = Growth(
+        *(table.regressions, table.family(), np.empty(table.m, dtype=bool)),
+        *(np.empty(table.m, dtype=np.int64) for _ in range(2)),
+        *(max_parents, LEAST),
     )
+    available = np.empty((1, lists.sets.shape[1]), dtype=np.int64)
+    n = grow_for_insertions(lists, state, growth, Found(found, scores, available), x)
     families = []
     for row, score in zip(found[:n].tolist(), scores[:n].tolist(), strict=True):
         parents = [y for y in row if y >= 0]

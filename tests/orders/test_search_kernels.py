@@ -1,4 +1,4 @@
-"""Climbing among orders, against all insertions and windows by the slow way."""
+"""Climbing among orders, against all insertions and segments by the slow way."""
 
 from itertools import permutations
 
@@ -7,16 +7,16 @@ import order_reference
 import pytest
 from listed_families import MISSING, Listed, random_states
 
-from skbn._orders.family_lists import state_of
-from skbn._orders.order_kernels import choose_families
-from skbn._orders.search_kernels import arrange, climb, perturb_and_climb
+from skbn._orders.insertion_kernels import Limits, choose_families
+from skbn._orders.order_state import climb, segment_of, state_of
+from skbn._orders.search_kernels import Best, arrange, perturb_and_climb
 
 LEAST = 1e-6
 
-# Columns, how many stay, and the width of a window.
+# Columns, how many stay, and the width of a segment.
 CASES = {
     "few columns": (lambda seed: Listed(seed, m=9, n=20), 3),
-    "without windows": (lambda seed: Listed(seed, m=9, n=20), 1),
+    "without segments": (lambda seed: Listed(seed, m=9, n=20), 1),
     "not all have the empty set": (lambda seed: Listed(seed, m=9, n=8, has_empty=False), 4),
     "the first columns stay": (lambda seed: Listed(seed, m=10, n=20, first=3), 5),
     "large families": (lambda seed: Listed(seed, m=9, n=30, most=8), 1),
@@ -26,12 +26,31 @@ CASES = {
 }
 
 
+def climb_once(listed, state, width, least, random, i=0, most=10**6):
+    segment, limits = segment_of(width, listed.lists), Limits(listed.first, least)
+    return climb(listed.lists, state, segment, limits, most, random, i)
+
+
+class Perturbed:
+    """A search from one order, which goes on by perturbations."""
+
+    def __init__(self, listed, state, total):
+        self.listed, self.state = listed, state
+        self.totals, self.order = np.full(2, total), state.order.copy()
+
+    def perturb(self, width, least, n, random, i=0, most=10**6):
+        lists = self.listed.lists
+        best = Best(state_of(self.order, lists), self.order, self.totals)
+        segment, limits = segment_of(width, lists), Limits(self.listed.first, least)
+        arguments = (lists, self.state, best, segment, limits, n, most, random, i)
+        return perturb_and_climb(*arguments)
+
+
 def climbed(listed, state, width, least, random):
-    """Climb as the search does: without windows first, and until nothing is gained."""
-    arguments = listed.lists, state, listed.first
-    total = climb(*arguments, 1, least, 10**6, random, 0)
+    """Climb as the search does: without segments first, and until nothing is gained."""
+    total = climb_once(listed, state, 1, least, random)
     while True:
-        before, total = total, climb(*arguments, width, least, 10**6, random, 0)
+        before, total = total, climb_once(listed, state, width, least, random)
         assert state.marked[0] == 0
         if not total > before + least:
             return total
@@ -74,12 +93,12 @@ def test_insertions_that_gain_less_than_the_least_are_not_made(seed):
 
 @pytest.mark.parametrize("first", [0, 2])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_climb_with_one_window_finds_the_best_order(first, seed):
+def test_a_climb_with_one_segment_finds_the_best_order(first, seed):
     listed = Listed(seed, m=6 + first, n=12, first=first)
     state = listed.start()
     total = climbed(listed, state, 6, LEAST, random_states(seed))
     order = list(range(6 + first))
-    best = order_reference.best_window(listed.families, order, first, 6, MISSING)
+    best = order_reference.best_segment(listed.families, order, first, 6, MISSING)
     assert total == pytest.approx(best, abs=LEAST)
 
 
@@ -88,27 +107,13 @@ def test_perturbations_keep_the_best_order_and_its_score(name):
     make, width = CASES[name]
     listed, random = make(7), random_states(0, 2)
     state = listed.start()
-    total = climb(listed.lists, state, listed.first, width, LEAST, 10**6, random, 1)
-    kept, best_order = state_of(state.order, listed.lists), state.order.copy()
-    totals = np.full(2, total)
+    search = Perturbed(listed, state, climb_once(listed, state, width, LEAST, random, 1))
+    best_order, totals = search.order, search.totals
     other = random[0]
     n_better = 0
     for _ in range(12):
         before = totals[1]
-        last = perturb_and_climb(
-            listed.lists,
-            state,
-            kept,
-            best_order,
-            totals,
-            listed.first,
-            width,
-            LEAST,
-            5,
-            10**6,
-            random,
-            1,
-        )
+        last = search.perturb(width, LEAST, 5, random, 1)
         listed.assert_follows(state)
         assert listed.score(state.order) == pytest.approx(totals[0])
         assert listed.score(best_order) == pytest.approx(totals[1])
@@ -126,32 +131,22 @@ def test_perturbations_find_the_best_order_of_few_columns():
     for seed in range(4):
         listed, random = Listed(seed, m=6, n=12), random_states(seed)
         state = listed.start()
-        total = climbed(listed, state, 1, LEAST, random)
-        kept, best_order = state_of(state.order, listed.lists), state.order.copy()
-        totals = np.full(2, total)
-        arguments = listed.lists, state, kept, best_order, totals
-        perturb_and_climb(*arguments, 0, 1, LEAST, 500, 10**6, random, 0)
-        best = order_reference.best_window(listed.families, list(range(6)), 0, 6, MISSING)
-        assert listed.score(best_order) == pytest.approx(best)
+        search = Perturbed(listed, state, climbed(listed, state, 1, LEAST, random))
+        search.perturb(1, LEAST, 500, random)
+        best = order_reference.best_segment(listed.families, list(range(6)), 0, 6, MISSING)
+        assert listed.score(search.order) == pytest.approx(best)
 
 
 @pytest.mark.parametrize("most", [0, 1, 5])
 def test_no_more_columns_are_tried_than_that(most):
     listed, random = Listed(3, m=30, n=20), random_states(0)
     state = listed.start()
-    total = climb(listed.lists, state, 0, 1, LEAST, most, random, 0)
+    total = climb_once(listed, state, 1, LEAST, random, most=most)
     listed.assert_follows(state)
     assert total == pytest.approx(listed.score(state.order))
     assert state.marked[0] >= 30 - most
-    kept, best_order, totals = (
-        state_of(state.order, listed.lists),
-        state.order.copy(),
-        np.full(2, total),
-    )
     before = random.copy()
-    perturb_and_climb(
-        listed.lists, state, kept, best_order, totals, 0, 1, LEAST, 10, most, random, 0
-    )
+    Perturbed(listed, state, total).perturb(1, LEAST, 10, random, most=most)
     listed.assert_follows(state)
     assert (random == before).all() == (most == 0)
 
@@ -163,15 +158,8 @@ def test_climbs_end_whatever_seems_to_gain(least):
     missing = listed.lists.scores == MISSING
     listed.lists.scores[missing] = 1000.0
     state = listed.start()
-    total = climb(listed.lists, state, 0, 4, least, 1000, random, 0)
-    kept, best_order, totals = (
-        state_of(state.order, listed.lists),
-        state.order.copy(),
-        np.full(2, total),
-    )
-    perturb_and_climb(
-        listed.lists, state, kept, best_order, totals, 0, 4, least, 10, 1000, random, 0
-    )
+    total = climb_once(listed, state, 4, least, random, most=1000)
+    Perturbed(listed, state, total).perturb(4, least, 10, random, most=1000)
     assert sorted(state.order.tolist()) == list(range(6))
 
 

@@ -8,6 +8,7 @@ import posterior_reference as slow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from problems import PLENTY, problem, resources
 
 from skbn import BIC, BGe, GaussianBNPosterior, LocalScoreTransformer
 from skbn._exact.plan import SearchPlan
@@ -16,12 +17,12 @@ from skbn._posterior import posterior as module
 from skbn._posterior.listed_weights import FamilyList, ListedWeights
 from skbn._posterior.posterior import network_posterior
 from skbn._posterior.sampling import sample_networks
+from skbn._scores.families import AllFamilies
 from skbn._solver.constraints import read_constraints
-from skbn._solver.settings import MemoryLimit
+from skbn._solver.problem import Shape
 from skbn.datasets import make_gaussian_network
 
 PRIORS = ["uniform", "order"]
-PLENTY = MemoryLimit(1 << 34, None)
 KNOWLEDGE = [
     {"max_parents": 0},
     {"max_parents": 1},
@@ -47,12 +48,13 @@ def scores_of(m, criterion=None, max_parents=None, **options):
 
 def posterior_of(scores, prior, is_listed=True, log_odds=None, n_jobs=None, **knowledge):
     """The posterior with all groups' families listed, or with none."""
-    m = len(scores.columns)
-    constraints = read_constraints(scores.columns, **{"max_parents": m - 1, **knowledge})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planning, "_dense_work", lambda _: math.inf if is_listed else 0)
         found = network_posterior(
-            scores, constraints, PLENTY, prior=prior, log_odds=log_odds, n_jobs=n_jobs
+            problem(scores, **knowledge),
+            resources(PLENTY, n_jobs=n_jobs),
+            prior=prior,
+            log_odds=log_odds,
         )
     assert all(isinstance(each.weights, ListedWeights) == is_listed for each in found.groups)
     return found
@@ -143,7 +145,8 @@ def test_slabs_change_rounding_only(n_outer, monkeypatch):
     scores = scores_of(10)
     whole = posterior_of(scores, "order", max_parents=3)
 
-    def in_slabs(constraints, prior, *args, **kwargs):
+    def in_slabs(shape, prior, *_):
+        constraints = shape.constraints
         (group,) = constraints.groups
         listing = planning._listing(group, constraints)
         plan = planning.GroupPlan(group, prior, SearchPlan(10, n_outer), 1, listing)
@@ -187,10 +190,11 @@ def test_samples_have_the_probabilities_of_networks(prior, knowledge, monkeypatc
 def test_all_work_is_told():
     told = []
     scores = scores_of(9)
-    constraints = read_constraints(scores.columns, max_parents=2, forbidden_edges=[(0, 1)])
+    few = problem(scores, max_parents=2, forbidden_edges=[(0, 1)])
+    given = resources(PLENTY, listeners=(lambda *args: told.append(args),))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planning, "_dense_work", lambda _: math.inf)
-        network_posterior(scores, constraints, PLENTY, listeners=(lambda *args: told.append(args),))
+        network_posterior(few, given)
     assert told[-1][0] == 100
 
 
@@ -230,8 +234,8 @@ def pair_posterior(scores, tiers, most):
 def test_more_columns_than_a_table_of_all_sets_has_bits(m, most):
     scores = scores_of(m, n=100, max_parents=most)
     tiers = in_pairs(m)
-    constraints = read_constraints(scores.columns, max_parents=most, tiers=tiers)
-    found = network_posterior(scores, constraints, PLENTY)
+    given = problem(scores, tiers=tiers)
+    found = network_posterior(given, resources(PLENTY))
     expected = pair_posterior(scores, tiers, most)
     for x in range(m):
         of_child = parent_sets(found, x)
@@ -243,7 +247,7 @@ def test_more_columns_than_a_table_of_all_sets_has_bits(m, most):
             assert found.edges[p, x] == pytest.approx(joined, abs=1e-11)
     samples = sample_networks(found, 100, np.random.default_rng(0))
     for row in samples.tolist():
-        assert all(constraints.allows(x, mask) for x, mask in enumerate(row))
+        assert all(given.constraints.allows(x, mask) for x, mask in enumerate(row))
 
 
 def test_scores_of_all_families_are_not_needed():
@@ -294,14 +298,20 @@ def refusal(m, n_bytes, prior="auto", **knowledge):
     names = list(range(m))
     constraints = read_constraints(names, **{"max_parents": m - 1, **knowledge})
     with pytest.raises(ValueError, match="of memory") as error:
-        planning.plan_posterior(constraints, prior, n_bytes, "are available", 1, names)
+        planned(constraints, prior, n_bytes)
     return str(error.value)
 
 
 def fits(m, n_bytes, prior="auto", **knowledge):
     names = list(range(m))
     constraints = read_constraints(names, **{"max_parents": m - 1, **knowledge})
-    return planning.plan_posterior(constraints, prior, n_bytes, "are available", 1, names)
+    return planned(constraints, prior, n_bytes)
+
+
+def planned(constraints, prior, n_bytes):
+    m = len(constraints.allowed)
+    shape = Shape(AllFamilies(m), constraints)
+    return planning.plan_posterior(shape, prior, resources(n_bytes, n_jobs=1), range(m))
 
 
 def tiers_of(m, size):
@@ -327,7 +337,7 @@ def test_remedies_work(m, knowledge, prior):
     of_tiers = re.search(r"tiers of (\d+) or fewer", message)
     of_columns = re.search(r"until (\d+) or fewer are left", message)
     assert of_columns
-    both = " and set max_parents" in message
+    both = ", and max_parents" in message
     remedy = {}
     if of_tiers:
         size = int(of_tiers[1])
@@ -349,7 +359,7 @@ def test_remedies_work(m, knowledge, prior):
 
 def test_tiers_are_not_asked_for_where_they_are_given():
     message = refusal(60, 1 << 34, tiers=tiers_of(60, 10))
-    assert "ive tiers" not in message
+    assert "et tiers" not in message
     assert "Set max_parents to" in message
     message = refusal(60, 1 << 34, tiers=[list(range(45)), ...], max_parents=2)
     assert "45 columns, the largest of 2 groups, [0, 1, 2, 3, 4, ...]," in message

@@ -7,6 +7,7 @@ import posterior_reference as slow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from problems import PLENTY, problem, resources
 
 from skbn import BIC, EBIC, BGe, Criterion, LocalScoreTransformer
 from skbn._exact.plan import SearchPlan
@@ -14,11 +15,9 @@ from skbn._posterior import posterior as module
 from skbn._posterior.plan import GroupPlan, PosteriorPlan
 from skbn._posterior.posterior import network_posterior
 from skbn._solver.constraints import read_constraints
-from skbn._solver.settings import MemoryLimit
 from skbn.datasets import make_gaussian_network
 
 PRIORS = ["uniform", "order"]
-PLENTY = MemoryLimit(1 << 34, None)
 KNOWLEDGE = [
     {},
     {"max_parents": 1},
@@ -37,12 +36,9 @@ def rows_of(m, n=60, seed=0):
     return rng.normal(size=(n, m)) @ rng.normal(size=(m, m))
 
 
-def posterior_of(scores, prior, *, log_odds=None, n_jobs=None, memory=PLENTY, **knowledge):
-    m = len(scores.columns)
-    constraints = read_constraints(scores.columns, **{"max_parents": m - 1, **knowledge})
-    return network_posterior(
-        scores, constraints, memory, prior=prior, log_odds=log_odds, n_jobs=n_jobs
-    )
+def posterior_of(scores, prior, *, log_odds=None, n_jobs=None, allowed=None, **knowledge):
+    given = resources(PLENTY, allowed, n_jobs=n_jobs)
+    return network_posterior(problem(scores, **knowledge), given, prior=prior, log_odds=log_odds)
 
 
 def weights_of(scores, log_odds=None, **knowledge):
@@ -239,8 +235,8 @@ def test_slabs_change_rounding_only(n_outer, monkeypatch):
     scores = LocalScoreTransformer(BGe()).fit_transform(rows)
     whole = posterior_of(scores, "order")
 
-    def in_slabs(constraints, prior, *args, **kwargs):
-        (group,) = constraints.groups
+    def in_slabs(shape, prior, *_):
+        (group,) = shape.constraints.groups
         plan = GroupPlan(group, prior, SearchPlan(10, n_outer), 1)
         return PosteriorPlan(prior, [plan])
 
@@ -274,4 +270,4 @@ def test_too_little_memory_says_what_would_fit():
     scores = LocalScoreTransformer(BGe()).fit_transform(rows_of(16, n=100))
     message = r"16 columns with the uniform prior needs .* 1\.0 MB are allowed by max_memory\. .*"
     with pytest.raises(ValueError, match=message):
-        posterior_of(scores, "uniform", memory=MemoryLimit(1 << 34, 1 << 20))
+        posterior_of(scores, "uniform", allowed=1 << 20)

@@ -9,6 +9,7 @@ import mpmath
 import numpy as np
 import posterior_reference
 import pytest
+from problems import PLENTY, problem, resources
 from scipy import stats
 
 from skbn import BGe, LocalScoreTransformer
@@ -25,8 +26,6 @@ from skbn._posterior.sampling import (
     sample_networks_of_group,
 )
 from skbn._regressions.set_function import SetWeights
-from skbn._solver.constraints import read_constraints
-from skbn._solver.settings import MemoryLimit
 
 PRIORS = ["uniform", "order"]
 LEAST_P_VALUE = 1e-7
@@ -240,9 +239,7 @@ def test_samples_come_in_random_order(prior):
 
 
 def posterior_of(scores, prior, **knowledge):
-    m = len(scores.columns)
-    constraints = read_constraints(scores.columns, **{"max_parents": m - 1, **knowledge})
-    return network_posterior(scores, constraints, MemoryLimit(1 << 34, None), prior=prior)
+    return network_posterior(problem(scores, **knowledge), resources(PLENTY), prior=prior)
 
 
 @pytest.mark.parametrize("prior", PRIORS)

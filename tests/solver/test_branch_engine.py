@@ -10,17 +10,16 @@ from branch_and_cut_alone import (
     unfinished,
     without_dynamic_programs,
 )
+from problems import problem, resources
 from random_constraints import random_constraints
 
 from skbn import LocalScoreTransformer, ParentSetScores
 from skbn._core.subsets import members_of
 from skbn._solver import branch_engine
-from skbn._solver.constraints import read_constraints
-from skbn._solver.settings import MemoryLimit, SearchSettings
-from skbn._solver.solve import plan_searches, solve
+from skbn._solver.engines import SearchSettings
+from skbn._solver.planner import plan_searches
+from skbn._solver.solve import solve
 from skbn.datasets import make_gaussian_network
-
-MEMORY = MemoryLimit(1 << 30, None)
 
 
 def scores_of(m, max_parents=3, seed=0, criterion="bic"):
@@ -28,11 +27,9 @@ def scores_of(m, max_parents=3, seed=0, criterion="bic"):
     return LocalScoreTransformer(criterion, max_parents=max_parents).fit_transform(rows)
 
 
-def solved(scores, settings=None, memory=MEMORY, **knowledge):
-    most = getattr(scores, "max_parents", None) or len(scores.columns) - 1
-    knowledge = {"max_parents": most} | knowledge
-    constraints = read_constraints(scores.columns, **knowledge)
-    return solve(scores, constraints, memory, settings=settings or SearchSettings())[0]
+def solved(scores, settings=None, given=None, **knowledge):
+    given, settings = given or resources(), settings or SearchSettings()
+    return solve(problem(scores, **knowledge), given, settings)[0]
 
 
 @pytest.fixture
@@ -100,11 +97,10 @@ def test_listed_families_of_other_programs(monkeypatch, seed):
 
 def test_each_penalty_is_searched(monkeypatch):
     scores = scores_of(7)
-    constraints = read_constraints(scores.columns, max_parents=3)
     penalties = [0.5, 1.0, 4.0]
-    expected = solve(scores, constraints, MEMORY, penalties=penalties)
+    expected = solve(problem(scores), resources(), penalties=penalties)
     without_dynamic_programs(monkeypatch)
-    found = solve(scores, constraints, MEMORY, penalties=penalties)
+    found = solve(problem(scores), resources(), penalties=penalties)
     assert [each.score for each in found] == pytest.approx([each.score for each in expected])
     assert found[0].score != found[2].score
 
@@ -175,14 +171,15 @@ def test_it_starts_from_the_network_of_the_order_search(monkeypatch, calls):
 
 def test_settings_are_passed_on(monkeypatch, calls):
     without_dynamic_programs(monkeypatch)
-    settings = SearchSettings(seed=5, tolerance=0.5, time_limit=60.0, ends_on_interrupt=True)
-    solved(scores_of(6), settings)
+    settings = SearchSettings(seed=5, tolerance=0.5)
+    given = resources(time_limit=60.0, ends_on_interrupt=True)
+    solved(scores_of(6), settings, given)
     told = calls[0][2]
     assert told["seed"] == 5
     assert told["tolerance"] == 0.5
     assert told["ends_on_interrupt"] is True
     assert told["deadline"] < np.inf
-    solved(scores_of(6), settings._replace(time_limit=None))
+    solved(scores_of(6), settings, resources(ends_on_interrupt=True))
     assert calls[1][2]["ends_on_interrupt"] is False
     assert calls[1][2]["deadline"] == np.inf
 
@@ -196,7 +193,7 @@ def test_groups_share_the_time_and_add_up(monkeypatch):
 
     give(monkeypatch, search)
     tiers = [[0, 1, 2], [3, 4, 5]]
-    found = solved(scores_of(6), SearchSettings(time_limit=1000.0), tiers=tiers)
+    found = solved(scores_of(6), given=resources(time_limit=1000.0), tiers=tiers)
     assert deadlines[1] - deadlines[0] == pytest.approx(500, abs=20)
     assert found.n_nodes == 6
     assert not found.is_optimal
@@ -293,14 +290,11 @@ def test_scores_that_rounding_blurs(monkeypatch):
 
 
 def test_families_that_do_not_fit_are_refused_with_what_would_fit():
-    scores = scores_of(40, 4)
-    constraints = read_constraints(scores.columns, max_parents=4)
-    tight = MemoryLimit(60_000_000, None)
+    tight = resources(60_000_000)
     with pytest.raises(ValueError, match=r"40 columns .* families of branch and cut") as refusal:
-        plan_searches(scores, constraints, tight)
+        plan_searches(problem(scores_of(40, 4)).shape, tight)
     assert "Set max_parents to 3 or less" in str(refusal.value)
-    fewer = read_constraints(scores.columns, max_parents=3)
-    plan = plan_searches(scores_of(40, 3), fewer, tight)
+    plan = plan_searches(problem(scores_of(40, 3)).shape, tight)
     assert str(plan).startswith("branch and cut over 40 columns: about ")
     assert plan.heeds_time_limit
 
@@ -309,16 +303,14 @@ def test_more_undominated_families_than_expected(monkeypatch):
     without_dynamic_programs(monkeypatch)
     monkeypatch.setattr(branch_engine, "_SHARE_UNDOMINATED", 0.0)
     scores = scores_of(30, 4, criterion="loglik")
-    constraints = read_constraints(scores.columns, max_parents=4)
-    n_bytes = plan_searches(scores, constraints, MEMORY).searches[0].n_bytes
+    n_bytes = plan_searches(problem(scores).shape, resources()).searches[0].n_bytes
     with pytest.raises(ValueError, match=r"over 30 columns runs short of memory .* max_parents"):
-        solved(scores, memory=MemoryLimit(n_bytes, None))
+        solved(scores, given=resources(n_bytes))
 
 
 def test_dynamic_programming_is_taken_where_it_fits():
     scores = scores_of(8)
-    constraints = read_constraints(scores.columns, max_parents=3)
-    assert not plan_searches(scores, constraints, MEMORY).heeds_time_limit
+    assert not plan_searches(problem(scores).shape, resources()).heeds_time_limit
 
 
 def test_all_sets_of_parents_are_not_listed(monkeypatch):
@@ -342,8 +334,7 @@ def test_progress_ends_at_the_work_that_was_planned(monkeypatch):
     def listener(percent, seconds_left, note):
         (notes if note else percents).append(note or percent)
 
-    constraints = read_constraints(scores.columns, max_parents=3)
-    solve(scores, constraints, MEMORY, listeners=(listener,))
+    solve(problem(scores), resources(listeners=(listener,)))
     assert percents == sorted(percents)
     assert percents[-1] == 100
     assert notes

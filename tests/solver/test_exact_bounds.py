@@ -16,21 +16,19 @@ from branch_and_cut_alone import (
 from branch_and_cut_reference import is_acyclic
 from hypothesis import given
 from hypothesis import strategies as st
+from problems import problem, resources
 from sklearn.exceptions import ConvergenceWarning
 
 from skbn import GaussianBNLearner, ParentSetScores
 from skbn._core.subsets import members_of
-from skbn._solver import solve as module
-from skbn._solver.constraints import read_constraints
-from skbn._solver.settings import MemoryLimit, SearchSettings
-
-MEMORY = MemoryLimit(1 << 30, None)
+from skbn._solver import planner
+from skbn._solver.engines import SearchSettings
+from skbn._solver.solve import solve
 
 
 def solved(scores, tolerance=1e-6, **knowledge):
-    constraints = read_constraints(scores.columns, max_parents=len(scores.columns) - 1, **knowledge)
     settings = SearchSettings(tolerance=tolerance)
-    return module.solve(scores, constraints, MEMORY, settings=settings)[0]
+    return solve(problem(scores, **knowledge), resources(), settings)[0]
 
 
 def exact_score(scores, parents):
@@ -127,9 +125,9 @@ def test_lists_with_constants(seed, m, constants, tolerance, is_branched):
         for x, (rows, local) in enumerate(lists._families)
     ]
     scores = ParentSetScores(lists.columns, families)
-    engines = (plan_single_columns,) if is_branched else module.ENGINES
+    engines = (plan_single_columns,) if is_branched else planner.ENGINES
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "ENGINES", engines)
+        patch.setattr(planner, "ENGINES", engines)
         if some >= 1e12 and is_refused(scores):
             return
         found = solved(scores, tolerance)

@@ -9,18 +9,19 @@ import order_reference
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from problems import problem, resources
 from random_constraints import is_allowed, random_constraints
 
 from skbn import BIC, BGe, GaussianBNLearner, LocalScoreTransformer, ParentSetScores
-from skbn._core.progress import Progress
 from skbn._core.subsets import members_of
 from skbn._solver import order_engine
-from skbn._solver.constraints import read_constraints
-from skbn._solver.settings import MemoryLimit, SearchSettings
-from skbn._solver.solve import plan_searches, solve
+from skbn._solver.engines import SearchSettings
+from skbn._solver.listed_problem import ListedProblem
+from skbn._solver.planner import plan_searches
+from skbn._solver.solve import solve
+from skbn._solver.table_problem import TableProblem
 from skbn.datasets import make_gaussian_network
 
-MEMORY = MemoryLimit(1 << 30, None)
 CRITERIA = ["bic", "ebic", "aic", "bge", BIC(unbiased_variance=True), BGe(alpha_mu=0.1)]
 
 
@@ -321,10 +322,8 @@ def test_large_scores_are_no_trouble(factor):
 # Time
 
 
-def solved(scores, settings, listeners=()):
-    m = len(scores.columns)
-    constraints = read_constraints(scores.columns, max_parents=m - 1)
-    return solve(scores, constraints, MEMORY, settings=settings, listeners=listeners)[0]
+def solved(scores, listeners=(), **given):
+    return solve(problem(scores), resources(listeners=listeners, **given), by_orders())[0]
 
 
 class InterruptingListener:
@@ -344,7 +343,7 @@ class InterruptingListener:
 def test_an_interrupted_search_with_a_limit_has_a_network(n):
     scores = LocalScoreTransformer().fit_transform(drawn_rows(12))
     listener = InterruptingListener(n)
-    found = solved(scores, by_orders(time_limit=1000.0, ends_on_interrupt=True), (listener,))
+    found = solved(scores, (listener,), time_limit=1000.0, ends_on_interrupt=True)
     assert len(listener.notes) == n
     dag = nx.DiGraph([(p, x) for x, mask in enumerate(found.parents) for p in members_of(mask)])
     assert nx.is_directed_acyclic_graph(dag)
@@ -356,7 +355,7 @@ def test_an_interrupted_search_with_a_limit_has_a_network(n):
 def test_an_interrupted_search_without_a_limit_has_none():
     scores = LocalScoreTransformer().fit_transform(drawn_rows(12))
     with pytest.raises(KeyboardInterrupt):
-        solved(scores, by_orders(), (InterruptingListener(1),))
+        solved(scores, (InterruptingListener(1),))
 
 
 def test_an_interrupted_learner_is_not_fitted(monkeypatch):
@@ -399,7 +398,8 @@ def test_an_interruption_while_single_changes_are_made_leaves_a_network(
 ):
     rows = drawn_rows(8)
     scores = listed_scores(tmp_path, rows, max_parents=2) if is_listed else rows
-    climbed, n_calls = order_engine.OrderGroupSearch._climbed, []
+    kind = ListedProblem if is_listed else TableProblem
+    climbed, n_calls = kind.climbed, []
 
     def interrupted(*arguments):
         n_calls.append(1)
@@ -407,7 +407,7 @@ def test_an_interruption_while_single_changes_are_made_leaves_a_network(
             signal.raise_signal(signal.SIGINT)
         return climbed(*arguments)
 
-    monkeypatch.setattr(order_engine.OrderGroupSearch, "_climbed", interrupted)
+    monkeypatch.setattr(kind, "climbed", interrupted)
     learner = fitted(scores, time_limit=1000.0)
     assert len(n_calls) == 2
     assert nx.is_directed_acyclic_graph(learner.dag_)
@@ -418,13 +418,11 @@ def test_an_interruption_while_single_changes_are_made_leaves_a_network(
 
 def test_progress_ends_at_the_work_that_was_planned():
     scores = LocalScoreTransformer().fit_transform(drawn_rows(9))
-    constraints = read_constraints(
-        scores.columns, max_parents=8, tiers=[[0, 1, 2, 3], [4, 5, 6, 7, 8]]
-    )
+    in_tiers = problem(scores, tiers=[[0, 1, 2, 3], [4, 5, 6, 7, 8]])
     percents = []
-    plan = plan_searches(scores, constraints, MEMORY, by_orders())
-    progress = Progress(plan.work(), (lambda percent, *_: percents.append(percent),))
-    solve(scores, constraints, MEMORY, settings=by_orders(), progress=progress)
+    given = resources(listeners=(lambda percent, *_: percents.append(percent),))
+    plan = plan_searches(in_tiers.shape, given, by_orders())
+    solve(in_tiers, given, by_orders())
     assert percents == sorted(percents)
     assert percents[-1] == 100
     assert "not proven" in str(plan)
@@ -432,19 +430,18 @@ def test_progress_ends_at_the_work_that_was_planned():
 
 def test_a_search_that_does_not_fit_says_how_many_columns_would():
     scores = LocalScoreTransformer().fit_transform(drawn_rows(30))
-    constraints = read_constraints(scores.columns, max_parents=29)
     with pytest.raises(ValueError, match=r"over 30 columns needs .* until \d+ or fewer") as error:
-        plan_searches(scores, constraints, MemoryLimit(1_000_000, None), by_orders())
+        plan_searches(problem(scores).shape, resources(1 << 30, 1_000_000), by_orders())
     most = int(str(error.value).split("until ")[1].split()[0])
     assert 1 < most < 30
     for m, fits in ((most, True), (most + 1, False)):
         some = LocalScoreTransformer().fit_transform(drawn_rows(m))
-        constraints = read_constraints(some.columns, max_parents=m - 1)
+        shape = problem(some).shape
         if fits:
-            plan_searches(some, constraints, MemoryLimit(1_000_000, None), by_orders())
+            plan_searches(shape, resources(1 << 30, 1_000_000), by_orders())
         else:
             with pytest.raises(ValueError, match="columns needs"):
-                plan_searches(some, constraints, MemoryLimit(1_000_000, None), by_orders())
+                plan_searches(shape, resources(1 << 30, 1_000_000), by_orders())
 
 
 # Many columns

@@ -4,17 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
+from problems import problem, resources
 
 from skbn import BIC, GaussianBNLearner, LocalScoreTransformer
 from skbn._core.subsets import mask_of
-from skbn._solver import solve as solve_module
-from skbn._solver.constraints import read_constraints
-from skbn._solver.engines import GroupSearch, Optimum
-from skbn._solver.settings import MemoryLimit, SearchSettings
-from skbn._solver.solve import plan_searches, solve
+from skbn._solver import planner
+from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
+from skbn._solver.planner import plan_searches
+from skbn._solver.solve import solve
 from skbn.datasets import make_gaussian_network
-
-MEMORY = MemoryLimit(1 << 30, None)
 
 
 class OrderByOrder(GroupSearch):
@@ -35,8 +33,8 @@ class OrderByOrder(GroupSearch):
     def work(self, n_penalties):
         return n_penalties
 
-    def optimum(self, scores, n_jobs, progress):
-        offset = scores.scorer.score_offsets.sum()
+    def optimum(self, problem, resources):
+        scores, offset = problem.scores, problem.score_offsets.sum()
         found = []
         for order in itertools.permutations(self.columns):
             parents = [scores.best_parents(x, candidates=order[:i]) for i, x in enumerate(order)]
@@ -44,17 +42,16 @@ class OrderByOrder(GroupSearch):
             masks = dict(zip(order, map(mask_of, parents), strict=True))
             found.append((total, [masks[x] for x in self.columns]))
         total, masks = max(found)
-        progress.advance(1)
+        resources.progress.advance(1)
         return Optimum(masks, total)
 
 
-def plan_order_by_order(scores, constraints, group, memory):
+def plan_order_by_order(shape, group, resources, settings):
     return OrderByOrder(group.columns)
 
 
-def solved(scores, **options):
-    m = len(scores.columns)
-    return solve(scores, read_constraints(scores.columns, max_parents=m - 1), MEMORY, **options)
+def solved(scores, announce=None, **options):
+    return solve(problem(scores), resources(announce=announce), **options)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -62,7 +59,7 @@ def test_a_third_engine_needs_only_a_place_among_the_engines(monkeypatch, seed):
     rows = make_gaussian_network(4, n_samples=60, random_state=seed)[0]
     scores = LocalScoreTransformer().fit_transform(rows)
     (expected,) = solved(scores)
-    monkeypatch.setattr(solve_module, "ENGINES", (*solve_module.ENGINES, plan_order_by_order))
+    monkeypatch.setattr(planner, "ENGINES", (*planner.ENGINES, plan_order_by_order))
     announced = []
     (found,) = solved(scores, announce=announced.append)
     assert announced == ["order by order"]
@@ -72,12 +69,11 @@ def test_a_third_engine_needs_only_a_place_among_the_engines(monkeypatch, seed):
 
 def test_an_engine_that_fits_is_taken_in_place_of_a_cheaper_one_that_does_not(monkeypatch):
     scores = LocalScoreTransformer().fit_transform(np.random.default_rng(0).normal(size=(50, 8)))
-    free = read_constraints(scores.columns, max_parents=7)
-    tight = MemoryLimit(1000, None)
+    shape, tight = problem(scores).shape, resources(1000)
     with pytest.raises(ValueError, match=r"needs .* of memory"):
-        plan_searches(scores, free, tight)
-    monkeypatch.setattr(solve_module, "ENGINES", (*solve_module.ENGINES, plan_order_by_order))
-    assert str(plan_searches(scores, free, tight)) == "order by order"
+        plan_searches(shape, tight)
+    monkeypatch.setattr(planner, "ENGINES", (*planner.ENGINES, plan_order_by_order))
+    assert str(plan_searches(shape, tight)) == "order by order"
 
 
 def test_penalties_are_solved_as_one_by_one():
@@ -106,7 +102,7 @@ def test_the_order_search_is_never_called_optimal():
 
 def test_the_order_search_of_columns_that_no_other_may_join_is_exact():
     scores = LocalScoreTransformer().fit_transform(np.random.default_rng(0).normal(size=(50, 2)))
-    alone = read_constraints(scores.columns, max_parents=1, forbidden_edges=[(0, 1), (1, 0)])
-    (found,) = solve(scores, alone, MEMORY, settings=SearchSettings(is_exact=False))
+    alone = problem(scores, forbidden_edges=[(0, 1), (1, 0)])
+    (found,) = solve(alone, resources(), SearchSettings(is_exact=False))
     assert found.is_optimal
     assert found.score_bound == found.score

@@ -5,11 +5,12 @@ import pytest
 from kernels import callable_from_python
 from listed_families import Listed
 
-from skbn._orders import order_kernels
-from skbn._orders.family_lists import state_of
-from skbn._orders.order_kernels import choose_families, find_dominated
+from skbn._orders import insertion_kernels
+from skbn._orders.insertion_kernels import choose_families
+from skbn._orders.list_kernels import find_dominated
+from skbn._orders.order_state import state_of
 
-move = callable_from_python(order_kernels.move)
+move = callable_from_python(insertion_kernels.move)
 
 # Some with more columns in the lists of a child than one word has bits.
 CASES = {

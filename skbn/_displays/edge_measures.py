@@ -1,4 +1,4 @@
-"""Probabilities of edges: the attributes of a graph, and arrays, checked."""
+"""How strong edges are, by standardised weights, and how sure, by probability or support."""
 
 from __future__ import annotations
 
@@ -10,19 +10,79 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.columns import finite_number
+from skbn._core.linear_model import LinearModel, is_parametrised
 from skbn._core.text import readable_value
 from skbn._displays.appearance import Edge
 
 __all__ = [
     "Confidence",
+    "Strengths",
     "confidence_in",
     "joined_probabilities",
     "probability_array",
     "readable_probability",
+    "readable_weight",
+    "strengths_of",
 ]
 
 _NAMES = {"probability": "posterior probability", "support": "bootstrap support"}
 _ROUNDING = 1e-9  # sums of many shares exceed 1 by less
+
+
+# Weights
+
+
+class Strengths(NamedTuple):
+    """How strong a network's edges are.
+
+    Parameters
+    ----------
+    weights : dict of edge to float
+        Each edge's weight, scaled by the standard deviations that the network implies. Empty
+        for a graph without parameters; edges whose parent does not vary are left out.
+    held : set of nodes
+        The nodes that do not vary, because `do` holds them at a value.
+    """
+
+    weights: dict[Edge, float]
+    held: set[Hashable]
+
+
+def readable_weight(weight: float) -> str:
+    """Return a standardised weight to two decimals, and zero without a sign.
+
+    Examples
+    --------
+    >>> readable_weight(-0.126), readable_weight(-0.001)
+    ('-0.13', '0.00')
+    """
+    return f"{round(weight, 2) + 0.0:.2f}"
+
+
+def strengths_of(dag: nx.DiGraph) -> Strengths:
+    """Return how strong a network's edges are.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is missing, not a finite number or a negative variance, or if a mean or
+        a variance is out of float64's range.
+    """
+    if not is_parametrised(dag):
+        return Strengths({}, set())
+    model = LinearModel.from_dag(dag)
+    deviation = model.standard_deviations()
+    with np.errstate(over="ignore"):
+        weights = (
+            model.coef * deviation[:, np.newaxis] / np.where(deviation == 0, np.inf, deviation)
+        )
+    index = {node: i for i, node in enumerate(dag)}
+    held = {node for node, i in index.items() if deviation[i] == 0}
+    edges = [(a, b) for a, b in dag.edges if a not in held]
+    return Strengths({(a, b): float(weights[index[a], index[b]]) for a, b in edges}, held)
+
+
+# Probabilities
 
 
 def readable_probability(probability: float) -> str:

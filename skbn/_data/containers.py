@@ -1,0 +1,157 @@
+"""The containers in which users pass tables, and how to make a table of other objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from skbn._core.columns import is_labelled
+from skbn._core.text import first_few, shortened
+
+__all__ = [
+    "array_of",
+    "as_numpy",
+    "check_labels",
+    "frame_labels",
+    "is_dask",
+    "row_labels",
+]
+
+_PACKAGES = {"dask", "dask_expr"}  # the latter has the data frames of some versions
+# Characters of another library's error in ours.
+_LONGEST_REASON = 120
+# How to make a table of an object that holds no values yet, or that numpy cannot read. The first
+# of these methods that the object has decides.
+_CONVERSIONS = {
+    "toPandas": "X.toPandas()",  # of Spark, whose collect gives a list of its rows
+    "collect": "X.collect()",  # of polars.LazyFrame
+    "to_arrow_table": "X.df() for a pandas data frame or X.to_arrow_table() for pyarrow",  # DuckDB
+    "to_table": "X.to_table()",  # of pyarrow.dataset.Dataset
+    "read_all": "X.read_all()",  # of pyarrow.RecordBatchReader
+    "to_pandas": "X.to_pandas()",
+    "__arrow_c_stream__": "pyarrow.table(X)",
+    "__dataframe__": "pyarrow.interchange.from_dataframe(X), after `import pyarrow.interchange`",
+}
+
+
+def is_dask(values: Any) -> bool:
+    """Whether this is an array, a data frame or a series of dask, or derived from one."""
+    kind = type(values)
+    return (
+        hasattr(kind, "to_delayed")
+        and hasattr(kind, "__array__")
+        and any(base.__module__.partition(".")[0] in _PACKAGES for base in kind.__mro__)
+    )
+
+
+def row_labels(X: Any) -> Any:
+    """Return the index of a pandas data frame, or None if the rows of the table have no labels."""
+    return X.index if hasattr(X, "iloc") and hasattr(X, "columns") else None
+
+
+def frame_labels(X: Any) -> list[Any] | None:
+    """Return the labels of a data frame's columns; None for anything else."""
+    kind = type(X)  # not X, as a frame's columns are among its attributes
+    if isinstance(X, np.ndarray) or not hasattr(kind, "__array__"):
+        return None
+    if hasattr(kind, "column_names"):  # pyarrow, whose `columns` are the values
+        return list(X.column_names)
+    return list(X.columns) if hasattr(kind, "columns") else None
+
+
+def check_labels(labels: list[Any], X: Any) -> None:
+    """Raise unless the columns of a frame have labels, each its own, and all strings or none."""
+    if not labels:
+        raise ValueError(f"X has no columns; its shape is {X.shape}. Pass at least two columns.")
+    repeated = sorted({str(label) for label in labels if labels.count(label) > 1})
+    if repeated:
+        raise ValueError(
+            f"Each column must have a name of its own; [{first_few(repeated)}] are given more than "
+            "once. Rename these columns."
+        )
+    others = [label for label in labels if not isinstance(label, str)]
+    if others and len(others) < len(labels):
+        raise TypeError(
+            "The names of X's columns must be strings, unless none of them is, as columns are then "
+            f"taken by position; {others[0]!r} is not a string, and others are. Rename the "
+            "columns, for example by X.columns = [str(c) for c in X.columns]."
+        )
+
+
+def array_of(X: Any) -> npt.NDArray[Any]:
+    """Return anything but a data frame as an array of two dimensions."""
+    _reject_containers(X)
+    kind = type(X).__name__
+    values = as_numpy(X, f"X, a {kind},", "Pass a data frame or an array of numbers.")
+    # Beside strings, numpy makes strings of numbers.
+    if isinstance(X, list | tuple) and values.dtype.kind in "US":
+        values = np.asarray(X, dtype=object)
+    if values.ndim == 0:  # numpy takes X for a single object
+        raise TypeError(
+            f"X must be a data frame or an array of shape (n, m); got {kind}.{_remedy(X)}"
+        )
+    if values.dtype.names is not None:
+        raise TypeError(
+            f"X is a structured array with the fields [{first_few(values.dtype.names)}]. Pass "
+            "pandas.DataFrame(X), which keeps their names, or structured_to_unstructured(X), by "
+            "`from numpy.lib.recfunctions import structured_to_unstructured`."
+        )
+    if values.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns; got {kind} of shape {values.shape}. "
+            "Reshape your data: numpy.reshape(X, (-1, 1)) makes a single column of it, and "
+            "numpy.reshape(X, (1, -1)) a single row. Learning a network takes two or more of each."
+        )
+    return values
+
+
+def _reject_containers(X: Any) -> None:
+    """Raise if X must be converted to a table first."""
+    kind = type(X).__name__
+    if hasattr(type(X), "local_score"):  # scores without rows
+        raise TypeError(f"{kind} have no rows. Pass a table.")
+    for row in X if isinstance(X, list | tuple) else ():
+        if is_labelled(row) or hasattr(row, "_fields"):
+            raise TypeError(
+                f"X is a {kind} of {type(row).__name__}, whose labels would be lost; pass "
+                "pandas.DataFrame(X)."
+            )
+    if isinstance(X, np.ma.MaskedArray):
+        raise TypeError(
+            "X is a masked array, whose mask would be lost. Drop the rows with masked values by "
+            "numpy.ma.compress_rows(X)."
+        )
+    if isinstance(X, np.matrix):
+        raise TypeError("X is a numpy.matrix; pass numpy.asarray(X).")
+    if scipy.sparse.issparse(X):
+        raise TypeError(f"X is sparse, a {kind}, and must be dense; pass X.toarray().")
+    if not isinstance(X, list | tuple) and not hasattr(type(X), "__array__"):
+        for method, remedy in _CONVERSIONS.items():
+            if hasattr(type(X), method):
+                raise TypeError(f"X is a {kind}, which cannot be read as it is; call {remedy}.")
+
+
+def _remedy(X: Any) -> str:
+    if isinstance(X, Mapping):
+        return " Pass pandas.DataFrame(X)."
+    if isinstance(X, str | PathLike):
+        return " Read the file first, for example by pandas.read_csv(X)."
+    return " Pass list(X)." if isinstance(X, Iterator) else ""
+
+
+def as_numpy(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
+    """Return values as numpy reads them, or raise an error that says what they are."""
+    try:
+        return np.asarray(values)
+    except MemoryError:
+        raise
+    except Exception as error:  # every library raises errors of its own
+        if isinstance(values, list | tuple) and isinstance(error, ValueError):
+            raise ValueError("X must be a table; its rows are of different lengths.") from None
+        text = shortened(str(error), _LONGEST_REASON)
+        raise TypeError(f"{what} cannot be read as numbers ({text}). {remedy}") from error

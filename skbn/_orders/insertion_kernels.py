@@ -1,0 +1,301 @@
+"""Kernels that move one column within an order, where each column has its best listed family.
+
+A kernel sees the families through `Lists`, and an order through `State`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import boolean, float64, int64, types, uint64
+
+from skbn._core.compile import inner_kernel, kernel
+from skbn._core.random_numbers import random_below
+from skbn._core.subsets import popcount
+from skbn._orders.list_kernels import LISTS, first_fit, has
+
+__all__ = [
+    "LIMITS",
+    "STATE",
+    "Limits",
+    "State",
+    "change_family",
+    "choose_families",
+    "insert_marked",
+    "mark",
+    "move",
+    "set_available",
+    "total_score",
+]
+
+Integers = npt.NDArray[np.int64]
+
+
+class State(NamedTuple):
+    """An order of the columns, and what follows from it.
+
+    Parameters
+    ----------
+    order, position : ndarray of shape (m,), int64
+        The column at each position, and the position of each column.
+    available : ndarray of shape (m + 1, n_words), int64
+        The bits of the columns that precede each column. The last row is scratch.
+    chosen : ndarray of shape (m,), int64
+        The first family of each column whose parents all precede it.
+    is_marked : ndarray of shape (m,), bool
+        Whether an insertion of each column must be tried again.
+    marked : ndarray of shape (m + 1,), int64
+        The number of marked columns, and then these.
+    """
+
+    order: Integers
+    position: Integers
+    available: Integers
+    chosen: Integers
+    is_marked: npt.NDArray[np.bool_]
+    marked: Integers
+
+
+class Limits(NamedTuple):
+    """What changes of an order must respect.
+
+    Parameters
+    ----------
+    first : int
+        The columns before this position stay there. They have families without parents.
+    least : float
+        Smaller gains are rounding.
+    """
+
+    first: int
+    least: float
+
+
+STATE = types.NamedTuple(
+    (int64[::1], int64[::1], int64[:, ::1], int64[::1], boolean[::1], int64[::1]), State
+)
+LIMITS = types.NamedTuple((int64, float64), Limits)
+
+
+@inner_kernel
+def set_available(available, x, bit, is_available):
+    """Set one bit of the columns that are available to x."""
+    chosen = np.int64(1) << (bit & 63)
+    if is_available:
+        available[x, bit >> 6] |= chosen
+    else:
+        available[x, bit >> 6] &= ~chosen
+
+
+@kernel(LISTS, STATE)
+def choose_families(lists, state):
+    """Set positions, available columns and families to those of the order; return the score."""
+    m = state.order.size
+    for i in range(m):
+        state.position[state.order[i]] = i
+    for x in range(m):
+        for word in range(state.available.shape[1]):
+            state.available[x, word] = 0
+    for y in range(m):
+        for x in range(m):
+            bit = np.int64(lists.bits_in[y, x])
+            if bit >= 0 and state.position[y] < state.position[x]:
+                set_available(state.available, x, bit, True)
+    for x in range(m):
+        state.chosen[x] = first_fit(lists, lists.starts[x], state.available, x)
+    return total_score(lists, state)
+
+
+@inner_kernel
+def total_score(lists, state):
+    """Return the sum of the scores of the chosen families."""
+    total = 0.0
+    for x in range(state.chosen.size):
+        total += lists.scores[state.chosen[x]]
+    return total
+
+
+@inner_kernel
+def _chosen_with(lists, f, old, available, x, bit):
+    """Return the family that x chooses if one more column, this bit, precedes it.
+
+    `old` is its family without that column. A better one has the column as a parent, since all
+    others that fit would have been chosen before; f is the first family that has it.
+    """
+    if f >= old:
+        return old
+    set_available(available, x, bit, True)
+    family = first_fit(lists, f, available, x)
+    set_available(available, x, bit, False)
+    return family
+
+
+@inner_kernel
+def _best_forward(lists, state, first, x, best):
+    """Return the largest gain of moving x towards the front, if above `best`, and where to.
+
+    There x can only lose parents, and the columns that it passes can only gain x as a parent: by
+    `hope` at most, by the first of their families that x is in.
+    """
+    scratch = state.position.size
+    where = state.position[x]
+    hope = 0.0
+    for k in range(first, where):
+        y = state.order[k]
+        if lists.bits_in[x, y] >= 0 and lists.firsts_in[x, y] < state.chosen[y]:
+            hope += lists.scores[lists.firsts_in[x, y]] - lists.scores[state.chosen[y]]
+    for word in range(state.available.shape[1]):
+        state.available[scratch, word] = state.available[x, word]
+    family = state.chosen[x]
+    gain = 0.0
+    for k in range(where - 1, first - 1, -1):
+        if gain + hope <= best:
+            break
+        y = state.order[k]
+        bit = np.int64(lists.bits[x, y])
+        if bit >= 0:
+            set_available(state.available, scratch, bit, False)
+            if has(lists.sets, family, bit):
+                found = first_fit(lists, family, state.available, scratch)
+                gain += lists.scores[found] - lists.scores[family]
+                family = found
+        bit = np.int64(lists.bits_in[x, y])
+        old = state.chosen[y]
+        if bit >= 0 and lists.firsts_in[x, y] < old:
+            with_x = np.int64(lists.firsts_in[x, y])
+            hope -= lists.scores[with_x] - lists.scores[old]
+            found = _chosen_with(lists, with_x, old, state.available, y, bit)
+            gain += lists.scores[found] - lists.scores[old]
+        if gain > best:
+            best = gain
+            where = k
+    return best, where
+
+
+@inner_kernel
+def _best_backward(lists, state, x, best):
+    """Return the largest gain of moving x towards the end, if above `best`, and where to.
+
+    There x can only gain parents, up to its best family, and what it passes can only lose x.
+    """
+    scratch = state.position.size
+    where = state.position[x]
+    for word in range(state.available.shape[1]):
+        state.available[scratch, word] = state.available[x, word]
+    family = state.chosen[x]
+    gain = 0.0
+    for k in range(where + 1, state.order.size):
+        if gain + lists.scores[lists.starts[x]] - lists.scores[family] <= best:
+            break
+        y = state.order[k]
+        bit = np.int64(lists.bits[x, y])
+        if bit >= 0:
+            with_y = np.int64(lists.firsts[x, y])
+            found = _chosen_with(lists, with_y, family, state.available, scratch, bit)
+            set_available(state.available, scratch, bit, True)
+            gain += lists.scores[found] - lists.scores[family]
+            family = found
+        bit = np.int64(lists.bits_in[x, y])
+        old = state.chosen[y]
+        if bit >= 0 and has(lists.sets, old, bit):
+            set_available(state.available, y, bit, False)
+            found = first_fit(lists, old, state.available, y)
+            set_available(state.available, y, bit, True)
+            gain += lists.scores[found] - lists.scores[old]
+        if gain > best:
+            best = gain
+            where = k
+    return best, where
+
+
+@inner_kernel
+def mark(state, x):
+    """Mark a column."""
+    if not state.is_marked[x]:
+        state.is_marked[x] = True
+        state.marked[0] += 1
+        state.marked[state.marked[0]] = x
+
+
+@inner_kernel
+def change_family(lists, state, x, family):
+    """Give x another family; mark it, and its parents in both."""
+    old = state.chosen[x]
+    if family == old:
+        return
+    state.chosen[x] = family
+    mark(state, x)
+    for word in range(lists.sets.shape[1]):
+        left = lists.sets[old, word] | lists.sets[family, word]
+        while left:
+            low = left & -left
+            mark(state, np.int64(lists.columns[x, 64 * word + popcount(low - 1)]))
+            left ^= low
+
+
+@inner_kernel
+def move(lists, state, x, target):
+    """Move x to a position; mark it, and where families change."""
+    is_back = target > state.position[x]
+    step = 1 if is_back else -1
+    k = state.position[x]
+    while k != target:
+        y = state.order[k + step]
+        state.order[k] = y
+        state.position[y] = k
+        k += step
+        bit = np.int64(lists.bits[x, y])
+        if bit >= 0:
+            set_available(state.available, x, bit, is_back)
+        bit = np.int64(lists.bits_in[x, y])
+        if bit >= 0:
+            # Without x the family of y can only be a later one, and with x an earlier one.
+            f = state.chosen[y]
+            if not is_back:
+                f = min(f, np.int64(lists.firsts_in[x, y]))
+            set_available(state.available, y, bit, not is_back)
+            change_family(lists, state, y, first_fit(lists, f, state.available, y))
+    state.order[target] = x
+    state.position[x] = target
+    mark(state, x)
+    family = first_fit(lists, lists.starts[x], state.available, x)
+    change_family(lists, state, x, family)
+
+
+@kernel(LISTS, STATE, LIMITS, int64, uint64[::1], int64, seconds=5)
+def insert_marked(lists, state, limits, most, random, i):
+    """Move marked columns, one at a time, to where each gains most; unmark them.
+
+    Rounding may make a loss look like a gain, and moves mark columns again: `most` ends that.
+
+    Parameters
+    ----------
+    limits : Limits
+    most : int
+        The largest number of columns to try.
+    random, i
+        Generator i of `random` draws which marked column is next.
+
+    Returns
+    -------
+    n_left : int
+        How many more could have been tried; with 0, columns may still be marked.
+    """
+    first, least = limits
+    while state.marked[0] > 0 and most > 0:
+        most -= 1
+        j = 1 + random_below(random, i, state.marked[0])
+        x = state.marked[j]
+        state.marked[j] = state.marked[state.marked[0]]
+        state.marked[0] -= 1
+        state.is_marked[x] = False
+        if state.position[x] >= first:
+            gain, target = _best_forward(lists, state, first, x, least)
+            more, later = _best_backward(lists, state, x, gain)
+            if more > gain:
+                gain, target = more, later
+            if gain > least:
+                move(lists, state, x, target)
+    return most

@@ -1,0 +1,125 @@
+"""Kernels that look up families in lists, in which each column has its families best first."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import boolean, float64, int16, int32, int64, types
+
+from skbn._core.compile import inner_kernel, kernel
+
+__all__ = ["BLOCK", "LISTS", "Lists", "find_dominated", "first_fit", "has"]
+
+# Families in a block, which is skipped as a whole if it has common parents that are not available.
+BLOCK = 16
+_BLOCK, _ONE = np.uint64(BLOCK), np.uint64(1)
+
+Integers = npt.NDArray[np.int64]
+
+
+class Lists(NamedTuple):
+    """The listed families of all columns.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (m + 1,), int64
+        The families of child x are ``starts[x]``, ..., ``starts[x + 1] - 1``, best first, and a
+        multiple of `BLOCK`. The last ones have no parents.
+    sets : ndarray of shape (n, n_words), int64
+        The bits of each family's parents, 64 to a word.
+    common : ndarray of shape (n // BLOCK, n_words), int64
+        The bits that all families of a block have in common.
+    scores : ndarray of shape (n,), float64
+    columns : ndarray of shape (m, 64 * n_words), int16
+        ``columns[x, b]`` is the column of bit b in the families of x, -1 if there is none.
+    bits : ndarray of shape (m, m), int16
+        ``bits[x, y]`` is the bit of column y in the families of x, -1 if it is in none.
+    bits_in : ndarray of shape (m, m), int16
+        The same, transposed: ``bits_in[x, y]`` is the bit of x in the families of y.
+    firsts, firsts_in : ndarray of shape (m, m), int32
+        ``firsts[x, y]`` is the first family of x that y is in; ``firsts_in`` is its transpose.
+    """
+
+    starts: Integers
+    sets: Integers
+    common: Integers
+    scores: npt.NDArray[np.float64]
+    columns: npt.NDArray[np.int16]
+    bits: npt.NDArray[np.int16]
+    bits_in: npt.NDArray[np.int16]
+    firsts: npt.NDArray[np.int32]
+    firsts_in: npt.NDArray[np.int32]
+
+
+LISTS = types.NamedTuple(
+    (
+        int64[::1],
+        int64[:, ::1],
+        int64[:, ::1],
+        float64[::1],
+        int16[:, ::1],
+        int16[:, ::1],
+        int16[:, ::1],
+        int32[:, ::1],
+        int32[:, ::1],
+    ),
+    Lists,
+)
+
+
+@inner_kernel
+def has(sets, row, bit):
+    """Return whether a row of bits has this one."""
+    return sets[row, bit >> 6] >> (bit & 63) & 1 != 0
+
+
+@inner_kernel
+def first_fit(lists, f, available, x):
+    """Return the first family from f on whose parents are all available to x."""
+    sets, common = lists.sets, lists.common
+    missing = ~available[x, 0]
+    n_words = sets.shape[1]
+    # Numba lets an index count from the end, and tests its sign for that, unless it is unsigned.
+    i = np.uint64(f)
+    while True:
+        if common[i // _BLOCK, 0] & missing:
+            i = (i // _BLOCK + _ONE) * _BLOCK
+            continue
+        if sets[i, 0] & missing == 0:
+            # The first word rules out nearly all families, so that the others are rarely read.
+            lacking = np.int64(0)
+            for word in range(1, n_words):
+                lacking |= sets[i, word] & ~available[x, word]
+            if lacking == 0:
+                return np.int64(i)
+        i += _ONE
+
+
+@kernel(int64[:, ::1], boolean[::1], boolean[::1])
+def find_dominated(sets, is_new, is_dominated):
+    """Find the families that hold all parents of an earlier, and so of a better, family.
+
+    Two families that are not new are taken not to dominate each other.
+    """
+    n = sets.shape[0]
+    for f in range(n):
+        if is_new[f]:
+            for g in range(f):
+                if not is_dominated[g] and _is_within(sets, g, f):
+                    is_dominated[f] = True
+                    break
+            for g in range(f + 1, n):
+                if not is_dominated[f] and not is_new[g] and _is_within(sets, f, g):
+                    is_dominated[g] = True
+
+
+@inner_kernel
+def _is_within(sets, g, f):
+    if sets[g, 0] & ~sets[f, 0]:
+        return False
+    is_within = True
+    for word in range(1, sets.shape[1]):
+        is_within &= sets[g, word] & ~sets[f, word] == 0
+    return is_within

@@ -1,0 +1,154 @@
+"""ListedProblem: the scores of families in a user's list, which rule out all others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.exact_sums import upper_sum
+from skbn._core.graphs import dag_of
+from skbn._core.subsets import mask_of, members_of
+from skbn._data.sample import Sample
+from skbn._networks.descriptions import score_losses
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
+from skbn._scores.families import GivenFamilies, ScoredParentSets
+from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._solver.certificate import certify_listed_network, certify_score
+from skbn._solver.constraints import Constraints
+from skbn._solver.edge_changes import descendants_of
+from skbn._solver.order_families import OrderFamilies, given_families
+from skbn._solver.problem import Problem, Shape
+from skbn._solver.solution import TOLERANCE, Solution
+
+__all__ = ["ListedProblem"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class ListedProblem(Problem):
+    """The scores of listed families, and constraints.
+
+    Parameters
+    ----------
+    scores : ParentSetScores
+    constraints : Constraints
+    """
+
+    scores: ParentSetScores
+    # Listed scores are exact numbers: networks tie only where sums of them are rounded.
+    tie = TOLERANCE / 4
+
+    def __init__(self, scores: ParentSetScores, constraints: Constraints) -> None:
+        self.scores = scores
+        self.constraints = constraints
+        self.families = GivenFamilies(len(scores.columns), scores.n_families)
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.families, self.constraints)
+
+    @property
+    def score_offsets(self) -> Floats:
+        return self.scores.score_offsets
+
+    @property
+    def listed_offsets(self) -> Floats:
+        return self.scores.score_offsets
+
+    def with_penalties(self, penalties: Sequence[float]) -> Sequence[Self]:
+        return [self]  # no penalty changes listed scores
+
+    def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
+        raise internal_error("listed scores have no rows")
+
+    def without_rows(self) -> Self:
+        return self
+
+    # Families
+
+    def listed(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
+        required, candidates = self.limits_of(child)
+        listed = self.scores.listed(child, required, candidates, self.constraints.max_parents)
+        if len(listed[1]) == 0:
+            names = [self.names[p] for p in required]
+            must = f" that has the required parents {names} and" if required else " that"
+            raise ValueError(
+                f"Column {self.names[child]!r} has no listed family{must} satisfies the "
+                "constraints. List more parent sets, or relax these."
+            )
+        return listed
+
+    def local_scores(self, columns: Sequence[int], parents: Sequence[int]) -> Floats:
+        score = self.scores.local_score
+        return np.array(
+            [score(x, members_of(mask)) for x, mask in zip(columns, parents, strict=True)]
+        )
+
+    def largest_term(self, child: int, parents: list[int]) -> float:
+        return self.scores.largest_term(child, parents)
+
+    def largest_named(self, columns: Sequence[int], parents: Sequence[int]) -> str:
+        below = [
+            self.largest_term(x, members_of(mask)) for x, mask in zip(columns, parents, strict=True)
+        ]
+        i = int(np.argmax(below))
+        score = self.scores.local_score(columns[i], members_of(parents[i]))
+        return (
+            f" The largest is of column {self.names[columns[i]]!r}: a listed score of {score:.6g}, "
+            f"which is {below[i]:.3g} nats below the best listed one."
+        )
+
+    def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
+        found = [self.families_of(x) for x in order[n_others:]]
+        return given_families(found, len(self.names), order, n_others)
+
+    # Networks
+
+    def network_terms(self, parents: Sequence[int]) -> Floats:
+        return self.scores.network_terms([members_of(mask) for mask in parents])
+
+    def gap_of_rounding(
+        self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
+    ) -> tuple[float, float]:
+        columns = list(columns)
+        own = -self.local_scores(columns, parents)
+        above = [score, rounding, *self.score_offsets[columns].tolist()]
+        return max(0.0, upper_sum([*above, *own])), 0.0
+
+    def climbed(self, columns: Sequence[int], parents: list[int]) -> list[int]:
+        constraints, masks = self.constraints, [*parents]
+        after, last = descendants_of(masks), columns[-1]
+        while True:  # each step raises the score of one column and leaves the others
+            for x in columns:
+                required = members_of(constraints.required[x])
+                may_be = members_of(constraints.allowed[x] & ~constraints.required[x] & ~after[x])
+                sets, local = self.scores.listed(x, required, may_be, constraints.max_parents)
+                best = int(np.argmax(local))
+                own = self.scores.local_score(x, members_of(masks[x]))
+                if local[best] > own + SCORE_ACCURACY:
+                    masks[x] = mask_of(p for p in sets[best].tolist() if p >= 0)
+                    after, last = descendants_of(masks), x
+                elif x == last:
+                    return masks
+
+    def certified(self, parents: list[int], searched: float, gap: float) -> Solution:
+        certify_score(self.scores, parents, searched)
+        certify_listed_network(self.scores, self.constraints, parents)
+        local = self.local_scores(range(len(self.names)), parents)
+        return Solution(
+            self.names,
+            parents,
+            self.constraints.irreversible(parents),
+            math.fsum(local),
+            upper_sum([*local, gap]),
+            score_losses(dag_of(self.names, parents), self.scores),
+        )
+
+    def network(self, parents: list[int]) -> GaussianBayesianNetwork:
+        dag = dag_of(self.names, parents, self.constraints.irreversible(parents))
+        return GaussianBayesianNetwork(dag)

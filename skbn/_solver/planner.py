@@ -1,0 +1,229 @@
+"""The planner: which search fits in memory, and what would make one fit that does not.
+
+For each group of columns the engine of dynamic programming is taken that fits in memory and takes
+least time. If none fits, branch and cut takes families that are listed. The order search takes the
+place of both where it is asked for. A refusal names remedies, each of which is a changed problem
+for which this planner has found a plan.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from skbn._core.memory import MARGIN
+from skbn._core.resources import Resources, Workers
+from skbn._core.text import readable_size, rounded_up
+from skbn._exact.plan import TooLargeError, space_of_scratch
+from skbn._solver.branch_engine import branch_and_cut_bytes, plan_branch_and_cut
+from skbn._solver.constraints import Group
+from skbn._solver.dense_engine import plan_dense_search
+from skbn._solver.engines import EXACT, Engine, GroupSearch, SearchSettings
+from skbn._solver.listed_engine import plan_listed_search
+from skbn._solver.order_engine import plan_order_search
+from skbn._solver.problem import Shape
+from skbn._solver.remedies import smaller_problems
+
+__all__ = ["Plan", "plan_searches"]
+
+# If two engines would take equally long, the first is used.
+ENGINES: tuple[Engine, ...] = (plan_listed_search, plan_dense_search)
+# The largest max_parents that a refusal proposes for branch and cut: with more parents, a proof for
+# many columns is out of reach.
+_PARENTS_TO_TRY = 3
+# The way out for tables beyond the exact search.
+_NOT_EXACT = (
+    ' Or set search="order", as in GaussianBNLearner(search="order"): its network has a very high '
+    "score, but is not proven to be the best."
+)
+# Why a search that fits is not enough.
+_NOT_LISTED = " Branch and cut takes more columns, but cannot list further networks."
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The searches of all groups of columns.
+
+    Parameters
+    ----------
+    searches : list of GroupSearch
+    """
+
+    searches: list[GroupSearch]
+
+    def __str__(self) -> str:
+        largest = max(self.searches, key=lambda search: search.n_bytes)
+        n = len(self.searches)
+        return f"{n} searches, the largest: {largest}" if n > 1 else str(largest)
+
+    @property
+    def kernels(self) -> list[Any]:
+        """The kernels that the searches call, for `compile_kernels`."""
+        return [kernel for search in self.searches for kernel in search.kernels]
+
+    @property
+    def heeds_time_limit(self) -> bool:
+        """Whether one of the searches ends by the deadline of its resources."""
+        return any(search.heeds_time_limit for search in self.searches)
+
+    @property
+    def shared_work(self) -> int:
+        """The work of the log-determinants of all small sets, 0 if no search needs them."""
+        return max(search.shared_work for search in self.searches)
+
+    def work(self, n_penalties: int = 1) -> int:
+        """Return about how long it takes, in units of one local score of a dense search."""
+        return self.shared_work + sum(search.work(n_penalties) for search in self.searches)
+
+
+def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings = EXACT) -> Plan:
+    """Plan the search of each group of columns.
+
+    Parameters
+    ----------
+    shape : Shape
+    resources : Resources
+    settings : SearchSettings, optional
+
+    Raises
+    ------
+    ValueError
+        If a search does not fit in memory: what the largest one needs, and what would make all of
+        them fit. An order search is among these remedies unless networks are to be listed.
+    ImportError
+        If branch and cut is needed, and highspy is not installed.
+    """
+    searches, refusals = [], []
+    groups = shape.constraints.groups
+    n_left = len(shape.constraints.allowed)
+    # Gaps of groups add up, to no more than the tolerance if each share is rounded down.
+    tolerance = settings.tolerance
+    if len(groups) > 1:
+        tolerance = math.nextafter(tolerance / len(groups), 0.0)
+    for group in groups:
+        share = len(group.columns) / n_left
+        n_left -= len(group.columns)
+        own = settings._replace(tolerance=tolerance, share=share)
+        try:
+            searches.append(_plan_group(shape, group, resources, own))
+        except TooLargeError as error:
+            refusals.append(error)
+    if not refusals:
+        return Plan(searches)
+    largest = max(refusals, key=lambda error: error.needed)
+    remedies = ", or ".join(_remedies(shape, resources, settings))
+    way_out = ""
+    if settings.lists_networks:
+        way_out = _NOT_LISTED if shape.families.are_listed else ""
+    elif settings.is_exact:
+        way_out = _NOT_EXACT
+    raise ValueError(f"{largest}. {remedies[:1].upper()}{remedies[1:]}.{way_out}")
+
+
+def _plan_group(
+    shape: Shape, group: Group, resources: Resources, settings: SearchSettings
+) -> GroupSearch:
+    """Return the search of a group; raise the TooLargeError of the leanest if none fits."""
+    if settings.lists_networks:
+        return _plan_dynamic_program(shape, group, resources.in_process(), settings)
+    is_trivial = len(group.columns) + len(group.others) == 1
+    if not settings.is_exact and not is_trivial:
+        return plan_order_search(shape, group, resources, settings)
+    try:
+        return _plan_dynamic_program(shape, group, resources, settings)
+    except TooLargeError as error:
+        refusal = error
+    try:
+        search = plan_branch_and_cut(shape, group, resources, settings)
+    except TooLargeError as error:
+        raise min(refusal, error, key=lambda each: each.needed) from None
+    if search is None:
+        raise refusal
+    return search
+
+
+def _plan_dynamic_program(
+    shape: Shape, group: Group, resources: Resources, settings: SearchSettings
+) -> GroupSearch:
+    """Return the fastest dynamic program of a group; raise the smallest TooLargeError if none."""
+    searches, refusals = [], []
+    for plan_search in ENGINES:
+        try:
+            search = plan_search(shape, group, resources, settings)
+        except TooLargeError as error:
+            refusals.append(error)
+        else:
+            if search is not None:
+                searches.append(search)
+    if not searches:
+        raise min(refusals, key=lambda error: error.needed)
+    return searches[0] if len(searches) == 1 else min(searches, key=lambda each: each.cost())
+
+
+# Remedies
+
+
+def _remedies(shape: Shape, resources: Resources, settings: SearchSettings) -> list[str]:
+    """Say what would make all searches fit in memory; each remedy is enough."""
+    if resources.cluster is not None:
+        return [_larger_workers(shape, resources, settings, resources.cluster)]
+    n_bytes = available = int(MARGIN * resources.available)
+    remedies = []
+    if resources.allowed is not None and resources.allowed < resources.available:
+        n_bytes = resources.allowed
+        needed = _least_memory(shape, resources, settings)
+        if needed <= available:
+            remedies.append(f"raise max_memory to {rounded_up(needed)}")
+    given = resources.of_memory(n_bytes)
+    may_use_folder = not settings.lists_networks and resources.scratch is None
+    is_dense = len(shape.constraints.groups) == 1 and not shape.families.are_listed
+    if settings.is_exact and is_dense and may_use_folder:
+        space = space_of_scratch(len(shape.constraints.allowed), n_bytes)
+        if space:
+            size = readable_size(space)
+            remedies.append(f"give GaussianBNLearner a folder with {size} of space as scratch")
+
+    def fits(other: Shape) -> bool:
+        """Whether dynamic programs, or the order search if that is asked for, fit."""
+        plans = _plan_dynamic_program if settings.is_exact else plan_order_search
+        with suppress(TooLargeError):
+            for group in other.constraints.groups:
+                plans(other, group, given, settings)
+            return True
+        return False
+
+    def fits_branch_and_cut(other: Shape) -> bool:
+        may_try = settings.is_exact and not settings.lists_networks
+        if not may_try or other.constraints.max_parents > _PARENTS_TO_TRY:
+            return False
+        groups = other.constraints.groups
+        return max(branch_and_cut_bytes(other, group, given.n_jobs) for group in groups) <= n_bytes
+
+    remedies += smaller_problems(shape, fits, fits_branch_and_cut)
+    return remedies or ["free some memory: there is too little for any search"]
+
+
+def _larger_workers(
+    shape: Shape, resources: Resources, settings: SearchSettings, workers: Workers
+) -> str:
+    """Say how much memory workers must have."""
+    needed = _least_memory(shape, resources, settings)
+    if needed <= int(MARGIN * workers.n_bytes):
+        return f"raise max_memory to {rounded_up(needed)}"
+    return f"take workers with {readable_size(needed)} of memory each"
+
+
+def _least_memory(shape: Shape, resources: Resources, settings: SearchSettings) -> int:
+    """Return the fewest bytes with which the search of each group fits."""
+    nothing = replace(resources, allowed=0)
+    if resources.cluster is None:
+        nothing = replace(nothing, available=0)
+    least = 0
+    for group in shape.constraints.groups:
+        try:
+            _plan_group(shape, group, nothing, settings)
+        except TooLargeError as error:
+            least = max(least, error.needed)
+    return least

@@ -1,0 +1,295 @@
+"""Problem: scores and constraints, of which engines and sums ask what they need.
+
+There are two kinds of it: `TableProblem` has the scores of a table, which follow from regressions,
+and `ListedProblem` those of listed families. What plans a search needs no scores, but only their
+`Shape`, which can be changed to see whether another problem would fit in memory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.progress import Progress
+from skbn._core.subsets import mask_of, members_of
+from skbn._data.sample import Sample
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
+from skbn._scores.base import BaseScores
+from skbn._scores.families import Families, ScoredParentSets
+from skbn._scores.scorer import FamilyScorer
+from skbn._solver.constraints import Constraints
+from skbn._solver.order_families import OrderFamilies
+from skbn._solver.solution import Solution
+
+__all__ = ["Problem", "Shape"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class Shape(NamedTuple):
+    """How large a problem is, which says what its search takes.
+
+    Parameters
+    ----------
+    families : Families
+        Those that have scores.
+    constraints : Constraints
+    n_bytes : int
+        Memory that the scores take already.
+    is_independent : bool
+        Whether all columns together are known to be linearly independent.
+    """
+
+    families: Families
+    constraints: Constraints
+    n_bytes: int = 0
+    is_independent: bool = False
+
+    @property
+    def fewest_parents(self) -> int:
+        """The smallest limit on the parents that the required edges leave, at least 1."""
+        return max(1, max(mask.bit_count() for mask in self.constraints.required))
+
+    def with_max_parents(self, max_parents: int) -> Shape:
+        """Return the problem with another limit on the parents."""
+        constraints = self.constraints._replace(max_parents=max_parents)
+        return Shape(self.families.with_max_parents(max_parents), constraints)
+
+    def of_columns(self, m: int) -> Shape:
+        """Return the problem of so many columns, without knowledge of their order."""
+        allowed = [(1 << m) - 1 ^ 1 << x for x in range(m)]
+        most = min(self.constraints.max_parents, m - 1)
+        constraints = Constraints(allowed, [0] * m, most, allowed)
+        return Shape(self.families.of_columns(m), constraints)
+
+    def in_tiers(self, size: int) -> Shape:
+        """Return the problem with the columns of larger groups in tiers of this size."""
+        allowed = [*self.constraints.allowed]
+        for group in self.constraints.groups:
+            for start in range(size, len(group.columns), size):
+                later = mask_of(group.columns[start:])
+                for x in group.columns[start - size : start]:
+                    allowed[x] &= ~later
+        required = [
+            mask & may for mask, may in zip(self.constraints.required, allowed, strict=True)
+        ]
+        constraints = self.constraints._replace(allowed=allowed, required=required)
+        return Shape(self.families, constraints)
+
+
+class Problem(ABC):
+    """Scores and constraints, to which the best network is sought.
+
+    Columns are numbers here, and sets of them masks.
+
+    Attributes
+    ----------
+    scores : BaseScores
+    constraints : Constraints
+    families : Families
+    names : list of m str or int
+    score_offsets : ndarray of shape (m,)
+        What all local scores of each child have in common, in nats; a search leaves it out.
+    listed_offsets : ndarray of shape (m,)
+        The part of it that the scores of `listed` have.
+    may_be_likelihoods : bool
+        Whether the exponentials of scores may be marginal likelihoods, so that differences of
+        scores are Bayes factors.
+    is_score_equivalent : bool
+        Whether all members of an equivalence class have one score.
+    tie : float
+        Networks whose scores differ by no more may be taken for equally good, in nats.
+    """
+
+    scores: BaseScores
+    constraints: Constraints
+    families: Families
+    tie: float = 0.0
+
+    @property
+    def names(self) -> list[str | int]:
+        """The columns' names, or their numbers if they have none."""
+        return self.scores.columns
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape:
+        """How large the problem is."""
+
+    @property
+    @abstractmethod
+    def score_offsets(self) -> Floats:
+        """What all local scores of each child have in common."""
+
+    @property
+    @abstractmethod
+    def listed_offsets(self) -> Floats:
+        """The part of `score_offsets` that the scores of `listed` have."""
+
+    @property
+    def may_be_likelihoods(self) -> bool:
+        """Whether the exponentials of scores may be marginal likelihoods."""
+        return True
+
+    @property
+    def is_score_equivalent(self) -> bool:
+        """Whether all members of an equivalence class have one score."""
+        return False
+
+    @property
+    def any_member(self) -> bool:
+        """Whether any member of an equivalence class may stand for it."""
+        return self.is_score_equivalent and self.constraints.is_free
+
+    @property
+    def regressions(self) -> FamilyScorer:
+        """What scores a table's families by regressions; only a `TableProblem` has it."""
+        raise internal_error("scores that are listed have no regressions")
+
+    @abstractmethod
+    def with_penalties(self, penalties: Sequence[float]) -> Sequence[Self]:
+        """Return the problem for each of some penalties; they share their log-determinants."""
+
+    @abstractmethod
+    def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
+        """Return the problem of other rows of the same columns."""
+
+    @abstractmethod
+    def without_rows(self) -> Self:
+        """Return the problem as it is kept after a fit: without rows and log-determinants."""
+
+    def prepare(self, progress: Progress) -> None:  # noqa: B027
+        """Compute what the scores of listed families need, and advance the progress by it."""
+
+    # Families
+
+    @abstractmethod
+    def listed(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
+        """Return the families of a child that may be part of the best network, or of any.
+
+        Those of a list may always be part of any; their scores are as they are given, so that none
+        is rounded.
+        """
+
+    def families_of(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
+        """Return the same families; their scores lack the child's offset."""
+        parents, local = self.listed(child, with_dominated=with_dominated)
+        return parents, local - self.listed_offsets[child]
+
+    @abstractmethod
+    def local_scores(self, columns: Sequence[int], parents: Sequence[int]) -> Floats:
+        """Return the local scores of columns with these parents, as `listed` has them."""
+
+    @abstractmethod
+    def largest_term(self, child: int, parents: list[int]) -> float:
+        """Return the largest magnitude of a number that enters this local score."""
+
+    def largest_named(self, columns: Sequence[int], parents: Sequence[int]) -> str:
+        """Return a sentence that names the largest number in these scores, if it has a name."""
+        return ""
+
+    @abstractmethod
+    def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
+        """Return what an order search of columns begins with.
+
+        Parameters
+        ----------
+        order : list of int
+            The others, which have no parents here, and then the columns of the search.
+        n_others : int
+        """
+
+    # Networks
+
+    @abstractmethod
+    def network_terms(self, parents: Sequence[int]) -> Floats:
+        """Return the terms of each column's local score, shape (k, m), the offsets last."""
+
+    def score_of(self, columns: Sequence[int], parents: Sequence[int]) -> float:
+        """Return the sum of the columns' local scores in a network, without their offsets."""
+        *terms, _ = self.network_terms(parents)
+        return float(sum(terms)[list(columns)].sum())
+
+    @abstractmethod
+    def gap_of_rounding(
+        self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
+    ) -> tuple[float, float]:
+        """Return how far another network may be above one that a dynamic program found.
+
+        Parameters
+        ----------
+        columns, parents : sequence of int
+        score : float
+            As the search added it up.
+        rounding : float
+            How far the rounding of its sums may put it off.
+
+        Returns
+        -------
+        gap, rounding : float
+            Without the rounding, and by it alone; in nats.
+        """
+
+    @abstractmethod
+    def climbed(self, columns: Sequence[int], parents: list[int]) -> list[int]:
+        """Return a network that no change of a single edge or listed family betters.
+
+        Only the parents of some columns are changed; the network is of all columns.
+        """
+
+    @abstractmethod
+    def certified(self, parents: list[int], searched: float, gap: float) -> Solution:
+        """Return a network with its parameters, if regressions of their own confirm it.
+
+        Parameters
+        ----------
+        parents : list of m int
+        searched : float
+            Its score as the search found it, without the offsets.
+        gap : float
+
+        Raises
+        ------
+        RuntimeError
+            If independent regressions do not confirm the result of the search.
+        """
+
+    @abstractmethod
+    def network(self, parents: list[int]) -> GaussianBayesianNetwork:
+        """Return a network, with parameters if there is a table to estimate them from."""
+
+    def require_certainty(
+        self, columns: Sequence[int], parents: Sequence[int], uncertainty: float
+    ) -> None:
+        """Raise if rounding may have hidden a better network than the one found.
+
+        Parameters
+        ----------
+        columns, parents : sequence of int
+        uncertainty : float
+            How far rounding may put the score of the network off, in nats.
+
+        Raises
+        ------
+        ValueError
+            Saying by how much the score may be off, and what would make it smaller.
+        """
+        if uncertainty > SCORE_ACCURACY:
+            raise ValueError(
+                "The terms of the best network's score are so large that it is known only to "
+                f"{uncertainty:.2g} nats, and not to {SCORE_ACCURACY}, which may hide a better "
+                f"network.{self.largest_named(columns, parents)} If they are costs that all "
+                "networks must pay, lower the penalty or the costs, and rule families out by "
+                "forbidden_edges or max_parents instead. If they are likelihoods, give fewer rows, "
+                "smaller sample weights or a smaller alpha_w."
+            )
+
+    def limits_of(self, child: int) -> tuple[list[int], list[int]]:
+        """Return the required parents of a column, and the others that it may have."""
+        required = self.constraints.required[child]
+        return members_of(required), members_of(self.constraints.allowed[child] & ~required)

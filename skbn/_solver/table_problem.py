@@ -1,0 +1,160 @@
+"""TableProblem: the scores of a table's families, which follow from regressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.exact_sums import upper_sum
+from skbn._core.progress import Progress
+from skbn._core.subsets import mask_of, members_of
+from skbn._core.threads import one_blas_thread
+from skbn._data.sample import Sample
+from skbn._networks.equivalence import canonical_member
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.criterion_checks import is_score_equivalent
+from skbn._scores.families import ScoredParentSets
+from skbn._scores.local_scores import LocalScores
+from skbn._scores.scorer import FamilyScorer
+from skbn._solver.certificate import certify_network, certify_score
+from skbn._solver.constraints import Constraints
+from skbn._solver.edge_changes import polished
+from skbn._solver.order_families import OrderFamilies, grown_families
+from skbn._solver.problem import Problem, Shape
+from skbn._solver.solution import Solution
+
+__all__ = ["TableProblem"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class TableProblem(Problem):
+    """The scores of a table, and constraints.
+
+    Parameters
+    ----------
+    scores : LocalScores
+    constraints : Constraints
+    """
+
+    scores: LocalScores
+
+    def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
+        self.scores = scores
+        self.constraints = constraints
+        self.families = scores.scorer.families
+
+    @property
+    def shape(self) -> Shape:
+        scorer = self.scores.scorer
+        is_independent = not self.families.are_listed or scorer.statistics.is_checked
+        return Shape(self.families, self.constraints, scorer.n_bytes, is_independent)
+
+    @property
+    def regressions(self) -> FamilyScorer:
+        return self.scores.scorer
+
+    @property
+    def score_offsets(self) -> Floats:
+        return self.regressions.score_offsets
+
+    @property
+    def listed_offsets(self) -> Floats:
+        return np.zeros(len(self.names))
+
+    @property
+    def may_be_likelihoods(self) -> bool:
+        return self.regressions.criterion.marginal_likelihood != "none"
+
+    @property
+    def is_score_equivalent(self) -> bool:
+        return is_score_equivalent(self.regressions.tables)
+
+    def with_penalties(self, penalties: Sequence[float]) -> Sequence[Self]:
+        scores = [self.scores.with_penalty(penalty) for penalty in penalties]
+        return [type(self)(each, self.constraints) for each in scores]
+
+    def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
+        return type(self)(self.scores.of_sample(sample, n_jobs), self.constraints)
+
+    def without_rows(self) -> Self:
+        return self.of_sample(Sample.of_summary(self.scores.sample.summary))
+
+    def prepare(self, progress: Progress) -> None:
+        self.regressions.log_determinants(progress)
+
+    # Families
+
+    def listed(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
+        required, candidates = self.limits_of(child)
+        if not required and not candidates:
+            terms = self.regressions.terms(child, [])
+            return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
+        parents, local = self.regressions.listed(child, required, candidates, with_dominated)
+        fits = (parents >= 0).sum(axis=1) <= self.constraints.max_parents
+        return parents[fits], local[fits]
+
+    def local_scores(self, columns: Sequence[int], parents: Sequence[int]) -> Floats:
+        terms = self.regressions.terms
+        return np.array(
+            [sum(terms(x, members_of(mask))) for x, mask in zip(columns, parents, strict=True)]
+        )
+
+    def largest_term(self, child: int, parents: list[int]) -> float:
+        return self.regressions.largest_term(child, parents)
+
+    def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
+        return grown_families(self.regressions, self.constraints, order, n_others)
+
+    # Networks
+
+    def network_terms(self, parents: Sequence[int]) -> Floats:
+        return self.regressions.network_terms([members_of(mask) for mask in parents])
+
+    def gap_of_rounding(
+        self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
+    ) -> tuple[float, float]:
+        return 0.0, rounding
+
+    def climbed(self, columns: Sequence[int], parents: list[int]) -> list[int]:
+        constraints, own = self.constraints, mask_of(columns)
+        if own.bit_count() < len(self.names):  # other columns are left as they are
+            allowed, required = [
+                [mask if own >> x & 1 else 0 for x, mask in enumerate(each)]
+                for each in (constraints.allowed, constraints.required)
+            ]
+            constraints = constraints._replace(allowed=allowed, required=required)
+        with one_blas_thread():
+            return polished(self.regressions, constraints, parents)
+
+    def certified(self, parents: list[int], searched: float, gap: float) -> Solution:
+        if self.any_member:
+            parents = canonical_member(parents)
+        score = certify_score(self.scores, parents, searched)
+        model = self._model(parents)
+        losses = certify_network(self.scores, self.constraints, parents, model.coef)
+        return Solution(
+            self.names,
+            parents,
+            self.constraints.irreversible(parents),
+            score,
+            upper_sum([score, gap]),
+            losses,
+            criterion=self.scores.criterion,
+            model=model,
+        )
+
+    def network(self, parents: list[int]) -> GaussianBayesianNetwork:
+        with one_blas_thread():
+            return GaussianBayesianNetwork._from_model(self._model(parents))
+
+    def _model(self, parents: list[int]) -> LinearGaussianModel:
+        scorer = self.regressions
+        fixed, divisors = self.constraints.irreversible(parents), scorer.noise_divisors
+        return estimate_model(
+            scorer.statistics, parents, self.names, fixed=fixed, divisors=divisors
+        )
