@@ -8,6 +8,9 @@ floats, `wide`, which is None in a search.
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 from numba import float64, int64
 from numba.extending import register_jitable
 
@@ -24,8 +27,8 @@ def _sum_of_scores(a, b, wide):
     return plus(a, b)
 
 
-@kernel(float64[::1], float64[::1], float64[::1], int64, int64, int64)
-def extend_by_sink(F, G, B, start, first, length):
+@kernel(float64[::1], float64[::1], float64[::1], int64, int64, int64, int64)
+def extend_by_sink(F, G, B, start, first, length, begins):
     """Join to F the networks of another slab, each with the same outer column as a sink.
 
     Parameters
@@ -40,7 +43,16 @@ def extend_by_sink(F, G, B, start, first, length):
         Where the sink's table starts in `B`.
     first, length : int
         The sets to extend.
+    begins : int
+        Whether these are the first networks of F, which is not set yet.
     """
+    if begins and length >= 4:
+        for i in range(first, first + length, 4):
+            store(F, i, plus(load(G, i), load(B, start + i)))
+        return
+    if begins:
+        for i in range(first, first + length):
+            F[i] = -math.inf
     add_column(F, first, G, first, B, start + first, length, join_larger, _sum_of_scores, None)
 
 
@@ -76,11 +88,23 @@ def extend_block(F, B, starts, n_inner, block_bits, block, join, product, wide):
     """
     length = 1 << block_bits
     first = block << block_bits
+    n_sinks = 0
+    rests, places = np.empty(n_inner, np.int64), np.empty(n_inner, np.int64)
     for sink in range(block_bits, n_inner):
         if first >> sink & 1:
-            rest = first ^ 1 << sink
-            start = starts[sink] + remove_bit(first, sink)
-            add_column(F, first, F, rest, B, start, length, join, product, wide)
+            rests[n_sinks] = first ^ 1 << sink
+            places[n_sinks] = starts[sink] + remove_bit(first, sink)
+            n_sinks += 1
+    if length < 4:
+        for k in range(n_sinks):
+            add_column(F, first, F, rests[k], B, places[k], length, join, product, wide)
+    else:
+        for i in range(0, length, 4):  # a vector stays in registers while it is joined over sinks
+            value = load(F, first + i)
+            for k in range(n_sinks):
+                with_sink = product(load(F, rests[k] + i), load(B, places[k] + i), wide)
+                value = join(value, with_sink, wide)
+            store(F, first + i, value)
     _extend_within_block(F, first, B, starts, length, join, product, wide)
 
 
@@ -118,6 +142,9 @@ def _extend_within_block(F, first, B, starts, length, join, product, wide):
 @inner_kernel
 def _extend_run(F, first, B, starts, run, join, product, wide):
     """Recurse over the lowest three bits, set by set."""
+    if run == 8:
+        _extend_eight(F, first, B, starts, join, product, wide)
+        return
     for i in range(1, run):
         value = F[first + i]
         for sink in range(3):
@@ -126,3 +153,30 @@ def _extend_run(F, first, B, starts, run, join, product, wide):
                 parents = B[starts[sink] + remove_bit(rest, sink)]
                 value = join(value, product(F[rest], parents, wide), wide)
         F[first + i] = value
+
+
+@inner_kernel
+def _extend_eight(F, first, B, starts, join, product, wide):
+    """Recurse over three bits with all eight sets in registers: stores would delay the loads."""
+    half = first >> 1
+    p0, p1, p2 = starts[0] + half, starts[1] + half, starts[2] + half
+    f0 = F[first]
+    f1 = join(F[first + 1], product(f0, B[p0], wide), wide)
+    f2 = join(F[first + 2], product(f0, B[p1], wide), wide)
+    f3 = join(F[first + 3], product(f2, B[p0 + 1], wide), wide)
+    f3 = join(f3, product(f1, B[p1 + 1], wide), wide)
+    f4 = join(F[first + 4], product(f0, B[p2], wide), wide)
+    f5 = join(F[first + 5], product(f4, B[p0 + 2], wide), wide)
+    f5 = join(f5, product(f1, B[p2 + 1], wide), wide)
+    f6 = join(F[first + 6], product(f4, B[p1 + 2], wide), wide)
+    f6 = join(f6, product(f2, B[p2 + 2], wide), wide)
+    f7 = join(F[first + 7], product(f6, B[p0 + 3], wide), wide)
+    f7 = join(f7, product(f5, B[p1 + 3], wide), wide)
+    f7 = join(f7, product(f3, B[p2 + 3], wide), wide)
+    F[first + 1] = f1
+    F[first + 2] = f2
+    F[first + 3] = f3
+    F[first + 4] = f4
+    F[first + 5] = f5
+    F[first + 6] = f6
+    F[first + 7] = f7
