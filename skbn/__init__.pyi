@@ -10,6 +10,8 @@ from ._displays.edge_weights_display import EdgeWeightsDisplay as EdgeWeightsDis
 from ._displays.network_display import NetworkDisplay as NetworkDisplay
 from ._displays.penalty_display import PenaltyDisplay as PenaltyDisplay
 from ._displays.residuals_display import ResidualsDisplay as ResidualsDisplay
+from ._estimators.best_network import BestNetwork as BestNetwork
+from ._estimators.best_network import best_network as best_network
 from ._estimators.bootstrap import BootstrapBNLearner as BootstrapBNLearner
 from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV

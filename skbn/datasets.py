@@ -18,7 +18,7 @@ from skbn._networks.network import GaussianBayesianNetwork
 
 __all__ = ["make_gaussian_network"]
 
-# Its square, a variance, and the inverse of that are well within float64's range.
+# A standard deviation up to this has a variance, and an inverse of that, within float64's range.
 _LARGEST_DEVIATION = 1e150
 
 

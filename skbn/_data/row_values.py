@@ -13,7 +13,7 @@ from skbn._core.columns import is_series
 
 __all__ = ["check_total_weight", "in_order_of_rows", "is_mask", "no_weight", "read_sample_weight"]
 
-# Beyond these, the sum of the weights and what is computed from it may leave float64's range.
+# A sum of weights beyond these, or what is computed from it, may leave float64's range.
 _SMALLEST_SUM, _LARGEST_SUM = 1e-300, 1e300
 
 

@@ -26,9 +26,9 @@ from skbn._regressions.triangular import triangular_factor
 
 __all__ = ["RowSummary", "Sample", "TableMixin", "centred_blocks", "summarise"]
 
-# Blocks of 4096 rows of 8 columns fill 256 KiB of the second-level cache.
+# A block of 8 columns takes 256 KiB, and stays in the second-level cache.
 _ROWS_A_BLOCK = 4096
-# 2**1000 and 2**-1000 are both normal numbers.
+# Units are at most 2**1000 and at least 2**-1000: both are normal numbers.
 _LARGEST_EXPONENT = 1000
 
 Floats = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ from skbn._regressions.triangular import solve_triangular, triangular_factor
 __all__ = ["Prior", "Regression", "SampleStatistics", "sample_statistics"]
 
 _EPS = np.finfo(np.float64).eps
-# The squares of a column's norm and of its residuals must be normal numbers.
+# Bounds of a column's norm: its square, and those of its residuals, must be normal numbers.
 _SMALLEST_SCALE, _LARGEST_SCALE = 1e-152, 1e153
 
 

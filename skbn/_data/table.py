@@ -22,9 +22,9 @@ __all__ = ["Table", "numbers_of", "read_columns"]
 
 # Characters of a value that an error quotes: it may be a list, or a whole table.
 _LONGEST_VALUE = 60
-# The largest number up to which all integers are float64s.
+# Every integer up to this one is a float64.
 _LARGEST_EXACT = 1 << 53
-# Types that float() would accept, or refuse with an unhelpful message.
+# float() would accept these types, or refuse them with an unhelpful message.
 _NOT_REAL = (
     *(str, bytes, bytearray, complex),
     *(np.ndarray, np.complexfloating, np.datetime64, np.timedelta64),
@@ -52,7 +52,7 @@ class Table:
     Raises
     ------
     TypeError
-        If X is no table, or holds no values yet; if some labels are strings and others
+        If X is not a table, or holds no values yet; if some labels are strings and others
         are not.
     ValueError
         If X has no columns, or not two dimensions; if a label is given twice.
@@ -151,7 +151,7 @@ class Table:
         if not self.is_frame and self._values.dtype.kind in "biuf":
             values = self._values if numbers is None else self._values[:, list(numbers)]
             _check_integers(values, names)
-            with np.errstate(over="ignore"):  # of a long double, which is refused as infinite
+            with np.errstate(over="ignore"):  # a long double; infinity is refused
                 rows = np.array(values, dtype=np.float64, order="C")
         else:
             columns = np.empty((len(chosen), len(self._values)))

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 _NAMES = {"probability": "posterior probability", "support": "bootstrap support"}
-_ROUNDING = 1e-9  # sums of many shares exceed 1 by less
+_ROUNDING = 1e-9  # a probability may exceed 1 by this: sums of many shares are rounded
 
 
 # Weights

@@ -464,7 +464,7 @@ class GaussianBNPosterior(NetworkEstimator):
         masks = [mask_of(each) for each in parents]
         if not all(constraints.allows(x, mask) for x, mask in enumerate(masks)):
             return -math.inf
-        *terms, shared = scores.network_terms(parents)
+        *terms, shared = scores.network_terms(masks)
         weight = float(sum(terms).sum()) + float(shared.sum())
         if log_odds is not None:
             weight += sum(float(log_odds[each, x].sum()) for x, each in enumerate(parents))

@@ -232,22 +232,22 @@ def _same_for(columns: list[str | int], a: Criterion, b: Criterion) -> bool:
     return same_criterion(criterion_for(a, columns), criterion_for(b, columns))
 
 
-def most_parents(learner: BaseEstimator, scores: BaseScores) -> int:
-    """Return the largest number of parents that a learner and its scores allow.
+def most_parents(max_parents: int | None, scores: BaseScores) -> int:
+    """Return the largest number of parents that a user and the scores allow.
 
     Raises
     ------
     ValueError
-        If the learner allows more than the scores were made with.
+        If the user allows more than the scores were made with.
     """
     made_with = getattr(scores, "max_parents", None)
     most = len(scores.columns) - 1
-    if learner.max_parents is None:
+    if max_parents is None:
         return most if made_with is None else min(made_with, most)
-    if made_with is not None and learner.max_parents > made_with:
+    if made_with is not None and max_parents > made_with:
         raise ValueError(
-            f"max_parents={learner.max_parents} was asked for, but the LocalScores were made with "
+            f"max_parents={max_parents} was asked for, but the LocalScores were made with "
             f"max_parents={made_with}. Make them with a larger max_parents, or leave the "
             "learner's at None."
         )
-    return min(learner.max_parents, most)
+    return min(max_parents, most)

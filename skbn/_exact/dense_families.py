@@ -13,7 +13,7 @@ import numpy.typing as npt
 from skbn._core.subsets import mask_of, members_of, subsets_of
 from skbn._core.threads import Threads
 from skbn._exact.family_sources import BestScores, RankedParentSets
-from skbn._exact.fill_kernels import ParentRules, Pieces, Tables, fill_blocks
+from skbn._exact.fill_kernels import BlockTables, ParentRules, Pieces, fill_blocks
 from skbn._exact.parent_set_kernels import (
     ParentSets,
     best_parents,
@@ -92,7 +92,7 @@ class BlockwiseFamilies(ABC):
         self._steps = np.int64(1) << np.arange(n_children)
 
     @abstractmethod
-    def _fill_blocks(self, part: Part, blocks: npt.NDArray[np.int64], tables: Tables) -> None:
+    def _fill_blocks(self, part: Part, blocks: npt.NDArray[np.int64], tables: BlockTables) -> None:
         """Fill some blocks of some children's tables, as far as a part goes."""
 
     @abstractmethod
@@ -112,7 +112,7 @@ class BlockwiseFamilies(ABC):
     ) -> Iterator[float]:
         """Fill the tables block by block; see `FamilySource`."""
         outer = fixed | self._others >> self.plan.n_inner
-        tables = Tables(slab, starts, self.plan.n_inner, self.plan.block_bits)
+        tables = BlockTables(slab, starts, self.plan.n_inner, self.plan.block_bits)
         for part in self._parts(outer, children, threads):
             n_tasks_of_part = math.ceil(n_tasks * part.share)
             parts = threads.split(np.arange(self.plan.n_blocks), n_tasks_of_part)
@@ -169,7 +169,7 @@ class ScoredFamilies(BlockwiseFamilies):
     def functions_of(self, sets: npt.NDArray[np.int64]) -> SetFunctions:
         """Return what local scores are differences of, for some sets of columns, which are few."""
 
-    def _fill_blocks(self, part: Part, blocks: npt.NDArray[np.int64], tables: Tables) -> None:
+    def _fill_blocks(self, part: Part, blocks: npt.NDArray[np.int64], tables: BlockTables) -> None:
         rest = int(part.begins), int(part.ends), blocks, tables
         fill_blocks(part.pieces, self._rules, part.children, *rest)
 

@@ -18,7 +18,7 @@ network's are given None.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,21 +34,21 @@ from skbn._core.vectors import (
     minus,
     odd_entries,
     plus,
+    repeated,
     second_halves,
-    spread,
     store,
 )
 from skbn._core.zeta import join_larger, max_within_vector, zeta_transform
 from skbn._regressions.set_function import LEAST_SCORE
 
 __all__ = [
+    "BLOCK_TABLES",
     "PARENT_RULES",
     "PIECES",
-    "TABLES",
     "BlockFamilies",
+    "BlockTables",
     "ParentRules",
     "Pieces",
-    "Tables",
     "fill_blocks",
     "fill_values",
     "finish_values",
@@ -102,23 +102,23 @@ class ParentRules(NamedTuple):
     required: npt.NDArray[np.int64]
 
 
-class Tables(NamedTuple):
+class BlockTables(NamedTuple):
     """The tables of a slab.
 
     Parameters
     ----------
-    slab : ndarray, float64 or int64
+    entries : ndarray, float64 or int64
         The children's tables one after the other. A table's index is the mask of the parent set's
         inner columns, with the child's bit removed.
     starts : ndarray of shape (n_children + 1,), int64
-        Where each child's table starts in `slab`.
+        Where each child's table starts in `entries`.
     n_inner : int
         Number of inner columns; the columns after these are the outer ones.
     block_bits : int
         A block has the 2**block_bits sets that differ in these lowest columns only.
     """
 
-    slab: npt.NDArray[np.float64]
+    entries: npt.NDArray[Any]
     starts: npt.NDArray[np.int64]
     n_inner: int
     block_bits: int
@@ -128,7 +128,7 @@ PIECES = types.NamedTuple(
     (float64[::1], float64[::1], int64, int64, int64, int64[::1], int64), Pieces
 )
 PARENT_RULES = types.NamedTuple((int64[::1], int64[::1]), ParentRules)
-TABLES = types.NamedTuple((float64[::1], int64[::1], int64, int64), Tables)
+BLOCK_TABLES = types.NamedTuple((float64[::1], int64[::1], int64, int64), BlockTables)
 
 
 class BlockFamilies(NamedTuple):
@@ -167,7 +167,7 @@ def score_itself(score, odds, wide):
     return score
 
 
-@kernel(PIECES, PARENT_RULES, int64[::1], int64, int64, int64[::1], TABLES, seconds=1.6)
+@kernel(PIECES, PARENT_RULES, int64[::1], int64, int64, int64[::1], BLOCK_TABLES, seconds=1.6)
 def fill_blocks(pieces, rules, children, begins, ends, blocks, tables):
     """Fill some blocks of children's tables with maxima over the blocks' bits.
 
@@ -181,7 +181,7 @@ def fill_blocks(pieces, rules, children, begins, ends, blocks, tables):
         Whether these are the first, and the last, of the pieces from which they are filled.
     blocks : ndarray of int64
         The high bits of each block.
-    tables : Tables
+    tables : BlockTables
     """
     places = np.empty(1 << popcount(pieces.chosen), np.int64)
     no_odds = np.zeros(places.size)
@@ -215,9 +215,9 @@ def fill_blocks(pieces, rules, children, begins, ends, blocks, tables):
 def values_of_block(tables, child, first):
     """Return a block's part of a child's table: nothing, if the block's sets have the child."""
     if child < tables.n_inner and first >> child & 1:
-        return tables.slab[:0]
+        return tables.entries[:0]
     start = tables.starts[child] + (remove_bit(first, child) if child < tables.n_inner else first)
-    return tables.slab[start : start + (1 << tables.block_bits >> (child < tables.block_bits))]
+    return tables.entries[start : start + (1 << tables.block_bits >> (child < tables.block_bits))]
 
 
 @inner_kernel
@@ -273,7 +273,7 @@ def fill_values(values, families, begins, nothing, join, weigh, wide):
                 value = weigh(of_family[j + step] - of_parents[j], low_odds[i] + odds[k], wide)
                 values[i] = join(values[i], value, wide)
         return
-    nothings = spread(float(nothing))  # an extended float 0 has the bits of 0.0
+    nothings = repeated(float(nothing))  # an extended float 0 has the bits of 0.0
     for i in range(0, values.size, 4):
         value = nothings if begins else load(values, i)
         first = insert_zero_bit(i, child)
@@ -288,7 +288,7 @@ def fill_values(values, families, begins, nothing, join, weigh, wide):
             else:
                 family = load(of_family, j + step)
                 parents = load(of_parents, j)
-            odd = plus(load(low_odds, i), spread(odds[k]))
+            odd = plus(load(low_odds, i), repeated(odds[k]))
             value = join(value, weigh(minus(family, parents), odd, wide), wide)
         store(values, i, value)
 

@@ -43,7 +43,7 @@ from skbn._core.threads import Threads
 from skbn._core.zeta import max_zeta
 from skbn._exact.family_sources import FamilySource, TableSource
 from skbn._exact.plan import SearchPlan
-from skbn._exact.sink_kernels import extend_blocks, extend_by_sink
+from skbn._exact.sink_kernels import Tables, extend_blocks, extend_by_sink
 from skbn._exact.stores import Store, open_store
 from skbn._exact.walk_back import SearchResult, best_network
 from skbn._regressions.local_score import SCORE_ACCURACY
@@ -220,7 +220,7 @@ class Slab:
         """
         plan = self.plan
         work = plan.slab_work(fixed).extend
-        layout = self.tables, self.starts, plan.n_inner, plan.block_bits
+        layout = Tables(self.tables, self.starts), plan.n_inner, plan.block_bits
         levels = submasks_by_size(plan.n_inner - plan.block_bits)
         for blocks in reversed(levels) if backwards else levels:
             parts = self._threads.split(blocks, work // _TASK)

@@ -27,7 +27,7 @@ __all__ = ["edge_columns", "network_text", "score_losses"]
 
 # Attributes of edges that become columns: a posterior sets the first, a bootstrap the second.
 _CONFIDENCES = ("probability", "support")
-# More lines would fill the screen, and a line of more parents would be broken.
+# Longer texts are cut: more lines would fill the screen, and more parents would break the line.
 _MOST_LINES = 15
 _MOST_PARENTS = 6
 

@@ -36,9 +36,9 @@ from skbn.exceptions import (
 
 __all__ = ["gains_of_one_more_parent", "warn_about_data", "warn_about_limit"]
 
-# Ordered categories may be treated as continuous from five levels on: Rhemtulla, Brosseau-Liard &
-# Savalei (2012), "When can categorical variables be treated as continuous?", Psychological
-# Methods 17, 354-373.
+# A column of more values is not discrete. Categories may be treated as continuous from five on:
+# Rhemtulla, Brosseau-Liard & Savalei (2012), "When can categorical variables be treated as
+# continuous?", Psychological Methods 17, 354-373.
 _MOST_LEVELS = 4
 # With fewer rows per level, values of a continuous column may repeat because of rounding.
 _FEWEST_ROWS_PER_LEVEL = 5
@@ -47,7 +47,7 @@ _FEWEST_ROWS_PER_LEVEL = 5
 _LARGEST_SKEWNESS = 2.0
 # 72 of a million simulated Gaussian columns of 30 rows exceed that; with more rows, fewer do.
 _FEWEST_ROWS = 30
-# Bulmer (1979), "Principles of Statistics", calls this highly skewed.
+# From here on a column itself counts as skewed: Bulmer (1979), "Principles of Statistics".
 _HIGH_SKEWNESS = 1.0
 
 # Fewer columns at the limit, or a smaller share of all, do not warn.
@@ -60,8 +60,8 @@ _SMALLEST_GAIN = 3.0
 # leaves about 1e-16.
 _SMALLEST_RESIDUAL = 1e-12
 
-_ROWS_PER_BLOCK = 1024  # so that temporary arrays stay small
-_FIRST_ROWS = 64  # enough to tell most columns of many values from those of few
+_ROWS_PER_BLOCK = 1024  # temporary arrays stay small
+_FIRST_ROWS = 64  # most columns of many values show more than four of them in these
 # Calls from here up to the user's line: a learner's _fit and fit, and the wrappers around fit.
 _STACK_LEVEL = 4 + N_WRAPPERS
 

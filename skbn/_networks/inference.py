@@ -30,7 +30,7 @@ __all__ = [
     "sample",
 ]
 
-_CONTAINERS = ("default", "pandas", "polars")  # those of sklearn.set_config(transform_output=...)
+_CONTAINERS = ("default", "pandas", "polars")  # as in sklearn.set_config(transform_output=...)
 
 
 # Samples

@@ -1060,8 +1060,8 @@ class GaussianBayesianNetwork(
         TypeError
             If it is not a string.
         ValueError
-            If it is no model string, a node or an edge comes twice, a parent is no node, or the
-            edges have a cycle.
+            If it is not a model string, a node or an edge comes twice, a parent is not a node, or
+            the edges have a cycle.
 
         Examples
         --------
@@ -1184,7 +1184,7 @@ class GaussianBayesianNetwork(
     def _keep(
         self, model: LinearGaussianModel | None, score_losses: npt.NDArray[np.float64] | None = None
     ) -> None:
-        """Keep what was learned of the graph, and its contents, by which a change is noticed."""
+        """Keep what was learned, and the graph's contents: a change of the graph shows in them."""
         self._estimated = model
         self._score_losses = score_losses
         self._learned_graph = graph_contents(self.dag)

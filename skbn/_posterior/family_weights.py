@@ -13,7 +13,7 @@ from skbn._core.memory import allocate
 from skbn._core.subsets import members_of
 from skbn._core.threads import Threads
 from skbn._exact.dense_families import BlockwiseFamilies, Part
-from skbn._exact.fill_kernels import Tables
+from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.weight_kernels import (
     WeighedFamilies,
@@ -104,7 +104,7 @@ class FamilyWeights(BlockwiseFamilies):
     def _parts(self, outer: int, children: Integers, threads: Threads) -> Iterator[Part]:
         yield self._whole_part(self._sets, outer, children)
 
-    def _fill_blocks(self, part: Part, blocks: Integers, tables: Tables) -> None:
+    def _fill_blocks(self, part: Part, blocks: Integers, tables: BlockTables) -> None:
         rest = part.children, blocks, tables, self.wide, self.biases
         fill_sums(part.pieces, self._families, *rest)
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from skbn._core.extended_floats import is_zero
 from skbn._core.progress import Progress
 from skbn._core.threads import Threads
+from skbn._exact.sink_kernels import Tables
 from skbn._posterior.family_weights import MASK_BITS
 from skbn._posterior.listed_weights import ListedWeights, Weights
 from skbn._posterior.network_sums import NetworkSums, network_sums, network_work
@@ -198,8 +199,9 @@ def _sums(plan: GroupPlan, summation: Summation, weights: Weights) -> Sums | Non
     _certify_equal(over_orders.log_total, weights.wide.log(over_orders.R[0]), weights)
     if plan.prior == "order":
         return over_orders
+    alpha = Tables(slab.tables, slab.starts)
     sums_over_networks = network_sums(
-        slab.tables, slab.starts, over_orders.F, over_orders.R, n, weights.wide, threads, progress
+        alpha, over_orders.F, over_orders.R, n, weights.wide, threads, progress
     )
     _certify_equal(sums_over_networks.log_total, sums_over_networks.log_total_forward, weights)
     return sums_over_networks

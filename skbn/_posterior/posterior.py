@@ -28,7 +28,7 @@ from skbn._posterior.plan import PosteriorPlan, plan_posterior
 from skbn._posterior.structure_prior import log_prior_sum
 from skbn._regressions.local_score import internal_error
 from skbn._regressions.log_determinants import walk_seeds
-from skbn._scores.families import SmallFamilies
+from skbn._scores.regression_families import SmallFamilies
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
 
@@ -119,7 +119,8 @@ def network_posterior(
     scorer, constraints, names = problem.regressions, problem.constraints, problem.names
     m, n_jobs = len(names), resources.n_jobs
     plan = plan_posterior(problem.shape, prior, resources, names)
-    resources.tell(str(plan))
+    if resources.announce is not None:
+        resources.announce(str(plan))
     is_uniform = plan.prior == "uniform"
     compile_kernels(_kernels(plan))
     tables = scorer.tables.copy()

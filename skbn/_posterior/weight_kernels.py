@@ -30,7 +30,7 @@ from skbn._core.zeta import join_larger
 from skbn._exact.fill_kernels import (
     PIECES,
     BlockFamilies,
-    Tables,
+    BlockTables,
     fill_values,
     finish_values,
     places_of,
@@ -82,7 +82,7 @@ _FAMILIES = types.NamedTuple(
     ),
     WeighedFamilies,
 )
-_TABLES = types.NamedTuple((int64[::1], int64[::1], int64, int64), Tables)
+_BLOCK_TABLES = types.NamedTuple((int64[::1], int64[::1], int64, int64), BlockTables)
 
 
 @register_jitable
@@ -95,7 +95,7 @@ def _weight(score, odds, wide):
     return wide_exp(plus(score, odds), wide)
 
 
-@kernel(PIECES, _FAMILIES, int64[::1], int64[::1], _TABLES, WIDE, int64[::1], seconds=2.7)
+@kernel(PIECES, _FAMILIES, int64[::1], int64[::1], _BLOCK_TABLES, WIDE, int64[::1], seconds=2.7)
 def fill_sums(pieces, families, children, blocks, tables, wide, biases):
     """Fill some blocks of children's tables with sums over the blocks' bits.
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import read_only, require_memory
 from skbn._core.progress import Progress
-from skbn._core.subsets import bits_of, mask_of
+from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample, centred_blocks
@@ -31,14 +31,8 @@ from skbn._scores.criterion_checks import (
     is_scale_free,
     largest_constant,
 )
-from skbn._scores.families import (
-    AllFamilies,
-    RegressionFamilies,
-    ScoredParentSets,
-    ScoredPiece,
-    SmallFamilies,
-    fewer_families,
-)
+from skbn._scores.families import ScoredParentSets, ScoredPiece
+from skbn._scores.regression_families import AllFamilies, SmallFamilies, fewer_families
 
 __all__ = ["FamilyScorer"]
 
@@ -261,7 +255,7 @@ class FamilyScorer:
 
     def _check(
         self,
-        families: RegressionFamilies,
+        families: AllFamilies | SmallFamilies,
         log_det: npt.NDArray[np.float64],
         offsets: npt.NDArray[np.float64] | None,
         columns: list[int],
@@ -334,18 +328,19 @@ class FamilyScorer:
         """Return the largest magnitude of a term of this local score, apart from its offset."""
         return max(map(abs, self.terms(child, parents)))
 
-    def network_terms(self, parents: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
         """Return the terms of each column's local score and, last, `score_offsets`.
 
         Parameters
         ----------
-        parents : sequence of m sequences of int
+        parents : sequence of m int
+            The masks of each column's parents.
 
         Returns
         -------
         terms : ndarray of shape (4, m)
         """
-        is_parent = bits_of([mask_of(each) for each in parents], len(parents))
+        is_parent = bits_of(parents, len(parents))
         n = is_parent.sum(axis=1)
         of_parents, of_family = np.empty((2, len(n)))
         for families in self.statistics.families_of(is_parent):

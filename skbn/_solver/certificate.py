@@ -56,7 +56,7 @@ def certify_score(scores: BaseScores, parents: list[int], searched: float) -> fl
     Each family may differ by `SCORE_ACCURACY` and by the rounding of the largest term. The score
     of the search leaves out the offsets that all families of a child share.
     """
-    *terms, shared = scores.network_terms([members_of(mask) for mask in parents])
+    *terms, shared = scores.network_terms(parents)
     score, offset = float(sum(terms).sum()), float(shared.sum())
     tolerance = len(parents) * score_tolerance(np.abs(terms).max())
     if not np.isfinite(score) or not abs(score - searched) <= tolerance:
@@ -115,7 +115,7 @@ def certify_listed_network(
 ) -> None:
     """Raise unless no column has a better family that makes no cycle."""
     descendants = descendants_of(parents)
-    own, offsets = scores.network_terms([members_of(mask) for mask in parents])
+    own, offsets = scores.network_terms(parents)
     tolerance = score_tolerance(np.abs(own).max())
     for child, name in enumerate(scores.columns):
         required = members_of(constraints.required[child])

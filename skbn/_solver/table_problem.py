@@ -113,7 +113,7 @@ class TableProblem(Problem):
     # Networks
 
     def network_terms(self, parents: Sequence[int]) -> Floats:
-        return self.regressions.network_terms([members_of(mask) for mask in parents])
+        return self.regressions.network_terms(parents)
 
     def gap_of_rounding(
         self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
@@ -142,7 +142,7 @@ class TableProblem(Problem):
             parents,
             self.constraints.irreversible(parents),
             score,
-            upper_sum([score, gap]),
+            upper_sum([score, gap]) if gap else score,
             losses,
             criterion=self.scores.criterion,
             model=model,

@@ -27,10 +27,10 @@ from skbn import (
 from skbn._estimators import held_out as _held_out
 from skbn._estimators.learner_cv import _chosen
 from skbn._exact.plan import plan_search
-from skbn._scores import families as _families
+from skbn._scores import regression_families as _families
 from skbn._scores import scorer as _scorer
 from skbn._scores.scorer import FamilyScorer
-from skbn._solver import dense_engine
+from skbn._solver import dynamic_programs
 from skbn.datasets import make_gaussian_network
 
 PENALTIES = [0.0, 0.5, 1.0, 2.0, 5.0]
@@ -364,7 +364,9 @@ def test_a_fold_that_fails_stops_the_others(wine, monkeypatch):
     bad["ash"] = np.arange(len(bad)) >= 100
     splits = [(np.arange(100), [150]), (np.arange(178), [0])]
     searches = []
-    monkeypatch.setattr(dense_engine, "exact_search", counted(dense_engine.exact_search, searches))
+    monkeypatch.setattr(
+        dynamic_programs, "exact_search", counted(dynamic_programs.exact_search, searches)
+    )
     with pytest.raises(ValueError, match=r"learns from 100 rows.*'ash' has zero variance"):
         GaussianBNLearnerCV(np.linspace(1, 2, 500), cv=splits, n_jobs=2).fit(bad)
     assert len(searches) < 250

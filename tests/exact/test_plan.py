@@ -19,7 +19,7 @@ from skbn._exact.plan import (
     space_of_scratch,
 )
 from skbn._exact.recurrences import exact_search
-from skbn._scores.families import SmallFamilies
+from skbn._scores.regression_families import SmallFamilies
 
 Usage = namedtuple("Usage", "total used free")
 PLENTY = 1 << 50

@@ -38,9 +38,9 @@ _BAND_GAP = 10.0  # more than that between the layers of two bands
 _STEEP = 0.42  # the least height over width of edges, up to the greatest gap
 _AIM = 0.6  # how far an edge's end moves along its box, over the distance of its other end
 _STIFF = 140.0  # the length over which bends count as much as slopes
-_STILL = 1e-3  # the search for the best places ends with a step that is as short as this
-_MOST_STEPS = 500
-_ROUNDS = 3  # of placing items, and moving the edges' ends and the layers accordingly
+_STILL = 1e-3  # the search for the best places ends with a step as short as this
+_MOST_STEPS = 500  # or after this many
+_ROUNDS = 3  # each places the items, then moves the edges' ends and the layers accordingly
 _FAR = 1e6  # wider than any picture
 
 
@@ -55,7 +55,7 @@ class Items:
         As `order_layers` returns them.
     edges : sequence of (int, int)
     sizes : sequence of (width, height)
-        Of the boxes.
+        The sizes of the boxes.
     bands : sequence of int, optional
         The band of each box.
     width : float
@@ -155,7 +155,7 @@ class Items:
             hessian[np.ix_(path, path)] += form
             shift[path] += form[:, [0, -1]] @ ends
         scale = hessian.diagonal().copy()
-        scale[scale == 0] = scale.max()  # of boxes without edges, which stay
+        scale[scale == 0] = scale.max()  # boxes without edges stay
         step = 1 / (np.abs(hessian).sum(axis=1) / scale).max()
         x = ahead = self.x
         momentum = 1.0

@@ -12,7 +12,7 @@ __all__ = ["Point", "cut_at_end", "halfway", "point_at", "sampled", "split"]
 
 Point = tuple[float, float]
 
-_BISECTIONS = 30
+_BISECTIONS = 30  # halvings, which find a point to a billionth of its curve
 
 
 def cut_at_end(route: list[Point], length: float) -> list[Point]:

@@ -27,10 +27,11 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 # How long to search: chosen by the crossings in tests/benchmarks/crossings.py.
-_STEPS = 40  # per node
-_MOST_STEPS = 1200
+_STEPS = 40  # for each node
+_MOST_STEPS = 1200  # in all
 _MANY_EDGES = 80  # with more edges a step takes longer, so there are fewer of them
-_NEIGHBOURS, _LARGEST_BATCH = 0.3, 4  # share of neighbours, and nodes, moved at a time
+# A step moves at most this share of a node's neighbours, and at most this many nodes.
+_NEIGHBOURS, _LARGEST_BATCH = 0.3, 4
 
 
 def shortest_layers(
