@@ -16,6 +16,7 @@ __all__ = ["compile_kernels"]
 # Those that take longest come first, so that all processes end at about the same time.
 _MODULES = (
     "skbn._branch_and_cut.separation_kernels",
+    "skbn._branch_and_cut.window_kernels",
     "skbn._orders.growth_kernels",
     "skbn._orders.search_kernels",
     "skbn._orders.segment_kernels",

@@ -35,8 +35,12 @@ from skbn._branch_and_cut.families import Families
 from skbn._branch_and_cut.proof import Branch, Node, Proof, Step
 from skbn._branch_and_cut.proof_checker import certified_bound
 from skbn._branch_and_cut.relaxation import Pricing, Relaxation
-from skbn._branch_and_cut.separation import Point, clusters_of_cycles, local_cuts
-from skbn._branch_and_cut.separation_kernels import separate
+from skbn._branch_and_cut.separation import (
+    SEPARATION_KERNELS,
+    Point,
+    clusters_of_cycles,
+    local_cuts,
+)
 from skbn._core.threads import Threads
 
 __all__ = ["BRANCH_AND_CUT_KERNELS", "Result", "branch_and_cut"]
@@ -45,7 +49,7 @@ BRANCH_AND_CUT_KERNELS: tuple[Any, ...] = (
     price,
     count_coefficients,
     list_coefficients,
-    separate,
+    *SEPARATION_KERNELS,
     violations,
 )
 

@@ -10,11 +10,15 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from skbn._branch_and_cut.mixture_kernels import new_mixture
 from skbn._branch_and_cut.proof import ClusterCut, LocalCut
-from skbn._branch_and_cut.separation_kernels import separate
+from skbn._branch_and_cut.separation_kernels import Trial, ascend, generate
+from skbn._branch_and_cut.window_kernels import WindowFamilies, lift
 from skbn._core.threads import Threads
 
-__all__ = ["Point", "clusters_of_cycles", "local_cuts"]
+__all__ = ["SEPARATION_KERNELS", "Point", "clusters_of_cycles", "local_cuts", "separate"]
+
+SEPARATION_KERNELS = (ascend, generate, lift)
 
 # Cycles whose cluster is violated by less are left.
 _LEAST_VIOLATION_OF_CLUSTERS = 0.02
@@ -22,6 +26,10 @@ _MOST_CLUSTERS = 100
 # How much an arc of weight 1 attracts its columns into a window; one of weight 1/2 has 1/2 more.
 _ATTRACTION = 0.2
 _FEWEST_COLUMNS = 3
+# The most networks that a window's cut is found from: with more, pivots take too long.
+_MOST_NETWORKS = 1024
+# Coefficients are rounded to multiples of 1 / this, so that the bound of a cut is exact.
+_STEPS_OF_ONE = 2.0**32
 
 
 class Point(NamedTuple):
@@ -156,18 +164,64 @@ def _local_cut(
     point: Point, window: npt.NDArray[np.int16], least: float, accept: float, seed: np.uint64
 ) -> LocalCut | None:
     """Return a violated cut of a window, or None if there is none."""
-    w = len(window)
-    starts, masks, weights = _families_within(point, window)
-    table = np.empty((w, 1 << w))
-    state = np.array([seed], dtype=np.uint64)
-    bound, violation = separate(starts, masks, weights, w, least, accept, state, table)
+    families = _families_within(point, window)
+    bound, violation, table = separate(families, least, accept, seed)
     return LocalCut(window, table, bound) if violation > 0 else None
 
 
-def _families_within(
-    point: Point, window: Sequence[int] | npt.NDArray[np.int16]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the starts, masks and weights of a window's families, one without parents for each."""
+def separate(
+    window: WindowFamilies, least: float, accept: float, seed: int | np.uint64
+) -> tuple[float, float, npt.NDArray[np.float64]]:
+    """Find a cut of a window that a point violates, and lift it.
+
+    Parameters
+    ----------
+    window : WindowFamilies
+    least : float
+        Cuts that are violated by less are not worth having.
+    accept : float
+        The share of the largest violation that is good enough, below 1.
+    seed : int
+        Seeds all random choices.
+
+    Returns
+    -------
+    bound : float
+        Of the cut, the cost of the cheapest network by `table`.
+    violation : float
+        0 if no cut is violated by `least`.
+    table : ndarray of shape (w, 2**w)
+        The coefficients of the cut, 0 for sets with the column itself.
+    """
+    w, n_families = len(window.starts) - 1, len(window.masks)
+    n = 1 << w
+    random = np.array([seed], dtype=np.uint64)
+    trial = Trial(
+        np.empty(n_families),
+        np.empty((w, n)),
+        np.empty(n),
+        np.empty((w, w), dtype=np.int64),
+        np.empty(w),
+        np.empty(n_families),
+        np.full(1, -np.inf),
+    )
+    mixture = new_mixture(n_families, w, _MOST_NETWORKS)
+    ascend(window, trial, mixture, random)
+    is_violated = generate(window, trial, mixture, least, accept) and trial.violation[0] >= least
+    if not is_violated:
+        return 0.0, 0.0, trial.costs
+    coefficients = np.rint(trial.best * _STEPS_OF_ONE) / _STEPS_OF_ONE
+    bound, violation = lift(
+        window, coefficients, trial.costs, np.empty((3, n)), np.arange(w), random
+    )
+    if violation < least:
+        return 0.0, 0.0, trial.costs
+    is_in = np.arange(n) >> np.arange(w)[:, np.newaxis] & 1 == 1
+    return bound, violation, np.where(is_in, 0.0, trial.costs)
+
+
+def _families_within(point: Point, window: Sequence[int] | npt.NDArray[np.int16]) -> WindowFamilies:
+    """Return a window's families, one without parents for each column."""
     w, m = len(window), len(point.arcs)
     position = np.full(m, -1, dtype=np.int64)
     position[window] = np.arange(w)
@@ -180,4 +234,4 @@ def _families_within(
     weights = np.bincount(number, weights=np.append(point.weight[inside], np.zeros(w)))
     starts = np.searchsorted(keys >> w, np.arange(w + 1)).astype(np.int64)
     masks = (keys & ((1 << w) - 1)).astype(np.int64)
-    return starts, masks, weights.astype(np.float64)
+    return WindowFamilies(starts, masks, weights.astype(np.float64))

@@ -165,7 +165,7 @@ def _check_rows(scores: LocalScores, is_parent: Booleans, coef: Floats) -> None:
         products += rows.T @ residuals
     for families in families_of(scorer.statistics.factor, is_parent):
         children, n_parents, columns, _ = families
-        by_scores = families.regressions()[1] ** 2
+        by_scores = families.residual_norms() ** 2
         # How much of the residuals other coefficients could explain, by an orthonormal basis.
         k = int(n_parents.max())
         with_parents = np.where(
