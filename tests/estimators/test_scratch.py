@@ -22,9 +22,9 @@ def stores(monkeypatch):
     """The names of the stores that searches open."""
     opened = []
 
-    def open_and_note(plan):
+    def open_and_note(plan, threads):
         opened.append("memory" if plan.scratch is None else "file")
-        return open_store(plan)
+        return open_store(plan, threads)
 
     open_store = recurrences.open_store
     monkeypatch.setattr(recurrences, "open_store", open_and_note)
