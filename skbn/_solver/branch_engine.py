@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
-from skbn._branch_and_cut.families import Families
+from skbn._branch_and_cut.proof import FamilyCosts
 from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
 from skbn._core.progress import Progress
 from skbn._core.resources import Resources
@@ -134,7 +134,9 @@ def _require_highspy(n_columns: int) -> None:
         )
 
 
-def branch_and_cut(families: Families, network: npt.NDArray[np.int64], **settings: Any) -> Result:
+def branch_and_cut(
+    families: FamilyCosts, network: npt.NDArray[np.int64], **settings: Any
+) -> Result:
     """Import and call the search of this name."""
     from skbn._branch_and_cut.branch_and_cut import branch_and_cut as search
 
@@ -146,17 +148,17 @@ class _Listed(NamedTuple):
 
     Parameters
     ----------
-    families : Families
+    families : FamilyCosts
         The group's columns by position, the local scores negated as costs. Parents of other groups
         are left out: they are in no cycle.
     parents : ndarray of shape (n_families, width), int16
         All parents, by their numbers in the table.
     """
 
-    families: Families
+    families: FamilyCosts
     parents: ShortIntegers
 
-    def relative_to(self, network: npt.NDArray[np.int64]) -> Families:
+    def relative_to(self, network: npt.NDArray[np.int64]) -> FamilyCosts:
         """Return the families with costs by which they are worse than those of a network.
 
         What all of a child's scores share is gone then, and a network nearly as good as this one
@@ -170,7 +172,7 @@ class _Listed(NamedTuple):
         """Return some of the families."""
         start, cost, parents, child, rest = self.families
         start = np.concatenate([[0], np.cumsum(keep)])[start]
-        families = Families(start, cost[keep], parents[keep], child[keep], rest[keep])
+        families = FamilyCosts(start, cost[keep], parents[keep], child[keep], rest[keep])
         return _Listed(families, self.parents[keep])
 
 
@@ -325,7 +327,7 @@ class _BranchAndCut(GroupSearch):
                 start.append(start[-1] + len(each[1]))
                 children.append(np.full(len(each[1]), child, dtype=np.int16))
                 self._require_memory(start[-1], each[0].shape[1])
-        families = Families(
+        families = FamilyCosts(
             np.array(start, dtype=np.int64),
             np.concatenate(cost),
             _stacked(own),
@@ -361,7 +363,9 @@ class _BranchAndCut(GroupSearch):
                 "the penalty."
             )
 
-    def _families_of(self, parents: list[int], families: Families, m: int) -> npt.NDArray[np.int64]:
+    def _families_of(
+        self, parents: list[int], families: FamilyCosts, m: int
+    ) -> npt.NDArray[np.int64]:
         """Return the best listed families with parents among those of a network's columns."""
         chosen = families.start[:-1].copy()
         is_own = np.zeros(m, dtype=bool)
@@ -376,7 +380,7 @@ class _BranchAndCut(GroupSearch):
         return chosen
 
 
-def _any_network(families: Families) -> npt.NDArray[np.int64] | None:
+def _any_network(families: FamilyCosts) -> npt.NDArray[np.int64] | None:
     """Return the families of some network; None if each choice of families has a cycle.
 
     Columns are placed one after the other, whichever has a family with all parents placed before:
