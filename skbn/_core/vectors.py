@@ -32,6 +32,7 @@ __all__ = [
     "plus",
     "raised_by_bit_0",
     "raised_by_bit_1",
+    "repeated",
     "reversed_entries",
     "second_halves",
     "spread",
@@ -140,6 +141,16 @@ plus = _entrywise("fadd", "Return a sum, or vectors' sums entry by entry.")
 minus = _entrywise("fsub", "Return a difference, or vectors' differences entry by entry.")
 times = _entrywise("fmul", "Return a product, or vectors' products entry by entry.")
 over = _entrywise("fdiv", "Return a quotient, or vectors' quotients entry by entry.")
+
+
+@intrinsic
+def repeated(typing_context, x):
+    """Return a vector with the same number in all four entries."""
+
+    def codegen(context, builder, signature, arguments):
+        return spread(builder, arguments[0])
+
+    return FOUR(types.float64), codegen
 
 
 @intrinsic

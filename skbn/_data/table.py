@@ -178,7 +178,9 @@ def read_columns(
     Raises a ValueError or a TypeError if they hold values that are not finite numbers, too.
     """
     rows = table.rows(numbers_of(table, wanted, columns, remedy), wanted)
-    return np.asarray(check_array(rows, ensure_all_finite=False, input_name="X"))
+    if not rows.size:
+        check_array(rows, ensure_all_finite=False, input_name="X")  # raises in scikit-learn's words
+    return rows
 
 
 def numbers_of(

@@ -110,14 +110,17 @@ def read_sample(
     if not reset:
         check_columns(estimator, table.names, len(table.labels))
 
-    def check_shape(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return check_array(
-            rows,
-            ensure_all_finite=False,
-            ensure_min_samples=min_samples,
-            ensure_min_features=2 if reset else 1,
-            estimator=estimator,
-        )
+    fewest = min_samples, 2 if reset else 1
+
+    def check_shape(rows: npt.NDArray[np.float64]) -> None:
+        if rows.shape[0] < fewest[0] or rows.shape[1] < fewest[1]:
+            check_array(  # raises in scikit-learn's words, and would take longer than all else here
+                rows,
+                ensure_all_finite=False,
+                ensure_min_samples=fewest[0],
+                ensure_min_features=fewest[1],
+                estimator=estimator,
+            )
 
     if is_dask(X) and not needs_rows:
         m = len(table.labels)
@@ -125,7 +128,8 @@ def read_sample(
         n_rows, sample = read_dask_rows(X, sample_weight, is_chunk=is_chunk)
         check_shape(np.zeros((min(n_rows, min_samples), m)))
     else:
-        rows = check_shape(table.rows(may_miss=may_miss))
+        rows = table.rows(may_miss=may_miss)
+        check_shape(rows)
         rows.setflags(write=False)
         sample = Sample(rows, labels=row_labels(X)).with_weight(sample_weight)
     if reset:

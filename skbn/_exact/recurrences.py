@@ -202,14 +202,14 @@ class Slab:
     def extend(self, F: Floats, store: Store, fixed: int) -> None:
         """Set F on the slab's sets, from that of slabs with an outer column less."""
         plan = self.plan
-        fill_array(F, -np.inf, self._threads)
         if fixed == 0:
+            fill_array(F, -np.inf, self._threads)
             F[0] = 0.0
         length = min(len(F), _NUMBERS_OF_TASK)
         pieces = range(0, len(F), length)
-        for x in members_of(fixed):
+        for k, x in enumerate(members_of(fixed)):
             given = F, store.slab(fixed ^ 1 << x), self.tables, self.starts[plan.n_inner + x]
-            tasks = [(*given, first, length) for first in pieces]
+            tasks = [(*given, first, length, int(k == 0)) for first in pieces]
             list(self._threads.map(extend_by_sink, tasks))
         self.visit_sets(partial(extend_blocks, F), fixed)
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
-from numba import float64, int64, types
+from numba import float64, int64
 from numba.extending import register_jitable
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.subsets import bit_length, remove_bit
 from skbn._core.vectors import load, plus, store
 from skbn._core.zeta import join_larger
@@ -38,7 +39,7 @@ class Tables(NamedTuple):
     starts: npt.NDArray[Any]
 
 
-_TABLES = types.NamedTuple((float64[::1], int64[::1]), Tables)
+_TABLES = tuple_type(Tables, float64[::1], int64[::1])
 
 
 @register_jitable
@@ -46,8 +47,8 @@ def _sum_of_scores(a, b, wide):
     return plus(a, b)
 
 
-@kernel(float64[::1], float64[::1], float64[::1], int64, int64, int64)
-def extend_by_sink(F, G, B, start, first, length):
+@kernel(float64[::1], float64[::1], float64[::1], int64, int64, int64, int64)
+def extend_by_sink(F, G, B, start, first, length, begins):
     """Join to F the networks of another slab, each with the same outer column as a sink.
 
     Parameters
@@ -62,7 +63,13 @@ def extend_by_sink(F, G, B, start, first, length):
         Where the sink's table starts in `B`.
     first, length : int
         The sets to extend.
+    begins : int
+        Whether F is not set yet on these sets.
     """
+    if begins:
+        for i in range(first, first + length):
+            F[i] = G[i] + B[start + i]
+        return
     with_sink = B, start + first
     add_column((F, first), (G, first), with_sink, length, join_larger, _sum_of_scores, None)
 
@@ -96,11 +103,24 @@ def extend_block(F, B, n_inner, first, length, join, product, wide):
 
     Blocks draw only on those with fewer high bits, so that all with equally many may run at once.
     """
+    rests, places = np.empty(n_inner, np.int64), np.empty(n_inner, np.int64)
+    n_sinks = 0
     for sink in range(n_inner):
         if first >> sink & 1:
-            rest = first ^ 1 << sink
-            parents = B.entries, B.starts[sink] + remove_bit(rest, sink)
-            add_column((F, first), (F, rest), parents, length, join, product, wide)
+            rests[n_sinks] = first ^ 1 << sink
+            places[n_sinks] = B.starts[sink] + remove_bit(first, sink)
+            n_sinks += 1
+    if length < 4:
+        for k in range(n_sinks):
+            parents = B.entries, places[k]
+            add_column((F, first), (F, rests[k]), parents, length, join, product, wide)
+    else:
+        for i in range(0, length, 4):  # a vector stays in registers while it is joined over sinks
+            value = load(F, first + i)
+            for k in range(n_sinks):
+                with_sink = product(load(F, rests[k] + i), load(B.entries, places[k] + i), wide)
+                value = join(value, with_sink, wide)
+            store(F, first + i, value)
     _extend_within_block(F, first, B, length, join, product, wide)
 
 
@@ -145,6 +165,9 @@ def _extend_within_block(F, first, B, length, join, product, wide):
 @inner_kernel
 def _extend_run(F, first, B, run, join, product, wide):
     """Recurse over the lowest three bits, set by set: their halves are shorter than a vector."""
+    if run == 8:
+        _extend_eight(F, first, B, join, product, wide)
+        return
     for i in range(1, run):
         value = F[first + i]
         for sink in range(3):
@@ -153,3 +176,31 @@ def _extend_run(F, first, B, run, join, product, wide):
                 parents = B.entries[B.starts[sink] + remove_bit(rest, sink)]
                 value = join(value, product(F[rest], parents, wide), wide)
         F[first + i] = value
+
+
+@inner_kernel
+def _extend_eight(F, first, B, join, product, wide):
+    """Recurse over three bits with all eight sets in registers: loads would wait for stores."""
+    half = first >> 1
+    x0, x1, x2 = B.starts[0] + half, B.starts[1] + half, B.starts[2] + half
+    entries = B.entries
+    f0 = F[first]
+    f1 = join(F[first + 1], product(f0, entries[x0], wide), wide)
+    f2 = join(F[first + 2], product(f0, entries[x1], wide), wide)
+    f3 = join(F[first + 3], product(f2, entries[x0 + 1], wide), wide)
+    f3 = join(f3, product(f1, entries[x1 + 1], wide), wide)
+    f4 = join(F[first + 4], product(f0, entries[x2], wide), wide)
+    f5 = join(F[first + 5], product(f4, entries[x0 + 2], wide), wide)
+    f5 = join(f5, product(f1, entries[x2 + 1], wide), wide)
+    f6 = join(F[first + 6], product(f4, entries[x1 + 2], wide), wide)
+    f6 = join(f6, product(f2, entries[x2 + 2], wide), wide)
+    f7 = join(F[first + 7], product(f6, entries[x0 + 3], wide), wide)
+    f7 = join(f7, product(f5, entries[x1 + 3], wide), wide)
+    f7 = join(f7, product(f3, entries[x2 + 3], wide), wide)
+    F[first + 1] = f1
+    F[first + 2] = f2
+    F[first + 3] = f3
+    F[first + 4] = f4
+    F[first + 5] = f5
+    F[first + 6] = f6
+    F[first + 7] = f7

@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from typing import Any
 
 import networkx as nx
@@ -60,6 +61,9 @@ _SMALLEST_GAIN = 3.0
 # leaves about 1e-16.
 _SMALLEST_RESIDUAL = 1e-12
 
+# OpenBLAS itself keeps a product of matrices with this many multiplications in one thread. To tell
+# it so takes as long as all else here does for such a table.
+_LARGEST_IN_ONE_THREAD = 1 << 16
 _ROWS_PER_BLOCK = 1024  # temporary arrays stay small
 _FIRST_ROWS = 64  # most columns of many values show more than four of them in these
 # Calls from here up to the user's line: a learner's _fit and fit, and the wrappers around fit.
@@ -232,7 +236,8 @@ def _skewness(rows: Floats, weight: Floats | None, values_of: Callable[[Floats],
     """Return the skewness of columns that are computed block by block; NaN if out of range."""
     total = 0.0
     sums: list[Any] = [0.0, 0.0, 0.0]  # of the values, their squares and their cubes
-    with one_blas_thread(), np.errstate(all="ignore"):
+    is_small = rows.size * rows.shape[1] <= _LARGEST_IN_ONE_THREAD
+    with nullcontext() if is_small else one_blas_thread(), np.errstate(all="ignore"):
         for part in _blocks(len(rows)):
             x = values_of(rows[part])
             share = np.ones(len(x)) if weight is None else weight[part]

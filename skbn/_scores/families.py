@@ -71,7 +71,7 @@ class GivenFamilies(Families):
     ----------
     m : int
     n_families : int
-        Of all columns together.
+        In the lists of all columns together.
     """
 
     are_given = True

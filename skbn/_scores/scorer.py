@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,8 @@ from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample, centred_blocks
 from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
 from skbn._regressions.local_score import local_score_terms
-from skbn._regressions.log_determinants import log_determinants
+from skbn._regressions.log_determinants import set_functions
+from skbn._regressions.set_function import SetFunctions, SetWeights
 from skbn._regressions.triangular import triangular_factor
 from skbn._scores.criteria import Criterion, InformationCriterion, criterion_for
 from skbn._scores.criterion_checks import (
@@ -106,7 +107,7 @@ class FamilyScorer:
         """The tables as the criterion returns them."""
         return self._tables_with(self.penalty)
 
-    @property
+    @cached_property
     def _unpenalised_tables(self) -> npt.NDArray[np.float64]:
         """The tables without a penalty; a0 and a1 are the same with every penalty."""
         takes_penalty = isinstance(self.criterion, InformationCriterion)
@@ -204,20 +205,24 @@ class FamilyScorer:
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the log-determinants take already."""
+        """Memory that the log-determinants take already, or what a search made of them."""
+        if self._shared.searched is not None:
+            return self._shared.searched.n_bytes
         log_det = self._shared.log_determinants
         return 0 if log_det is None else log_det.nbytes
+
+    @property
+    def searched(self) -> SearchedSets | None:
+        """What the last search of all columns took its scores from, if it is kept."""
+        return self._shared.searched
 
     def log_determinants(self, progress: Progress | None = None) -> npt.NDArray[np.float64]:
         """Return what the families need, and advance the progress by ``families.work``."""
         families = self.families
         if self._shared.log_determinants is None:
+            self._shared.searched = None  # they take its place
             statistics, offsets = self.statistics, self.offsets
-            require_memory(
-                _BYTES * families.n_subsets,
-                "The table of all log-determinants",
-                lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
-            )
+            self._require_memory()
             compile_kernels(families.kernels)
             log_det = families.log_determinants(statistics.factor, offsets, self._n_jobs, progress)
             self._check(families, log_det, offsets, list(range(families.m)))
@@ -225,6 +230,14 @@ class FamilyScorer:
         elif progress is not None:
             progress.advance(families.work)
         return self._shared.log_determinants
+
+    def _require_memory(self) -> None:
+        families = self.families
+        require_memory(
+            _BYTES * families.n_subsets,
+            "The table of all log-determinants",
+            lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
+        )
 
     def small_log_determinants_of(
         self,
@@ -257,17 +270,34 @@ class FamilyScorer:
         for places in families.nearly_dependent_sets(log_det, offsets, threshold):
             statistics.check([columns[place] for place in places])
 
-    def log_determinants_of(
-        self, columns: list[int], n_jobs: int | None, progress: Progress | None = None
-    ) -> npt.NDArray[np.float64]:
-        """Return the log-determinants of all subsets of some columns, in this order.
+    def set_functions_of(
+        self,
+        columns: list[int],
+        weights: SetWeights,
+        n_jobs: int | None,
+        progress: Progress | None = None,
+    ) -> SetFunctions:
+        """Return what local scores are differences of, for all subsets of columns, in this order.
 
-        They are kept if these are all columns, in their order, and families of any size are scored.
+        If these are all columns, in their order, and families of any size are scored, they are
+        kept, and take the place of log-determinants and of what another search took.
         """
-        if not self.families.are_listed and columns == list(range(self.families.m)):
-            return self.log_determinants(progress)
+        is_whole = not self.families.are_listed and columns == list(range(self.families.m))
+        kept = self._shared.searched
+        if is_whole and kept is not None and kept.weights == weights:
+            if progress is not None:
+                progress.advance(self.families.work)
+            return kept.sets
         factor, offsets = self.factor_of(columns)
-        return log_determinants(factor, n_jobs, progress, offsets)
+        if is_whole:
+            kept = self._shared.searched = self._shared.log_determinants = None
+            self._require_memory()
+            factor = self.statistics.factor
+        compile_kernels(AllFamilies.kernels)
+        sets = set_functions(factor, weights, n_jobs, progress, offsets)
+        if is_whole:
+            self._shared.searched = SearchedSets(sets, weights)
+        return sets
 
     def factor_of(
         self, columns: list[int]
@@ -382,13 +412,26 @@ class FamilyScorer:
         return array
 
 
+class SearchedSets(NamedTuple):
+    """What a search took its scores from: functions of all sets of columns, and their weights."""
+
+    sets: SetFunctions
+    weights: SetWeights
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the functions take."""
+        return self.weights.n_functions * self.sets.of_family.nbytes
+
+
 @dataclass
 class _SharedByPenalties:
     """What scorers that differ in nothing but their penalty compute only once."""
 
     statistics: SampleStatistics | None = None
     log_determinants: npt.NDArray[np.float64] | None = None
+    searched: SearchedSets | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # It takes longer to store 2**m numbers than to compute them again.
-        return {"statistics": self.statistics, "log_determinants": None}
+        return {"statistics": self.statistics, "log_determinants": None, "searched": None}

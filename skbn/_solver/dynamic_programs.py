@@ -24,6 +24,7 @@ from skbn._exact.plan import (
 from skbn._exact.recurrences import SLAB_KERNELS, exact_search
 from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
+from skbn._regressions.set_function import SetWeights
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints, Group
 from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
@@ -93,27 +94,19 @@ class _DenseSearch(GroupSearch):
         return self.work(1)
 
     def work(self, n_penalties: int) -> int:
-        of_walk = log_determinants_work(len(self._sets_of)) if self._is_walked_once else 0
-        return of_walk + n_penalties * self._plan.work
-
-    @property
-    def _is_walked_once(self) -> bool:
-        """Whether all log-determinants are in memory, and serve all penalties."""
-        return self._plan.n_varying is None
+        is_in_memory = self._plan.n_varying is None
+        of_walk = log_determinants_work(len(self._sets_of)) if is_in_memory else 0
+        return n_penalties * (of_walk + self._plan.work)
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
         return next(self.optima([problem], resources))
 
     def optima(self, path: Sequence[Problem], resources: Resources) -> Iterator[Optimum]:
-        log_det = None
-        if self._is_walked_once:
-            log_det = path[0].regressions.log_determinants_of(
-                self._sets_of, resources.n_jobs, resources.progress
-            )
         for problem in path:
-            yield self._optimum(problem, self._families(problem.regressions, log_det), resources)
+            yield self._optimum(problem, resources)
 
-    def _optimum(self, problem: Problem, families: ScoredFamilies, resources: Resources) -> Optimum:
+    def _optimum(self, problem: Problem, resources: Resources) -> Optimum:
+        families = self._families(problem.regressions, resources)
         columns, plan = self._sets_of, self._plan
         n_jobs, progress = resources.n_jobs, resources.progress
         if plan.n_workers and resources.cluster is not None:
@@ -122,10 +115,9 @@ class _DenseSearch(GroupSearch):
             found = exact_search(families, plan, n_jobs, progress)
         if not found.parents:  # no network has a finite score
             return Optimum([], found.score)
-        score, tables = found.score, self._tables(problem.regressions)
+        score = found.score
         for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
-            of_root = float(families.log_determinants(np.array([1 << i]))[0])
-            score -= float(tables[0, 0] + tables[2, 0] * of_root)
+            score -= families.local_score(i, 0)
         parents = renumbered(found.parents[: len(self.columns)], columns)
         problem.require_certainty(self.columns, parents, found.uncertainty)
         return Optimum(parents, score, rounding=found.rounding)
@@ -133,15 +125,12 @@ class _DenseSearch(GroupSearch):
     def near_optimal(
         self, problem: Problem, equivalence_classes: bool, resources: Resources
     ) -> NearOptimalStream:
+        families = self._families(problem.regressions, resources)
         n_jobs, progress = resources.n_jobs, resources.progress
-        log_det = problem.regressions.log_determinants_of(self._sets_of, n_jobs, progress)
-        families = self._families(problem.regressions, log_det)
         assert isinstance(families, DenseFamilies)
         return near_optimal_networks(families, self._plan, equivalence_classes, n_jobs, progress)
 
-    def _families(
-        self, scorer: FamilyScorer, log_det: npt.NDArray[np.float64] | None
-    ) -> ScoredFamilies:
+    def _families(self, scorer: FamilyScorer, resources: Resources) -> ScoredFamilies:
         columns, constraints = self._sets_of, self._constraints
         position = {column: i for i, column in enumerate(columns)}
 
@@ -149,17 +138,18 @@ class _DenseSearch(GroupSearch):
             of_group = renumbered([masks[x] for x in self.columns], position)
             return [*of_group, *[0] * self._plan.n_roots]
 
+        weights = SetWeights(self._tables(scorer))
         rest = (
-            self._tables(scorer),
             self._plan,
             positions(constraints.allowed),
             positions(constraints.required),
             columns,
         )
-        if log_det is None:
+        if self._plan.n_varying is not None:
             factor, offsets = scorer.factor_of(columns)
-            return WalkedFamilies(factor, offsets, *rest)
-        return DenseFamilies(log_det, *rest)
+            return WalkedFamilies(factor, offsets, weights, *rest)
+        n_jobs, progress = resources.n_jobs, resources.progress
+        return DenseFamilies(scorer.set_functions_of(columns, weights, n_jobs, progress), *rest)
 
     def _tables(self, scorer: FamilyScorer) -> npt.NDArray[np.float64]:
         """Return the criterion's tables, with families of too many parents ruled out."""

@@ -16,6 +16,7 @@ from random_constraints import random_constraints
 from skbn import LocalScoreTransformer, ParentSetScores
 from skbn._core.subsets import members_of
 from skbn._solver import branch_engine
+from skbn._solver.branch_families import undominated
 from skbn._solver.engines import SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.solve import solve
@@ -349,7 +350,7 @@ def test_undominated_sets(seed):
     ]
     sets = [[p * (m // 9) for p in each] for each in sets]
     rows = np.array([[*each, *[-1] * (4 - len(each))] for each in sets], dtype=np.int16)
-    kept = branch_engine._undominated(rows, m)
+    kept = undominated(rows, m)
     expected = [i for i, each in enumerate(sets) if not any({*s} <= {*each} for s in sets[:i])]
     assert kept.tolist() == expected
 
