@@ -11,11 +11,12 @@ from functools import partial
 from typing import Any
 
 import numba
+from numba import types
 from numba.core import event
 
 from skbn._core.progress import say
 
-__all__ = ["compile_kernels", "inner_kernel", "kernel", "kernels_of"]
+__all__ = ["compile_kernels", "inner_kernel", "kernel", "kernels_of", "tuple_type"]
 
 # Shorter compilations need no words.
 _LONG = 1.0
@@ -61,6 +62,15 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
     """Declare a function that only kernels call; it is compiled and cached with them."""
     with _compiler_enabled():
         return _njit(function, no_cpython_wrapper=True)
+
+
+def tuple_type(kind: type, *fields: Any) -> Any:
+    """Return the numba type of a named tuple, from those of its fields.
+
+    numba has one type for tuples whose fields are of the same type, and another one for others; of
+    the wrong one, a kernel would be compiled again when it is called.
+    """
+    return types.BaseTuple.from_types(fields, kind)
 
 
 def kernels_of(module: str) -> list[Any]:

@@ -23,6 +23,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
+from skbn._core.compile import tuple_type
 from skbn._core.vectors import FOUR, INTEGERS, VECTOR, raised_by_bit_0, raised_by_bit_1, spread
 
 __all__ = [
@@ -105,7 +106,7 @@ class WideFormat(NamedTuple):
         return (exponent - self.bias) * math.log(2) + math.log(mantissa)
 
 
-WIDE = types.NamedUniTuple(types.int64, 2, WideFormat)
+WIDE = tuple_type(WideFormat, types.int64, types.int64)
 
 
 class _Lanes:

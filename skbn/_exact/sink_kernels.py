@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, int64, types
+from numba import float64, int64
 from numba.extending import register_jitable
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.subsets import bit_length, remove_bit
 from skbn._core.vectors import load, plus, store
 from skbn._core.zeta import join_larger
@@ -39,7 +39,7 @@ class Tables(NamedTuple):
     starts: npt.NDArray[Any]
 
 
-_TABLES = types.NamedTuple((float64[::1], int64[::1]), Tables)
+_TABLES = tuple_type(Tables, float64[::1], int64[::1])
 
 
 @register_jitable

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, int64, types, uint64
+from numba import float64, int64, uint64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_product
 from skbn._core.random_numbers import uniform
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
@@ -63,9 +63,7 @@ class OrderWalks(NamedTuple):
     candidates: Integers
 
 
-_WALKS = types.NamedTuple(
-    (uint64[::1], int64[::1], int64[::1], float64[::1], int64[:, ::1]), OrderWalks
-)
+_WALKS = tuple_type(OrderWalks, uint64[::1], int64[::1], int64[::1], float64[::1], int64[:, ::1])
 
 
 @kernel(int64[::1], SUM_TABLES, int64, int64, int64[::1], _WALKS, WIDE)
@@ -173,8 +171,8 @@ class ParentDraws(NamedTuple):
     parents: Integers
 
 
-_TABLE = types.NamedTuple((int64[::1], int64[::1], int64), ParentSetTable)
-_DRAWS = types.NamedTuple((uint64[::1], int64[::1], int64[::1], int64[::1]), ParentDraws)
+_TABLE = tuple_type(ParentSetTable, int64[::1], int64[::1], int64)
+_DRAWS = tuple_type(ParentDraws, uint64[::1], int64[::1], int64[::1], int64[::1])
 
 
 @kernel(_TABLE, int64, int64, int64[::1], _DRAWS, WIDE)

@@ -25,12 +25,20 @@ from skbn._posterior.weight_kernels import (
 )
 from skbn._regressions.set_function import SetFunctions
 
-__all__ = ["MASK_BITS", "WEIGHT_KERNELS", "FamilyWeights", "mask_type", "scale_of_weights"]
+__all__ = [
+    "MASK_BITS",
+    "PARENT_SET_KERNELS",
+    "WEIGHT_KERNELS",
+    "FamilyWeights",
+    "mask_type",
+    "scale_of_weights",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-WEIGHT_KERNELS = (score_range, fill_sums, edge_sums, family_weights, weights_with_descendants)
+WEIGHT_KERNELS = (score_range, fill_sums, edge_sums)
+PARENT_SET_KERNELS = (family_weights, weights_with_descendants)
 
 # Ctrl-C is handled between tasks of this many families, about a tenth of a second.
 _TASK = 1 << 25

@@ -10,10 +10,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, int64, types, uint64
+from numba import float64, int64, uint64
 from numba.extending import register_jitable
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_product
 from skbn._core.random_numbers import uniform
 from skbn._core.subsets import popcount, remove_bit
@@ -96,10 +96,8 @@ class LayerMemory(NamedTuple):
         return cls(columns, products, others, terms, np.empty(size), np.empty(size))
 
 
-_WALKS = types.NamedTuple(
-    (uint64[::1], int64[::1], int64[::1], int64[:, ::1], int64[:, ::1]), LayerWalks
-)
-_MEMORY = types.NamedTuple((*[int64[::1]] * 3, *[float64[::1]] * 3), LayerMemory)
+_WALKS = tuple_type(LayerWalks, uint64[::1], int64[::1], int64[::1], int64[:, ::1], int64[:, ::1])
+_MEMORY = tuple_type(LayerMemory, *[int64[::1]] * 3, *[float64[::1]] * 3)
 
 
 @kernel(int64[::1], SUM_TABLES, int64[::1], int64, _WALKS, _MEMORY, WIDE, seconds=3.3)

@@ -23,7 +23,7 @@ from skbn._posterior.group_posterior import (
 from skbn._posterior.group_weights import flat_weights, weights_of_group
 from skbn._posterior.listed_weights import LISTED_KERNELS
 from skbn._posterior.network_sums import NETWORK_KERNELS
-from skbn._posterior.order_sums import ORDER_KERNELS
+from skbn._posterior.order_sums import GAMMA_KERNELS, ORDER_KERNELS
 from skbn._posterior.plan import PosteriorPlan, plan_posterior
 from skbn._posterior.structure_prior import log_prior_sum
 from skbn._regressions.local_score import internal_error
@@ -183,6 +183,8 @@ def _kernels(plan: PosteriorPlan) -> tuple[Any, ...]:
     kernels: tuple[Any, ...] = ORDER_KERNELS
     if plan.prior == "uniform":
         kernels += NETWORK_KERNELS
+    else:
+        kernels += GAMMA_KERNELS
     if any(each.listing is None for each in plan.groups):
         kernels += (walk_seeds, *WEIGHT_KERNELS)
     if any(each.listing is not None for each in plan.groups):

@@ -19,7 +19,7 @@ from llvmlite import ir
 from numba import float64, int64, types
 from numba.extending import intrinsic, register_jitable
 
-from skbn._core.compile import inner_kernel
+from skbn._core.compile import inner_kernel, tuple_type
 from skbn._core.extended_floats import WIDE
 from skbn._core.vectors import (
     FOUR,
@@ -121,9 +121,9 @@ class Memory(NamedTuple):
 
 
 _floats, _integers = float64[::1], int64[::1]
-_INNER = types.NamedTuple((_floats, _integers, _integers, _integers, _floats), InnerParts)
-_OUTER = types.NamedTuple((_floats, _integers, _floats), OuterParts)
-MEMORY = types.NamedTuple((_integers, _INNER, _OUTER), Memory)
+_INNER = tuple_type(InnerParts, _floats, _integers, _integers, _integers, _floats)
+_OUTER = tuple_type(OuterParts, _floats, _integers, _floats)
+MEMORY = tuple_type(Memory, _integers, _INNER, _OUTER)
 
 
 def new_memory(n_inner: int, n_free: int) -> Memory:

@@ -43,7 +43,7 @@ from skbn._posterior.draw_kernels import (
     draw_orders,
     draw_parents,
 )
-from skbn._posterior.family_weights import WEIGHT_KERNELS, mask_type
+from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, mask_type
 from skbn._posterior.group_posterior import GroupPosterior
 from skbn._posterior.layer_kernels import LayerMemory, LayerWalks, draw_layers
 from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
@@ -58,7 +58,10 @@ __all__ = ["SAMPLING_KERNELS", "sample_networks", "sample_networks_of_group"]
 Integers = npt.NDArray[np.int64]
 States = npt.NDArray[np.uint64]
 
-SAMPLING_KERNELS = (draw_layers, draw_orders, draw_parents)
+SAMPLING_KERNELS = {
+    "uniform": (draw_layers, draw_parents, *PARENT_SET_KERNELS),
+    "order": (draw_orders, draw_parents, *PARENT_SET_KERNELS),
+}
 
 _BYTES = 8  # of a number
 # Rounding leads a sample to a dead end with a probability of about 2**m times the rounding error of
@@ -100,7 +103,7 @@ def sample_networks(
     """
     is_listed = any(isinstance(each.weights, ListedWeights) for each in posterior.groups)
     kernels = LISTED_KERNELS if is_listed else ()
-    compile_kernels((*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS, *kernels))
+    compile_kernels((*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS[posterior.prior], *kernels))
     m = len(posterior.edges)
     # The networks themselves, and the parents and candidates of a group while it is drawn.
     require_memory(

@@ -8,9 +8,9 @@ what the sums are. Arrays of int64 are extended floats, of the format `wide`.
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64, types
+from numba import float64, int64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import WIDE, sum_within_vector, wide_product, wide_sum
 from skbn._core.subsets import bit_length, insert_zero_bit, remove_bit
 from skbn._core.vectors import (
@@ -34,7 +34,7 @@ __all__ = [
     "sum_zeta",
 ]
 
-SUM_TABLES = types.NamedTuple((int64[::1], int64[::1]), Tables)
+SUM_TABLES = tuple_type(Tables, int64[::1], int64[::1])
 
 
 @kernel(int64[::1], int64, int64, WIDE, seconds=1.8)

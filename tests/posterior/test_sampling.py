@@ -112,7 +112,8 @@ class Group:
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled():
-    compile_kernels([*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS])
+    of_samples = [*SAMPLING_KERNELS["uniform"], *SAMPLING_KERNELS["order"]]
+    compile_kernels([*WEIGHT_KERNELS, *ORDER_KERNELS, *of_samples])
 
 
 def scores_of(m, n_rows=60, seed=0, noise=1.0):
