@@ -1,4 +1,7 @@
-"""Cuts that a point violates: clusters around cycles, and local cuts of windows."""
+"""Cuts that a point violates: kept ones, clusters around cycles, and local cuts of windows.
+
+`arrays_of` turns cuts into arrays for kernels.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,33 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from skbn._branch_and_cut.cut_kernels import CutArrays, violations
 from skbn._branch_and_cut.mixture_kernels import new_mixture
-from skbn._branch_and_cut.proof import ClusterCut, LocalCut
+from skbn._branch_and_cut.proof import ClusterCut, Cut, LocalCut
 from skbn._branch_and_cut.separation_kernels import Trial, ascend, generate
 from skbn._branch_and_cut.window_kernels import WindowFamilies, lift
 from skbn._core.threads import Threads
 
-__all__ = ["SEPARATION_KERNELS", "Point", "clusters_of_cycles", "local_cuts", "separate"]
+__all__ = [
+    "SEPARATION_KERNELS",
+    "KeptCuts",
+    "Point",
+    "arrays_of",
+    "clusters_of_cycles",
+    "local_cuts",
+    "separate",
+]
 
-SEPARATION_KERNELS = (ascend, generate, lift)
+SEPARATION_KERNELS = (ascend, generate, lift, violations)
 
-# Cycles whose cluster is violated by less are left.
+# Cuts of clusters that are violated by less raise the bound by too little to pay for a row.
 _LEAST_VIOLATION_OF_CLUSTERS = 0.02
+# The most cuts of clusters added for one point, so that the linear program stays small.
 _MOST_CLUSTERS = 100
-# How much an arc of weight 1 attracts its columns into a window; one of weight 1/2 has 1/2 more.
+# An arc attracts its columns into a window by its distance from 0 and 1, and by this share of its
+# weight.
 _ATTRACTION = 0.2
+# Two columns have a cluster cut, and the kernels of windows take blocks of three bits.
 _FEWEST_COLUMNS = 3
 # The most networks that a window's cut is found from: with more, pivots take too long.
 _MOST_NETWORKS = 1024
@@ -39,9 +54,9 @@ class Point(NamedTuple):
     ----------
     child : ndarray of shape (n,), int16
     parents : ndarray of shape (n, K), int16
-        As in `Families`.
+        As in `FamilyCosts`.
     weight : ndarray of shape (n,), float64
-        Positive; those of a column add up to 1 at most.
+        Positive; the weights of a column's families add up to at most 1.
     arcs : ndarray of shape (m, m), float64
         ``arcs[p, x]``: the weight of the families of x with the parent p.
     """
@@ -68,6 +83,67 @@ class Point(NamedTuple):
     def fractions(self) -> npt.NDArray[np.float64]:
         """How far the weight of each arc is from 0 and 1, as an array of shape (m, m)."""
         return np.maximum(np.minimum(self.arcs, 1 - self.arcs), 0.0)
+
+
+def arrays_of(cuts: Sequence[Cut], m: int) -> CutArrays:
+    """Return cuts of m columns as kernels read them.
+
+    In a cluster all columns share a bit: the coefficient is that of a family with or without
+    parents in it.
+    """
+    bits = np.zeros((len(cuts), m + 1), dtype=np.uint16)
+    rows = np.full((len(cuts), m), -1, dtype=np.int64)
+    tables = [np.array([1.0, 0.0])]
+    n = 2
+    for i, cut in enumerate(cuts):
+        if isinstance(cut, LocalCut):
+            w = len(cut.columns)
+            bits[i, cut.columns] = 1 << np.arange(w)
+            rows[i, cut.columns] = n + (np.arange(w) << w)
+            tables.append(cut.table.ravel())
+            n += cut.table.size
+        else:
+            bits[i, cut.columns] = 1
+            rows[i, cut.columns] = 0
+    return CutArrays(bits, rows, np.concatenate(tables))
+
+
+class KeptCuts:
+    """Cuts that the relaxation dropped, in batches; later solutions may violate them again.
+
+    Parameters
+    ----------
+    m : int
+        The number of columns.
+    n_bytes : int
+        The most memory of the tables. Beyond that the oldest batches are forgotten.
+    """
+
+    def __init__(self, m: int, n_bytes: int) -> None:
+        self._m, self._n_bytes = m, n_bytes
+        self._batches: list[tuple[list[Cut], CutArrays, npt.NDArray[np.float64]]] = []
+        self._ids: set[int] = set()
+
+    def add(self, cuts: Sequence[Cut]) -> None:
+        """Keep those cuts that are not kept yet."""
+        new = [cut for cut in cuts if id(cut) not in self._ids]
+        if not new:
+            return
+        self._ids |= {id(cut) for cut in new}
+        bounds = np.array([cut.bound for cut in new])
+        self._batches.append((new, arrays_of(new, self._m), bounds))
+        while sum(arrays.tables.nbytes for _, arrays, _ in self._batches) > self._n_bytes:
+            self._ids -= {id(cut) for cut in self._batches.pop(0)[0]}
+
+    def violated(self, point: Point, least: float, n_most: int) -> list[Cut]:
+        """Return those that a point violates by more than `least`, the most violated ones first."""
+        found: list[tuple[float, Cut]] = []
+        for cuts, arrays, bounds in self._batches:
+            missing = bounds.copy()
+            violations(point.child, point.parents, point.weight, arrays, missing)
+            found += [(float(missing[i]), cuts[i]) for i in np.flatnonzero(missing > least)]
+        found.sort(key=lambda each: -each[0])
+        return [cut for _, cut in found[:n_most]]
 
 
 def clusters_of_cycles(point: Point) -> list[ClusterCut]:

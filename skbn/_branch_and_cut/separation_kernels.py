@@ -33,8 +33,8 @@ __all__ = ["Trial", "ascend", "generate"]
 _LEAST_RATE = 1e-8
 # Weights are raised by about this much at random, so that ties between pivots are rare.
 _PERTURBATION = 1e-3
-# Bounds the time of one window. Most take some hundred pivots.
-_MOST_PIVOTS = np.int64(3000)
+# Bounds the time of one window.
+_MOST_PIVOTS = 3000
 # Steps of the subgradient method, and how many networks of each are kept.
 _N_STEPS = 80
 _N_KEPT = 4
@@ -137,9 +137,9 @@ def ascend(window, trial, mixture, random):
 @inner_kernel
 def _add_cheapest(mixture, networks, found):
     """Add the cheapest networks to the mixture; return which one is the cheapest of all."""
-    cheapest = np.int64(0)
+    cheapest = 0
     for i in range(min(found.size, _N_KEPT)):
-        x = np.int64(0)
+        x = 0
         for y in range(found.size):
             if found[y] < found[x]:
                 x = y
@@ -194,7 +194,7 @@ def generate(window, trial, mixture, least, accept):
         False if the mixture shows that no cut is violated by `least`.
     """
     objective = begin(mixture)
-    n_left = _MOST_PIVOTS
+    n_left = np.int64(_MOST_PIVOTS)
     share = 0.0
     while True:
         objective, n_left = minimise(mixture, objective, n_left)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.text import first_few, shortened
 from skbn._data.containers import array_of, as_numpy, check_labels, frame_labels, is_dask
 from skbn._data.dask_blocks import check_is_table
@@ -114,7 +115,7 @@ class Table:
         names: Sequence[Hashable] | None = None,
         *,
         may_miss: bool = False,
-    ) -> npt.NDArray[np.float64]:
+    ) -> Floats:
         """Return columns as an array of their own.
 
         Parameters
@@ -161,7 +162,7 @@ class Table:
         _check_finite(rows, names, len(self.labels), may_miss)
         return rows
 
-    def _column(self, number: int, name: Hashable) -> npt.NDArray[np.float64]:
+    def _column(self, number: int, name: Hashable) -> Floats:
         if self.is_frame:
             return _floats_of_series(self._values[self.labels[number]], name, number)
         return _floats_of_values(self._values[:, number], name)
@@ -172,7 +173,7 @@ def read_columns(
     wanted: Sequence[Hashable],
     columns: Sequence[Hashable],
     remedy: str = "Give these columns, or a data frame whose columns have the nodes' names.",
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return the columns of a table that `numbers_of` finds, in an array of shape (n, k).
 
     Raises a ValueError or a TypeError if they hold values that are not finite numbers, too.
@@ -234,7 +235,7 @@ def numbers_of(
 # Values
 
 
-def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[np.float64]:
+def _floats_of_series(column: Any, name: Hashable, number: int) -> Floats:
     """Return a data frame's column as numbers, with NaN for missing values."""
     if str(getattr(column, "type", "")).startswith("dictionary"):
         raise ValueError(
@@ -250,7 +251,7 @@ def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[n
     return floats
 
 
-def _floats_of_values(values: npt.NDArray[Any], name: Hashable) -> npt.NDArray[np.float64]:
+def _floats_of_values(values: npt.NDArray[Any], name: Hashable) -> Floats:
     """Return a column's values as a new array of numbers, with NaN for None."""
     if values.ndim != 1:
         raise TypeError(
@@ -315,7 +316,7 @@ def _inexact(value: int, name: Hashable, row: int) -> str:
 
 
 def _check_finite(
-    rows: npt.NDArray[np.float64],
+    rows: Floats,
     names: Sequence[Hashable],
     n_columns: int,
     may_miss: bool = False,
@@ -343,7 +344,7 @@ def _check_finite(
     )
 
 
-def _places(wrong: npt.NDArray[np.bool_], names: Sequence[Hashable], n_columns: int) -> str:
+def _places(wrong: Booleans, names: Sequence[Hashable], n_columns: int) -> str:
     n_rows, k = wrong.shape
     columns = np.flatnonzero(wrong.any(axis=0)).tolist()
     first = columns[0]

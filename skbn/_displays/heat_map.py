@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._displays.appearance import style_for
 from skbn._displays.display import Display, check_axes
 from skbn._displays.labels import broken_into_lines, printable, text_width
@@ -29,7 +29,7 @@ class HeatMapDisplay(Display):
 
     def _draw_heat_map(
         self,
-        values: npt.NDArray[np.float64],
+        values: Floats,
         *,
         ax: Any,
         colours: Sequence[str],

@@ -7,9 +7,9 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial import KDTree
 
+from skbn._core.arrays import Floats
 from skbn._displays.appearance import Edge
 from skbn._displays.labels import LINE_HEIGHT, text_width
 from skbn._displays.layout.curves import Point, halfway, sampled
@@ -17,7 +17,6 @@ from skbn._displays.layout.layered import Layout
 
 __all__ = ["Labels", "place_labels"]
 
-Floats = npt.NDArray[np.float64]
 
 _PADDING = 1.5  # points around a label
 _CLEARANCE = 2.0  # points between a label and the middle of another edge, half of a wide line

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta, norm, skew
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
 from skbn._data.table import Table, read_columns
 from skbn._displays.appearance import Style, style_for
@@ -18,7 +19,6 @@ from skbn._displays.labels import broken_into_lines
 
 __all__ = ["ResidualsDisplay"]
 
-Floats = npt.NDArray[np.float64]
 
 _PANEL = 2.1, 1.9  # width and height in inches
 _PAIRS_A_ROW = {3: 1, 10: 2}  # 1 pair for at most 3 columns, 2 for at most 10, 3 for more

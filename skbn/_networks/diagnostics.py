@@ -19,6 +19,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.estimator import N_WRAPPERS
 from skbn._core.subsets import members_of
 from skbn._core.threads import one_blas_thread
@@ -71,8 +72,6 @@ _STACK_LEVEL = 4 + N_WRAPPERS
 
 # Kinds of warnings, with their columns, already given for a fold of a search.
 _told_of_folds: set[tuple[type[DataWarning], tuple[Hashable, ...]]] = set()
-
-Floats = npt.NDArray[np.float64]
 
 
 def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
-from skbn._branch_and_cut.families import Families
+from skbn._branch_and_cut.proof import FamilyCosts
 from skbn._core.exact_sums import lower_sum, upper_sum
 from skbn._core.progress import Progress
 from skbn._core.resources import Resources
@@ -125,7 +125,9 @@ def _require_highspy(n_columns: int) -> None:
         )
 
 
-def branch_and_cut(families: Families, network: npt.NDArray[np.int64], **settings: Any) -> Result:
+def branch_and_cut(
+    families: FamilyCosts, network: npt.NDArray[np.int64], **settings: Any
+) -> Result:
     """Import and call the search of this name."""
     from skbn._branch_and_cut.branch_and_cut import branch_and_cut as search
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from skbn._branch_and_cut.families import Families
+from skbn._branch_and_cut.proof import FamilyCosts
 from skbn._core.exact_sums import two_sum
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
@@ -36,7 +36,7 @@ class BranchFamilies(NamedTuple):
 
     Parameters
     ----------
-    families : Families
+    families : FamilyCosts
         The group's columns by position, the local scores negated as costs. Parents of other groups
         are left out: they are in no cycle.
     parents : ndarray of shape (n_families, width), int16
@@ -45,11 +45,11 @@ class BranchFamilies(NamedTuple):
         The group's columns.
     """
 
-    families: Families
+    families: FamilyCosts
     parents: ShortIntegers
     columns: list[int]
 
-    def relative_to(self, network: Integers) -> Families:
+    def relative_to(self, network: Integers) -> FamilyCosts:
         """Return the families with costs by which they are worse than those of a network.
 
         What all of a child's scores share is gone then, and a network nearly as good as this one
@@ -88,7 +88,7 @@ class BranchFamilies(NamedTuple):
             )
         place = np.concatenate([[0], np.cumsum(keep)])
         start, cost, own, child, rest = families
-        kept = Families(place[start], cost[keep], own[keep], child[keep], rest[keep])
+        kept = FamilyCosts(place[start], cost[keep], own[keep], child[keep], rest[keep])
         return BranchFamilies(kept, self.parents[keep], self.columns), place[network]
 
     def network_of(self, parents: Sequence[int]) -> Integers:
@@ -154,7 +154,7 @@ def list_families(
             start.append(start[-1] + len(each[1]))
             children.append(np.full(len(each[1]), child, dtype=np.int16))
             require_memory(start[-1], each[0].shape[1])
-    families = Families(
+    families = FamilyCosts(
         np.array(start, dtype=np.int64),
         np.concatenate(cost),
         _stacked(own),

@@ -12,17 +12,15 @@ from copy import copy
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.interpolate import CubicSpline, PchipInterpolator
 from scipy.optimize import isotonic_regression
 
+from skbn._core.arrays import Floats, Integers
 from skbn._displays.layout.curves import Point
 from skbn._displays.layout.order import Edge, Order
 
 __all__ = ["CORNER", "Items", "Size"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Size = tuple[float, float]
 
 # Lengths in points, chosen by looking at pictures.

@@ -13,9 +13,9 @@ from math import ceil
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linprog
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._displays.layout.order_kernels import order_items
 
@@ -23,8 +23,6 @@ __all__ = ["Edge", "Order", "order_layers", "ordered_items", "shortest_layers"]
 
 Edge = tuple[int, int]
 Order = tuple[int, ...]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # How long to search: chosen by the crossings in tests/benchmarks/crossings.py.
 _STEPS = 40  # for each node

@@ -6,15 +6,14 @@ from collections.abc import Hashable, Iterable, Mapping
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._displays.layout.coordinates import Size
 from skbn._displays.layout.curves import Point, halfway, sampled, split
 from skbn._displays.layout.layered import Edge, Layout, with_extent
 
 __all__ = ["PlacedGraph"]
 
-Floats = npt.NDArray[np.float64]
 
 _GAP = 18.0  # between two boxes, in points: room for an arrowhead
 _CLEARANCE = 4.0  # between an edge and a box, in points
