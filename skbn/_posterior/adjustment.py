@@ -27,7 +27,7 @@ from skbn._posterior.effects import EffectDistribution
 from skbn._posterior.mixtures import StudentMixture
 from skbn._posterior.network_posterior import NetworkPosterior
 from skbn._posterior.parameter_draws import residual_freedom
-from skbn._regressions.triangular import triangular_factor
+from skbn._regressions.least_squares import triangular_factor
 from skbn._scores.criteria import Criterion
 
 __all__ = ["AdjustedEffectPosterior", "adjusted_effect", "adjusted_effect_of"]

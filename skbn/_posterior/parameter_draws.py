@@ -30,7 +30,7 @@ from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.statistics import SampleStatistics
 from skbn._networks.gaussian import NetworkParameters
-from skbn._regressions.triangular import stacked_factors
+from skbn._regressions.least_squares import stacked_factors
 from skbn._scores.criteria import BGe, Criterion
 
 __all__ = [
