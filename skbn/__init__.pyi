@@ -16,13 +16,13 @@ from ._estimators.bootstrap import BootstrapBNLearner as BootstrapBNLearner
 from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
 from ._estimators.near_optimal import NearOptimalNetworks as NearOptimalNetworks
-from ._estimators.posterior import EstimatedProbability as EstimatedProbability
 from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
 from ._networks.distribution import GaussianDistribution as GaussianDistribution
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
 from ._posterior.adjustment import AdjustedEffectPosterior as AdjustedEffectPosterior
 from ._posterior.effects import EffectPosterior as EffectPosterior
+from ._posterior.sampled_networks import EstimatedProbability as EstimatedProbability
 from ._posterior.total_effects import TotalEffects as TotalEffects
 from ._regressions.givens import givens_column_swap as givens_column_swap
 from ._regressions.swaps import greedy_swaps as greedy_swaps

@@ -47,9 +47,9 @@ from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, m
 from skbn._posterior.group_posterior import GroupPosterior
 from skbn._posterior.layer_kernels import LayerMemory, LayerWalks, draw_layers
 from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
+from skbn._posterior.network_posterior import NetworkPosterior
 from skbn._posterior.network_sums import NetworkSums
 from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, make_alpha, weight_slab
-from skbn._posterior.posterior import NetworkPosterior
 from skbn._posterior.sum_kernels import sum_zeta
 from skbn._regressions.local_score import internal_error
 

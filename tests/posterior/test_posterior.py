@@ -11,9 +11,9 @@ from problems import PLENTY, problem, resources
 
 from skbn import BIC, EBIC, BGe, Criterion, LocalScoreTransformer
 from skbn._exact.plan import SearchPlan
-from skbn._posterior import posterior as module
+from skbn._posterior import network_posterior as module
+from skbn._posterior.network_posterior import network_posterior
 from skbn._posterior.plan import GroupPlan, PosteriorPlan
-from skbn._posterior.posterior import network_posterior
 from skbn._solver.constraints import read_constraints
 from skbn.datasets import make_gaussian_network
 

@@ -18,8 +18,8 @@ from skbn._core.progress import Progress
 from skbn._core.threads import Threads
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
+from skbn._posterior.network_posterior import network_posterior
 from skbn._posterior.order_sums import ORDER_KERNELS, order_sums, weight_slab
-from skbn._posterior.posterior import network_posterior
 from skbn._posterior.sampling import (
     SAMPLING_KERNELS,
     sample_networks,
