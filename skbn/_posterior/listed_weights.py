@@ -44,7 +44,7 @@ LISTED_KERNELS = (
     sum_zeta,
 )
 
-_NOWHERE = 1 << MASK_BITS  # a place beyond any table
+_NOWHERE = 1 << MASK_BITS  # beyond the end of every table
 
 
 class FamilyList(NamedTuple):
@@ -113,7 +113,7 @@ class ListedWeights(TableByTable):
     Attributes
     ----------
     wide, biases, log_scale
-        As of `FamilyWeights`.
+        As in `FamilyWeights`.
 
     Raises
     ------
