@@ -94,7 +94,7 @@ def compile_kernels(kernels: Iterable[Any], *, silently: bool = False) -> None:
     silently : bool
         Whether to say nothing.
     """
-    missing = [each for each in dict.fromkeys(kernels) if not each.signatures]
+    missing = [each for each in dict.fromkeys(kernels) if not each.overloads]
     if missing:
         pool = ThreadPoolExecutor(1)
         compiled = pool.submit(_compile, missing, silently)

@@ -29,7 +29,7 @@ __all__ = ["DENSE_KERNELS", "LISTING_KERNELS", "BlockwiseFamilies", "DenseFamili
 # From this many candidates on, threads share the subsets that a walk back goes through, since
 # Ctrl-C is handled between tasks only. Each subset of the last three candidates is a task: these
 # columns are later than those in which neighbouring sets differ.
-_FEWEST_TO_SHARE = 19
+_FEWEST_TO_SHARE = 21
 _SHARED_COLUMNS = 3
 # How many parent sets there is room for at first when they are listed; more are listed again.
 _FIRST_ROOM = 1 << 10
@@ -249,13 +249,14 @@ class DenseFamilies(ScoredFamilies):
         shared = 0
         if among.bit_count() >= _FEWEST_TO_SHARE:
             shared = mask_of(members_of(among)[-_SHARED_COLUMNS:])
-        sets = self._parent_sets(child, candidates)._replace(candidates=among ^ shared)
+        within = 1 << child, child, among ^ shared, int(self._required[child])
         arguments = [
-            (sets._replace(outer=outer), self._order, threshold) for outer in subsets_of(shared)
+            (ParentSets(*self._sets, 0, *within, outer), self._order, threshold)
+            for outer in subsets_of(shared)
         ]
         reached = threads.map(first_parents_that_reach, arguments)
         found = [int(mask) for mask in reached if mask >= 0]
-        return min(found, key=self._order_key, default=None)
+        return min(found, key=self._order_key) if len(found) > 1 else next(iter(found), None)
 
     def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
         """Return the best local score among some candidates, and its parents in the search."""

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, int64, types
+from numba import float64, int64
 from numba.extending import register_jitable
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
 from skbn._core.vectors import (
     even_entries,
@@ -124,11 +124,9 @@ class BlockTables(NamedTuple):
     block_bits: int
 
 
-PIECES = types.NamedTuple(
-    (float64[::1], float64[::1], int64, int64, int64, int64[::1], int64), Pieces
-)
-PARENT_RULES = types.NamedTuple((int64[::1], int64[::1]), ParentRules)
-BLOCK_TABLES = types.NamedTuple((float64[::1], int64[::1], int64, int64), BlockTables)
+PIECES = tuple_type(Pieces, float64[::1], float64[::1], int64, int64, int64, int64[::1], int64)
+PARENT_RULES = tuple_type(ParentRules, int64[::1], int64[::1])
+BLOCK_TABLES = tuple_type(BlockTables, float64[::1], int64[::1], int64, int64)
 
 
 class BlockFamilies(NamedTuple):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, int64, types
+from numba import float64, int64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.subsets import insert_zero_bit, popcount
 from skbn._core.zeta import join_larger
 from skbn._exact.fill_kernels import BlockFamilies, fill_values, score_itself
@@ -52,9 +52,7 @@ class ParentSets(NamedTuple):
     outer: int
 
 
-_PARENT_SETS = types.NamedTuple(
-    (float64[::1], float64[::1], int64, int64, int64, int64, int64, int64), ParentSets
-)
+_PARENT_SETS = tuple_type(ParentSets, float64[::1], float64[::1], *[int64] * 6)
 
 
 @kernel(_PARENT_SETS, int64[::1], float64, seconds=1.4)

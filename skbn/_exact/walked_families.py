@@ -1,14 +1,14 @@
-"""All families of some columns, whose log-determinants are made again where they do not fit.
+"""All families of some columns, whose set function is made again where it does not fit.
 
-A *piece* has the log-determinants of all sets of inner columns, each joined with the same outer
-columns; they follow from a factor with these projected out. A slab with the outer columns T takes
-the pieces of all subsets of T. A window has the pieces that differ in a few columns of T only, so
-that a slab's tables are gone through once for many pieces.
+A *piece* has all sets of inner columns, each joined with the same outer columns; its numbers follow
+from a factor with these projected out. A slab with the outer columns T takes the pieces of all
+subsets of T. Those that differ in a few columns of T only are at hand together, so that a slab's
+tables are gone through once for many pieces.
 
 The family of an inner child is in the piece of its parents. That of an outer child x is in the
-piece with x: there is a window with both if x is one of the columns in which it differs. So the
-columns of T are divided into groups, and there are windows for each group: those of the first group
-serve its own columns and all inner ones, the others their own columns.
+piece with x: both are at hand if x is one of the columns in which the pieces differ. So the columns
+of T are divided into groups, and there are pieces for each group: those of the first group serve
+its own columns and all inner ones, the others their own columns.
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ class WalkedFamilies(ScoredFamilies):
         found: dict[int, list[int]],
         threads: Threads,
     ) -> None:
-        """Look for parents in the first piece of the window.
+        """Look for parents in the first of the pieces at hand.
 
         The families of a sink that is an outer column are in the second piece.
         """

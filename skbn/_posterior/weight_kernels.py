@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, int64, types
+from numba import float64, int64
 from numba.extending import register_jitable
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import (
     WIDE,
     WideFormat,
@@ -75,14 +75,12 @@ class WeighedFamilies(NamedTuple):
     block_bits: int
 
 
-_FAMILIES = types.NamedTuple(
-    (
-        *(float64[::1], float64[::1], int64[::1], int64[::1]),
-        *(float64[:, ::1], float64[:, ::1], int64),
-    ),
+_FAMILIES = tuple_type(
     WeighedFamilies,
+    *(float64[::1], float64[::1], int64[::1], int64[::1]),
+    *(float64[:, ::1], float64[:, ::1], int64),
 )
-_BLOCK_TABLES = types.NamedTuple((int64[::1], int64[::1], int64, int64), BlockTables)
+_BLOCK_TABLES = tuple_type(BlockTables, int64[::1], int64[::1], int64, int64)
 
 
 @register_jitable

@@ -21,9 +21,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, int64, types
+from numba import float64, int64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
 from skbn._core.subsets import popcount
@@ -163,14 +163,10 @@ class Walk(NamedTuple):
     weights: Floats
 
 
-WALK = types.NamedTuple(
-    (
-        float64[:, ::1],
-        *(float64, int64, int64, int64),
-        *(int64[::1], int64[::1]),
-        *(float64[::1], float64[::1], float64[:, :, :, ::1]),
-    ),
+WALK = tuple_type(
     Walk,
+    *(float64[:, ::1], float64, int64, int64, int64, int64[::1], int64[::1]),
+    *(float64[::1], float64[::1], float64[:, :, :, ::1]),
 )
 
 

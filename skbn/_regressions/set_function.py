@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, types
+from numba import float64
+
+from skbn._core.compile import tuple_type
 
 __all__ = ["LEAST_SCORE", "SET_FUNCTIONS", "SetFunctions", "SetWeights", "ruled_out"]
 
@@ -60,7 +62,7 @@ class SetFunctions(NamedTuple):
         return float(max(abs(self.of_family[parents | 1 << child]), abs(self.of_parents[parents])))
 
 
-SET_FUNCTIONS = types.NamedTuple((float64[::1], float64[::1]), SetFunctions)
+SET_FUNCTIONS = tuple_type(SetFunctions, float64[::1], float64[::1])
 
 
 class SetWeights:
@@ -87,7 +89,7 @@ class SetWeights:
         C = np.append(0.0, np.cumsum(c[:n_allowed]))
         self.is_one = bool(
             (c[n_allowed:] == -np.inf).all()
-            and (a0[1:n_allowed] == -a1[: n_allowed - 1]).all()
+            and (a0[1:n_allowed] == -a1[: max(0, n_allowed - 1)]).all()
             and np.finfo(np.float64).eps * np.abs(C).max() <= _MOST_ROUNDING
         )
         weights = np.append(0.0, a1)

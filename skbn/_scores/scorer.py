@@ -288,15 +288,13 @@ class FamilyScorer:
             if progress is not None:
                 progress.advance(self.families.work)
             return kept.sets
-        factor, offsets = self.factor_of(columns)
-        if is_whole:
-            kept = self._shared.searched = self._shared.log_determinants = None
-            self._require_memory()
-            factor = self.statistics.factor
-        compile_kernels(AllFamilies.kernels)
-        sets = set_functions(factor, weights, n_jobs, progress, offsets)
-        if is_whole:
-            self._shared.searched = SearchedSets(sets, weights)
+        if not is_whole:
+            factor, offsets = self.factor_of(columns)
+            return set_functions(factor, weights, n_jobs, progress, offsets)
+        kept = self._shared.searched = self._shared.log_determinants = None
+        self._require_memory()
+        sets = set_functions(self.statistics.factor, weights, n_jobs, progress, self.offsets)
+        self._shared.searched = SearchedSets(sets, weights)
         return sets
 
     def factor_of(

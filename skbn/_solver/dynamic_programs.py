@@ -63,14 +63,17 @@ def plan_dense_search(
     if cluster is not None and len(columns) >= FEWEST_COLUMNS_OF_WORKERS:
         n_bytes, limit = resources.of_each(cluster)
         here = resources.available
-        plan = plan_on_workers(*sizes, cluster.n_workers, n_bytes, limit, here)
+        n_workers, n_functions = cluster.n_workers, shape.n_functions
+        plan = plan_on_workers(*sizes, n_workers, n_bytes, limit, here, n_functions)
         return _DenseSearch(shape.constraints, group, plan)
     # Branch and cut is faster than a search that makes log-determinants again.
     stays = settings.lists_networks or (has_lists and resources.scratch is None)
     n_bytes, limit = resources.beside(in_memory)
-    plan = plan_all_families(*sizes, n_bytes, limit, resources.scratch, stays)
+    scratch, n_functions = resources.scratch, shape.n_functions
+    plan = plan_all_families(*sizes, n_bytes, limit, scratch, stays, n_functions)
     if plan.n_varying is not None:  # it makes again those that are in memory already
-        plan = plan_all_families(*sizes, n_bytes - in_memory, limit, resources.scratch, stays)
+        n_bytes -= in_memory
+        plan = plan_all_families(*sizes, n_bytes, limit, scratch, stays, n_functions)
     return _DenseSearch(shape.constraints, group, plan)
 
 

@@ -16,7 +16,7 @@ from skbn._branch_and_cut.cut_kernels import (
 from skbn._branch_and_cut.separation import arrays_of
 from skbn._core.compile import compile_kernels
 
-SEEDS = pytest.mark.parametrize("seed", range(8))
+SEEDS = pytest.mark.parametrize("seed", range(4))
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -151,7 +151,14 @@ def test_plans_in_words(folder):
 
 @pytest.mark.parametrize(
     ("n_outer", "n_varying", "is_file"),
-    [(1, 1, False), (3, 1, False), (3, 2, False), (2, 2, True), (3, 1, True), (3, 3, True)],
+    [
+        (1, 1, False),
+        pytest.param(3, 1, False, marks=pytest.mark.slow),
+        (3, 2, False),
+        (2, 2, True),
+        pytest.param(3, 1, True, marks=pytest.mark.slow),
+        (3, 3, True),
+    ],
 )
 def test_the_memory_and_the_progress_are_those_of_the_plan(n_outer, n_varying, is_file, tmp_path):
     case = random_case(17)

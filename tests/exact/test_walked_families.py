@@ -177,7 +177,7 @@ def in_pairs(m, seed):
 
 
 @pytest.mark.parametrize("make", [near_zero, nearly_collinear, tied, in_pairs])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_rounding_and_ties_change_no_network(make, seed):
     """A walk through few columns rounds in other ways than the one that filled the tables."""
     m = 17

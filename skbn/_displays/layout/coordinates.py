@@ -57,7 +57,7 @@ class Items:
     bands : sequence of int, optional
         The band of each box.
     width : float
-        Of the layers, as far as they have room in it.
+        The width that layers keep to, as far as they have room in it.
     """
 
     def __init__(
