@@ -346,6 +346,14 @@ class DenseFamilies(ScoredFamilies):
         terms = local_score_terms(self._tables, parents.bit_count(), of_parents, of_family)
         return float(max(abs(term) for term in terms))
 
+    def score_of(self, child: int, parents: int) -> float:
+        """Return the local score with parents by their numbers; -inf if they are ruled out."""
+        mask = mask_of(self.numbers.index(number) for number in members_of(parents))
+        if mask & ~self._allowed[child] or int(self._required[child]) & ~mask:
+            return -math.inf
+        of_parents, of_family = self._log_det[mask], self._log_det[mask | 1 << child]
+        return float(sum(local_score_terms(self._tables, mask.bit_count(), of_parents, of_family)))
+
     def _in_numbers(self, mask: int) -> int:
         """Return the mask of columns by their numbers in the user's table."""
         if self.numbers == sorted(self.numbers) and self.n_numbers == len(self.numbers):

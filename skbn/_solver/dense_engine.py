@@ -16,11 +16,7 @@ from skbn._exact.dense_families import (
     DenseFamilies,
     ScoredFamilies,
 )
-from skbn._exact.near_optimal import (
-    NEAR_OPTIMAL_KERNELS,
-    NearOptimalStream,
-    near_optimal_networks,
-)
+from skbn._exact.k_best import NearOptimalStream, near_optimal_networks
 from skbn._exact.plan import (
     FEWEST_COLUMNS_OF_WORKERS,
     SearchPlan,
@@ -73,7 +69,7 @@ def plan_dense_search(
 
 
 class _DenseSearch(GroupSearch):
-    listing_kernels = (*LISTING_KERNELS, *NEAR_OPTIMAL_KERNELS)
+    listing_kernels = LISTING_KERNELS
 
     def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
         self.columns = group.columns

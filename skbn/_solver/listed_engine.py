@@ -6,12 +6,8 @@ from functools import partial
 
 from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets
+from skbn._exact.k_best import NearOptimalStream, near_optimal_networks
 from skbn._exact.listed_families import ListedFamilies
-from skbn._exact.near_optimal import (
-    NEAR_OPTIMAL_KERNELS,
-    NearOptimalStream,
-    near_optimal_networks,
-)
 from skbn._exact.plan import SearchPlan, plan_search
 from skbn._exact.recurrences import SLAB_KERNELS, exact_search
 from skbn._solver.constraints import Group
@@ -56,8 +52,6 @@ def plan_listed_search(
 
 
 class _ListedSearch(GroupSearch):
-    listing_kernels = NEAR_OPTIMAL_KERNELS
-
     def __init__(self, shape: Shape, group: Group, plan: SearchPlan) -> None:
         self.kernels = SLAB_KERNELS
         self.columns = group.columns
