@@ -16,13 +16,15 @@ __all__ = ["compile_kernels"]
 # Those that take longest come first, so that all processes end at about the same time.
 _MODULES = (
     "skbn._branch_and_cut.separation_kernels",
+    "skbn._branch_and_cut.window_kernels",
     "skbn._orders.growth_kernels",
     "skbn._orders.search_kernels",
     "skbn._orders.segment_kernels",
     "skbn._displays.layout.order_kernels",
     "skbn._posterior.sum_kernels",
     "skbn._posterior.weight_kernels",
-    "skbn._posterior.sampling_kernels",
+    "skbn._posterior.layer_kernels",
+    "skbn._posterior.draw_kernels",
     "skbn._posterior.network_sum_kernels",
     "skbn._posterior.listed_kernels",
     "skbn._exact.fill_kernels",

@@ -9,8 +9,8 @@ from typing import Any, overload
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import as_integer, finite_number
 from skbn._core.memory import require_memory
 from skbn._networks.inference import random_generator
@@ -18,7 +18,7 @@ from skbn._networks.network import GaussianBayesianNetwork
 
 __all__ = ["make_gaussian_network"]
 
-# Its square, a variance, and the inverse of that are well within float64's range.
+# A standard deviation up to this has a variance, and an inverse of that, within float64's range.
 _LARGEST_DEVIATION = 1e150
 
 
@@ -43,7 +43,7 @@ def make_gaussian_network(
     shuffle: bool = ...,
     n_samples: int,
     random_state: Any = ...,
-) -> tuple[npt.NDArray[np.float64], GaussianBayesianNetwork]: ...
+) -> tuple[Floats, GaussianBayesianNetwork]: ...
 def make_gaussian_network(
     n_columns: int = 10,
     *,
@@ -53,7 +53,7 @@ def make_gaussian_network(
     shuffle: bool = True,
     n_samples: int | None = None,
     random_state: Any = None,
-) -> GaussianBayesianNetwork | tuple[npt.NDArray[np.float64], GaussianBayesianNetwork]:
+) -> GaussianBayesianNetwork | tuple[Floats, GaussianBayesianNetwork]:
     """Draw a random sparse Gaussian Bayesian network and, optionally, rows from it.
 
     Each pair of columns is joined by an edge with the same probability, independently of

@@ -1,16 +1,19 @@
 import os
 import signal
+import subprocess
 import sys
+from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import hypothesis
+import joblib
 import pytest
 import sklearn
 from packaging.version import Version
 from sklearn.datasets import load_wine
 
-for name, max_examples in {"repeatable": 40, "thorough": 200}.items():
+for name, max_examples in {"repeatable": 20, "thorough": 200}.items():
     hypothesis.settings.register_profile(
         name,
         max_examples=max_examples,
@@ -19,6 +22,20 @@ for name, max_examples in {"repeatable": 40, "thorough": 200}.items():
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
 hypothesis.settings.load_profile("repeatable")
+
+
+def pytest_xdist_auto_num_workers(config):
+    """Return how many processes run the tests: one a core, but none for files that are named."""
+    paths = [Path(argument.partition("::")[0]) for argument in config.args]
+    return 0 if any(path.is_file() for path in paths) else joblib.cpu_count()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session):
+    """Compile all kernels first: two processes would compile the same ones at once."""
+    option = session.config.option
+    if getattr(option, "numprocesses", None) and not option.collectonly:
+        subprocess.run([sys.executable, "-m", "skbn.compile"], check=False)
 
 
 def pytest_runtest_setup(item):

@@ -20,14 +20,15 @@ def sum_zeta(table, first_bit, last_bit):
 @njit(error_model="numpy")
 def sum_with_sink(F, G, B, start):
     """Add the sums of another slab, each with the same outer column as a sink."""
-    add_column(F, 0, G, 0, B, start, F.size, _sum, _product, None)
+    add_column((F, 0), (G, 0), (B, start), F.size, _sum, _product, None)
 
 
 @njit(error_model="numpy")
-def sum_blocks(F, B, starts, n_inner, block_bits, blocks):
+def sum_blocks(F, tables, n_inner, block_bits, blocks):
     """Finish sums over orders on some blocks of a slab."""
     for block in blocks:
-        extend_block(F, B, starts, n_inner, block_bits, block, _sum, _product, None)
+        first = block << block_bits
+        extend_block(F, tables, n_inner, first, 1 << block_bits, _sum, _product, None)
 
 
 @register_jitable

@@ -215,7 +215,9 @@ CHECKS = {
 }
 
 
-NEEDS = {"guide/scikit-learn": pytest.mark.needs_sklearn("1.9", "has callbacks")}
+SLOW = ["guide/how-sure", "guide/larger-than-this-machine", "guide/limits", "guide/past-thirty"]
+NEEDS = dict.fromkeys(SLOW, pytest.mark.slow)
+NEEDS["guide/scikit-learn"] = pytest.mark.needs_sklearn("1.9", "has callbacks")
 
 
 @pytest.mark.parametrize("page", [pytest.param(p, marks=NEEDS.get(p, ())) for p in pages()])
@@ -240,58 +242,3 @@ def test_a_wrong_output_fails(tmp_path):
     page.write_text("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n", encoding="utf-8")
     with pytest.raises(AssertionError, match="2"):
         run_blocks(page)
-
-
-def test_reference_has_all_public_names():
-    listed = re.findall(
-        r"^   ([A-Za-z_.]+)$", (DOCS / "api" / "index.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    of_modules = [f"datasets.{name}" for name in skbn.datasets.__all__]
-    of_modules += [f"exceptions.{name}" for name in skbn.exceptions.__all__]
-    of_skbn = [name for name in skbn.__all__ if name not in ("datasets", "exceptions")]
-    assert sorted(listed) == sorted([*of_skbn, *of_modules])
-
-
-GITHUB = ROOT / ".github"
-only_in_a_clone = pytest.mark.skipif(not GITHUB.is_dir(), reason="sdists have no .github")
-
-
-@only_in_a_clone
-def test_the_workflow_runs_the_test_command_of_the_readme():
-    workflow = (GITHUB / "workflows" / "test.yml").read_text(encoding="utf-8")
-    (pattern,) = re.findall(r"grep '(.*)' README\.md", workflow)
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (_, test_command) = re.search(r"^```sh\n(.*?)^```$", readme, re.DOTALL | re.M)[1].splitlines()
-    assert [line for line in readme.splitlines() if re.search(pattern, line)] == [test_command]
-
-
-@only_in_a_clone
-def test_what_a_tag_publishes_has_its_version():
-    workflow = (GITHUB / "workflows" / "publish.yml").read_text(encoding="utf-8")
-    checks = re.findall(r'grep -qxF "(.*)" (\S+)$', workflow, re.MULTILINE)
-    assert [path for _, path in checks] == ["skbn/__init__.py", "CITATION.cff"]
-    for line, path in checks:
-        line = line.replace("\\", "").replace("${GITHUB_REF_NAME#v}", skbn.__version__)
-        assert line in (ROOT / path).read_text(encoding="utf-8").splitlines()
-    (called,) = re.findall(r"uses: \./(\S+)", workflow)
-    assert "workflow_call:" in (ROOT / called).read_text(encoding="utf-8")
-
-
-@only_in_a_clone
-@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "SECURITY.md"])
-def test_links_of_pages_for_github_lead_somewhere(name):
-    page = (GITHUB / name).read_text(encoding="utf-8")
-    for target in re.findall(r"\]\((?!https:)([^)#]+)\)", page):
-        assert (GITHUB / target).exists(), target
-
-
-def test_the_license_has_the_notice_of_borrowed_code():
-    path = Path(skbn.__file__).with_name("_core") / "vectors.py"
-    source = path.read_text(encoding="utf-8")
-    notice = re.search(
-        r"^# Copyright \(C\) .*?is preserved\.$",
-        source,
-        re.DOTALL | re.MULTILINE,
-    )
-    words = notice.group().replace("#", "").split()
-    assert " ".join(words) in " ".join((ROOT / "LICENSE").read_text(encoding="utf-8").split())

@@ -170,9 +170,9 @@ def standard_error(values):
 
 
 def test_estimates_have_the_distributions_of_regression():
-    """Residual sums of squares a chi-squared, and coefficients Student's; 8 copies a table."""
+    """Residual sums of squares a chi-squared, and coefficients Student's; 4 copies a table."""
     rng = np.random.default_rng(4)
-    n, copies, parents = 12, 8, [(), (0,), (0, 1), ()]
+    n, copies, parents = 12, 4, [(), (0,), (0, 1), ()]
     noise = np.tile([0.5, 1.0, 1.5, 2.0], copies)
     dag = nx.DiGraph()
     for column, deviation in enumerate(noise):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,62 +19,66 @@ import numpy.typing as npt
 
 from skbn._branch_and_cut.branching import (
     Arc,
-    families_closing_cycles,
-    families_with,
-    free_arcs,
+    OpenNode,
+    branches,
+    choose_arc,
     has_all_columns,
 )
-from skbn._branch_and_cut.cut_kernels import (
-    count_coefficients,
-    list_coefficients,
-    price,
-    violations,
+from skbn._branch_and_cut.cut_kernels import count_coefficients, list_coefficients, price
+from skbn._branch_and_cut.proof import (
+    Branch,
+    Cut,
+    FamilyCosts,
+    Node,
+    NumberedCuts,
+    Proof,
 )
-from skbn._branch_and_cut.cuts import Cut, KeptCuts
-from skbn._branch_and_cut.families import Families
-from skbn._branch_and_cut.proof import Branch, Node, Proof, Step
 from skbn._branch_and_cut.proof_checker import certified_bound
 from skbn._branch_and_cut.relaxation import Pricing, Relaxation
-from skbn._branch_and_cut.separation import Point, clusters_of_cycles, local_cuts
-from skbn._branch_and_cut.separation_kernels import separate
+from skbn._branch_and_cut.separation import (
+    SEPARATION_KERNELS,
+    KeptCuts,
+    Point,
+    clusters_of_cycles,
+    local_cuts,
+)
 from skbn._core.threads import Threads
 
 __all__ = ["BRANCH_AND_CUT_KERNELS", "Result", "branch_and_cut"]
 
 BRANCH_AND_CUT_KERNELS: tuple[Any, ...] = (
-    price,
-    count_coefficients,
-    list_coefficients,
-    separate,
-    violations,
+    *(price, count_coefficients, list_coefficients),
+    *SEPARATION_KERNELS,
 )
 
-# Windows of the root have 8 columns at first; they grow when the bound does not any more.
+# Columns of the root's windows, which become wider each time the bound stalls. A cut of w columns
+# has tables of 2**w entries.
 _FIRST_WIDTH, _LAST_WIDTH = 8, 12
+# The bound stalls if these rounds together close less than this share of the gap for each round. In
+# a node, one round is enough to tell, and it is branched.
 _ROUNDS_TO_JUDGE = 8
-# The share of the gap that a round closes at least, or windows grow; in a node, or it is branched.
 _LEAST_SHARE_OF_ROUND = 0.006
 _LEAST_SHARE_OF_NODE = 0.01
-# Cuts are violated by this at least, and by this share of what a window's cut can be.
+# Cuts are violated by at least the first number, and by at least this share of the most that any
+# cut of their window is violated by.
 _LEAST_VIOLATION, _ACCEPTED_SHARE = 0.1, 0.8
-# Branching closes gaps of more nats too slowly: then windows grow again, for smaller violations.
+# Branching closes gaps of more nats too slowly: before, windows of this width and wider ones are
+# searched for smaller violations.
 _WIDE_GAP, _LEAST_VIOLATION_OF_WIDE, _WIDTH_OF_WIDE = 20.0, 0.02, 9
-# Cuts are dropped after so many solutions in which they were idle, and kept aside.
+# Cuts are set aside after this many solutions without a multiplier, in the root and in the tree.
 _AGE, _AGE_IN_TREE = 5, 8
+# The most cuts set aside that return in one round, and the most memory of their tables.
 _MOST_KEPT_ADDED, _MOST_BYTES_KEPT = 60, 1 << 28
+# The most rounds of cuts in a node of the tree, the windows of each, and the widths to draw from.
 _MOST_ROUNDS_OF_NODE = 6
 _WINDOWS_OF_NODE = 12
 _WIDTHS_OF_NODE = (7, 11)
-# Arcs tried before one is branched on, each for so many simplex iterations.
-_N_CANDIDATES, _N_ITERATIONS = 8, 60
-_WORTH_TRYING = 0.05
 # In the root, families are removed when the gap has shrunk by this share since the last time.
 _SHRINKAGE = 0.1
-_INTEGRAL = 1 - 1e-6
 # Nodes are closed at the first of these shares of the tolerance below the best network's cost. The
 # proof claims no more than the second: what is between them is room for rounding.
 _SHARE_OF_NODES, _SHARE_OF_PROOF = 0.5, 0.75
-# The rounding of a bound and of an excess, in units of both.
+# The rounding of a bound and of an excess, in units of both: eight times that of one operation.
 _ROUNDING = 2.0**-49
 
 
@@ -105,7 +109,7 @@ class Result(NamedTuple):
 
 
 def branch_and_cut(
-    families: Families,
+    families: FamilyCosts,
     network: npt.NDArray[np.int64],
     *,
     tolerance: float,
@@ -119,7 +123,7 @@ def branch_and_cut(
 
     Parameters
     ----------
-    families : Families
+    families : FamilyCosts
     network : ndarray of shape (m,), int64
         The families of a network that costs little.
     tolerance : float
@@ -144,20 +148,10 @@ def branch_and_cut(
     return search.result()
 
 
-class _Open(NamedTuple):
-    """An open node of the tree, sorted by its bound."""
-
-    bound: float
-    number: int
-    node: Node
-    allowed: npt.NDArray[np.uint8]  # packed bits
-    required: tuple[Arc, ...]
-
-
 class _Search:
     def __init__(
         self,
-        families: Families,
+        families: FamilyCosts,
         network: npt.NDArray[np.int64],
         tolerance: float,
         deadline: float,
@@ -179,10 +173,9 @@ class _Search:
         # Without any cut, a network costs at least as much as the cheapest families.
         self._bound = float(np.minimum.reduceat(families.cost, families.start[:-1]).sum())
         self._kept = KeptCuts(self._m, _MOST_BYTES_KEPT)
-        self._cuts: list[Cut] = []  # of the proof
-        self._number_of_cut: dict[int, int] = {}
-        self._root = Node([Step(np.empty(0, dtype=np.int32), np.empty(0))])
-        self._open: list[_Open] = []
+        self._numbered = NumberedCuts()
+        self._root = Node([self._numbered.step([], np.empty(0))])
+        self._open: list[OpenNode] = []
         self._n_nodes = 0
         self._n_opened = 0
         # What proves the bound while only the root has been searched.
@@ -198,7 +191,7 @@ class _Search:
         cutoff = self._cost - _SHARE_OF_PROOF * self._tolerance
         is_finished = self._bound >= self._cutoff
         bound = cutoff if is_finished else min(self._bound, cutoff)
-        proof = Proof(self._cuts, self._root, cutoff, bound)
+        proof = Proof(self._numbered.cuts, self._root, cutoff, bound)
         return Result(
             self._chosen,
             self._cost,
@@ -271,7 +264,9 @@ class _Search:
     def _end_root(self) -> None:
         """Put into the proof what the bound follows from."""
         if self._pricing is not None:
-            self._root.steps.append(self._step(self._pricing))
+            self._root.steps.append(
+                self._numbered.step(self._pricing.cuts, self._pricing.multipliers)
+            )
             self._pricing = None
 
     def _stalls(self, bounds: list[float]) -> bool:
@@ -296,20 +291,18 @@ class _Search:
             try:
                 if self._search_node(best.node, best.bound, allowed):
                     continue
-                bound, arc = self._node_bound, self._choose_arc(allowed)
+                bound = self._node_bound
+                arc = choose_arc(self._relaxation, allowed, self._cutoff)
             except KeyboardInterrupt:
                 heapq.heappush(self._open, best)
                 raise
             if arc is None:
                 self._close_single(best.node, allowed)
                 continue
-            without, with_arc = best.node.split(Branch(*arc))
-            families, required = self._relaxation.families, (*best.required, arc)
-            has = families_with(families, arc)
-            is_other = (families.child == arc[1]) & ~has
-            closes = families_closing_cycles(families, required)
-            self._push(bound, without, allowed & ~has, best.required)
-            self._push(bound, with_arc, allowed & ~is_other & ~closes, required)
+            nodes = best.node.split(Branch(*arc))
+            left = branches(self._relaxation.families, allowed, arc, best.required)
+            self._push(bound, nodes[0], left[0], best.required)
+            self._push(bound, nodes[1], left[1], (*best.required, arc))
         self._bound = self._cutoff
 
     def _push(
@@ -321,7 +314,7 @@ class _Search:
     ) -> None:
         self._n_opened += 1
         packed = np.packbits(allowed)
-        heapq.heappush(self._open, _Open(bound, self._n_opened, node, packed, required))
+        heapq.heappush(self._open, OpenNode(bound, self._n_opened, node, packed, required))
 
     def _search_node(self, node: Node, bound: float, allowed: npt.NDArray[np.bool_]) -> bool:
         """Add cuts until they bring little, and remove families; return whether it is closed."""
@@ -333,13 +326,13 @@ class _Search:
         for n_rounds in range(_MOST_ROUNDS_OF_NODE + 1):
             pricing = relaxation.solve_for_all(allowed, self._cutoff)
             if pricing.bound >= self._cutoff:
-                node.steps.append(self._step(pricing))
+                node.steps.append(self._numbered.step(pricing.cuts, pricing.multipliers))
                 return True
             gain = pricing.bound - previous
             is_last = n_rounds == _MOST_ROUNDS_OF_NODE or time.monotonic() >= self._deadline
             if is_last or gain < _LEAST_SHARE_OF_NODE * (self._cutoff - pricing.bound):
                 point = relaxation.point()
-                if not self._is_integral(point) or self._try(point):
+                if self._relaxation.network(point) is None or self._try(point):
                     break
             previous = pricing.bound
             self._kept.add(relaxation.drop_idle_cuts(_AGE_IN_TREE))
@@ -355,35 +348,6 @@ class _Search:
         self._report()
         return not has_all_columns(self._relaxation.families, allowed)
 
-    def _choose_arc(self, allowed: npt.NDArray[np.bool_]) -> Arc | None:
-        """Return the arc whose two sides cost most, among the most fractional ones.
-
-        None if each column has families of one set of parents only.
-        """
-        relaxation, m = self._relaxation, self._m
-        is_free = free_arcs(relaxation.families, allowed)
-        if not is_free.any():
-            return None
-        point = relaxation.point()
-        fractions = np.where(is_free, point.fractions, 0.0)
-        order = np.argsort(-fractions, axis=None, kind="stable")[:_N_CANDIDATES]
-        arcs = [(int(i // m), int(i % m)) for i in order if fractions.flat[i] > _WORTH_TRYING]
-        if not arcs:
-            heaviest = int(np.argmax(np.where(is_free, point.arcs, -1.0)))
-            return heaviest // m, heaviest % m
-        if len(arcs) == 1:
-            return arcs[0]
-        base = relaxation.objective
-        most = self._cutoff - base
-        gains = []
-        for arc in arcs:
-            has = families_with(relaxation.families, arc)
-            other = (relaxation.families.child == arc[1]) & ~has
-            sides = (has, other | families_with(relaxation.families, arc[::-1]))
-            costs = [relaxation.objective_without(side, _N_ITERATIONS) - base for side in sides]
-            gains.append(np.clip(costs, 1e-3, most).prod())
-        return arcs[int(np.argmax(gains))]
-
     def _close_single(self, node: Node, allowed: npt.NDArray[np.bool_]) -> None:
         """Close a node in which each column has one family: a network, or one with a cycle."""
         families = self._relaxation.families
@@ -394,17 +358,16 @@ class _Search:
         if clusters:
             # All its columns have parents in it, so the bound is higher by the multiplier.
             multiplier = 1.0 + 2 * (abs(self._cost) + np.abs(families.cost[chosen]).sum())
-            node.steps.append(self._step_of(clusters[:1], np.array([multiplier])))
+            node.steps.append(self._numbered.step(clusters[:1], np.array([multiplier])))
         else:
             self._take(chosen)
-            node.steps.append(self._step_of([], np.empty(0)))
+            node.steps.append(self._numbered.step([], np.empty(0)))
 
     # What root and tree share
 
     def _violated(self, point: Point, width: int, n_windows: int, least: float) -> list[Cut]:
         """Return cuts that a point violates."""
-        on = point.child, point.parents, point.weight
-        cuts = self._kept.violated(*on, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
+        cuts = self._kept.violated(point, _LEAST_VIOLATION, _MOST_KEPT_ADDED)
         cuts += clusters_of_cycles(point)
         cuts += local_cuts(
             point, width, n_windows, least, _ACCEPTED_SHARE, self._rng, self._threads
@@ -416,40 +379,19 @@ class _Search:
 
         Returns whether there are any.
         """
-        # Families that the replay keeps because of its own rounding must be kept here.
+        # FamilyCosts that the replay keeps because of its own rounding must be kept here.
         margin = _ROUNDING * (abs(self._cutoff) + abs(pricing.bound))
         reached = (1 - _ROUNDING) * pricing.excess - margin
         is_gone = allowed & (reached > self._cutoff - pricing.bound)
-        node.steps.append(self._step(pricing))
+        node.steps.append(self._numbered.step(pricing.cuts, pricing.multipliers))
         allowed &= ~is_gone
         return bool(is_gone.any())
 
-    def _step(self, pricing: Pricing) -> Step:
-        return self._step_of(pricing.cuts, pricing.multipliers)
-
-    def _step_of(self, cuts: Sequence[Cut], multipliers: npt.NDArray[np.float64]) -> Step:
-        numbers = []
-        for cut in cuts:
-            number = self._number_of_cut.setdefault(id(cut), len(self._cuts))
-            if number == len(self._cuts):
-                self._cuts.append(cut)
-            numbers.append(number)
-        return Step(np.array(numbers, dtype=np.int32), multipliers)
-
-    def _is_integral(self, point: Point) -> bool:
-        return len(point.weight) == self._m and bool((point.weight > _INTEGRAL).all())
-
     def _try(self, point: Point) -> bool:
         """Keep the point's network if it is one, and the best; return whether it is one."""
-        if not self._is_integral(point) or clusters_of_cycles(point):
+        chosen = self._relaxation.network(point)
+        if chosen is None or clusters_of_cycles(point):
             return False
-        families = self._relaxation.families
-        chosen = np.empty(self._m, dtype=np.int64)
-        for x, parents in zip(point.child, point.parents, strict=True):
-            own = slice(families.start[x], families.start[x + 1])
-            chosen[x] = (
-                own.start + np.flatnonzero((families.parents[own] == parents).all(axis=1))[0]
-            )
         self._take(chosen)
         return True
 

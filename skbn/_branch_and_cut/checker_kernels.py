@@ -6,8 +6,11 @@ first row, and what rounding left out of them in its second.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import float64, int16, int32, int64
+import numpy.typing as npt
+from numba import float64, int16, int32, int64, types
 
 from skbn._core.compile import kernel
 from skbn._core.exact_sums import is_less, two_product, two_sum
@@ -16,6 +19,7 @@ __all__ = [
     "CHECKER_KERNELS",
     "EPSILON",
     "TINY",
+    "Totals",
     "add_cluster_cut",
     "add_local_cut",
     "excesses",
@@ -62,43 +66,53 @@ def least(table):
     return total[n - 1], rest[n - 1]
 
 
-@kernel(
-    int16[::1],
-    float64[:, ::1],
-    float64,
-    int16[:, ::1],
-    int32[::1],
-    int64[::1],
-    int64[::1],
-    int64[::1],
-    float64[:, ::1],
-    int32[::1],
-)
-def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, n_terms, total, rank):
-    """Add multiplier times coefficient to the total of each allowed family.
+class Totals(NamedTuple):
+    """The allowed families, and what cuts times multipliers add up to for each.
 
     Parameters
     ----------
+    parents : ndarray of shape (n_families, K), int16
     allowed : ndarray of shape (n,), int32
         Families, ascending.
     first : ndarray of shape (m + 1,), int64
         The families of x are allowed[first[x]], ..., allowed[first[x + 1] - 1].
+    total : ndarray of shape (2, n), float64
+    n_terms : ndarray of shape (m,), int64
+        How many cuts have added to the families of each column.
     bits : ndarray of shape (m + 1,), int64
         Scratch, all 0. The last is for -1, a parent that is lacking.
-    n_terms : ndarray of shape (m,), int64
-        How many cuts have added to the families of each column; updated.
-    total : ndarray of shape (2, n), float64
-        Updated.
+    """
+
+    parents: npt.NDArray[np.int16]
+    allowed: npt.NDArray[np.int32]
+    first: npt.NDArray[np.int64]
+    total: npt.NDArray[np.float64]
+    n_terms: npt.NDArray[np.int64]
+    bits: npt.NDArray[np.int64]
+
+
+_TOTALS = types.NamedTuple(
+    (int16[:, ::1], int32[::1], int64[::1], float64[:, ::1], int64[::1], int64[::1]), Totals
+)
+
+
+@kernel(int16[::1], float64[:, ::1], int32[::1], float64, _TOTALS)
+def add_local_cut(columns, table, rank, multiplier, totals):
+    """Add multiplier times coefficient to the total of each allowed family.
+
+    Parameters
+    ----------
     rank : ndarray of int32
         Which column of the table has the entries of each set of positions.
     """
+    bits, first, total = totals.bits, totals.first, totals.total
     for i in range(columns.size):
         bits[columns[i]] = 1 << i
     for i in range(columns.size):
         x = columns[i]
         for k in range(first[x], first[x + 1]):
             s = 0
-            for p in parents[allowed[k]]:
+            for p in totals.parents[totals.allowed[k]]:
                 s |= bits[p]
             coefficient = table[i, rank[s]]
             if coefficient != 0:
@@ -107,37 +121,26 @@ def add_local_cut(columns, table, multiplier, parents, allowed, first, bits, n_t
                 total[1, k] += left + lacking
     for x in columns:
         bits[x] = 0
-        n_terms[x] += 1
+        totals.n_terms[x] += 1
 
 
-@kernel(
-    int16[::1],
-    float64,
-    int16[:, ::1],
-    int32[::1],
-    int64[::1],
-    int64[::1],
-    int64[::1],
-    float64[:, ::1],
-)
-def add_cluster_cut(columns, multiplier, parents, allowed, first, bits, n_terms, total):
-    """Add the multiplier to the total of each allowed family without parents in a cluster.
-
-    The parameters are those of `add_local_cut`.
-    """
+@kernel(int16[::1], float64, _TOTALS)
+def add_cluster_cut(columns, multiplier, totals):
+    """Add the multiplier to the total of each allowed family without parents in a cluster."""
+    bits, first, total = totals.bits, totals.first, totals.total
     for x in columns:
         bits[x] = 1
     for x in columns:
         for k in range(first[x], first[x + 1]):
             hit = 0
-            for p in parents[allowed[k]]:
+            for p in totals.parents[totals.allowed[k]]:
                 hit |= bits[p]
             if hit == 0:
                 total[0, k], left = two_sum(total[0, k], multiplier)
                 total[1, k] += left
     for x in columns:
         bits[x] = 0
-        n_terms[x] += 1
+        totals.n_terms[x] += 1
 
 
 @kernel(float64[::1], float64[::1], int32[::1], int64[::1], int64[::1], float64[:, ::1])

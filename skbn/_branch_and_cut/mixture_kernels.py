@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numba import float64, int64, types
 
 from skbn._core.compile import inner_kernel
 
-__all__ = ["Mixture", "add_network", "begin", "minimise", "new_mixture", "rate_of"]
+__all__ = ["MIXTURE", "Mixture", "add_network", "begin", "minimise", "new_mixture", "rate_of"]
 
 _TOLERANCE = 1e-9
 _PIVOT = 1e-9
@@ -56,8 +57,16 @@ class Mixture(NamedTuple):
     entries: npt.NDArray[np.float64]
 
 
-@inner_kernel
-def new_mixture(n_families, w, most):
+MIXTURE = types.NamedTuple(
+    (
+        int64[:, ::1], int64[::1], float64[:, ::1], float64[::1], float64[::1], float64[::1],
+        float64[::1], float64[::1], float64[::1], float64[::1],
+    ),
+    Mixture,
+)  # fmt: skip
+
+
+def new_mixture(n_families: int, w: int, most: int) -> Mixture:
     """Return a mixture without networks and without a basis, with room for `most` networks."""
     size = n_families + 1
     n_columns = 2 * n_families + most
@@ -104,30 +113,28 @@ def rate_of(mixture, network):
 
 
 @inner_kernel
-def begin(mixture, y):
+def begin(mixture):
     """Make the first basis: a network, the excess of its families, and the slack of the others.
 
     Parameters
     ----------
     mixture : Mixture
-        Of one network at least, and without a basis.
-    y : ndarray of shape (n_families + 1,), float64
-        Positive weights of the families, and 1.
+        With at least one network, and without a basis. Its values are positive weights of the
+        families, and 1.
 
     Returns
     -------
     objective : float
     """
     inverse, values, prices, rates = mixture.inverse, mixture.values, mixture.prices, mixture.rates
-    n_families = y.size - 1
-    values[:] = y
+    n_families = values.size - 1
     objective = 0.0
     for x in range(mixture.networks.shape[1]):
         f = mixture.networks[0, x]
-        sign = 1.0 if y[f] < 1.0 else -1.0  # a weight of 1 and its perturbation leave no excess
+        sign = 1.0 if values[f] < 1.0 else -1.0  # a weight of 1, perturbed, leaves no excess
         inverse[f, f] = -sign
         inverse[n_families, f] = sign
-        values[f] = sign * (1.0 - y[f])
+        values[f] = sign * (1.0 - values[f])
         if sign > 0:
             objective += values[f]
             prices[f] = -1.0
@@ -191,7 +198,9 @@ def _fill_column(mixture, entering):
             for i in range(column.size):
                 column[i] += inverse[f, i]
     elif entering < n_families:
-        column[:] = inverse[entering]
+        # A loop: to assign a row, numba also compiles the text of an error about its shape.
+        for i in range(column.size):
+            column[i] = inverse[entering, i]
     else:
         for i in range(column.size):
             column[i] = -inverse[entering - n_families, i]

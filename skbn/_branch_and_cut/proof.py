@@ -15,13 +15,53 @@ multipliers come from does not matter: any that are not negative give a bound.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Branch", "ClusterCut", "LocalCut", "Node", "Proof", "Step"]
+from skbn._core.exact_sums import upper_sum
+
+__all__ = [
+    "Branch",
+    "ClusterCut",
+    "Cut",
+    "FamilyCosts",
+    "LocalCut",
+    "Node",
+    "NumberedCuts",
+    "Proof",
+    "Step",
+]
+
+
+class FamilyCosts(NamedTuple):
+    """Listed families with their costs. A network takes one for each column.
+
+    Parameters
+    ----------
+    start : ndarray of shape (m + 1,), int64
+        Column x has the families start[x], ..., start[x + 1] - 1, cheapest first.
+    cost : ndarray of shape (n_families,), float64
+        By how many nats the local score is below a number of the child's own.
+    parents : ndarray of shape (n_families, K), int16
+        Ascending, and then -1 for parents that a family lacks.
+    child : ndarray of shape (n_families,), int16
+    rest : ndarray of shape (n_families,), float64
+        What rounding left out of the costs: the sum of both is exact.
+    """
+
+    start: npt.NDArray[np.int64]
+    cost: npt.NDArray[np.float64]
+    parents: npt.NDArray[np.int16]
+    child: npt.NDArray[np.int16]
+    rest: npt.NDArray[np.float64]
+
+    def total(self, chosen: npt.NDArray[np.int64]) -> float:
+        """Return what some families cost together, rounded up."""
+        return upper_sum([*self.cost[chosen].tolist(), *self.rest[chosen].tolist()])
 
 
 class LocalCut(NamedTuple):
@@ -48,8 +88,7 @@ class LocalCut(NamedTuple):
 class ClusterCut(NamedTuple):
     """The inequality that some column has no parent among these columns.
 
-    Families of these columns without parents among them have the coefficient 1, all others 0. The
-    bound is 1.
+    Families of these columns without parents among them have the coefficient 1, all others 0.
 
     Parameters
     ----------
@@ -58,6 +97,14 @@ class ClusterCut(NamedTuple):
     """
 
     columns: npt.NDArray[np.int16]
+
+    @property
+    def bound(self) -> float:
+        """What the coefficients of a network add up to at least."""
+        return 1.0
+
+
+Cut = LocalCut | ClusterCut
 
 
 class Step(NamedTuple):
@@ -73,6 +120,23 @@ class Step(NamedTuple):
 
     cuts: npt.NDArray[np.int32]
     multipliers: npt.NDArray[np.float64]
+
+
+class NumberedCuts:
+    """The cuts of a proof that is being written, each of them once."""
+
+    def __init__(self) -> None:
+        self.cuts: list[Cut] = []
+        self._numbers: dict[int, int] = {}
+
+    def step(self, cuts: Sequence[Cut], multipliers: npt.NDArray[np.float64]) -> Step:
+        """Return a step with some cuts and their multipliers."""
+        for cut in cuts:
+            if id(cut) not in self._numbers:
+                self._numbers[id(cut)] = len(self.cuts)
+                self.cuts.append(cut)
+        numbers = [self._numbers[id(cut)] for cut in cuts]
+        return Step(np.array(numbers, dtype=np.int32), multipliers)
 
 
 class Branch(NamedTuple):
@@ -132,7 +196,7 @@ class Proof(NamedTuple):
         At most `cutoff`.
     """
 
-    cuts: list[LocalCut | ClusterCut]
+    cuts: list[Cut]
     root: Node
     cutoff: float
     bound: float

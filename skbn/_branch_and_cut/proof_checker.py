@@ -23,14 +23,22 @@ from skbn._branch_and_cut.checker_kernels import (
     CHECKER_KERNELS,
     EPSILON,
     TINY,
+    Totals,
     add_cluster_cut,
     add_local_cut,
     excesses,
     least,
     reduced_costs,
 )
-from skbn._branch_and_cut.families import Families
-from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step
+from skbn._branch_and_cut.proof import (
+    Branch,
+    ClusterCut,
+    FamilyCosts,
+    LocalCut,
+    Node,
+    Proof,
+    Step,
+)
 from skbn._core.compile import compile_kernels
 from skbn._core.exact_sums import lower_sum, two_product, upper_sum
 
@@ -52,7 +60,7 @@ class ProofError(RuntimeError):
     """A proof does not show the bound that it claims."""
 
 
-def certified_bound(families: Families, proof: Proof) -> float:
+def certified_bound(families: FamilyCosts, proof: Proof) -> float:
     """Replay a proof and return the bound that follows.
 
     The bound is the least of the cutoff and of the bounds of the tree's open leaves. It is
@@ -62,7 +70,7 @@ def certified_bound(families: Families, proof: Proof) -> float:
 
     Parameters
     ----------
-    families : Families
+    families : FamilyCosts
     proof : Proof
 
     Returns
@@ -126,7 +134,7 @@ class _Visit:
 class _Replay:
     """The tree of a proof, gone through depth first."""
 
-    def __init__(self, families: Families, proof: Proof) -> None:
+    def __init__(self, families: FamilyCosts, proof: Proof) -> None:
         self._families = families
         self._m = families.start.size - 1
         self._sets, self._rank = _sets_of_parents(families.parents.shape[1], proof)
@@ -265,18 +273,18 @@ class _Replay:
         """Return the terms of a step's bound, and the families' excesses over the cheapest."""
         families = self._families
         total, excess = np.zeros((2, visit.allowed.size)), np.empty(visit.allowed.size)
-        bits = np.zeros(self._m + 1, dtype=np.int64)
         n_terms = np.zeros(self._m, dtype=np.int64)
-        where = (families.parents, visit.allowed, first, bits, n_terms, total)
+        bits = np.zeros(self._m + 1, dtype=np.int64)
+        totals = Totals(families.parents, visit.allowed, first, total, n_terms, bits)
         terms: list[float] = []
         for i, multiplier in _checked_multipliers(step, name):
             columns, table, bound = self._cut(i, name)
             if multiplier == 0:
                 continue
             if table is None:
-                add_cluster_cut(columns, multiplier, *where)
+                add_cluster_cut(columns, multiplier, totals)
             else:
-                add_local_cut(columns, table, multiplier, *where, self._rank)
+                add_local_cut(columns, table, self._rank, multiplier, totals)
             terms += [*two_product(multiplier, bound), -TINY]
         minima = reduced_costs(families.cost, families.rest, visit.allowed, first, n_terms, total)
         excesses(first, total, minima, excess)
@@ -325,7 +333,7 @@ def _checked_cut(cut: LocalCut | ClusterCut, i: int, m: int) -> _Cut:
 def _sets_of_parents(
     most: int, proof: Proof
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Return the sets of at most so many positions, as bits, and the rank of each among them.
+    """Return the sets of at most `most` positions, as bits, and the rank of each among them.
 
     The ranks do not depend on the number of positions: a set comes after all those that lack its
     highest position.
@@ -336,7 +344,7 @@ def _sets_of_parents(
     return np.flatnonzero(fits), np.cumsum(fits, dtype=np.int32) - np.int32(1)
 
 
-def _checked_families(families: Families) -> Families:
+def _checked_families(families: FamilyCosts) -> FamilyCosts:
     """Return the families as the kernels take them."""
     start = np.require(families.start, np.int64, ["C", "W"])
     cost, rest = (np.require(a, np.float64, ["C", "W"]) for a in (families.cost, families.rest))
@@ -350,7 +358,7 @@ def _checked_families(families: Families) -> Families:
     are_costs = rest.shape == cost.shape and _are_in_range(np.abs([cost, rest]))
     if ((parents < -1) | (parents >= m)).any() or not are_costs:
         raise ProofError("the families have parents or costs out of range")
-    return Families(start, cost, parents, child, rest)
+    return FamilyCosts(start, cost, parents, child, rest)
 
 
 def _are_integers(numbers: npt.NDArray[Any]) -> bool:

@@ -20,26 +20,29 @@ from skbn._branch_and_cut.cut_kernels import (
     list_coefficients,
     price,
 )
-from skbn._branch_and_cut.cuts import Cut, arrays_of, bound_of
-from skbn._branch_and_cut.families import Families
-from skbn._branch_and_cut.separation import Point
+from skbn._branch_and_cut.proof import Cut, FamilyCosts
+from skbn._branch_and_cut.separation import Point, arrays_of
 from skbn._core.exact_sums import two_product
 
 __all__ = ["Pricing", "Relaxation"]
 
-# Smaller multipliers count as 0.
+# Multipliers, weights and reduced costs nearer to 0 count as 0: HiGHS solves to 1e-7.
 _LEAST_MULTIPLIER = 1e-9
 _LEAST_WEIGHT = 1e-7
 _LEAST_REDUCED_COST = -1e-7
-# What small costs of a network are scaled up to, and the smallest that is scaled.
+# A weight from here on counts as 1.
+_INTEGRAL = 1 - 1e-6
+# Costs are scaled up so that the network costs this much, unless it costs more already. It is taken
+# to cost at least the second number.
 _USUAL_COST, _LEAST_COST = 1e3, 1e-12
 # A family that only keeps the program feasible costs this many times as much as the network.
 _HIGH = 10.0
-# Families that the program begins with, and that are added, for each column.
+# Families of each column that the program begins with, and the most that a round adds.
 _FIRST_FAMILIES = 20
 _NEW_FAMILIES = 8
+# Bounds the rounds of adding families, in case rounding hides that none is missing.
 _MOST_ROUNDS = 200
-# Rows that are deleted together.
+# Fewer idle cuts are not deleted: the program would be factored again for too little.
 _FEWEST_IDLE = 20
 _OPTIONS = {
     "output_flag": False,
@@ -77,12 +80,12 @@ class Relaxation:
 
     Parameters
     ----------
-    families : Families
+    families : FamilyCosts
     network : ndarray of shape (m,), int64
         The families of a network, which the program has from the beginning.
     """
 
-    def __init__(self, families: Families, network: npt.NDArray[np.int64]) -> None:
+    def __init__(self, families: FamilyCosts, network: npt.NDArray[np.int64]) -> None:
         self.families = families
         self.m = m = families.start.size - 1
         self.cuts: list[Cut] = []
@@ -133,7 +136,7 @@ class Relaxation:
         row_starts = np.searchsorted(numbers[order], np.arange(len(cuts)))
         self._lp.addRows(
             len(cuts),
-            np.array([bound_of(cut) for cut in cuts]),
+            np.array([cut.bound for cut in cuts]),
             np.full(len(cuts), highspy.kHighsInf),
             len(order),
             row_starts.astype(np.int32),
@@ -181,7 +184,7 @@ class Relaxation:
         number = np.cumsum(kept) - 1
         self._columns = number[self._columns[kept[self._columns]]]
         child = self.families.child[kept]
-        self.families = Families(
+        self.families = FamilyCosts(
             np.searchsorted(child, np.arange(self.m + 1)).astype(np.int64),
             self.families.cost[kept],
             np.ascontiguousarray(self.families.parents[kept]),
@@ -229,7 +232,7 @@ class Relaxation:
         """The cuts as kernels read them."""
         if self._arrays is None:
             self._arrays = arrays_of(self.cuts, self.m)
-            self._bounds = np.array([bound_of(cut) for cut in self.cuts])
+            self._bounds = np.array([cut.bound for cut in self.cuts])
         return self._arrays
 
     def solve(self) -> None:
@@ -299,6 +302,20 @@ class Relaxation:
         self._lp.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
         self._lp.setBasis(basis)
         return objective
+
+    def network(self, point: Point) -> npt.NDArray[np.int64] | None:
+        """Return the families of a point with one family a column; None if columns have more.
+
+        They may have a directed cycle.
+        """
+        if len(point.weight) != self.m or not (point.weight > _INTEGRAL).all():
+            return None
+        families, chosen = self.families, np.empty(self.m, dtype=np.int64)
+        for x, parents in zip(point.child, point.parents, strict=True):
+            start, end = families.start[x : x + 2]
+            is_own = (families.parents[start:end] == parents).all(axis=1)
+            chosen[x] = start + np.flatnonzero(is_own)[0]
+        return chosen
 
     def point(self) -> Point:
         """Return the last solution."""

@@ -1,4 +1,7 @@
-"""Cuts that a point violates: clusters around cycles, and local cuts of windows."""
+"""Cuts that a point violates: kept ones, clusters around cycles, and local cuts of windows.
+
+`arrays_of` turns cuts into arrays for kernels.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,38 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from skbn._branch_and_cut.proof import ClusterCut, LocalCut
-from skbn._branch_and_cut.separation_kernels import separate
+from skbn._branch_and_cut.cut_kernels import CutArrays, violations
+from skbn._branch_and_cut.mixture_kernels import new_mixture
+from skbn._branch_and_cut.proof import ClusterCut, Cut, LocalCut
+from skbn._branch_and_cut.separation_kernels import Trial, ascend, generate
+from skbn._branch_and_cut.window_kernels import WindowFamilies, lift
 from skbn._core.threads import Threads
 
-__all__ = ["Point", "clusters_of_cycles", "local_cuts"]
+__all__ = [
+    "SEPARATION_KERNELS",
+    "KeptCuts",
+    "Point",
+    "arrays_of",
+    "clusters_of_cycles",
+    "local_cuts",
+    "separate",
+]
 
-# Cycles whose cluster is violated by less are left.
+SEPARATION_KERNELS = (ascend, generate, lift, violations)
+
+# Cuts of clusters that are violated by less raise the bound by too little to pay for a row.
 _LEAST_VIOLATION_OF_CLUSTERS = 0.02
+# The most cuts of clusters added for one point, so that the linear program stays small.
 _MOST_CLUSTERS = 100
-# How much an arc of weight 1 attracts its columns into a window; one of weight 1/2 has 1/2 more.
+# An arc attracts its columns into a window by its distance from 0 and 1, and by this share of its
+# weight.
 _ATTRACTION = 0.2
+# Two columns have a cluster cut, and the kernels of windows take blocks of three bits.
 _FEWEST_COLUMNS = 3
+# The most networks that a window's cut is found from: with more, pivots take too long.
+_MOST_NETWORKS = 1024
+# Coefficients are rounded to multiples of 1 / this, so that the bound of a cut is exact.
+_STEPS_OF_ONE = 2.0**32
 
 
 class Point(NamedTuple):
@@ -31,9 +54,9 @@ class Point(NamedTuple):
     ----------
     child : ndarray of shape (n,), int16
     parents : ndarray of shape (n, K), int16
-        As in `Families`.
+        As in `FamilyCosts`.
     weight : ndarray of shape (n,), float64
-        Positive; those of a column add up to 1 at most.
+        Positive; the weights of a column's families add up to at most 1.
     arcs : ndarray of shape (m, m), float64
         ``arcs[p, x]``: the weight of the families of x with the parent p.
     """
@@ -60,6 +83,67 @@ class Point(NamedTuple):
     def fractions(self) -> npt.NDArray[np.float64]:
         """How far the weight of each arc is from 0 and 1, as an array of shape (m, m)."""
         return np.maximum(np.minimum(self.arcs, 1 - self.arcs), 0.0)
+
+
+def arrays_of(cuts: Sequence[Cut], m: int) -> CutArrays:
+    """Return cuts of m columns as kernels read them.
+
+    In a cluster all columns share a bit: the coefficient is that of a family with or without
+    parents in it.
+    """
+    bits = np.zeros((len(cuts), m + 1), dtype=np.uint16)
+    rows = np.full((len(cuts), m), -1, dtype=np.int64)
+    tables = [np.array([1.0, 0.0])]
+    n = 2
+    for i, cut in enumerate(cuts):
+        if isinstance(cut, LocalCut):
+            w = len(cut.columns)
+            bits[i, cut.columns] = 1 << np.arange(w)
+            rows[i, cut.columns] = n + (np.arange(w) << w)
+            tables.append(cut.table.ravel())
+            n += cut.table.size
+        else:
+            bits[i, cut.columns] = 1
+            rows[i, cut.columns] = 0
+    return CutArrays(bits, rows, np.concatenate(tables))
+
+
+class KeptCuts:
+    """Cuts that the relaxation dropped, in batches; later solutions may violate them again.
+
+    Parameters
+    ----------
+    m : int
+        The number of columns.
+    n_bytes : int
+        The most memory of the tables. Beyond that the oldest batches are forgotten.
+    """
+
+    def __init__(self, m: int, n_bytes: int) -> None:
+        self._m, self._n_bytes = m, n_bytes
+        self._batches: list[tuple[list[Cut], CutArrays, npt.NDArray[np.float64]]] = []
+        self._ids: set[int] = set()
+
+    def add(self, cuts: Sequence[Cut]) -> None:
+        """Keep those cuts that are not kept yet."""
+        new = [cut for cut in cuts if id(cut) not in self._ids]
+        if not new:
+            return
+        self._ids |= {id(cut) for cut in new}
+        bounds = np.array([cut.bound for cut in new])
+        self._batches.append((new, arrays_of(new, self._m), bounds))
+        while sum(arrays.tables.nbytes for _, arrays, _ in self._batches) > self._n_bytes:
+            self._ids -= {id(cut) for cut in self._batches.pop(0)[0]}
+
+    def violated(self, point: Point, least: float, n_most: int) -> list[Cut]:
+        """Return those that a point violates by more than `least`, the most violated ones first."""
+        found: list[tuple[float, Cut]] = []
+        for cuts, arrays, bounds in self._batches:
+            missing = bounds.copy()
+            violations(point.child, point.parents, point.weight, arrays, missing)
+            found += [(float(missing[i]), cuts[i]) for i in np.flatnonzero(missing > least)]
+        found.sort(key=lambda each: -each[0])
+        return [cut for _, cut in found[:n_most]]
 
 
 def clusters_of_cycles(point: Point) -> list[ClusterCut]:
@@ -156,18 +240,64 @@ def _local_cut(
     point: Point, window: npt.NDArray[np.int16], least: float, accept: float, seed: np.uint64
 ) -> LocalCut | None:
     """Return a violated cut of a window, or None if there is none."""
-    w = len(window)
-    starts, masks, weights = _families_within(point, window)
-    table = np.empty((w, 1 << w))
-    state = np.array([seed], dtype=np.uint64)
-    bound, violation = separate(starts, masks, weights, w, least, accept, state, table)
+    families = _families_within(point, window)
+    bound, violation, table = separate(families, least, accept, seed)
     return LocalCut(window, table, bound) if violation > 0 else None
 
 
-def _families_within(
-    point: Point, window: Sequence[int] | npt.NDArray[np.int16]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the starts, masks and weights of a window's families, one without parents for each."""
+def separate(
+    window: WindowFamilies, least: float, accept: float, seed: int | np.uint64
+) -> tuple[float, float, npt.NDArray[np.float64]]:
+    """Find a cut of a window that a point violates, and lift it.
+
+    Parameters
+    ----------
+    window : WindowFamilies
+    least : float
+        Cuts that are violated by less are not worth having.
+    accept : float
+        The share of the largest violation that is good enough, below 1.
+    seed : int
+        Seeds all random choices.
+
+    Returns
+    -------
+    bound : float
+        Of the cut, the cost of the cheapest network by `table`.
+    violation : float
+        0 if no cut is violated by `least`.
+    table : ndarray of shape (w, 2**w)
+        The coefficients of the cut, 0 for sets with the column itself.
+    """
+    w, n_families = len(window.starts) - 1, len(window.masks)
+    n = 1 << w
+    random = np.array([seed], dtype=np.uint64)
+    trial = Trial(
+        np.empty(n_families),
+        np.empty((w, n)),
+        np.empty(n),
+        np.empty((w, w), dtype=np.int64),
+        np.empty(w),
+        np.empty(n_families),
+        np.full(1, -np.inf),
+    )
+    mixture = new_mixture(n_families, w, _MOST_NETWORKS)
+    ascend(window, trial, mixture, random)
+    is_violated = generate(window, trial, mixture, least, accept) and trial.violation[0] >= least
+    if not is_violated:
+        return 0.0, 0.0, trial.costs
+    coefficients = np.rint(trial.best * _STEPS_OF_ONE) / _STEPS_OF_ONE
+    bound, violation = lift(
+        window, coefficients, trial.costs, np.empty((3, n)), np.arange(w), random
+    )
+    if violation < least:
+        return 0.0, 0.0, trial.costs
+    is_in = np.arange(n) >> np.arange(w)[:, np.newaxis] & 1 == 1
+    return bound, violation, np.where(is_in, 0.0, trial.costs)
+
+
+def _families_within(point: Point, window: Sequence[int] | npt.NDArray[np.int16]) -> WindowFamilies:
+    """Return a window's families, one without parents for each column."""
     w, m = len(window), len(point.arcs)
     position = np.full(m, -1, dtype=np.int64)
     position[window] = np.arange(w)
@@ -180,4 +310,4 @@ def _families_within(
     weights = np.bincount(number, weights=np.append(point.weight[inside], np.zeros(w)))
     starts = np.searchsorted(keys >> w, np.arange(w + 1)).astype(np.int64)
     masks = (keys & ((1 << w) - 1)).astype(np.int64)
-    return starts, masks, weights.astype(np.float64)
+    return WindowFamilies(starts, masks, weights.astype(np.float64))

@@ -1,10 +1,11 @@
 """Kernels that find a cut of a window that a point violates.
 
-The point gives each family of the window a weight y. If it is no mixture of networks, a cut
-``sum of alpha * y >= beta``, with alpha from 0 to 1, is violated: the one with the largest
-``beta - sum of alpha * y`` solves a linear program with a row for each network. Its dual mixes
-networks so that the mixture exceeds y by as little as possible. Networks come from a dynamic
-program: first those that a subgradient method meets, and then those that make a mixture better.
+The point gives each family of the window a weight. If it is no mixture of networks, a cut
+``sum of alpha * weight >= beta``, with alpha from 0 to 1, is violated: the one with the largest
+``beta - sum of alpha * weight`` solves a linear program with a row for each network. Its dual mixes
+networks so that the mixture exceeds the point by as little as possible. Networks come from a
+dynamic program: first those that a subgradient method meets (`ascend`), and then those that make a
+mixture better (`generate`).
 """
 
 from __future__ import annotations
@@ -13,50 +14,38 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import float64, int64, uint64
+from numba import float64, int64, types, uint64
 
-from skbn._branch_and_cut.mixture_kernels import (
-    add_network,
-    begin,
-    minimise,
-    new_mixture,
-    rate_of,
-)
+from skbn._branch_and_cut.mixture_kernels import MIXTURE, add_network, begin, minimise, rate_of
 from skbn._branch_and_cut.window_kernels import (
-    cheapest_networks,
+    WINDOW,
     cost_of_cheapest,
     costs_by_predecessors,
-    lift,
+    fill_cheapest,
 )
 from skbn._core.compile import inner_kernel, kernel
-from skbn._core.random_numbers import random_below, uniform
+from skbn._core.random_numbers import uniform
 
-__all__ = ["separate"]
+__all__ = ["Trial", "ascend", "generate"]
 
-# A network is new if it makes the excess smaller at this rate.
+# A network is new if it makes the excess smaller at this rate: well above rounding, and too little
+# to matter to a cut.
 _LEAST_RATE = 1e-8
-# Of weights, which makes ties between pivots rare.
+# Weights are raised by about this much at random, so that ties between pivots are rare.
 _PERTURBATION = 1e-3
+# Bounds the time of one window.
 _MOST_PIVOTS = 3000
-_MOST_NETWORKS = 1024
 # Steps of the subgradient method, and how many networks of each are kept.
 _N_STEPS = 80
 _N_KEPT = 4
-# By how much steps aim to be better than the best coefficients, and what remains of that.
+# A step aims at a violation that is larger than the largest so far by this much, at first, and each
+# time by this share of the last.
 _FIRST_DELTA = 0.5
 _DECAY = 0.95
-# Of the best coefficients, where prices are smoothed (Wentges 1997).
+# The share of the best coefficients in those tried next: prices are smoothed (Wentges 1997).
 _SHARE_OF_BEST = 0.8
-# Coefficients are multiples of 1 / this.
-_STEPS_OF_ONE = 2.0**32
-
-
-class Window(NamedTuple):
-    """A window's families and their weights; see `separate`."""
-
-    starts: npt.NDArray[np.int64]
-    masks: npt.NDArray[np.int64]
-    weights: npt.NDArray[np.float64]
+# Numba would compile all that is called with a literal 0 once more for it.
+_ZERO = np.int64(0)
 
 
 class Trial(NamedTuple):
@@ -69,7 +58,7 @@ class Trial(NamedTuple):
     forward : ndarray of shape (2**w,), float64
     networks : ndarray of shape (w, w), int64
     found : ndarray of shape (w,), float64
-        The cheapest networks by the coefficients; see `cheapest_networks`.
+        The cheapest networks by the coefficients; see `fill_cheapest`.
     best : ndarray of shape (n_families,), float64
     violation : ndarray of shape (1,), float64
         By how much the point violates the cut of the best coefficients.
@@ -84,94 +73,13 @@ class Trial(NamedTuple):
     violation: npt.NDArray[np.float64]
 
 
-@kernel(
-    int64[::1],
-    int64[::1],
-    float64[::1],
-    int64,
-    float64,
-    float64,
-    uint64[::1],
-    float64[:, ::1],
-    seconds=17,
-)
-def separate(starts, masks, weights, w, least, accept, random, table):
-    """Find a cut of a window that a point violates, and lift it.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (w + 1,), int64
-        Column x has the families starts[x], ..., starts[x + 1] - 1; one of them has no parents.
-    masks : ndarray of shape (n_families,), int64
-        Parents, as masks of positions in the window.
-    weights : ndarray of shape (n_families,), float64
-        Of each column they add up to 1.
-    w : int
-        The number of columns, 3 or more.
-    least : float
-        Cuts that are violated by less are not worth having.
-    accept : float
-        The share of the largest violation that is good enough, below 1.
-    random : ndarray of shape (1,), uint64
-        The state of a random generator.
-    table : ndarray of shape (w, 2**w), float64
-        Filled with the coefficients of the cut, 0 for sets with the column itself.
-
-    Returns
-    -------
-    bound : float
-        Of the cut, the cost of the cheapest network by `table`.
-    violation : float
-        0 if no cut is violated by `least`.
-    """
-    n = 1 << w
-    trial = Trial(
-        np.empty(masks.size),
-        np.empty((w, n)),
-        np.empty(n),
-        np.empty((w, w), dtype=np.int64),
-        np.empty(w),
-        np.empty(masks.size),
-        np.full(1, -np.inf),
-    )
-    window = Window(starts, masks, weights)
-    if not _find_violated(window, least, accept, random, trial):
-        return 0.0, 0.0
-    costs, forward = trial.costs, trial.forward
-    # Sums and differences of multiples of a power of two are exact, so the bound is exact.
-    for f in range(masks.size):
-        trial.best[f] = np.rint(trial.best[f] * _STEPS_OF_ONE) / _STEPS_OF_ONE
-    costs_by_predecessors(starts, masks, trial.best, w, costs)
-    bound = cost_of_cheapest(costs, w, forward)
-    order = np.arange(w)
-    for i in range(w - 1, 0, -1):
-        j = random_below(random, 0, i + 1)
-        order[i], order[j] = order[j], order[i]
-    bound = lift(costs, w, bound, order, forward, np.empty(n), np.empty(n))
-    violation = bound
-    for x in range(w):
-        for f in range(starts[x], starts[x + 1]):
-            violation -= weights[f] * costs[x, masks[f]]
-        for s in range(n):
-            table[x, s] = 0.0 if s >> x & 1 else costs[x, s]
-    if violation < least:
-        return 0.0, 0.0
-    return bound, violation
-
-
-@inner_kernel
-def _find_violated(window, least, accept, random, trial):
-    """Find good coefficients; return whether their cut is violated by at least `least`."""
-    n_families = window.masks.size
-    y = np.empty(n_families + 1)
-    for f in range(n_families):
-        y[f] = window.weights[f] + _PERTURBATION * (0.5 + uniform(random, 0))
-        is_empty = window.masks[f] == 0
-        trial.coefficients[f] = (1.0 if is_empty else 0.0) + 1e-3 * uniform(random, 0)
-    y[n_families] = 1.0
-    mixture = new_mixture(n_families, window.starts.size - 1, _MOST_NETWORKS)
-    _ascend(window, trial, mixture)
-    return _generate(window, y, least, accept, trial, mixture) and trial.violation[0] >= least
+TRIAL = types.NamedTuple(
+    (
+        float64[::1], float64[:, ::1], float64[::1], int64[:, ::1], float64[::1], float64[::1],
+        float64[::1],
+    ),
+    Trial,
+)  # fmt: skip
 
 
 @inner_kernel
@@ -183,41 +91,64 @@ def _evaluate(window, trial):
     violation : float
         By how much the point violates the cut of the coefficients.
     """
-    violation = cheapest_networks(
-        window.starts,
-        window.masks,
-        trial.coefficients,
-        window.starts.size - 1,
-        trial.costs,
-        trial.forward,
-        trial.networks,
-        trial.found,
-    )
-    for f in range(window.masks.size):
-        violation -= trial.coefficients[f] * window.weights[f]
+    coefficients, costs, forward = trial.coefficients, trial.costs, trial.forward
+    costs_by_predecessors(window.starts, window.masks, coefficients, costs)
+    violation = cost_of_cheapest(costs, forward)
+    fill_cheapest(window, coefficients, costs, forward, trial.networks, trial.found)
+    for f in range(coefficients.size):
+        violation -= coefficients[f] * window.weights[f]
     if violation > trial.violation[0]:
         trial.violation[0] = violation
-        trial.best[:] = trial.coefficients
+        for f in range(coefficients.size):
+            trial.best[f] = coefficients[f]
     return violation
 
 
-@inner_kernel
-def _ascend(window, trial, mixture):
-    """Improve the coefficients along subgradients, and collect the networks on the way."""
+@kernel(WINDOW, TRIAL, MIXTURE, uint64[::1], seconds=3)
+def ascend(window, trial, mixture, random):
+    """Improve coefficients along subgradients, and collect the networks on the way.
+
+    The mixture's values are set to the weights, perturbed.
+
+    Parameters
+    ----------
+    random : ndarray of shape (1,), uint64
+        The state of a random generator.
+    """
+    weights, n_families = window.weights, window.masks.size
+    for f in range(n_families):
+        mixture.values[f] = weights[f] + _PERTURBATION * (0.5 + uniform(random, _ZERO))
+        is_empty = window.masks[f] == 0
+        trial.coefficients[f] = (1.0 if is_empty else 0.0) + 1e-3 * uniform(random, _ZERO)
+    mixture.values[n_families] = 1.0
     delta = _FIRST_DELTA
     for _ in range(_N_STEPS):
         violation = _evaluate(window, trial)
-        order = np.argsort(trial.found)
-        for i in range(min(order.size, _N_KEPT)):
-            if mixture.n_networks[0] < _MOST_NETWORKS:
-                add_network(mixture, trial.networks[order[i]], 0)
-        network = trial.networks[order[0]]
-        square = _squared_distance(window.weights, network)
+        cheapest = _add_cheapest(mixture, trial.networks, trial.found)
+        network = trial.networks[cheapest]
+        square = _squared_distance(weights, network)
         if square < 1e-9:
             break
         step = (max(trial.violation[0], 0.0) + delta - violation) / square
         _step_towards(window, network, step, trial.coefficients)
         delta *= _DECAY
+
+
+@inner_kernel
+def _add_cheapest(mixture, networks, found):
+    """Add the cheapest networks to the mixture; return which one is the cheapest of all."""
+    cheapest = 0
+    for i in range(min(found.size, _N_KEPT)):
+        x = 0
+        for y in range(found.size):
+            if found[y] < found[x]:
+                x = y
+        found[x] = np.inf
+        if i == 0:
+            cheapest = x
+        if mixture.n_networks[0] < mixture.networks.shape[0]:
+            add_network(mixture, networks[x], _ZERO)
+    return cheapest
 
 
 @inner_kernel
@@ -246,17 +177,24 @@ def _step_towards(window, network, step, coefficients):
             coefficients[f] = min(coefficients[f] - least, 1.0)
 
 
-@inner_kernel
-def _generate(window, y, least, accept, trial, mixture):
+@kernel(WINDOW, TRIAL, MIXTURE, float64, float64, seconds=5)
+def generate(window, trial, mixture, least, accept):
     """Add networks to the mixture until its prices, as coefficients, are good enough.
+
+    Parameters
+    ----------
+    least : float
+        Cuts that are violated by less are not worth having.
+    accept : float
+        The share of the largest violation that is good enough, below 1.
 
     Returns
     -------
     may_be_violated : bool
         False if the mixture shows that no cut is violated by `least`.
     """
-    objective = begin(mixture, y)
-    n_left = _MOST_PIVOTS
+    objective = begin(mixture)
+    n_left = np.int64(_MOST_PIVOTS)
     share = 0.0
     while True:
         objective, n_left = minimise(mixture, objective, n_left)
@@ -264,9 +202,9 @@ def _generate(window, y, least, accept, trial, mixture):
             return True
         if objective < least:
             return False
-        _smooth(mixture.prices, share, trial)
+        _smooth(mixture.prices, share, trial.best, trial.coefficients)
         _evaluate(window, trial)
-        is_full = mixture.n_networks[0] + trial.found.size > _MOST_NETWORKS
+        is_full = mixture.n_networks[0] + trial.found.size > mixture.networks.shape[0]
         if trial.violation[0] >= accept * objective or is_full:
             return True
         if _add_better(trial.networks, mixture) > 0:
@@ -278,11 +216,11 @@ def _generate(window, y, least, accept, trial, mixture):
 
 
 @inner_kernel
-def _smooth(prices, share, trial):
+def _smooth(prices, share, best, coefficients):
     """Fill the coefficients: the mixture's prices, and a share of the best ones so far."""
-    for f in range(trial.coefficients.size):
+    for f in range(coefficients.size):
         own = min(max(-prices[f], 0.0), 1.0)
-        trial.coefficients[f] = share * trial.best[f] + (1.0 - share) * own
+        coefficients[f] = share * best[f] + (1.0 - share) * own
 
 
 @inner_kernel

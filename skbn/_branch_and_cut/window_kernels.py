@@ -2,82 +2,95 @@
 
 A window has w columns, 3 or more, by their positions 0, ..., w - 1. ``costs[x, S]``, which is not
 negative, is what column x costs if the columns in S precede it, where S is a mask of positions.
-Entries where S contains x do not matter. Masks come in blocks of 8, whose loops are vectorised;
-unsigned numbers are not compared with 0 as indices, which would prevent that.
+Entries where S contains x do not matter. Masks come in blocks of 8, and their loops over a block
+are vectorised. For that, indices are unsigned: numba tests others for being negative.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
+from numba import float64, int64, types, uint64
 
-from skbn._core.compile import inner_kernel
+from skbn._core.compile import inner_kernel, kernel
+from skbn._core.random_numbers import random_below
+from skbn._core.subsets import least_over_subsets
 
-__all__ = ["cheapest_networks", "cost_of_cheapest", "costs_by_predecessors", "lift"]
+__all__ = [
+    "WINDOW",
+    "WindowFamilies",
+    "cost_of_cheapest",
+    "costs_by_predecessors",
+    "fill_cheapest",
+    "lift",
+]
 
 _ONE = np.uint64(1)
 _BITS = np.uint64(3)
 _BLOCK = np.uint64(8)
+# Numba would compile all that is called with a literal 0 once more for it.
+_ZERO = np.int64(0)
 
 
-@inner_kernel
-def costs_by_predecessors(starts, masks, coefficients, w, costs):
-    """Fill what each column costs at least, by the columns that precede it.
+class WindowFamilies(NamedTuple):
+    """The families of a window's columns, and a point in which they have weights.
 
     Parameters
     ----------
     starts : ndarray of shape (w + 1,), int64
         Column x has the families starts[x], ..., starts[x + 1] - 1; one of them has no parents.
     masks : ndarray of shape (n_families,), int64
-        Their parents.
+        Parents, as masks of positions in the window.
+    weights : ndarray of shape (n_families,), float64
+        Those of a column add up to 1.
+    """
+
+    starts: npt.NDArray[np.int64]
+    masks: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+
+
+WINDOW = types.NamedTuple((int64[::1], int64[::1], float64[::1]), WindowFamilies)
+
+
+@inner_kernel
+def costs_by_predecessors(starts, masks, coefficients, costs):
+    """Fill what each column costs at least, by the columns that precede it.
+
+    Parameters
+    ----------
+    starts, masks
+        As in `WindowFamilies`.
     coefficients : ndarray of shape (n_families,), float64
-        Their costs.
-    w : int
+        The costs of the families.
     costs : ndarray of shape (w, 2**w), float64
         Filled.
     """
-    costs[:] = np.inf
+    w = costs.shape[0]
     for x in range(w):
+        own = costs[x]
+        for s in range(own.size):
+            own[s] = np.inf
         for f in range(starts[x], starts[x + 1]):
             low = masks[f] & 7
             for i in range(8):
                 if i & low == low:
                     s = masks[f] ^ low | i
-                    costs[x, s] = min(costs[x, s], coefficients[f])
-        _lower_supersets(costs[x], w, x)
+                    own[s] = min(own[s], coefficients[f])
+        least_over_subsets(own, np.int64(3), w, x)
 
 
 @inner_kernel
-def _lower_supersets(own, w, x):
-    """Lower each entry to the least of its subsets, within blocks of masks already the least."""
-    for y in range(_BITS, np.uint64(w)):
-        if y != np.uint64(x):
-            size = _ONE << y
-            start = np.uint64(0)
-            while start < np.uint64(own.size):
-                for s in range(start, start + size):
-                    own[s + size] = min(own[s + size], own[s])
-                start += size + size
-
-
-@inner_kernel
-def _lower_subsets(own, w):
-    """Lower each entry to the least of its supersets."""
-    for y in range(np.uint64(w)):
-        size = _ONE << y
-        start = np.uint64(0)
-        while start < np.uint64(own.size):
-            for s in range(start, start + size):
-                own[s] = min(own[s], own[s + size])
-            start += size + size
-
-
-@inner_kernel
-def cost_of_cheapest(costs, w, forward):
+def cost_of_cheapest(costs, forward):
     """Fill the cost of the cheapest network of each subset; return that of all columns."""
+    w = costs.shape[0]
     n_blocks = np.uint64(forward.size) >> _BITS
     own = forward.reshape(n_blocks, _BLOCK)
     blocks = costs.reshape(w, n_blocks, _BLOCK)
-    forward[:] = np.inf
+    for s in range(forward.size):
+        forward[s] = np.inf
     forward[0] = 0.0
     for b in range(n_blocks):
         for s in range(_BLOCK):
@@ -93,12 +106,108 @@ def cost_of_cheapest(costs, w, forward):
 
 
 @inner_kernel
-def _costs_of_the_rest(costs, w, backward):
+def fill_cheapest(window, coefficients, costs, forward, networks, found):
+    """Find the cheapest network with each column as the last of its order.
+
+    Parameters
+    ----------
+    window : WindowFamilies
+    coefficients, costs
+        As in `costs_by_predecessors`, which filled the costs.
+    forward : ndarray of shape (2**w,), float64
+        As `cost_of_cheapest` filled it.
+    networks : ndarray of shape (w, w), int64
+        Filled: ``networks[x, y]`` is y's family in the cheapest network in which x is the last.
+    found : ndarray of shape (w,), float64
+        Filled with the costs of these networks.
+    """
+    starts, masks = window.starts, window.masks
+    w = found.size
+    for x in range(w):
+        s = (1 << w) - 1
+        last = x
+        found[x] = forward[s ^ (1 << x)] + costs[x, s ^ (1 << x)]
+        while s != 0:
+            s ^= 1 << last
+            best = np.inf
+            for f in range(starts[last], starts[last + 1]):
+                if masks[f] & ~s == 0 and coefficients[f] < best:
+                    best = coefficients[f]
+                    networks[x, last] = f
+            # The last column of the cheapest network of those that are left.
+            best = np.inf
+            for y in range(w):
+                if s >> y & 1:
+                    cost = forward[s ^ (1 << y)] + costs[y, s ^ (1 << y)]
+                    if cost < best:
+                        best = cost
+                        last = y
+
+
+@kernel(
+    WINDOW, float64[::1], float64[:, ::1], float64[:, ::1], int64[::1], uint64[::1], seconds=1.5
+)
+def lift(window, coefficients, costs, scratch, order, random):
+    """Lower the coefficients of a cut as far as it stays valid, one column after the other.
+
+    A network in which x has the parents S costs at least what its other columns cost with x
+    somewhere after all of S. So the coefficient of x with S becomes what the bound exceeds that
+    by, or 0. If it is positive, some network with it costs no more than the bound, and that
+    remains so while other columns follow: in the end no single coefficient can be lower.
+
+    Parameters
+    ----------
+    window : WindowFamilies
+    coefficients : ndarray of shape (n_families,), float64
+        Multiples of a power of two. Their sums and differences are exact, and so is the bound.
+    costs : ndarray of shape (w, 2**w), float64
+        Filled with the lifted coefficients by the parents of each column, 0 for sets with the
+        column itself.
+    scratch : ndarray of shape (3, 2**w), float64
+    order : ndarray of shape (w,), int64
+        The columns. They are lifted in a random order, which replaces it.
+    random : ndarray of shape (1,), uint64
+        The state of a random generator.
+
+    Returns
+    -------
+    bound : float
+        The cost of the cheapest network after lifting.
+    violation : float
+        By how much the point violates the cut.
+    """
+    w = costs.shape[0]
+    forward, backward, own = scratch[0], scratch[1], scratch[2]
+    costs_by_predecessors(window.starts, window.masks, coefficients, costs)
+    bound = cost_of_cheapest(costs, forward)
+    for i in range(w - 1, 0, -1):
+        j = random_below(random, _ZERO, i + 1)
+        order[i], order[j] = order[j], order[i]
+    lifted = bound
+    for x in order:
+        _costs_of_the_rest(costs, backward)
+        for s in range(own.size):
+            own[s] = np.inf if s >> x & 1 else forward[s] + backward[s | 1 << x]
+        _least_over_supersets(own)
+        for s in range(own.size):
+            costs[x, s] = max(0.0, bound - own[s])
+        lifted = cost_of_cheapest(costs, forward)
+    violation = lifted
+    for x in range(w):
+        for f in range(window.starts[x], window.starts[x + 1]):
+            violation -= window.weights[f] * costs[x, window.masks[f]]
+    return lifted, violation
+
+
+@inner_kernel
+def _costs_of_the_rest(costs, backward):
     """Fill what the columns outside of each subset cost at least if it precedes them."""
+    w = costs.shape[0]
     n_blocks = np.uint64(backward.size) >> _BITS
     own = backward.reshape(n_blocks, _BLOCK)
     blocks = costs.reshape(w, n_blocks, _BLOCK)
-    backward[:] = np.inf
+    for s in range(backward.size):
+        backward[s] = np.inf
     backward[backward.size - 1] = 0.0
     for i in range(n_blocks):
         b = n_blocks - _ONE - i
@@ -115,94 +224,14 @@ def _costs_of_the_rest(costs, w, backward):
 
 
 @inner_kernel
-def cheapest_networks(starts, masks, coefficients, w, costs, forward, networks, found):
-    """Find the cheapest network with each column as the last of its order.
-
-    Parameters
-    ----------
-    starts, masks, coefficients, w, costs
-        As in `costs_by_predecessors`.
-    forward : ndarray of shape (2**w,), float64
-        Scratch.
-    networks : ndarray of shape (w, w), int64
-        Filled: ``networks[x, y]`` is y's family in the cheapest network in which x is the last.
-    found : ndarray of shape (w,), float64
-        Filled with the costs of these networks.
-
-    Returns
-    -------
-    cost : float
-        Of the cheapest one.
-    """
-    costs_by_predecessors(starts, masks, coefficients, w, costs)
-    cost = cost_of_cheapest(costs, w, forward)
-    for x in range(w):
-        s = (1 << w) - 1
-        y = x
-        found[x] = forward[s ^ (1 << x)] + costs[x, s ^ (1 << x)]
-        while True:
-            s ^= 1 << y
-            best = np.inf
-            for f in range(starts[y], starts[y + 1]):
-                if masks[f] & ~s == 0 and coefficients[f] < best:
-                    best = coefficients[f]
-                    networks[x, y] = f
-            if s == 0:
-                break
-            y = _last(costs, w, forward, s)
-    return cost
-
-
-@inner_kernel
-def _last(costs, w, forward, s):
-    """Return the last column of the cheapest network of a subset."""
-    best = np.inf
-    last = 0
-    for x in range(w):
-        if s >> x & 1:
-            rest = s ^ (1 << x)
-            cost = forward[rest] + costs[x, rest]
-            if cost < best:
-                best = cost
-                last = x
-    return last
-
-
-@inner_kernel
-def lift(costs, w, bound, order, forward, backward, own):
-    """Lower the coefficients of a cut as far as it stays valid, one column after the other.
-
-    A network in which x has the parents S costs at least what its other columns cost with x
-    somewhere after all of S. So the coefficient of x with S becomes what the bound exceeds that
-    by, or 0. If it is positive, some network with it costs no more than the bound, and that
-    remains so while other columns follow: in the end no single coefficient can be lower.
-
-    Parameters
-    ----------
-    costs : ndarray of shape (w, 2**w), float64
-        The coefficients by predecessors. Overwritten by the lifted ones, which are smaller for
-        larger sets.
-    w : int
-    bound : float
-        At most the cost of the cheapest network.
-    order : ndarray of shape (w,), int64
-        In which columns are lifted.
-    forward, backward, own : ndarray of shape (2**w,), float64
-        Scratch.
-
-    Returns
-    -------
-    bound : float
-        The cost of the cheapest network after lifting.
-    """
-    n = 1 << w
-    for i in range(w):
-        x = order[i]
-        cost_of_cheapest(costs, w, forward)
-        _costs_of_the_rest(costs, w, backward)
-        for s in range(n):
-            own[s] = np.inf if s >> x & 1 else forward[s] + backward[s | 1 << x]
-        _lower_subsets(own, w)
-        for s in range(n):
-            costs[x, s] = max(0.0, bound - own[s])
-    return cost_of_cheapest(costs, w, forward)
+def _least_over_supersets(own):
+    """Lower each entry to the least of its supersets."""
+    size = _ONE
+    end = np.uint64(own.size)
+    while size < end:
+        start = np.uint64(0)
+        while start < end:
+            for s in range(start, start + size):
+                own[s] = min(own[s], own[s + size])
+            start += size + size
+        size += size

@@ -11,11 +11,12 @@ from functools import partial
 from typing import Any
 
 import numba
+from numba import types
 from numba.core import event
 
 from skbn._core.progress import say
 
-__all__ = ["compile_kernels", "inner_kernel", "kernel", "kernels_of"]
+__all__ = ["compile_kernels", "inner_kernel", "kernel", "kernels_of", "tuple_type"]
 
 # Shorter compilations need no words.
 _LONG = 1.0
@@ -63,6 +64,15 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
         return _njit(function, no_cpython_wrapper=True)
 
 
+def tuple_type(kind: type, *fields: Any) -> Any:
+    """Return the numba type of a named tuple, from those of its fields.
+
+    numba has one type for tuples whose fields are of the same type, and another one for others; of
+    the wrong one, a kernel would be compiled again when it is called.
+    """
+    return types.BaseTuple.from_types(fields, kind)
+
+
 def kernels_of(module: str) -> list[Any]:
     """Return the kernels that a module declares, once it is imported."""
     return [each for each in _signatures if each.py_func.__module__ == module]
@@ -84,7 +94,7 @@ def compile_kernels(kernels: Iterable[Any], *, silently: bool = False) -> None:
     silently : bool
         Whether to say nothing.
     """
-    missing = [each for each in dict.fromkeys(kernels) if not each.signatures]
+    missing = [each for each in dict.fromkeys(kernels) if not each.overloads]
     if missing:
         pool = ThreadPoolExecutor(1)
         compiled = pool.submit(_compile, missing, silently)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import math
 import traceback
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache, wraps
@@ -35,6 +35,7 @@ __all__ = [
     "StrOptions",
     "all_or_nothing",
     "check_parameters",
+    "check_values",
     "fit_method",
     "fit_task",
     "listeners_of",
@@ -225,17 +226,39 @@ def check_parameters(estimator: BaseEstimator) -> None:
     InvalidParameterError
         Naming the parameter and its value.
     """
+    # Not by get_params, which takes a tenth of a millisecond: it inspects signatures.
+    kinds = _kinds_of(type(estimator))  # type: ignore[arg-type]
+    _check(type(estimator).__name__, kinds, vars(estimator))
+
+
+def check_values(owner: str, allowed: Mapping[str, list[Any]], values: Mapping[str, Any]) -> None:
+    """Raise if an argument of a function has a value that is not allowed.
+
+    Parameters
+    ----------
+    owner : str
+        What errors call the function.
+    allowed : mapping of str to list
+        As ``_allowed_values`` of an estimator; see `check_parameters`.
+    values : mapping of str to object
+
+    Raises
+    ------
+    InvalidParameterError
+        Naming the argument and its value.
+    """
+    _check(owner, {name: [*map(_as_kind, kinds)] for name, kinds in allowed.items()}, values)
+
+
+def _check(owner: str, allowed: Mapping[str, list[Any]], values: Mapping[str, Any]) -> None:
     if get_config()["skip_parameter_validation"]:
         return
-    # Not by get_params, which takes a tenth of a millisecond: it inspects signatures.
-    values = vars(estimator)
-    for name, kinds in _kinds_of(type(estimator)).items():  # type: ignore[arg-type]
+    for name, kinds in allowed.items():
         if name in values and not any(kind.allows(values[name]) for kind in kinds):
             *first, last = map(str, kinds)
             texts = f"{', '.join(first)} or {last}" if first else last
             raise InvalidParameterError(
-                f"The {name!r} parameter of {type(estimator).__name__} must be {texts}. "
-                f"Got {values[name]!r} instead."
+                f"The {name!r} parameter of {owner} must be {texts}. Got {values[name]!r} instead."
             )
 
 

@@ -23,7 +23,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
-from skbn._core.vectors import FOUR, INTEGERS, VECTOR, raised_by_bit_0, raised_by_bit_1
+from skbn._core.compile import tuple_type
+from skbn._core.vectors import FOUR, INTEGERS, VECTOR, raised_by_bit_0, raised_by_bit_1, spread
 
 __all__ = [
     "WIDE",
@@ -32,6 +33,7 @@ __all__ = [
     "sum_within_vector",
     "wide_as_double",
     "wide_exp",
+    "wide_from_double",
     "wide_product",
     "wide_sum",
 ]
@@ -104,7 +106,7 @@ class WideFormat(NamedTuple):
         return (exponent - self.bias) * math.log(2) + math.log(mantissa)
 
 
-WIDE = types.NamedUniTuple(types.int64, 2, WideFormat)
+WIDE = tuple_type(WideFormat, types.int64, types.int64)
 
 
 class _Lanes:
@@ -135,12 +137,7 @@ class _Lanes:
 
     def spread(self, value: Any) -> Any:
         """Return an int64 in all lanes."""
-        if not self._is_vector:
-            return value
-        empty = ir.Constant(INTEGERS, ir.Undefined)
-        first = self._builder.insert_element(empty, value, ir.Constant(ir.IntType(32), 0))
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
-        return self._builder.shuffle_vector(first, empty, mask)
+        return spread(self._builder, value) if self._is_vector else value
 
     def bits_of(self, wide: Any) -> Any:
         """Return the number of bits of a `WideFormat` in all lanes."""
@@ -281,6 +278,29 @@ def wide_as_double(typing_context, number, wide, exponent):
 
     double = FOUR if number == FOUR else types.float64
     return double(_lane(number), WIDE, types.int64), codegen
+
+
+@intrinsic
+def _same_bits(typing_context, value):
+    """Return the int64 with the same bits as a float64."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], _INTEGER)
+
+    return types.int64(types.float64), codegen
+
+
+@register_jitable
+def wide_from_double(value, exponent, wide):
+    """Return ``value * 2**(exponent - bias)``; 0 if it is negative."""
+    if value <= 0.0:
+        return types.int64(0)
+    surplus = 52 - wide.bits
+    # To the nearest, and of two to the even one: errors must not add up.
+    bits = _same_bits(value)
+    below_half = (types.int64(1) << (surplus - 1)) - 1
+    rounded = (bits + below_half + (bits >> surplus & 1)) >> surplus
+    return max(rounded + ((exponent - 1023) << wide.bits), 0)
 
 
 @register_jitable

@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import finite_number
 from skbn._core.graphs import dag_of, fixed_parent_masks, parent_masks
 from skbn._core.subsets import members_of
@@ -49,10 +49,10 @@ class LinearModel:
 
     nodes: list[Hashable]
     parents: list[int]
-    coef: npt.NDArray[np.float64]
-    intercept: npt.NDArray[np.float64]
-    mean: npt.NDArray[np.float64]
-    noise_variance: npt.NDArray[np.float64]
+    coef: Floats
+    intercept: Floats
+    mean: Floats
+    noise_variance: Floats
     fixed: list[int]
 
     @classmethod
@@ -89,7 +89,7 @@ class LinearModel:
             data["weight"] = float(self.coef[number[a], number[b]])
         return dag
 
-    def factor(self) -> npt.NDArray[np.float64]:
+    def factor(self) -> Floats:
         """Return the matrix that turns rows of standard noise into rows about the mean.
 
         ``F = diag(sqrt(noise_variance)) (I - coef)^-1``, and the covariance is F'F.
@@ -99,7 +99,7 @@ class LinearModel:
         require_finite(factor, self.nodes)
         return factor
 
-    def standard_deviations(self) -> npt.NDArray[np.float64]:
+    def standard_deviations(self) -> Floats:
         """Return the nodes' standard deviations, shape (m,), even if variances are out of range.
 
         They are 0 only where neither the node nor an ancestor has noise.
@@ -168,9 +168,7 @@ def _attribute(data: Mapping[str, Any], key: str, owner: str) -> float:
     return finite_number(value, f"{key} of {owner}")
 
 
-def propagate(
-    own: npt.NDArray[np.float64], coef: npt.NDArray[np.float64], parents: list[int]
-) -> npt.NDArray[np.float64]:
+def propagate(own: Floats, coef: Floats, parents: list[int]) -> Floats:
     """Solve ``x = own + x @ coef`` of shape (m,) or (k, m), given the masks of the parents."""
     x = own.T.copy()  # a row for each node
     with np.errstate(over="ignore", invalid="ignore"):
@@ -181,8 +179,8 @@ def propagate(
 
 
 def equilibrated(
-    columns: npt.NDArray[np.float64],
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    columns: Floats,
+) -> tuple[Floats, Floats]:
     """Return columns scaled to norm 1, and the norms; columns of zeros remain as they are."""
     # Divide by the largest entry first, because squares of the entries may over- or underflow.
     largest = np.abs(columns).max(axis=0)
@@ -194,7 +192,7 @@ def equilibrated(
         return columns / norm, largest * norm
 
 
-def require_finite(x: npt.NDArray[np.float64], nodes: list[Hashable]) -> None:
+def require_finite(x: Floats, nodes: list[Hashable]) -> None:
     """Raise unless the means or variances of some nodes, of shape (k,) or (n, k), are finite."""
     for node, values in zip(nodes, x.T, strict=True):
         if not np.isfinite(values).all():

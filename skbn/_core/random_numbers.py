@@ -12,6 +12,7 @@ from skbn._core.compile import inner_kernel
 
 __all__ = ["random_below", "uniform"]
 
+# The constants of SplitMix64.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND_FACTOR = np.uint64(0x94D049BB133111EB)

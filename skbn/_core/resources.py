@@ -134,8 +134,3 @@ class Resources:
     def reporting(self, progress: Progress) -> Self:
         """Return these resources with another progress to advance."""
         return replace(self, progress=progress)
-
-    def tell(self, line: str) -> None:
-        """Announce a plan or a count, if somebody wants to know."""
-        if self.announce is not None:
-            self.announce(line)

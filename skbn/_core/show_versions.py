@@ -18,7 +18,7 @@ from skbn._core.threads import count_threads
 
 __all__ = ["show_versions"]
 
-# What users install, and llvmlite, with which numba compiles.
+# What users install, and llvmlite, numba's compiler.
 _DEPENDENCIES = [
     "numpy",
     "scipy",

@@ -9,7 +9,7 @@ Programming, 7.2.1.3).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import comb
 
@@ -33,6 +33,7 @@ __all__ = [
     "popcount",
     "rank",
     "remove_bit",
+    "renumbered",
     "submasks_by_size",
     "subsets_of",
 ]
@@ -67,6 +68,25 @@ def members_of(mask: int) -> list[int]:
         members.append(lowest.bit_length() - 1)
         mask ^= lowest
     return members
+
+
+def renumbered(masks: Iterable[int], numbers: Sequence[int] | Mapping[int, int]) -> list[int]:
+    """Return masks of the same columns by other numbers.
+
+    Examples
+    --------
+    >>> renumbered([9, 2], [1, 2, 3, 0])
+    [3, 4]
+    """
+    found = []
+    for left in masks:
+        mask = 0
+        while left:
+            lowest = left & -left
+            mask |= 1 << numbers[lowest.bit_length() - 1]
+            left ^= lowest
+        found.append(mask)
+    return found
 
 
 def bits_of(masks: Sequence[int], m: int) -> npt.NDArray[np.bool_]:

@@ -24,7 +24,7 @@ __all__ = [
     "text_table",
 ]
 
-_MOST_DIGITS = 15  # nobody reads longer counts digit by digit
+_MOST_DIGITS = 15  # longer counts are written as powers of ten: nobody reads them digit by digit
 # Limits that keep an error message to a few lines.
 _FEW = 5
 _MOST_ITEMS = 20

@@ -19,21 +19,26 @@ __all__ = [
     "INTEGERS",
     "VECTOR",
     "even_entries",
+    "filled",
     "first_halves",
     "larger",
     "load",
     "logarithm",
     "minus",
+    "multiply_add",
     "negative",
     "odd_entries",
     "over",
     "plus",
     "raised_by_bit_0",
     "raised_by_bit_1",
+    "repeated",
     "reversed_entries",
     "second_halves",
+    "spread",
     "square_root",
     "store",
+    "sum_of_entries",
     "times",
     "without_bit_0",
     "without_bit_1",
@@ -75,6 +80,24 @@ FOUR = _Four()
 class _FourModel(models.PrimitiveModel):
     def __init__(self, dmm: Any, fe_type: Any) -> None:
         super().__init__(dmm, fe_type, VECTOR)
+
+
+def spread(builder: Any, value: Any) -> Any:
+    """Return an LLVM vector with the same number in all four entries."""
+    empty = ir.Constant(ir.VectorType(value.type, 4), ir.Undefined)
+    first = builder.insert_element(empty, value, ir.Constant(ir.IntType(32), 0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0] * 4)
+    return builder.shuffle_vector(first, empty, mask)
+
+
+@intrinsic
+def filled(typing_context, a):
+    """Return a vector with the same number in all entries: a float64, or the bits of an int64."""
+
+    def codegen(context, builder, signature, arguments):
+        return builder.bitcast(spread(builder, arguments[0]), VECTOR)
+
+    return FOUR(types.float64 if isinstance(a, types.Float) else types.int64), codegen
 
 
 @intrinsic
@@ -121,6 +144,16 @@ over = _entrywise("fdiv", "Return a quotient, or vectors' quotients entry by ent
 
 
 @intrinsic
+def repeated(typing_context, x):
+    """Return a vector with the same number in all four entries."""
+
+    def codegen(context, builder, signature, arguments):
+        return spread(builder, arguments[0])
+
+    return FOUR(types.float64), codegen
+
+
+@intrinsic
 def negative(typing_context, a):
     """Return a vector's entries with their signs changed."""
 
@@ -128,6 +161,33 @@ def negative(typing_context, a):
         return builder.fneg(*arguments)
 
     return FOUR(FOUR), codegen
+
+
+@intrinsic
+def multiply_add(typing_context, a, b, c):
+    """Return ``a * b + c`` of vectors, rounded once."""
+
+    def codegen(context, builder, signature, arguments):
+        function = ir.FunctionType(VECTOR, [VECTOR] * 3)
+        fma = cgutils.get_or_insert_function(builder.module, function, "llvm.fma.v4f64")
+        return builder.call(fma, arguments)
+
+    return FOUR(FOUR, FOUR, FOUR), codegen
+
+
+@intrinsic
+def sum_of_entries(typing_context, a):
+    """Return the sum of a vector's entries: of the first two, plus that of the last two."""
+
+    def codegen(context, builder, signature, arguments):
+        entries = [
+            builder.extract_element(arguments[0], ir.Constant(ir.IntType(32), i)) for i in range(4)
+        ]
+        return builder.fadd(
+            builder.fadd(entries[0], entries[1]), builder.fadd(entries[2], entries[3])
+        )
+
+    return types.float64(FOUR), codegen
 
 
 @intrinsic

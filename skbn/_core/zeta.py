@@ -10,6 +10,7 @@ The join is an argument that is known when a kernel is compiled, and costs nothi
 
 from __future__ import annotations
 
+import numpy as np
 from numba import float64, int64
 from numba.extending import register_jitable
 
@@ -70,121 +71,94 @@ def zeta_transform(table, first_bit, last_bit, join, join_within_vector, wide):
     """
     for cached_bits in (_FIRST_CACHE_BITS, _LAST_CACHE_BITS, 63):
         next_bit = min(last_bit, max(cached_bits, first_bit))
-        for start in range(0, table.size, 1 << next_bit):
-            end = start + (1 << next_bit)
-            _transform(table, start, end, first_bit, next_bit, join, join_within_vector, wide)
+        size = 1 << next_bit
+        for start in range(0, table.size, size):
+            bit = first_bit
+            if bit == 0 and next_bit >= 5:
+                for i in range(start, start + size, 32):
+                    _transform_over_five_bits(table, i, join, join_within_vector, wide)
+                bit = 5
+            while bit < next_bit:
+                if bit >= 2 and bit + 3 <= next_bit:
+                    _transform_over_three_bits(table, start, start + size, 1 << bit, join, wide)
+                    bit += 3
+                else:
+                    _transform_over_one_bit(table, start, start + size, 1 << bit, join, wide)
+                    bit += 1
         first_bit = next_bit
 
 
 @inner_kernel
-def _transform(table, start, end, first_bit, last_bit, join, join_within_vector, wide):
-    bit = first_bit
-    if bit == 0 and last_bit >= 5:
-        for i in range(start, end, 32):
-            _thirty_two_entries(table, i, join, join_within_vector, wide)
-        bit = 5
-    while bit < last_bit:
-        n_bits = min(3, last_bit - bit) if bit >= 2 else 1
-        if bit >= 2:
-            _transform_rows(table, start, end, 1 << bit, n_bits, join, wide)
+def _transform_over_one_bit(table, start, end, step, join, wide):
+    """Transform over the bit of `step`, entry by entry where it is one of a vector's two bits."""
+    for first in range(start, end, 2 * step):
+        if step < 4:
+            for i in range(first, first + step):
+                table[i + step] = join(table[i], table[i + step], wide)
         else:
-            _transform_neighbours(table, start, end, 1 << bit, join, wide)
-        bit += n_bits
-
-
-@inner_kernel
-def _transform_neighbours(table, start, end, step, join, wide):
-    """Transform over bit 0 or 1, entry by entry, where there are too few bits for vectors."""
-    for i in range(start, end):
-        if i & step:
-            table[i] = join(table[i], table[i ^ step], wide)
-
-
-@inner_kernel
-def _transform_rows(table, start, end, step, n_bits, join, wide):
-    """Transform over up to three bits, the lowest of which is that of `step`."""
-    for first in range(start, end, step << n_bits):
-        for i in range(first, first + step, 4):
-            if n_bits == 3:
-                _eight_rows(table, i, step, join, wide)
-            elif n_bits == 2:
-                _four_rows(table, i, step, join, wide)
-            else:
+            for i in range(first, first + step, 4):
                 store(table, i + step, join(load(table, i), load(table, i + step), wide))
 
 
 @inner_kernel
-def _four_rows(table, i, step, join, wide):
-    _, x1, x2, x3 = _join_four(
-        load(table, i),
-        load(table, i + step),
-        load(table, i + 2 * step),
-        load(table, i + 3 * step),
-        join,
-        wide,
+def _transform_over_three_bits(table, start, end, step, join, wide):
+    """Transform over the bit of `step`, at least 4, and the next two: eight rows of vectors."""
+    for first in range(start, end, 8 * step):
+        for i in range(first, first + step, 4):
+            low, high = _load_four(table, i, step), _load_four(table, i + 4 * step, step)
+            low, high = _join_eight(low, high, join, wide)
+            _store_four(table, i, step, low)
+            _store_four(table, i + 4 * step, step, high)
+
+
+@inner_kernel
+def _transform_over_five_bits(table, i, join, join_within_vector, wide):
+    """Transform 32 entries over the lowest five bits: two within vectors, three between them."""
+    step = np.int64(4)  # for a literal 4 numba would compile a second version of these functions
+    low, high = _load_four(table, i, step), _load_four(table, i + 16, step)
+    low = _join_within_four(low, join_within_vector, wide)
+    high = _join_within_four(high, join_within_vector, wide)
+    low, high = _join_eight(low, high, join, wide)
+    _store_four(table, i, step, low)
+    _store_four(table, i + 16, step, high)
+
+
+@inner_kernel
+def _load_four(table, i, step):
+    """Return the vectors at i, i + step, ..., as a tuple of four."""
+    x0, x1 = load(table, i), load(table, i + step)
+    return x0, x1, load(table, i + 2 * step), load(table, i + 3 * step)
+
+
+@inner_kernel
+def _store_four(table, i, step, x):
+    store(table, i, x[0])
+    store(table, i + step, x[1])
+    store(table, i + 2 * step, x[2])
+    store(table, i + 3 * step, x[3])
+
+
+@inner_kernel
+def _join_within_four(x, join_within_vector, wide):
+    """Transform each of four vectors over the two bits within it."""
+    x0, x1 = join_within_vector(x[0], wide), join_within_vector(x[1], wide)
+    return x0, x1, join_within_vector(x[2], wide), join_within_vector(x[3], wide)
+
+
+@inner_kernel
+def _join_four(x, join, wide):
+    """Transform four neighbours over their two bits."""
+    x1 = join(x[0], x[1], wide)
+    return x[0], x1, join(x[0], x[2], wide), join(x1, join(x[2], x[3], wide), wide)
+
+
+@inner_kernel
+def _join_eight(low, high, join, wide):
+    """Transform eight neighbours over their three bits; each half is a tuple of four."""
+    low, high = _join_four(low, join, wide), _join_four(high, join, wide)
+    return low, (
+        join(low[0], high[0], wide),
+        join(low[1], high[1], wide),
+        join(low[2], high[2], wide),
+        join(low[3], high[3], wide),
     )
-    store(table, i + step, x1)
-    store(table, i + 2 * step, x2)
-    store(table, i + 3 * step, x3)
-
-
-@inner_kernel
-def _eight_rows(table, i, step, join, wide):
-    _, x1, x2, x3, x4, x5, x6, x7 = _join_eight(
-        load(table, i),
-        load(table, i + step),
-        load(table, i + 2 * step),
-        load(table, i + 3 * step),
-        load(table, i + 4 * step),
-        load(table, i + 5 * step),
-        load(table, i + 6 * step),
-        load(table, i + 7 * step),
-        join,
-        wide,
-    )
-    store(table, i + step, x1)
-    store(table, i + 2 * step, x2)
-    store(table, i + 3 * step, x3)
-    store(table, i + 4 * step, x4)
-    store(table, i + 5 * step, x5)
-    store(table, i + 6 * step, x6)
-    store(table, i + 7 * step, x7)
-
-
-@inner_kernel
-def _thirty_two_entries(table, i, join, join_within_vector, wide):
-    """Transform over the lowest five bits: two within vectors, three between them."""
-    x0, x1, x2, x3, x4, x5, x6, x7 = _join_eight(
-        join_within_vector(load(table, i), wide),
-        join_within_vector(load(table, i + 4), wide),
-        join_within_vector(load(table, i + 8), wide),
-        join_within_vector(load(table, i + 12), wide),
-        join_within_vector(load(table, i + 16), wide),
-        join_within_vector(load(table, i + 20), wide),
-        join_within_vector(load(table, i + 24), wide),
-        join_within_vector(load(table, i + 28), wide),
-        join,
-        wide,
-    )
-    store(table, i, x0)
-    store(table, i + 4, x1)
-    store(table, i + 8, x2)
-    store(table, i + 12, x3)
-    store(table, i + 16, x4)
-    store(table, i + 20, x5)
-    store(table, i + 24, x6)
-    store(table, i + 28, x7)
-
-
-@inner_kernel
-def _join_four(x0, x1, x2, x3, join, wide):
-    x1 = join(x0, x1, wide)
-    return x0, x1, join(x0, x2, wide), join(x1, join(x2, x3, wide), wide)
-
-
-@inner_kernel
-def _join_eight(x0, x1, x2, x3, x4, x5, x6, x7, join, wide):
-    x0, x1, x2, x3 = _join_four(x0, x1, x2, x3, join, wide)
-    x4, x5, x6, x7 = _join_four(x4, x5, x6, x7, join, wide)
-    x4, x5 = join(x0, x4, wide), join(x1, x5, wide)
-    return x0, x1, x2, x3, x4, x5, join(x2, x6, wide), join(x3, x7, wide)

@@ -22,17 +22,17 @@ __all__ = [
     "row_labels",
 ]
 
-_PACKAGES = {"dask", "dask_expr"}  # the latter has the data frames of some versions
-# Characters of another library's error in ours.
+_DASK = {"dask", "dask_expr"}  # the latter has the data frames of some versions
+# Characters of another library's error that ours quotes.
 _LONGEST_REASON = 120
-# How to make a table of an object that holds no values yet, or that numpy cannot read. The first
-# of these methods that the object has decides.
+# How to make a table of an object that holds no values yet, or that numpy cannot read, by the
+# method that it has; the first in this order decides.
 _CONVERSIONS = {
-    "toPandas": "X.toPandas()",  # of Spark, whose collect gives a list of its rows
-    "collect": "X.collect()",  # of polars.LazyFrame
+    "toPandas": "X.toPandas()",  # Spark, whose collect gives a list of its rows
+    "collect": "X.collect()",  # polars.LazyFrame
     "to_arrow_table": "X.df() for a pandas data frame or X.to_arrow_table() for pyarrow",  # DuckDB
-    "to_table": "X.to_table()",  # of pyarrow.dataset.Dataset
-    "read_all": "X.read_all()",  # of pyarrow.RecordBatchReader
+    "to_table": "X.to_table()",  # pyarrow.dataset.Dataset
+    "read_all": "X.read_all()",  # pyarrow.RecordBatchReader
     "to_pandas": "X.to_pandas()",
     "__arrow_c_stream__": "pyarrow.table(X)",
     "__dataframe__": "pyarrow.interchange.from_dataframe(X), after `import pyarrow.interchange`",
@@ -45,7 +45,7 @@ def is_dask(values: Any) -> bool:
     return (
         hasattr(kind, "to_delayed")
         and hasattr(kind, "__array__")
-        and any(base.__module__.partition(".")[0] in _PACKAGES for base in kind.__mro__)
+        and any(base.__module__.partition(".")[0] in _DASK for base in kind.__mro__)
     )
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import is_series
 
 __all__ = ["check_total_weight", "in_order_of_rows", "is_mask", "no_weight", "read_sample_weight"]
 
-# Beyond these, the sum of the weights and what is computed from it may leave float64's range.
+# A sum of weights beyond these, or what is computed from it, may leave float64's range.
 _SMALLEST_SUM, _LARGEST_SUM = 1e-300, 1e300
 
 
@@ -91,7 +92,7 @@ def _matched(values: Any, labels: Any, parameter: str) -> Any:
     return values.iloc[positions]
 
 
-def read_sample_weight(sample_weight: Any, n_rows: int) -> npt.NDArray[np.float64]:
+def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats:
     """Return a user's weights as a read-only array of their own.
 
     Parameters

@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.memory import read_only
 from skbn._core.threads import one_blas_thread
 from skbn._data.containers import is_dask
@@ -26,12 +27,10 @@ from skbn._regressions.triangular import triangular_factor
 
 __all__ = ["RowSummary", "Sample", "TableMixin", "centred_blocks", "summarise"]
 
-# Blocks of 4096 rows of 8 columns fill 256 KiB of the second-level cache.
+# A block of 8 columns takes 256 KiB, and stays in the second-level cache.
 _ROWS_A_BLOCK = 4096
-# 2**1000 and 2**-1000 are both normal numbers.
+# Units are at most 2**1000 and at least 2**-1000: both are normal numbers.
 _LARGEST_EXPONENT = 1000
-
-Floats = npt.NDArray[np.float64]
 
 
 class Sample:
@@ -206,10 +205,10 @@ class TableMixin(ABC):
     ) -> npt.NDArray[Any]:
         return np.array(self.sample.rows, dtype=dtype, copy=copy)
 
-    def __iter__(self) -> Iterator[npt.NDArray[np.float64]]:
+    def __iter__(self) -> Iterator[Floats]:
         return iter(self.sample.rows)
 
-    def __getitem__(self, rows: Any) -> Self | npt.NDArray[np.float64]:
+    def __getitem__(self, rows: Any) -> Self | Floats:
         """Return the same for several rows; one row or a choice of columns as an array."""
         # scikit-learn takes rows by X[rows, ...] from objects that have a shape.
         if isinstance(rows, tuple) and len(rows) == 2 and _chooses_all(rows[1]):

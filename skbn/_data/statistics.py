@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Booleans, Floats
 from skbn._data.sample import RowSummary
 from skbn._regressions.local_score import SCORE_ACCURACY
 from skbn._regressions.network_families import Families, families_of
@@ -17,7 +17,7 @@ from skbn._regressions.triangular import solve_triangular, triangular_factor
 __all__ = ["Prior", "Regression", "SampleStatistics", "sample_statistics"]
 
 _EPS = np.finfo(np.float64).eps
-# The squares of a column's norm and of its residuals must be normal numbers.
+# Bounds of a column's norm: its square, and those of its residuals, must be normal numbers.
 _SMALLEST_SCALE, _LARGEST_SCALE = 1e-152, 1e153
 
 
@@ -32,8 +32,8 @@ class Prior(NamedTuple):
         The estimates of the columns' means from table and prior together.
     """
 
-    rows: npt.NDArray[np.float64]
-    mean: npt.NDArray[np.float64]
+    rows: Floats
+    mean: Floats
 
 
 class Regression(NamedTuple):
@@ -48,7 +48,7 @@ class Regression(NamedTuple):
     """
 
     intercept: float
-    coefficients: npt.NDArray[np.float64]
+    coefficients: Floats
     residual_sum_of_squares: float
 
 
@@ -71,11 +71,11 @@ class IndependenceCheck:
     """
 
     names: Sequence[str | int]
-    scale: npt.NDArray[np.float64]
-    rounding: npt.NDArray[np.float64]
+    scale: Floats
+    rounding: Floats
     has_prior: bool
 
-    def check(self, factor: npt.NDArray[np.float64], columns: list[int]) -> None:
+    def check(self, factor: Floats, columns: list[int]) -> None:
         """Raise if these columns, which have this triangular factor, are not independent."""
         rounding = self.rounding[columns]
         k = len(columns)
@@ -108,7 +108,7 @@ class IndependenceCheck:
             )
 
     def _dependence(
-        self, child: int, others: list[int], weights: npt.NDArray[np.float64], residual: float
+        self, child: int, others: list[int], weights: Floats, residual: float
     ) -> ValueError:
         involved = np.abs(weights) > max(residual, 1e-9 * np.abs(weights).max())
         coefficients = weights * self.scale[child] / self.scale[others]
@@ -156,9 +156,9 @@ class SampleStatistics:
     """
 
     n_samples: float
-    mean: npt.NDArray[np.float64]
-    scale: npt.NDArray[np.float64]
-    factor: npt.NDArray[np.float64]
+    mean: Floats
+    scale: Floats
+    factor: Floats
     independence: IndependenceCheck = field(repr=False)
     is_checked: bool
 
@@ -191,7 +191,7 @@ class SampleStatistics:
             float(intercept), coefficients, float((factor[k, k] * self.scale[child]) ** 2)
         )
 
-    def families_of(self, is_parent: npt.NDArray[np.bool_]) -> Iterator[Families]:
+    def families_of(self, is_parent: Booleans) -> Iterator[Families]:
         """Yield the families of a network, with their triangular factors.
 
         Parameters
@@ -216,7 +216,7 @@ class SampleStatistics:
         """Raise if these columns are not linearly independent."""
         self.independence.check(triangular_factor(self.factor[:, list(columns)]), list(columns))
 
-    def _factor_of(self, columns: Sequence[int]) -> npt.NDArray[np.float64]:
+    def _factor_of(self, columns: Sequence[int]) -> Floats:
         factor = triangular_factor(self.factor[:, list(columns)])
         if not self.is_checked:
             self.independence.check(factor, list(columns))
@@ -336,8 +336,8 @@ def _too_few_rows(summary: RowSummary, largest_family: int) -> ValueError:
 
 def _refuse_constants(
     summary: RowSummary,
-    norm: npt.NDArray[np.float64],
-    magnification: npt.NDArray[np.float64],
+    norm: Floats,
+    magnification: Floats,
     names: Sequence[Any],
 ) -> None:
     for j, name in enumerate(names):

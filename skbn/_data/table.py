@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.text import first_few, shortened
 from skbn._data.containers import array_of, as_numpy, check_labels, frame_labels, is_dask
 from skbn._data.dask_blocks import check_is_table
@@ -22,9 +23,9 @@ __all__ = ["Table", "numbers_of", "read_columns"]
 
 # Characters of a value that an error quotes: it may be a list, or a whole table.
 _LONGEST_VALUE = 60
-# The largest number up to which all integers are float64s.
+# Every integer up to this one is a float64.
 _LARGEST_EXACT = 1 << 53
-# Types that float() would accept, or refuse with an unhelpful message.
+# float() would accept these types, or refuse them with an unhelpful message.
 _NOT_REAL = (
     *(str, bytes, bytearray, complex),
     *(np.ndarray, np.complexfloating, np.datetime64, np.timedelta64),
@@ -52,7 +53,7 @@ class Table:
     Raises
     ------
     TypeError
-        If X is no table, or holds no values yet; if some labels are strings and others
+        If X is not a table, or holds no values yet; if some labels are strings and others
         are not.
     ValueError
         If X has no columns, or not two dimensions; if a label is given twice.
@@ -114,7 +115,7 @@ class Table:
         names: Sequence[Hashable] | None = None,
         *,
         may_miss: bool = False,
-    ) -> npt.NDArray[np.float64]:
+    ) -> Floats:
         """Return columns as an array of their own.
 
         Parameters
@@ -151,7 +152,7 @@ class Table:
         if not self.is_frame and self._values.dtype.kind in "biuf":
             values = self._values if numbers is None else self._values[:, list(numbers)]
             _check_integers(values, names)
-            with np.errstate(over="ignore"):  # of a long double, which is refused as infinite
+            with np.errstate(over="ignore"):  # a long double; infinity is refused
                 rows = np.array(values, dtype=np.float64, order="C")
         else:
             columns = np.empty((len(chosen), len(self._values)))
@@ -161,7 +162,7 @@ class Table:
         _check_finite(rows, names, len(self.labels), may_miss)
         return rows
 
-    def _column(self, number: int, name: Hashable) -> npt.NDArray[np.float64]:
+    def _column(self, number: int, name: Hashable) -> Floats:
         if self.is_frame:
             return _floats_of_series(self._values[self.labels[number]], name, number)
         return _floats_of_values(self._values[:, number], name)
@@ -172,13 +173,15 @@ def read_columns(
     wanted: Sequence[Hashable],
     columns: Sequence[Hashable],
     remedy: str = "Give these columns, or a data frame whose columns have the nodes' names.",
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return the columns of a table that `numbers_of` finds, in an array of shape (n, k).
 
     Raises a ValueError or a TypeError if they hold values that are not finite numbers, too.
     """
     rows = table.rows(numbers_of(table, wanted, columns, remedy), wanted)
-    return np.asarray(check_array(rows, ensure_all_finite=False, input_name="X"))
+    if not rows.size:
+        check_array(rows, ensure_all_finite=False, input_name="X")  # raises in scikit-learn's words
+    return rows
 
 
 def numbers_of(
@@ -232,7 +235,7 @@ def numbers_of(
 # Values
 
 
-def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[np.float64]:
+def _floats_of_series(column: Any, name: Hashable, number: int) -> Floats:
     """Return a data frame's column as numbers, with NaN for missing values."""
     if str(getattr(column, "type", "")).startswith("dictionary"):
         raise ValueError(
@@ -248,7 +251,7 @@ def _floats_of_series(column: Any, name: Hashable, number: int) -> npt.NDArray[n
     return floats
 
 
-def _floats_of_values(values: npt.NDArray[Any], name: Hashable) -> npt.NDArray[np.float64]:
+def _floats_of_values(values: npt.NDArray[Any], name: Hashable) -> Floats:
     """Return a column's values as a new array of numbers, with NaN for None."""
     if values.ndim != 1:
         raise TypeError(
@@ -313,7 +316,7 @@ def _inexact(value: int, name: Hashable, row: int) -> str:
 
 
 def _check_finite(
-    rows: npt.NDArray[np.float64],
+    rows: Floats,
     names: Sequence[Hashable],
     n_columns: int,
     may_miss: bool = False,
@@ -341,7 +344,7 @@ def _check_finite(
     )
 
 
-def _places(wrong: npt.NDArray[np.bool_], names: Sequence[Hashable], n_columns: int) -> str:
+def _places(wrong: Booleans, names: Sequence[Hashable], n_columns: int) -> str:
     n_rows, k = wrong.shape
     columns = np.flatnonzero(wrong.any(axis=0)).tolist()
     first = columns[0]

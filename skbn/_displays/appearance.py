@@ -23,15 +23,15 @@ __all__ = [
 
 Edge = tuple[Hashable, Hashable]
 
-_OPACITY = 0.3  # of faint nodes and edges
-_BAND_OPACITY = 0.07  # of the text's colour in a band: pale, but paper still shows it
+_OPACITY = 0.3  # how much of their colour faint nodes and edges keep
+_BAND_OPACITY = 0.07  # how much of the text's colour a band has: pale, but paper still shows it
 
 
 class Style(NamedTuple):
     """Colours of a picture, as matplotlib takes them.
 
     The colours of edges are from Okabe & Ito (2008), which colour-blind readers can tell apart.
-    Those of a comparison are others than those of signs, so that no colour means two things.
+    Comparisons use other colours than signs do, so that no colour means two things.
     """
 
     ground: str
@@ -137,11 +137,11 @@ def _luminance(colour: Any) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-# How sure an edge is, from the firmest: the least number of each line style. Dashes also tell firm
+# The least probability or support of each line style, the firmest first. Dashes also tell firm
 # edges from doubtful ones in black and white.
 LINE_STYLES: dict[float, Any] = {0.9: "-", 0.5: (0, (4, 1.6)), 0.0: (0, (1.2, 1.6))}
-WIDTHS = 0.8, 4.0  # of edges of standardised weight 0, and of 1 or more, in points
-_LEAST_OPACITY = 0.3  # of an edge of probability 0; the thinnest line can still be seen
+WIDTHS = 0.8, 4.0  # line widths in points for standardised weights of 0, and of 1 or more
+_LEAST_OPACITY = 0.3  # for probability 0: the thinnest line can still be seen
 
 
 def width_for(weight: float) -> float:
@@ -174,8 +174,8 @@ class EdgeLook(NamedTuple):
     """How an edge is drawn.
 
     Its width is in points, and `text` is the colour of its label. Without an opacity, the line and
-    the arrowhead are opaque. `hollow` is the colour inside an arrowhead of which only the border
-    has the edge's own.
+    the arrowhead are opaque. `hollow` is the colour inside an arrowhead whose border alone has the
+    edge's own colour.
     """
 
     colour: str

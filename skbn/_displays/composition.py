@@ -14,24 +14,25 @@ from skbn._displays.legend import Legend, LegendRow, place_legend
 
 __all__ = ["LARGEST_SCALE", "Composition", "Contents", "compose", "size_of"]
 
-SMALL_TEXT = 0.8  # of the size of names: labels, legends and titles of bands
-LARGEST_SCALE = 1.25  # in a room that is larger than the picture needs
+SMALL_TEXT = 0.8  # size of labels, legends and titles of bands, in sizes of names
+LARGEST_SCALE = 1.25  # a picture grows by this at most where there is more room than it needs
 _MARGIN = 6.0  # points around the picture
-_TRIAL = 1.5  # a stretch to see by how much a picture grows
-_FARTHEST = 4.0  # by how much distances grow to fill a room
-_NARROW = 0.7  # width over height aimed at if a picture may be as high as it needs
-_CLEARLY = 1.02  # by how much another layout must be larger
-# How far a picture without a given size is stretched until its labels hide nothing.
+_TRIAL = 1.5  # a stretch, tried to see how much a picture grows by it
+_FARTHEST = 4.0  # distances grow by this at most to fill a room
+_NARROW = 0.7  # width over height to aim at if a picture may be as high as it needs
+_CLEARLY = 1.02  # another layout is taken if its scale is larger by this factor
+# A picture without a given size is stretched by these until its labels hide nothing.
 _STRETCHES = (1.0, 1.2, 1.45, 1.75, 2.1)
 _MOST_POINTS = 1000.0  # the longer side of a picture that is stretched, about a slide's width
-_LEAST_GAP, _ROOM_AROUND_LABEL = 30.0, 24.0  # between layers, and of an edge beside its label
-_SMALLER = 0.85, 0.72  # of the smallest text, in a picture that may not be as high as it needs
-_ROUNDING = 0.5  # points by which a picture is narrower than it may be
+# Points between layers, and of an edge that must be visible beside its label.
+_LEAST_GAP, _ROOM_AROUND_LABEL = 30.0, 24.0
+_SMALLER = 0.85, 0.72  # shares of the smallest text, tried where a picture would be too high
+_ROUNDING = 0.5  # points that a picture stays below its width, against rounding
 _TITLE_PADDING = 8.0  # points on both sides of a band's title
 
 
 class Arranged(Protocol):
-    """Nodes and edges of which there are layouts of any proportions."""
+    """Nodes and edges that can be laid out in any proportions."""
 
     def layout(self, stretch: tuple[float, float] = ...) -> Layout:
         """Return the layout, stretched in x and in y."""
@@ -47,7 +48,7 @@ class Contents(NamedTuple):
     titles : dict of band to str
     rows : sequence of LegendRow
     font_size : float
-        Of the nodes' names, in points.
+        The size of the nodes' names, in points.
     is_sideways : bool
         Whether bands stand side by side.
     small_text : float

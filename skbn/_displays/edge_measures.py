@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import finite_number
 from skbn._core.linear_model import LinearModel, is_parametrised
 from skbn._core.text import readable_value
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 _NAMES = {"probability": "posterior probability", "support": "bootstrap support"}
-_ROUNDING = 1e-9  # sums of many shares exceed 1 by less
+_ROUNDING = 1e-9  # a probability may exceed 1 by this: sums of many shares are rounded
 
 
 # Weights
@@ -143,7 +143,7 @@ def confidence_in(graph: nx.DiGraph) -> Confidence:
 
 def probability_array(
     probabilities: Any, names: Sequence[Hashable] | None
-) -> tuple[npt.NDArray[np.float64], list[Any]]:
+) -> tuple[Floats, list[Any]]:
     """Return the probabilities of the edges i -> j, with NaN on the diagonal, and the names.
 
     Parameters
@@ -199,9 +199,7 @@ def probability_array(
     return values, names
 
 
-def joined_probabilities(
-    values: npt.NDArray[np.float64], names: Sequence[Hashable]
-) -> npt.NDArray[np.float64]:
+def joined_probabilities(values: Floats, names: Sequence[Hashable]) -> Floats:
     """Return the probabilities that two nodes are joined by an edge of either direction.
 
     A network has no edges of both directions, so these are the sums.

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
 from skbn._core.text import readable_value
 from skbn._displays.edge_measures import (
@@ -241,7 +241,7 @@ def _text(probability: float) -> str:
     return "" if text == "0.00" else text
 
 
-def _places(values: npt.NDArray[np.float64], nodes: list[Any], order: Any) -> list[int]:
+def _places(values: Floats, nodes: list[Any], order: Any) -> list[int]:
     """Return the numbers of the columns in the order in which they are shown."""
     if isinstance(order, str):
         if order == "given":
@@ -256,7 +256,7 @@ def _places(values: npt.NDArray[np.float64], nodes: list[Any], order: Any) -> li
     return [nodes.index(node) for node in chosen]
 
 
-def _parents_first(values: npt.NDArray[np.float64]) -> list[int]:
+def _parents_first(values: Floats) -> list[int]:
     """Return an order in which each column has fewest expected parents among those after it.
 
     It is a topological order if the edges of probability above 0 have no cycle.

@@ -12,7 +12,7 @@ from skbn._displays.notebook import Alignment, html_table
 
 __all__ = ["PlainTable", "frame_of"]
 
-# Longer tables are shown by their first and last rows, as pandas shows them.
+# Tables of more rows are shown by their first and last ones, as pandas shows them.
 _MOST_ROWS = 60
 _ROWS_AT_AN_END = 5
 
@@ -42,7 +42,7 @@ class PlainTable(dict[str, list[Any]]):
     Parameters
     ----------
     columns : mapping of str to sequence
-        Of equal length.
+        The columns, of equal length.
 
     Examples
     --------

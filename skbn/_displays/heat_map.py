@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._displays.appearance import style_for
 from skbn._displays.display import Display, check_axes
 from skbn._displays.labels import broken_into_lines, printable, text_width
@@ -15,8 +15,9 @@ from skbn._displays.labels import broken_into_lines, printable, text_width
 __all__ = ["LARGEST_WITH_NUMBERS", "HeatMapDisplay"]
 
 LARGEST_WITH_NUMBERS = 20  # nodes; in larger maps the numbers are too small to read
-_CELL = 2.6  # in sizes of the font
-_ROOM = 10.0, 5.0  # beside (colour bar) and below (name of the axis), in sizes of the font
+# In sizes of the font: a cell, and the room for the colour bar beside and an axis's name below.
+_CELL = 2.6
+_ROOM = 10.0, 5.0
 _LONGEST_NAME = 40  # characters in one line
 
 
@@ -28,7 +29,7 @@ class HeatMapDisplay(Display):
 
     def _draw_heat_map(
         self,
-        values: npt.NDArray[np.float64],
+        values: Floats,
         *,
         ax: Any,
         colours: Sequence[str],

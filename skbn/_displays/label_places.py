@@ -7,9 +7,9 @@ from collections.abc import Hashable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial import KDTree
 
+from skbn._core.arrays import Floats
 from skbn._displays.appearance import Edge
 from skbn._displays.labels import LINE_HEIGHT, text_width
 from skbn._displays.layout.curves import Point, halfway, sampled
@@ -17,23 +17,23 @@ from skbn._displays.layout.layered import Layout
 
 __all__ = ["Labels", "place_labels"]
 
-Floats = npt.NDArray[np.float64]
 
 _PADDING = 1.5  # points around a label
 _CLEARANCE = 2.0  # points between a label and the middle of another edge, half of a wide line
 _HEAD = 10.0  # points, the side of a square around an arrowhead
-_SPACING = 2.0  # points between those of an edge that labels avoid hiding
-_STEP = 4.0  # points between places along an edge that are tried
+_SPACING = 2.0  # distance between the points that stand for an edge, which labels avoid
+# Places tried along an edge: every few points, up to a number that keeps long edges quick.
+_STEP = 4.0
 _MOST_PLACES = 100
-_ENDS = 0.12, 0.88  # shares of an edge's length between which a label stands
-# Costs. Hiding boxes costs their common area in square points.
-_HIDDEN_POINT = 20.0
-_BESIDE = 10.0  # a label beside its edge, not on it
-_FLOATING = 40.0  # one that does not touch its edge; it counts as hiding something
-_OFF_MIDDLE = 8.0  # a label at the end of its edge
+_ENDS = 0.12, 0.88  # a label stays between these shares of its edge, away from the boxes
+# Costs, chosen by looking at pictures. Hiding part of a box costs its area in square points.
+_HIDDEN_POINT = 20.0  # hiding a point of another edge
+_BESIDE = 10.0  # standing beside the edge, not on it
+_FLOATING = 40.0  # not touching the edge, which counts as hiding something
+_OFF_MIDDLE = 8.0  # standing at the end of the edge
 # Where a label stands across its edge, as a share of the distance at which it is clear of it.
 _OFFSETS = (0.0, 0.3, -0.3, 0.6, -0.6, 1.0, -1.0)
-_ROUNDS = 3  # of placing each label again, with all others where they are
+_ROUNDS = 3  # each round places every label again, with all others where they are
 
 
 class Labels(NamedTuple):

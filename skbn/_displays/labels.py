@@ -26,10 +26,10 @@ __all__ = [
     "text_width",
 ]
 
-LINE_LENGTH = 16  # characters, if there is a sign to break the name after
-_LONGEST_WORD = 28  # characters, if there is none
-_PADDING = 8.0, 5.0  # points between a name and the border
-_NARROWEST = 24.0
+LINE_LENGTH = 16  # characters of a line, if the name can be broken after a sign
+_LONGEST_WORD = 28  # characters of a line, if it cannot
+_PADDING = 8.0, 5.0  # points between a name and the border of its box
+_NARROWEST = 24.0  # points: boxes of one letter are still boxes
 LINE_HEIGHT = 1.2  # in font sizes
 _WITHOUT_WEIGHTS = "Fit a GaussianBayesianNetwork of the graph. "
 _REMEDIES = {

@@ -21,15 +21,15 @@ from skbn._displays.node_colours import NodeColours
 
 __all__ = ["Legend", "LegendRow", "legend_rows", "place_legend"]
 
-# In font sizes
-_SAMPLE, _SAMPLE_GAP, _ENTRY_GAP = 2.6, 0.5, 1.2
-_ROW = 1.6
-_ABOVE = 1.0
-_LEAST_WIDTH = 36.0
+# Lengths in font sizes.
+_SAMPLE, _SAMPLE_GAP, _ENTRY_GAP = 2.6, 0.5, 1.2  # a line or swatch, and the gaps after it
+_ROW = 1.6  # height
+_ABOVE = 1.0  # gap between picture and legend
+_LEAST_WIDTH = 36.0  # narrow pictures get a legend this wide, so that few rows are broken
 
-_STRENGTHS = (0.25, 0.5, 1.0)  # weights that stand in the legend
-_SIGN_WIDTH = 2.4  # of the lines that show colours, in points
-_WAY_WIDTH = 1.5  # of those that show arrowheads
+_STRENGTHS = (0.25, 0.5, 1.0)  # the weights whose widths are shown
+# Line widths in points, where the sample shows a colour, or whether there is an arrowhead.
+_SIGN_WIDTH, _WAY_WIDTH = 2.4, 1.5
 
 
 class LegendRow(NamedTuple):
@@ -72,12 +72,12 @@ def legend_rows(
     colours: NodeColours,
     style: Style,
 ) -> list[LegendRow]:
-    """Return what there is to explain.
+    """Return the rows of a legend: signs, arrowheads, widths, dashes and colours that occur.
 
     Parameters
     ----------
     signs : dict of edge to int
-        Of the edges' weights.
+        The signs of the edges' weights.
     looks : dict of edge to EdgeLook
     strengths : iterable of float
         The sizes of their standardised weights.

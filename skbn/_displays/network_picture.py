@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkPicture"]
 
-_WIDTH_UNKNOWN = 1.5  # of an edge without a standardised weight, in points
+# Line widths in points: an edge without a standardised weight, and borders of nodes.
+_WIDTH_UNKNOWN = 1.5
 _BORDER, _BORDER_HELD, _BORDER_MARKED = 0.8, 2.4, 1.4
 _PORT_ROOM = 4.5  # points between edges at the end of a box, where layers stand side by side
 _SHORT_LINES = 11  # characters in a line of a name, where layers stand side by side

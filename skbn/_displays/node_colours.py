@@ -17,7 +17,7 @@ __all__ = ["NodeColours", "node_colours"]
 
 # "light" of Paul Tol's notes on colour schemes, SRON/EPS/TN/09-002 (2021): made to fill labelled
 # cells, told apart by colour-blind readers, and dark text can be read on each.
-# Blue and orange come last: edges mean signs by them.
+# Blue and orange come last: on edges they mean signs.
 _GROUP_COLOURS = (
     "#44BB99",
     "#EEDD88",
@@ -39,7 +39,7 @@ class NodeColours(NamedTuple):
     Parameters
     ----------
     faces : dict of node to colour
-        Of the nodes that have one of their own.
+        The nodes that have a colour of their own.
     name : str
         The legend's title.
     meanings : dict of str to colour
@@ -54,7 +54,7 @@ class NodeColours(NamedTuple):
     has_groups: bool = False
 
     def of(self, nodes: Container[Hashable]) -> Self:
-        """Return the colours of some nodes, without groups of which there is none."""
+        """Return the colours of some nodes, without groups that none of them is in."""
         faces = {node: face for node, face in self.faces.items() if node in nodes}
         gone = {*self.faces.values()} - {*faces.values()} if self.has_groups else set()
         meanings = {text: face for text, face in self.meanings.items() if face not in gone}
@@ -68,7 +68,7 @@ def node_colours(nodes: Iterable[Hashable], node_color: Any) -> NodeColours:
     ----------
     nodes : iterable of nodes
     node_color : None, colour, dict or Series
-        Of node to colour, to number or to group. Texts are colours if all of them are.
+        Maps nodes to colours, numbers or groups. Texts are colours if all of them are.
 
     Raises
     ------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Alignment", "DocLinkMixin", "PlotMixin", "html_table"]
 
-# Notebooks draw no larger networks, which can take seconds each time they are shown.
+# Larger networks are not drawn: they can take seconds each time a notebook shows them.
 _MOST_NODES, _MOST_EDGES = 40, 80
 _NOTE_STYLE = "margin:0.5em 0"
 _IMAGE_STYLE = "max-width:100%;height:auto;margin:0.5em 0"

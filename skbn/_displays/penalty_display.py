@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.text import readable_value
 from skbn._displays.appearance import style_for
 from skbn._displays.display import Display, check_axes
@@ -14,7 +14,6 @@ from skbn._displays.fitted import fitted_step
 
 __all__ = ["PenaltyDisplay"]
 
-Floats = npt.NDArray[np.float64]
 
 _TICK_GAP = 0.1  # least distance between ticks, as a share of the axis
 _OF_LEARNER = "mean log-likelihood of a held-out row, nats"

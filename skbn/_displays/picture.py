@@ -29,7 +29,7 @@ from skbn._displays.legend import Legend
 __all__ = ["Artists", "draw_composition", "draw_picture", "new_axes"]
 
 _SWATCH = 0.75  # height of a node's sample in a legend, in font sizes
-_HOLLOW_BORDER = 1.2  # of an arrowhead that is not filled, in points
+_HOLLOW_BORDER = 1.2  # line width of an arrowhead that is not filled, in points
 
 
 class Artists(NamedTuple):
@@ -82,20 +82,19 @@ def draw_composition(
     style: Style,
 ) -> Artists:
     """Draw a graph with its labels, bands and legend, and set the limits of the axes around it."""
-    proportions = _Proportions()
+    canvas = _Canvas(ax)
     layout, labels, legend = composition.layout, composition.labels, composition.legend
     for left, right, bottom, top in layout.bands.values():
         size = right - left, top - bottom
         ax.add_artist(Rectangle((left, bottom), *size, color=style.band, linewidth=0, zorder=0.5))
-    artists = _draw_graph(ax, proportions, layout, nodes, edges, contents.font_size)
+    canvas.draw_graph(layout, nodes, edges, contents.font_size)
     for edge in labels.texts:
-        artists.labels[edge] = _draw_label(ax, proportions, labels, edge, edges[edge].text, style)
+        canvas.draw_label(labels, edge, edges[edge].text, style)
     for place, title in composition.titles:
-        _draw_text(ax, proportions, place, title, style.text, legend.font_size, ha="center")
-    _draw_legend(ax, proportions, legend, style)
-    ax.add_artist(proportions)
-    _set_limits(ax, layout, contents.largest_scale)
-    return artists
+        canvas.draw_text(place, title, style.text, legend.font_size, ha="center")
+    canvas.draw_legend(legend, style)
+    canvas.finish(layout, contents.largest_scale)
+    return canvas.artists
 
 
 def draw_picture(
@@ -109,80 +108,148 @@ def draw_picture(
 
     Edges that lie the wrong way round in the layout are drawn from its end to its start.
     """
-    proportions = _Proportions()
-    artists = _draw_graph(ax, proportions, layout, nodes, edges, font_size)
-    ax.add_artist(proportions)
-    _set_limits(ax, layout)
-    return artists
+    canvas = _Canvas(ax)
+    canvas.draw_graph(layout, nodes, edges, font_size)
+    canvas.finish(layout)
+    return canvas.artists
 
 
-def _draw_graph(
-    ax: Any,
-    proportions: _Proportions,
-    layout: Layout,
-    nodes: Mapping[Hashable, NodeLook],
-    edges: Mapping[Edge, EdgeLook],
-    font_size: float,
-) -> Artists:
-    artists = Artists({}, {}, {}, {}, {})
-    for edge, edge_look in edges.items():
-        _draw_edge(ax, artists, proportions, edge, _route(layout, edge), edge_look)
-    for node, node_look in nodes.items():
-        _draw_node(ax, artists, proportions, node, layout.positions[node], node_look, font_size)
-    return artists
+class _Canvas:
+    """Axes that a picture is drawn on, and its artists."""
+
+    def __init__(self, ax: Any) -> None:
+        self.ax = ax
+        self.artists = Artists({}, {}, {}, {}, {})
+        self._proportions = _Proportions()
+
+    def finish(self, layout: Layout, largest_scale: float = LARGEST_SCALE) -> None:
+        """Keep all lengths in proportion to the axes, and set the limits around the layout."""
+        self.ax.add_artist(self._proportions)
+        _set_limits(self.ax, layout, largest_scale)
+
+    def draw_graph(
+        self,
+        layout: Layout,
+        nodes: Mapping[Hashable, NodeLook],
+        edges: Mapping[Edge, EdgeLook],
+        font_size: float,
+    ) -> None:
+        """Draw the edges, and the nodes above them."""
+        for edge, look in edges.items():
+            # Where edges cross, strong ones are on top.
+            line, head = self._arrow(_route(layout, edge), look, (1 + look.width / 100, 2))
+            self.artists.edges[edge] = line
+            if head is not None:
+                self.artists.heads[edge] = head
+        for node, node_look in nodes.items():
+            self._draw_node(node, layout.positions[node], node_look, font_size)
+
+    def _arrow(
+        self, route: list[Point], look: EdgeLook, zorders: tuple[float, float]
+    ) -> tuple[PathPatch, Polygon | None]:
+        """Draw a line, and the head that it may have."""
+        head = None
+        if look.has_head:
+            line = cut_at_end(route, 6.0 + 1.3 * look.width)
+            head, overlap = _head(route[-1], line[-1], look, zorders[1])
+            self.ax.add_artist(head)
+            if look.hollow is not None:
+                self._proportions.keep(head.set_linewidth, _HOLLOW_BORDER)
+            route = [*line[:-1], halfway(line[-1], route[-1], overlap)]
+        codes = [Path.MOVETO] + [Path.CURVE4] * (len(route) - 1)
+        patch = PathPatch(
+            Path(route, codes),
+            fill=False,
+            edgecolor=look.colour,
+            alpha=look.opacity,
+            linestyle=look.line_style,
+            capstyle="butt",
+            zorder=zorders[0],
+            clip_on=False,
+        )
+        self.ax.add_artist(patch)
+        self._proportions.keep(patch.set_linewidth, look.width)
+        return patch, head
+
+    def _draw_node(self, node: Hashable, position: Point, look: NodeLook, font_size: float) -> None:
+        (x, y), (width, height) = position, look.size
+        self.artists.nodes[node] = box = FancyBboxPatch(
+            (x - width / 2, y - height / 2),
+            width,
+            height,
+            boxstyle=f"round,pad=0,rounding_size={CORNER}",
+            facecolor=look.face,
+            edgecolor=look.border,
+            zorder=3,
+            clip_on=False,
+        )
+        self.ax.add_artist(box)
+        self._proportions.keep(box.set_linewidth, look.border_width)
+        self.artists.names[node] = self._write(
+            position,
+            "\n".join(look.lines),
+            look.text,
+            font_size,
+            ha="center",
+            va="center_baseline" if len(look.lines) == 1 else "center",
+            linespacing=LINE_HEIGHT,
+            zorder=4,
+        )
+
+    def draw_label(self, labels: Labels, edge: Edge, colour: str, style: Style) -> None:
+        """Write the label of an edge, on a ground that hides what is below."""
+        ground = {"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
+        place, string = labels.positions[edge], labels.texts[edge]
+        self.artists.labels[edge] = self.draw_text(
+            place, string, colour, labels.font_size, ha="center", bbox=ground
+        )
+
+    def draw_text(
+        self, place: Point, string: str, colour: str, font_size: float, **options: Any
+    ) -> Text:
+        """Write one line, with the middle of its height at a place."""
+        return self._write(
+            place, string, colour, font_size, va="center_baseline", zorder=5, **options
+        )
+
+    def _write(
+        self, place: Point, string: str, colour: str, font_size: float, **options: Any
+    ) -> Text:
+        text: Text = self.ax.text(
+            *place, string, parse_math=False, usetex=False, color=colour, **options
+        )
+        text.set_in_layout(False)
+        self._proportions.keep(text.set_fontsize, font_size)
+        return text
+
+    def draw_legend(self, legend: Legend, style: Style) -> None:
+        """Draw the samples and the texts of a legend."""
+        for place, string in legend.texts:
+            self.draw_text(place, string, style.text, legend.font_size, ha="left")
+        for (x, y), look in legend.samples:
+            if isinstance(look, EdgeLook):
+                end = x + legend.sample_width
+                route = [(x, y), *(halfway((x, y), (end, y), share) for share in (1 / 3, 2 / 3))]
+                self._arrow([*route, (end, y)], look, (5, 5.1))
+                continue
+            height = _SWATCH * legend.font_size
+            patch = Rectangle(
+                (x, y - height / 2),
+                legend.sample_width,
+                height,
+                facecolor=look,
+                edgecolor=style.border,
+                zorder=5,
+                clip_on=False,
+            )
+            self.ax.add_artist(patch)
+            self._proportions.keep(patch.set_linewidth, 0.8)
 
 
 def _route(layout: Layout, edge: Edge) -> list[Point]:
     if edge in layout.routes:
         return layout.routes[edge]
     return layout.routes[edge[1], edge[0]][::-1]
-
-
-def _draw_edge(
-    ax: Any,
-    artists: Artists,
-    proportions: _Proportions,
-    edge: Edge,
-    route: list[Point],
-    look: EdgeLook,
-) -> None:
-    # Where edges cross, strong ones are on top.
-    line, head = _arrow(ax, proportions, route, look, zorders=(1 + look.width / 100, 2))
-    artists.edges[edge] = line
-    if head is not None:
-        artists.heads[edge] = head
-
-
-def _arrow(
-    ax: Any,
-    proportions: _Proportions,
-    route: list[Point],
-    look: EdgeLook,
-    zorders: tuple[float, float],
-) -> tuple[PathPatch, Polygon | None]:
-    """Draw a line, and the head that it may have."""
-    head = None
-    if look.has_head:
-        line = cut_at_end(route, 6.0 + 1.3 * look.width)
-        head, overlap = _head(route[-1], line[-1], look, zorders[1])
-        ax.add_artist(head)
-        if look.hollow is not None:
-            proportions.keep(head.set_linewidth, _HOLLOW_BORDER)
-        route = [*line[:-1], halfway(line[-1], route[-1], overlap)]
-    codes = [Path.MOVETO] + [Path.CURVE4] * (len(route) - 1)
-    patch = PathPatch(
-        Path(route, codes),
-        fill=False,
-        edgecolor=look.colour,
-        alpha=look.opacity,
-        linestyle=look.line_style,
-        capstyle="butt",
-        zorder=zorders[0],
-        clip_on=False,
-    )
-    ax.add_artist(patch)
-    proportions.keep(patch.set_linewidth, look.width)
-    return patch, head
 
 
 def _head(tip: Point, base: Point, look: EdgeLook, zorder: float) -> tuple[Polygon, float]:
@@ -214,103 +281,7 @@ def _head(tip: Point, base: Point, look: EdgeLook, zorder: float) -> tuple[Polyg
     return head, overlap
 
 
-def _draw_node(
-    ax: Any,
-    artists: Artists,
-    proportions: _Proportions,
-    node: Hashable,
-    position: Point,
-    look: NodeLook,
-    font_size: float,
-) -> None:
-    (x, y), (width, height) = position, look.size
-    artists.nodes[node] = box = FancyBboxPatch(
-        (x - width / 2, y - height / 2),
-        width,
-        height,
-        boxstyle=f"round,pad=0,rounding_size={CORNER}",
-        facecolor=look.face,
-        edgecolor=look.border,
-        zorder=3,
-        clip_on=False,
-    )
-    ax.add_artist(box)
-    proportions.keep(box.set_linewidth, look.border_width)
-    text = ax.text(
-        x,
-        y,
-        "\n".join(look.lines),
-        parse_math=False,
-        usetex=False,
-        ha="center",
-        va="center_baseline" if len(look.lines) == 1 else "center",
-        linespacing=LINE_HEIGHT,
-        color=look.text,
-        zorder=4,
-    )
-    text.set_in_layout(False)
-    artists.names[node] = text
-    proportions.keep(text.set_fontsize, font_size)
-
-
-def _draw_label(
-    ax: Any, proportions: _Proportions, labels: Labels, edge: Edge, colour: str, style: Style
-) -> Text:
-    ground = {"facecolor": style.ground, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
-    place, string = labels.positions[edge], labels.texts[edge]
-    size = labels.font_size
-    return _draw_text(ax, proportions, place, string, colour, size, ha="center", bbox=ground)
-
-
-def _draw_text(
-    ax: Any,
-    proportions: _Proportions,
-    place: Point,
-    string: str,
-    colour: str,
-    font_size: float,
-    **options: Any,
-) -> Text:
-    """Write one line, with the middle of its height at a place."""
-    text: Text = ax.text(
-        *place,
-        string,
-        parse_math=False,
-        usetex=False,
-        va="center_baseline",
-        color=colour,
-        zorder=5,
-        **options,
-    )
-    text.set_in_layout(False)
-    proportions.keep(text.set_fontsize, font_size)
-    return text
-
-
-def _draw_legend(ax: Any, proportions: _Proportions, legend: Legend, style: Style) -> None:
-    for place, string in legend.texts:
-        _draw_text(ax, proportions, place, string, style.text, legend.font_size, ha="left")
-    for (x, y), look in legend.samples:
-        if isinstance(look, EdgeLook):
-            end = x + legend.sample_width
-            route = [(x, y), *(halfway((x, y), (end, y), share) for share in (1 / 3, 2 / 3))]
-            _arrow(ax, proportions, [*route, (end, y)], look, zorders=(5, 5.1))
-            continue
-        height = _SWATCH * legend.font_size
-        patch = Rectangle(
-            (x, y - height / 2),
-            legend.sample_width,
-            height,
-            facecolor=look,
-            edgecolor=style.border,
-            zorder=5,
-            clip_on=False,
-        )
-        ax.add_artist(patch)
-        proportions.keep(patch.set_linewidth, 0.8)
-
-
-def _set_limits(ax: Any, layout: Layout, largest_scale: float = LARGEST_SCALE) -> None:
+def _set_limits(ax: Any, layout: Layout, largest_scale: float) -> None:
     """Put the layout in the middle of the axes, not much larger than its own size."""
     left, right, bottom, top = layout.extent
     own, points = ax.get_window_extent(), 72 / ax.figure.dpi

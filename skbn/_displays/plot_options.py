@@ -156,7 +156,7 @@ def _makes_blanket(dag: nx.DiGraph, parent: Hashable, child: Hashable, centre: H
 
 
 def names_of(dag: nx.DiGraph, labels: Any) -> dict[Hashable, str]:
-    """Return what nodes are to be called, of those that have a label.
+    """Return the labels of nodes that have one.
 
     Raises
     ------
@@ -272,7 +272,7 @@ class Bands(NamedTuple):
     titles: dict[int, str]
 
     def of(self, nodes: Container[Hashable]) -> Self:
-        """Return the bands of some nodes, without those that are empty then."""
+        """Return the bands of some nodes, without bands that hold none of them."""
         band_of = {node: band for node, band in self.band_of.items() if node in nodes}
         used = sorted({*band_of.values()})
         return self._replace(

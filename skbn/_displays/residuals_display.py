@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import beta, norm, skew
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
 from skbn._data.table import Table, read_columns
 from skbn._displays.appearance import Style, style_for
@@ -18,14 +19,14 @@ from skbn._displays.labels import broken_into_lines
 
 __all__ = ["ResidualsDisplay"]
 
-Floats = npt.NDArray[np.float64]
 
-_PANEL = 2.1, 1.9  # inches
-_PAIRS_A_ROW = {3: 1, 10: 2}  # for up to that many columns; 3 pairs for more
-_MOST_POINTS = 2000  # drawn per column
-_EXTREMES = 25  # points drawn at either end
-_BAND = 0.95  # probability
-_ROWS_A_MEAN, _MOST_MEANS = 25, 20  # in the line through the residuals
+_PANEL = 2.1, 1.9  # width and height in inches
+_PAIRS_A_ROW = {3: 1, 10: 2}  # 1 pair for at most 3 columns, 2 for at most 10, 3 for more
+_MOST_POINTS = 2000  # drawn for each column: more would overlap and make files large
+_EXTREMES = 25  # points at either end that are always drawn
+_BAND = 0.95  # probability of the grey band
+# The line through the residuals: rows that each mean is of, at least, and its number of means.
+_ROWS_A_MEAN, _MOST_MEANS = 25, 20
 
 
 class ResidualsDisplay(Display):

@@ -170,7 +170,7 @@ class NetworkEstimator(
     def _constraints(self, scores: BaseScores) -> Constraints:
         return read_constraints(
             scores.columns,
-            max_parents=most_parents(self, scores),
+            max_parents=most_parents(self.max_parents, scores),
             required_edges=self.required_edges,
             forbidden_edges=self.forbidden_edges,
             tiers=self.tiers,

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Literal, NamedTuple, Self, overload
+from typing import Any, ClassVar, Literal, Self, overload
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.columns import as_integer, column_number, finite_number, parents_in
+from skbn._core.columns import as_integer, column_number
 from skbn._core.estimator import (
     Interval,
     StrOptions,
@@ -25,57 +22,42 @@ from skbn._core.estimator import (
     fit_task,
 )
 from skbn._core.graphs import dag_of
-from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
-from skbn._core.threads import one_blas_thread
-from skbn._data.sample import Sample
 from skbn._displays.frames import frame_of
 from skbn._estimators.network_estimator import NetworkEstimator
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._networks.diagnostics import warn_about_data
-from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.adjustment import AdjustedEffectPosterior, adjusted_effect_of
 from skbn._posterior.edge_prior import read_edge_prior
 from skbn._posterior.effects import EffectPosterior
-from skbn._posterior.family_weights import MASK_BITS
-from skbn._posterior.order_sums import log_number_of_orders
+from skbn._posterior.evidence import check_evidence, mean_log_predictive_density
+from skbn._posterior.median_network import median_network
+from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
 from skbn._posterior.pairs import pair_columns
-from skbn._posterior.parameters import NETWORKS_AT_A_TIME, draw_parameters
-from skbn._posterior.posterior import NetworkPosterior, network_posterior
+from skbn._posterior.probabilities import log_probability, parent_set_probabilities
+from skbn._posterior.sampled_networks import (
+    EstimatedProbability,
+    estimated_probability,
+    require_feature,
+    require_masks,
+    require_two,
+    with_parameters,
+)
 from skbn._posterior.sampling import sample_networks
 from skbn._posterior.total_effects import TotalEffects, total_effects
 from skbn._scores.base import BaseScores
-from skbn._scores.criteria import BGe, Criterion
+from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._scores.reprs import ProbableParents, ProbableParentSets
+from skbn._scores.reprs import ProbableParentSets
 from skbn._solver.constraints import Constraints
 from skbn._solver.solve import problem_of
-from skbn.exceptions import ApproximateEvidenceWarning, OrderPriorWarning
+from skbn.exceptions import OrderPriorWarning
 
-__all__ = ["EstimatedProbability", "GaussianBNPosterior"]
+__all__ = ["GaussianBNPosterior"]
 
 Floats = npt.NDArray[np.float64]
-
-# The rounding of a score of BGe is about 1e-16 times alpha_w nats, if there are fewer rows.
-_LARGEST_ALPHA_W = 1e4
-
-
-class EstimatedProbability(NamedTuple):
-    """A mean over sampled networks.
-
-    Parameters
-    ----------
-    value : float
-    standard_error : float
-        Of the mean, by the spread of the samples; 0 if all of them agree.
-    n_samples : int
-    """
-
-    value: float
-    standard_error: float
-    n_samples: int
 
 
 class GaussianBNPosterior(NetworkEstimator):
@@ -273,7 +255,7 @@ class GaussianBNPosterior(NetworkEstimator):
         assert isinstance(scores, LocalScores)
         if isinstance(X, BaseScores):
             check_settings(X, criterion=self.criterion, penalty=None)
-        _check_evidence(scores)
+        check_evidence(scores)
         constraints, log_odds = self._knowledge(scores)
         posterior = network_posterior(
             problem_of(scores, constraints),
@@ -290,7 +272,7 @@ class GaussianBNPosterior(NetworkEstimator):
                 OrderPriorWarning,
                 stacklevel=5,
             )
-        network = _median_network(scores, posterior.edges, constraints.max_parents)
+        network = median_network(scores, posterior.edges, constraints.max_parents)
         learned: dict[str, Any] = {
             "posterior_": posterior,
             "local_scores_": scores,
@@ -404,29 +386,7 @@ class GaussianBNPosterior(NetworkEstimator):
               0.029  0, 1
         """
         check_is_fitted(self)
-        k = as_integer(k, "k")
-        if k < 1:
-            raise ValueError(f"k must be at least 1; got {k}.")
-        columns = self.local_scores_.columns
-        x = column_number(columns, child)
-        group, number = self.posterior_.group_of(x)
-        probabilities = group.parent_sets(number)
-        k = min(k, len(probabilities))
-        top = np.argpartition(probabilities, -k)[-k:]
-        masks = [int(mask) for mask in group.masks(number, top)]
-        is_possible = self.posterior_.constraints.allows
-        ranked = sorted(
-            (-float(probability), mask.bit_count(), members_of(mask))
-            for mask, probability in zip(masks, probabilities[top], strict=True)
-            if probability > 0 and is_possible(x, mask)
-        )
-        return ProbableParentSets(
-            columns[x],
-            [
-                ProbableParents([columns[p] for p in parents], -minus)
-                for minus, _, parents in ranked
-            ],
-        )
+        return parent_set_probabilities(self.posterior_, self.local_scores_.columns, child, k)
 
     def log_probability(self, dag: nx.DiGraph) -> float:
         """Return the logarithm of the posterior probability of a network.
@@ -458,22 +418,7 @@ class GaussianBNPosterior(NetworkEstimator):
         -4.529
         """
         check_is_fitted(self)
-        scores = self.local_scores_
-        parents = parents_in(dag, scores.columns)
-        constraints, log_odds = self.posterior_.constraints, self.posterior_.log_odds
-        masks = [mask_of(each) for each in parents]
-        if not all(constraints.allows(x, mask) for x, mask in enumerate(masks)):
-            return -math.inf
-        *terms, shared = scores.network_terms(parents)
-        weight = float(sum(terms).sum()) + float(shared.sum())
-        if log_odds is not None:
-            weight += sum(float(log_odds[each, x].sum()) for x, each in enumerate(parents))
-        if self.structure_prior_ == "order":
-            weight += sum(
-                log_number_of_orders(masks, group.columns[: group.n_columns])
-                for group in self.posterior_.groups
-            )
-        return weight - self.posterior_.log_sum
+        return log_probability(self.posterior_, self.local_scores_, dag)
 
     # Samples
 
@@ -552,21 +497,10 @@ class GaussianBNPosterior(NetworkEstimator):
         99
         """
         check_is_fitted(self)
-        _require_masks(self.local_scores_)
+        require_masks(self.local_scores_)
         random_state = check_random_state(random_state)
         parents = self._sampled(n_samples, random_state)
-        scorer = self.local_scores_.scorer
-        columns = self.local_scores_.columns
-        networks = []
-        for start in range(0, len(parents), NETWORKS_AT_A_TIME):
-            some = parents[start : start + NETWORKS_AT_A_TIME]
-            drawn = draw_parameters(scorer.statistics, scorer.criterion, some, random_state)
-            for masks, parameters in zip(some.tolist(), drawn, strict=True):
-                model = LinearGaussianModel.from_estimates(
-                    [*columns], masks, parameters, [0] * len(columns)
-                )
-                networks.append(GaussianBayesianNetwork._from_model(model))
-        return networks
+        return with_parameters(self.local_scores_, parents, random_state)
 
     def probability(
         self,
@@ -608,21 +542,10 @@ class GaussianBNPosterior(NetworkEstimator):
         0.0022
         """
         check_is_fitted(self)
-        _require_two(n_samples)
-        if not callable(feature):
-            raise TypeError(
-                "feature must be a function of a network, such as networkx.is_weakly_connected; "
-                f"got {readable_value(feature)}."
-            )
-        columns = self.local_scores_.columns
+        require_two(n_samples)
+        require_feature(feature)
         parents = self._sampled(n_samples, random_state)
-        values = np.empty(len(parents))
-        for i, masks in enumerate(parents.tolist()):
-            value = feature(dag_of(columns, masks))
-            is_bool = isinstance(value, np.bool_)
-            values[i] = finite_number(bool(value) if is_bool else value, "What feature returns")
-        error = float(values.std(ddof=1) / math.sqrt(len(values)))
-        return EstimatedProbability(float(values.mean()), error, len(values))
+        return estimated_probability(feature, self.local_scores_.columns, parents)
 
     # Effects
 
@@ -711,7 +634,7 @@ class GaussianBNPosterior(NetworkEstimator):
             raise ValueError(
                 f"cause and outcome are both column {scores.columns[x]!r}. Give two columns."
             )
-        _require_masks(scores)
+        require_masks(scores)
         if method == "sampling":
             return self._effects([x], n_samples, random_state)[x, y]
         if method != "adjustment":
@@ -760,8 +683,8 @@ class GaussianBNPosterior(NetworkEstimator):
         return self._effects(range(len(self.local_scores_.columns)), n_samples, random_state)
 
     def _effects(self, causes: Sequence[int], n_samples: int, random_state: Any) -> TotalEffects:
-        _require_two(n_samples)
-        _require_masks(self.local_scores_)
+        require_two(n_samples)
+        require_masks(self.local_scores_)
         random_state = check_random_state(random_state)
         parents = self._sampled(n_samples, random_state)
         scorer = self.local_scores_.scorer
@@ -808,102 +731,7 @@ class GaussianBNPosterior(NetworkEstimator):
         -1.772
         """
         check_is_fitted(self)
-        scores = self.local_scores_
-        criterion = scores.scorer.criterion
-        if not isinstance(criterion, BGe):
-            raise ValueError(
-                f"The posterior predictive density is known for criterion='bge' only; "
-                f"{type(criterion).__name__} is no density of rows. Fit with BGe."
-            )
         sample = self._sample(X, sample_weight, needs_rows=False)
-        # By default the prior mean is that of the rows; it must not change with the new ones.
-        nu = scores.sample.summary.column_means if criterion.nu is None else criterion.nu
-        both = LocalScores(
-            Sample.of_summary(scores.sample.summary.merge(sample.summary)),
-            clone(criterion).set_params(nu=nu),
-            getattr(scores, "feature_names_in_", None),
-            max_parents=scores.max_parents,
-            n_jobs=self.n_jobs,
+        return mean_log_predictive_density(
+            self.posterior_, self.local_scores_, sample, self._resources()
         )
-        fitted = self.posterior_
-        of_both = network_posterior(
-            problem_of(both, fitted.constraints),
-            replace(self._resources(), announce=None),
-            prior=fitted.prior,
-            log_odds=fitted.log_odds,
-            sum_only=True,
-        )
-        return (of_both.log_sum - fitted.log_sum) / sample.summary.n_samples
-
-
-def _require_masks(scores: LocalScores) -> None:
-    """Raise if there are too many columns for the kernels of parameters."""
-    if len(scores.columns) > MASK_BITS:
-        raise ValueError(
-            f"Parameters are drawn for up to {MASK_BITS} columns, and there are "
-            f"{len(scores.columns)}. Use sample_dags, which draws graphs alone."
-        )
-
-
-def _require_two(n_samples: int) -> None:
-    if as_integer(n_samples, "n_samples") < 2:
-        raise ValueError(f"n_samples must be at least 2 for a standard error; got {n_samples}.")
-
-
-def _check_evidence(scores: LocalScores) -> None:
-    """Raise unless exponentials of the scores are marginal likelihoods; warn if approximately."""
-    criterion = scores.criterion
-    name = type(criterion).__name__
-    alpha_w = getattr(criterion, "alpha_w", None)
-    if isinstance(criterion, BGe) and alpha_w is not None and alpha_w > _LARGEST_ALPHA_W:
-        m = len(scores.columns)
-        raise ValueError(
-            f"alpha_w must be more than m + 1 = {m + 1} and at most {_LARGEST_ALPHA_W:g} for a "
-            f"posterior of m = {m} columns; got {readable_value(alpha_w)}. The rounding of BGe's "
-            "scores grows with it, and probabilities would lose digits. Give a smaller alpha_w."
-        )
-    if criterion.marginal_likelihood == "none":
-        raise ValueError(
-            f"criterion={readable_value(criterion)} was asked for, but the exponential of {name} "
-            "is no marginal likelihood, so there are no posterior probabilities. Use "
-            "criterion='bge', or 'bic' for an approximation."
-        )
-    if scores.penalty != 1:
-        raise ValueError(
-            f"The LocalScores were made with penalty={scores.penalty}; the exponential of {name} "
-            "is a marginal likelihood with penalty=1 only. Make them with penalty=1."
-        )
-    if criterion.marginal_likelihood == "approximate":
-        warnings.warn(
-            f"The probabilities are exact sums over all networks, but {name} only approximates "
-            "each network's marginal likelihood. Use criterion='bge' for exact ones.",
-            ApproximateEvidenceWarning,
-            stacklevel=6,
-        )
-
-
-def _median_network(
-    scores: LocalScores, edges: Floats, max_parents: int
-) -> GaussianBayesianNetwork:
-    """Return the network of the edges of probability above 1/2, with fitted parameters.
-
-    The most probable come first; what would close a cycle, or exceed `max_parents`, is left out.
-    The edges of its graph have the attribute `probability`.
-    """
-    dag: nx.DiGraph = nx.DiGraph()
-    dag.add_nodes_from(range(len(edges)))
-    probable = np.argwhere(edges > 0.5)
-    for i, j in probable[np.argsort(-edges[tuple(probable.T)], kind="stable")].tolist():
-        if dag.in_degree(j) < max_parents and not nx.has_path(dag, j, i):
-            dag.add_edge(i, j)
-    parents = [mask_of(dag.predecessors(x)) for x in range(len(edges))]
-    scorer = scores.scorer
-    with one_blas_thread():
-        model = estimate_model(
-            scorer.statistics, parents, scores.columns, divisors=scorer.noise_divisors
-        )
-    network = GaussianBayesianNetwork._from_model(model)
-    columns = scores.columns
-    for i, j in dag.edges:
-        network.dag.edges[columns[i], columns[j]]["probability"] = float(edges[i, j])
-    return network

@@ -110,14 +110,17 @@ def read_sample(
     if not reset:
         check_columns(estimator, table.names, len(table.labels))
 
-    def check_shape(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return check_array(
-            rows,
-            ensure_all_finite=False,
-            ensure_min_samples=min_samples,
-            ensure_min_features=2 if reset else 1,
-            estimator=estimator,
-        )
+    fewest = min_samples, 2 if reset else 1
+
+    def check_shape(rows: npt.NDArray[np.float64]) -> None:
+        if rows.shape[0] < fewest[0] or rows.shape[1] < fewest[1]:
+            check_array(  # raises in scikit-learn's words, and would take longer than all else here
+                rows,
+                ensure_all_finite=False,
+                ensure_min_samples=fewest[0],
+                ensure_min_features=fewest[1],
+                estimator=estimator,
+            )
 
     if is_dask(X) and not needs_rows:
         m = len(table.labels)
@@ -125,7 +128,8 @@ def read_sample(
         n_rows, sample = read_dask_rows(X, sample_weight, is_chunk=is_chunk)
         check_shape(np.zeros((min(n_rows, min_samples), m)))
     else:
-        rows = check_shape(table.rows(may_miss=may_miss))
+        rows = table.rows(may_miss=may_miss)
+        check_shape(rows)
         rows.setflags(write=False)
         sample = Sample(rows, labels=row_labels(X)).with_weight(sample_weight)
     if reset:
@@ -232,22 +236,22 @@ def _same_for(columns: list[str | int], a: Criterion, b: Criterion) -> bool:
     return same_criterion(criterion_for(a, columns), criterion_for(b, columns))
 
 
-def most_parents(learner: BaseEstimator, scores: BaseScores) -> int:
-    """Return the largest number of parents that a learner and its scores allow.
+def most_parents(max_parents: int | None, scores: BaseScores) -> int:
+    """Return the largest number of parents that a user and the scores allow.
 
     Raises
     ------
     ValueError
-        If the learner allows more than the scores were made with.
+        If the user allows more than the scores were made with.
     """
     made_with = getattr(scores, "max_parents", None)
     most = len(scores.columns) - 1
-    if learner.max_parents is None:
+    if max_parents is None:
         return most if made_with is None else min(made_with, most)
-    if made_with is not None and learner.max_parents > made_with:
+    if made_with is not None and max_parents > made_with:
         raise ValueError(
-            f"max_parents={learner.max_parents} was asked for, but the LocalScores were made with "
+            f"max_parents={max_parents} was asked for, but the LocalScores were made with "
             f"max_parents={made_with}. Make them with a larger max_parents, or leave the "
             "learner's at None."
         )
-    return min(learner.max_parents, most)
+    return min(max_parents, most)

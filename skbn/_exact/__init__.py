@@ -12,8 +12,8 @@ Its kernels, in the order of the steps:
 
 What the search goes through, each a `FamilySource` (stated in `family_sources`):
 
-- `dense_families`: all families, scored from log-determinants in memory;
-- `walked_families`: all families, whose log-determinants are made again, a window at a time;
+- `dense_families`: all families, scored as differences of a set function in memory;
+- `walked_families`: all families, whose set function is made again, a few pieces at a time;
 - `listed_families`: those in a list.
 
 Where F is:

@@ -1,66 +1,71 @@
 """Kernels that go through a child's parent sets among some candidates, row by row of memory.
 
-A *row* has the `width` neighbouring sets that differ in the lowest columns only, so that vectors of
-four scores can be computed at once.
+A *row* has neighbouring sets, which differ in the lowest columns only, so that vectors of four
+scores can be computed at once. It has as many of them as are all candidates, since a row of 64 sets
+takes as long to begin as to score.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import float64, int64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.subsets import insert_zero_bit, popcount
 from skbn._core.zeta import join_larger
-from skbn._exact.fill_kernels import (
-    join_families,
-    join_pairs,
-    score_itself,
-    weigh_families,
-    weigh_parent_sets,
-)
+from skbn._exact.fill_kernels import BlockFamilies, fill_values, score_itself
+from skbn._regressions.set_function import LEAST_SCORE
 
-__all__ = ["best_parents", "first_parents_that_reach", "parents_that_reach"]
+__all__ = ["ParentSets", "best_parents", "first_parents_that_reach", "parents_that_reach"]
+
+# The scores of a longest row take 4 KiB of the first-level cache.
+_SHORTEST_ROW, _LONGEST_ROW = 1 << 6, 1 << 9
 
 
-@kernel(
-    float64[::1],
-    float64[:, :, ::1],
-    int64,
-    int64,
-    int64[::1],
-    int64,
-    int64,
-    int64,
-    int64,
-    float64,
-    seconds=1.4,
-)
-def first_parents_that_reach(
-    log_det, tables, shift, step, numbers, child, candidates, required, fixed, threshold
-):
+class ParentSets(NamedTuple):
+    """A child's parent sets to go through, and what their scores are differences of.
+
+    Parameters
+    ----------
+    of_family, of_parents : ndarray, float64
+    shift : int
+        A parent set is at its mask plus this.
+    step : int
+        How far it is from there to the family.
+    child : int
+    candidates, required, outer : int
+        Masks: the parents are those in `outer` and any of the `candidates`, and must include the
+        `required` ones. Those in `outer` are later than the candidates.
+    """
+
+    of_family: npt.NDArray[np.float64]
+    of_parents: npt.NDArray[np.float64]
+    shift: int
+    step: int
+    child: int
+    candidates: int
+    required: int
+    outer: int
+
+
+_PARENT_SETS = tuple_type(ParentSets, float64[::1], float64[::1], *[int64] * 6)
+
+
+@kernel(_PARENT_SETS, int64[::1], float64, seconds=1.4)
+def first_parents_that_reach(sets, numbers, threshold):
     """Return the first parent set whose local score reaches a threshold, or -1.
 
     Fewer parents come first, then the order of the sorted columns.
 
     Parameters
     ----------
-    log_det : ndarray, float64
-    tables : ndarray of shape (3, m + 1, width), float64
-        The criterion's tables, see `spread_tables`.
-    shift : int
-        The log-determinant of a parent set is at its mask plus this.
-    step : int
-        How far it is from there to that of the family.
+    sets : ParentSets
     numbers : ndarray of shape (m,), int64
         The columns' numbers, by which they are ordered.
-    child : int
-    candidates, required, fixed : int
-        Masks: the parents are those in `fixed` and any of the `candidates`, and must include the
-        `required` ones. The fixed columns are later than the candidates, and than the columns in
-        which `width` neighbouring sets differ.
     threshold : float
 
     Returns
@@ -68,28 +73,26 @@ def first_parents_that_reach(
     parents : int
         Their mask.
     """
-    width = tables.shape[2]
-    parent_sets = np.empty(width)
-    families = np.empty(width)
-    scores = np.empty(_row_size(child, width))
+    width = _row_width(sets)
+    scores = np.empty(_row_size(sets.child, width))
+    places, zeros = np.empty(1, np.int64), np.zeros(scores.size)
     chosen = np.int64(-1)
-    chosen_size = tables.shape[1]
-    high = candidates & -width
-    above = 0
+    chosen_size = numbers.size + 1
+    threshold = max(threshold, LEAST_SCORE)
+    high = sets.candidates & -width
+    above = np.int64(0)
     while True:
-        base = fixed | above
-        where = base + shift
-        _score_row(log_det, tables, base, where, step, child, parent_sets, families, scores)
+        base = sets.outer | above
+        _score_row(sets, base, places, zeros, scores)
         n_reached = 0
         for i in range(scores.size):
             n_reached += scores[i] >= threshold
         if n_reached:
             for i in range(scores.size):
-                parents = _parents_at(i, base, child, width)
-                is_allowed = parents & ~(fixed | candidates) == 0 and required & ~parents == 0
-                if scores[i] >= threshold and is_allowed:
+                if scores[i] >= threshold:
+                    parents = _parents_at(i, base, sets.child, width)
                     size = popcount(parents)
-                    if (
+                    if _is_allowed(sets, parents) and (
                         chosen < 0
                         or size < chosen_size
                         or (size == chosen_size and _precedes(parents, chosen, numbers))
@@ -114,88 +117,60 @@ def _precedes(parents, others, numbers):
     return is_parent
 
 
-@kernel(float64[::1], float64[:, :, ::1], int64, int64, int64, int64, int64, int64)
-def best_parents(log_det, tables, shift, step, child, candidates, required, fixed):
+@kernel(_PARENT_SETS, seconds=1.0)
+def best_parents(sets):
     """Return the best local score of a child, and the mask of parents that have it.
 
-    The parameters are those of `first_parents_that_reach`. Without any family of a finite score,
-    the score is -inf and the mask 0.
+    Without any family of a finite score, the score is -inf and the mask 0.
     """
-    width = tables.shape[2]
-    parent_sets = np.empty(width)
-    families = np.empty(width)
-    scores = np.empty(_row_size(child, width))
-    best = -math.inf
-    chosen = np.int64(0)
-    high = candidates & -width
-    above = 0
+    width = _row_width(sets)
+    scores = np.empty(_row_size(sets.child, width))
+    places, zeros = np.empty(1, np.int64), np.zeros(scores.size)
+    best = LEAST_SCORE
+    chosen = np.int64(-1)
+    high = sets.candidates & -width
+    above = np.int64(0)
     while True:
-        base = fixed | above
-        where = base + shift
-        _score_row(log_det, tables, base, where, step, child, parent_sets, families, scores)
+        base = sets.outer | above
+        _score_row(sets, base, places, zeros, scores)
         for i in range(scores.size):
             if scores[i] > best:
-                parents = _parents_at(i, base, child, width)
-                if parents & ~(fixed | candidates) == 0 and required & ~parents == 0:
+                parents = _parents_at(i, base, sets.child, width)
+                if _is_allowed(sets, parents):
                     best = scores[i]
                     chosen = parents
         above = (above - high) & high
         if above == 0:
-            return best, chosen
+            return (best, chosen) if chosen >= 0 else (-math.inf, np.int64(0))
 
 
-@kernel(
-    float64[::1],
-    float64[:, :, ::1],
-    int64,
-    int64,
-    int64,
-    int64,
-    int64,
-    int64,
-    float64,
-    int64[::1],
-    float64[::1],
-)
-def parents_that_reach(
-    log_det,
-    tables,
-    shift,
-    step,
-    child,
-    candidates,
-    required,
-    fixed,
-    threshold,
-    reached,
-    their_scores,
-):
+@kernel(_PARENT_SETS, float64, int64[::1], float64[::1], seconds=1.0)
+def parents_that_reach(sets, threshold, reached, their_scores):
     """Return how many parent sets have a local score that reaches a threshold, and list them.
 
     Parameters
     ----------
-    log_det, tables, shift, step, child, candidates, required, fixed, threshold
-        As for `first_parents_that_reach`.
+    sets : ParentSets
+    threshold : float
     reached : ndarray of int64
         Set to their masks, as far as there is room.
     their_scores : ndarray of float64
         Set to their local scores; of the same size.
     """
-    width = tables.shape[2]
-    parent_sets = np.empty(width)
-    families = np.empty(width)
-    scores = np.empty(_row_size(child, width))
+    width = _row_width(sets)
+    scores = np.empty(_row_size(sets.child, width))
+    places, zeros = np.empty(1, np.int64), np.zeros(scores.size)
+    threshold = max(threshold, LEAST_SCORE)
     n_reached = 0
-    high = candidates & -width
-    above = 0
+    high = sets.candidates & -width
+    above = np.int64(0)
     while True:
-        base = fixed | above
-        where = base + shift
-        _score_row(log_det, tables, base, where, step, child, parent_sets, families, scores)
+        base = sets.outer | above
+        _score_row(sets, base, places, zeros, scores)
         for i in range(scores.size):
             if scores[i] >= threshold:
-                parents = _parents_at(i, base, child, width)
-                if parents & ~(fixed | candidates) == 0 and required & ~parents == 0:
+                parents = _parents_at(i, base, sets.child, width)
+                if _is_allowed(sets, parents):
                     if n_reached < reached.size:
                         reached[n_reached] = parents
                         their_scores[n_reached] = scores[i]
@@ -206,29 +181,34 @@ def parents_that_reach(
 
 
 @inner_kernel
-def _score_row(log_det, tables, base, where, step, child, parent_sets, families, scores):
+def _score_row(sets, base, places, zeros, scores):
     """Set `scores` to the local scores of a row's parent sets, without those that have the child.
 
-    `parent_sets` and `families` are memory for `width` numbers each.
+    `places` and `zeros` are memory for what `fill_values` asks for.
     """
-    for i in range(scores.size):
-        scores[i] = -math.inf
-    weigh_parent_sets(log_det, tables, base, where, parent_sets)
-    if 1 << child < tables.shape[2]:
-        weigh_families(log_det, tables, base, where, families)
-        join_pairs(scores, parent_sets, families, child, join_larger, score_itself, None)
-    else:
-        join_families(
-            scores,
-            parent_sets,
-            log_det,
-            tables,
-            base | 1 << child,
-            where + step,
-            join_larger,
-            score_itself,
-            None,
-        )
+    places[0] = base + sets.shift
+    families = BlockFamilies(
+        sets.of_family, sets.of_parents, places, 1, sets.step, sets.child, zeros, zeros
+    )
+    fill_values(scores, families, True, -math.inf, join_larger, score_itself, None)
+
+
+@inner_kernel
+def _is_allowed(sets, parents):
+    return parents & ~(sets.outer | sets.candidates) == 0 and sets.required & ~parents == 0
+
+
+@inner_kernel
+def _row_width(sets):
+    """Return how many neighbouring sets a row has, which differ in none of the outer columns."""
+    longest = min(_LONGEST_ROW, sets.of_parents.size)
+    if sets.outer:
+        longest = min(longest, sets.outer & -sets.outer)
+    width = min(_SHORTEST_ROW, longest)
+    within = sets.candidates | 1 << sets.child
+    while width < longest and within & (2 * width - 1) == 2 * width - 1:
+        width *= 2
+    return width
 
 
 @inner_kernel

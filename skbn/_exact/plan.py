@@ -86,6 +86,9 @@ class SearchPlan:
         The folder in which the best scores are; None if they are in memory.
     n_workers : int, default=0
         How many workers of a cluster have the best scores in their memory; 0 without a cluster.
+    n_functions : int, default=1
+        Of how many functions of all sets of columns local scores are differences: 2 if a criterion
+        is not score-equivalent.
     """
 
     n_columns: int
@@ -96,6 +99,7 @@ class SearchPlan:
     n_varying: int | None = None
     scratch: str | None = None
     n_workers: int = 0
+    n_functions: int = 1
 
     @property
     def n_inner(self) -> int:
@@ -155,9 +159,9 @@ class SearchPlan:
         """Memory of the log-determinants, of the best scores and of the slab; on each worker."""
         n_log_det = self.n_log_determinants
         if self.n_varying is not None:
-            n_log_det = self.window_size
+            n_log_det = self.n_functions * self.window_size
         elif n_log_det is None:
-            n_log_det = 1 << (self.n_columns + self.n_others)
+            n_log_det = self.n_functions << (self.n_columns + self.n_others)
         n_best = 1 << self.n_columns
         if self.scratch is not None:  # a slab's, and those that they follow from, one by one
             n_best = 2 * self.inner_size
@@ -278,6 +282,7 @@ def plan_search(
     n_roots: int = 0,
     scratch: str | None = None,
     in_memory: bool = False,
+    n_functions: int = 1,
 ) -> SearchPlan:
     """Choose the fastest plan that fits in memory.
 
@@ -296,6 +301,7 @@ def plan_search(
         A folder that may be used, if memory is not enough.
     in_memory : bool
         Whether all log-determinants and best scores must be in memory, as for lists of networks.
+    n_functions : int
 
     Raises
     ------
@@ -304,7 +310,9 @@ def plan_search(
     """
     fewest = min(max(0, (n_columns - _FIRST_TO_SPLIT) // 2 + 1), _OUTER_COLUMNS)
     most = max(fewest, min(_MOST_OUTER_COLUMNS, n_columns - 2))
-    plan = SearchPlan(n_columns, fewest, n_others, n_log_determinants, n_roots)
+    plan = SearchPlan(
+        n_columns, fewest, n_others, n_log_determinants, n_roots, n_functions=n_functions
+    )
     if plan.n_bytes <= n_bytes:
         return plan
     plans = [replace(plan, n_outer=n_outer) for n_outer in range(fewest, most + 1)]
@@ -360,6 +368,7 @@ def plan_all_families(
     limit: str = "",
     scratch: str | None = None,
     in_memory: bool = False,
+    n_functions: int = 1,
 ) -> SearchPlan:
     """Plan a search through all families whose parents are among the columns or others.
 
@@ -369,12 +378,18 @@ def plan_all_families(
     n_roots = max(0, min(n_others, _FEWEST_COLUMNS - n_columns))
     n_columns, n_others = n_columns + n_roots, n_others - n_roots
     return plan_search(
-        n_columns, n_bytes, limit, n_others, None, n_roots, scratch=scratch, in_memory=in_memory
+        n_columns, n_bytes, limit, n_others, None, n_roots, scratch, in_memory, n_functions
     )
 
 
 def plan_on_workers(
-    n_columns: int, n_others: int, n_workers: int, n_bytes: int, limit: str, n_bytes_here: int
+    n_columns: int,
+    n_others: int,
+    n_workers: int,
+    n_bytes: int,
+    limit: str,
+    n_bytes_here: int,
+    n_functions: int = 1,
 ) -> SearchPlan:
     """Choose the fastest plan that fits in the memory of each worker.
 
@@ -390,15 +405,16 @@ def plan_on_workers(
         What the error says after this number.
     n_bytes_here : int
         How much memory the window of the walk back may take, in this process.
+    n_functions : int
 
     Raises
     ------
     TooLargeError
         If not even the leanest plan fits.
     """
-    plan = SearchPlan(n_columns, 0, n_others)
+    plan = SearchPlan(n_columns, 0, n_others, n_functions=n_functions)
     plans = [replace(each, n_workers=n_workers) for each in _leaner_plans(plan, None, 0)]
-    plans = [each for each in plans if _BYTES * each.window_size <= n_bytes_here]
+    plans = [each for each in plans if _BYTES * n_functions * each.window_size <= n_bytes_here]
     fitting = [each for each in plans if each.n_bytes <= n_bytes]
     if fitting:
         return min(fitting, key=lambda each: each.work_of_workers)

@@ -43,7 +43,7 @@ from skbn._core.threads import Threads
 from skbn._core.zeta import max_zeta
 from skbn._exact.family_sources import FamilySource, TableSource
 from skbn._exact.plan import SearchPlan
-from skbn._exact.sink_kernels import extend_blocks, extend_by_sink
+from skbn._exact.sink_kernels import Tables, extend_blocks, extend_by_sink
 from skbn._exact.stores import Store, open_store
 from skbn._exact.walk_back import SearchResult, best_network
 from skbn._regressions.local_score import SCORE_ACCURACY
@@ -202,14 +202,14 @@ class Slab:
     def extend(self, F: Floats, store: Store, fixed: int) -> None:
         """Set F on the slab's sets, from that of slabs with an outer column less."""
         plan = self.plan
-        fill_array(F, -np.inf, self._threads)
         if fixed == 0:
+            fill_array(F, -np.inf, self._threads)
             F[0] = 0.0
         length = min(len(F), _NUMBERS_OF_TASK)
         pieces = range(0, len(F), length)
-        for x in members_of(fixed):
+        for k, x in enumerate(members_of(fixed)):
             given = F, store.slab(fixed ^ 1 << x), self.tables, self.starts[plan.n_inner + x]
-            tasks = [(*given, first, length) for first in pieces]
+            tasks = [(*given, first, length, int(k == 0)) for first in pieces]
             list(self._threads.map(extend_by_sink, tasks))
         self.visit_sets(partial(extend_blocks, F), fixed)
 
@@ -220,7 +220,7 @@ class Slab:
         """
         plan = self.plan
         work = plan.slab_work(fixed).extend
-        layout = self.tables, self.starts, plan.n_inner, plan.block_bits
+        layout = Tables(self.tables, self.starts), plan.n_inner, plan.block_bits
         levels = submasks_by_size(plan.n_inner - plan.block_bits)
         for blocks in reversed(levels) if backwards else levels:
             parts = self._threads.split(blocks, work // _TASK)

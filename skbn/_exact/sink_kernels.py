@@ -8,15 +8,38 @@ floats, `wide`, which is None in a search.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 from numba import float64, int64
 from numba.extending import register_jitable
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.subsets import bit_length, remove_bit
 from skbn._core.vectors import load, plus, store
 from skbn._core.zeta import join_larger
 
-__all__ = ["add_column", "extend_block", "extend_blocks", "extend_by_sink"]
+__all__ = ["Tables", "add_column", "extend_block", "extend_blocks", "extend_by_sink"]
+
+
+class Tables(NamedTuple):
+    """The tables of a slab's columns, as kernels take them.
+
+    Parameters
+    ----------
+    entries : ndarray
+        The tables one after the other. A table's index is the mask of a set of inner columns, with
+        the bit of the table's own column removed.
+    starts : ndarray of shape (m + 1,), int64
+        Where each column's table starts in `entries`.
+    """
+
+    entries: npt.NDArray[Any]
+    starts: npt.NDArray[Any]
+
+
+_TABLES = tuple_type(Tables, float64[::1], int64[::1])
 
 
 @register_jitable
@@ -24,8 +47,8 @@ def _sum_of_scores(a, b, wide):
     return plus(a, b)
 
 
-@kernel(float64[::1], float64[::1], float64[::1], int64, int64, int64)
-def extend_by_sink(F, G, B, start, first, length):
+@kernel(float64[::1], float64[::1], float64[::1], int64, int64, int64, int64)
+def extend_by_sink(F, G, B, start, first, length, begins):
     """Join to F the networks of another slab, each with the same outer column as a sink.
 
     Parameters
@@ -35,17 +58,24 @@ def extend_by_sink(F, G, B, start, first, length):
     G : ndarray of shape (2**n_inner,), float64
         Those of the sets without the sink.
     B : ndarray, float64
-        The slab: the children's tables one after the other, transformed over all their bits.
+        The slab: the columns' tables one after the other, transformed over all their bits.
     start : int
         Where the sink's table starts in `B`.
     first, length : int
         The sets to extend.
+    begins : int
+        Whether F is not set yet on these sets.
     """
-    add_column(F, first, G, first, B, start + first, length, join_larger, _sum_of_scores, None)
+    if begins:
+        for i in range(first, first + length):
+            F[i] = G[i] + B[start + i]
+        return
+    with_sink = B, start + first
+    add_column((F, first), (G, first), with_sink, length, join_larger, _sum_of_scores, None)
 
 
-@kernel(float64[::1], float64[::1], int64[::1], int64, int64, int64[::1])
-def extend_blocks(F, B, starts, n_inner, block_bits, blocks):
+@kernel(float64[::1], _TABLES, int64, int64, int64[::1])
+def extend_blocks(F, B, n_inner, block_bits, blocks):
     """Finish the best networks' scores F on some blocks of a slab.
 
     Parameters
@@ -53,10 +83,8 @@ def extend_blocks(F, B, starts, n_inner, block_bits, blocks):
     F : ndarray of shape (2**n_inner,), float64
         Best scores of the slab's sets with an outer column as the last sink. They are raised.
         Blocks with fewer high bits must be finished.
-    B : ndarray, float64
-        The slab: the children's tables one after the other, transformed over all their bits.
-    starts : ndarray of shape (m + 1,), int64
-        Where each child's table starts in `B`.
+    B : Tables
+        Of float64, transformed over all their bits.
     n_inner : int
         Number of inner columns; the columns after these are the outer ones.
     block_bits : int
@@ -65,64 +93,114 @@ def extend_blocks(F, B, starts, n_inner, block_bits, blocks):
         The high bits of each block.
     """
     for block in blocks:
-        extend_block(F, B, starts, n_inner, block_bits, block, join_larger, _sum_of_scores, None)
+        first = block << block_bits
+        extend_block(F, B, n_inner, first, 1 << block_bits, join_larger, _sum_of_scores, None)
 
 
 @inner_kernel
-def extend_block(F, B, starts, n_inner, block_bits, block, join, product, wide):
-    """Finish F on one block of a slab.
+def extend_block(F, B, n_inner, first, length, join, product, wide):
+    """Finish F on one block of a slab, of `length` sets from `first` on.
 
     Blocks draw only on those with fewer high bits, so that all with equally many may run at once.
     """
-    length = 1 << block_bits
-    first = block << block_bits
-    for sink in range(block_bits, n_inner):
+    rests, places = np.empty(n_inner, np.int64), np.empty(n_inner, np.int64)
+    n_sinks = 0
+    for sink in range(n_inner):
         if first >> sink & 1:
-            rest = first ^ 1 << sink
-            start = starts[sink] + remove_bit(first, sink)
-            add_column(F, first, F, rest, B, start, length, join, product, wide)
-    _extend_within_block(F, first, B, starts, length, join, product, wide)
+            rests[n_sinks] = first ^ 1 << sink
+            places[n_sinks] = B.starts[sink] + remove_bit(first, sink)
+            n_sinks += 1
+    if length < 4:
+        for k in range(n_sinks):
+            parents = B.entries, places[k]
+            add_column((F, first), (F, rests[k]), parents, length, join, product, wide)
+    else:
+        for i in range(0, length, 4):  # a vector stays in registers while it is joined over sinks
+            value = load(F, first + i)
+            for k in range(n_sinks):
+                with_sink = product(load(F, rests[k] + i), load(B.entries, places[k] + i), wide)
+                value = join(value, with_sink, wide)
+            store(F, first + i, value)
+    _extend_within_block(F, first, B, length, join, product, wide)
 
 
 @inner_kernel
-def add_column(F, target, G, source, B, start, length, join, product, wide):
-    """Join to F from `target` on the products of G from `source` on and B from `start` on."""
+def add_column(target, source, factors, length, join, product, wide):
+    """Join to the target the products of the source and the factors, entry by entry.
+
+    Each of the three is an array and the place where its `length` entries begin. Slices would do,
+    but numba takes longer to compile them.
+    """
+    F, f = target
+    G, g = source
+    B, b = factors
     if length < 4:
         for i in range(length):
-            value = product(G[source + i], B[start + i], wide)
-            F[target + i] = join(F[target + i], value, wide)
+            F[f + i] = join(F[f + i], product(G[g + i], B[b + i], wide), wide)
         return
     for i in range(0, length, 4):
-        value = product(load(G, source + i), load(B, start + i), wide)
-        store(F, target + i, join(load(F, target + i), value, wide))
+        value = product(load(G, g + i), load(B, b + i), wide)
+        store(F, f + i, join(load(F, f + i), value, wide))
 
 
 @inner_kernel
-def _extend_within_block(F, first, B, starts, length, join, product, wide):
+def _extend_within_block(F, first, B, length, join, product, wide):
     """Recurse over the low bits: a finished lower half is handed to the upper half.
 
     After each run of eight sets, exactly one lower half has been finished: the one that ends there.
+    So all sets are visited in ascending order, while vectors work on whole halves.
     """
     run = min(8, length)
     for low in range(0, length, run):
-        _extend_run(F, first + low, B, starts, run, join, product, wide)
+        _extend_run(F, first + low, B, run, join, product, wide)
         end = low + run
         half = end & -end
         if half < length:
             sink = bit_length(half) - 1
-            source = first + end - half
-            start = starts[sink] + remove_bit(source, sink)
-            add_column(F, first + end, F, source, B, start, half, join, product, wide)
+            rest = first + end - half
+            parents = B.entries, B.starts[sink] + remove_bit(rest, sink)
+            add_column((F, first + end), (F, rest), parents, half, join, product, wide)
 
 
 @inner_kernel
-def _extend_run(F, first, B, starts, run, join, product, wide):
-    """Recurse over the lowest three bits, set by set."""
+def _extend_run(F, first, B, run, join, product, wide):
+    """Recurse over the lowest three bits, set by set: their halves are shorter than a vector."""
+    if run == 8:
+        _extend_eight(F, first, B, join, product, wide)
+        return
     for i in range(1, run):
         value = F[first + i]
         for sink in range(3):
             if i >> sink & 1:
                 rest = first + (i ^ 1 << sink)
-                parents = B[starts[sink] + remove_bit(rest, sink)]
+                parents = B.entries[B.starts[sink] + remove_bit(rest, sink)]
                 value = join(value, product(F[rest], parents, wide), wide)
         F[first + i] = value
+
+
+@inner_kernel
+def _extend_eight(F, first, B, join, product, wide):
+    """Recurse over three bits with all eight sets in registers: loads would wait for stores."""
+    half = first >> 1
+    x0, x1, x2 = B.starts[0] + half, B.starts[1] + half, B.starts[2] + half
+    entries = B.entries
+    f0 = F[first]
+    f1 = join(F[first + 1], product(f0, entries[x0], wide), wide)
+    f2 = join(F[first + 2], product(f0, entries[x1], wide), wide)
+    f3 = join(F[first + 3], product(f2, entries[x0 + 1], wide), wide)
+    f3 = join(f3, product(f1, entries[x1 + 1], wide), wide)
+    f4 = join(F[first + 4], product(f0, entries[x2], wide), wide)
+    f5 = join(F[first + 5], product(f4, entries[x0 + 2], wide), wide)
+    f5 = join(f5, product(f1, entries[x2 + 1], wide), wide)
+    f6 = join(F[first + 6], product(f4, entries[x1 + 2], wide), wide)
+    f6 = join(f6, product(f2, entries[x2 + 2], wide), wide)
+    f7 = join(F[first + 7], product(f6, entries[x0 + 3], wide), wide)
+    f7 = join(f7, product(f5, entries[x1 + 3], wide), wide)
+    f7 = join(f7, product(f3, entries[x2 + 3], wide), wide)
+    F[first + 1] = f1
+    F[first + 2] = f2
+    F[first + 3] = f3
+    F[first + 4] = f4
+    F[first + 5] = f5
+    F[first + 6] = f6
+    F[first + 7] = f7

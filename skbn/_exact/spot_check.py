@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.subsets import remove_bit
-from skbn._regressions.local_score import internal_error, local_score_terms, score_tolerance
+from skbn._exact.fill_kernels import ParentRules
+from skbn._regressions.local_score import internal_error, score_tolerance
+from skbn._regressions.set_function import SetFunctions, ruled_out
 
 __all__ = ["DrawnStates", "LocalMaxima", "check_slab", "draw_states", "local_maxima"]
 
@@ -41,8 +43,6 @@ class DrawnStates(NamedTuple):
         For each child, the mask of the state's other columns.
     parents : ndarray of shape (n_states, k, 2**(k - 1)), int64
         The masks of all subsets of the candidates.
-    n_parents : ndarray of shape (k, 2**(k - 1)), int64
-        How many columns these subsets have.
     n_outer : int
         How many of the columns are outer ones.
     in_table : ndarray of shape (n_states, k - n_outer), int64
@@ -53,7 +53,6 @@ class DrawnStates(NamedTuple):
     child: Integers
     candidates: Integers
     parents: Integers
-    n_parents: Integers
     n_outer: int
     in_table: Integers
 
@@ -88,42 +87,32 @@ def draw_states(m: int, n_inner: int, fixed: int) -> DrawnStates | None:
     candidates = columns[:, np.newaxis] ^ bits
     inner = candidates[:, len(outer) :] & ((1 << n_inner) - 1)
     in_table = remove_bit.py_func(inner, child[:, len(outer) :])
-    n_parents = np.bitwise_count(without_column).astype(np.int64)
-    return DrawnStates(
-        columns, child, candidates, subsets[:, without_column], n_parents, len(outer), in_table
-    )
+    return DrawnStates(columns, child, candidates, subsets[:, without_column], len(outer), in_table)
 
 
 def local_maxima(
-    drawn: DrawnStates,
-    log_determinants: Callable[[Integers], Floats],
-    tables: Floats,
-    forbidden: Integers,
-    required: Integers,
+    drawn: DrawnStates, functions_of: Callable[[Integers], SetFunctions], rules: ParentRules
 ) -> LocalMaxima:
     """Return the best local scores, by going through all families of the states.
 
     Parameters
     ----------
     drawn : DrawnStates
-    log_determinants : callable
-        Returns those of some sets.
-    tables : ndarray of shape (3, m), float64
-        The criterion's tables, see `local_score_terms`.
-    forbidden, required : ndarray of shape (m,), int64
-        Masks of the columns that may not, or must, be among each column's parents.
+    functions_of : callable
+        Returns what local scores are differences of, for some sets.
+    rules : ParentRules
     """
     parents, child = drawn.parents, drawn.child[:, :, np.newaxis]
-    terms = local_score_terms(
-        tables, drawn.n_parents, log_determinants(parents), log_determinants(parents | 1 << child)
-    )
-    scores = terms[0] + terms[1] + terms[2]
-    scores[(parents & forbidden[child] | ~parents & required[child]) != 0] = -np.inf
+    of_family = functions_of(parents | 1 << child).of_family
+    of_parents = functions_of(parents).of_parents
+    scores = ruled_out(of_family - of_parents)
+    forbidden, required = rules.forbidden[child], rules.required[child]
+    scores[(parents & forbidden | ~parents & required) != 0] = -np.inf
     best = scores.argmax(axis=2)[:, :, np.newaxis]
-    all_terms = np.stack(np.broadcast_arrays(*terms))
-    of_best = np.take_along_axis(all_terms, best[np.newaxis], axis=3)[..., 0]
-    largest = np.abs(of_best).max(axis=0, where=of_best > -np.inf, initial=0.0)
-    return LocalMaxima(np.take_along_axis(scores, best, axis=2)[..., 0], largest)
+    of_best = np.take_along_axis(scores, best, axis=2)[..., 0]
+    terms = np.maximum(np.abs(of_family), np.abs(of_parents))
+    largest = np.take_along_axis(terms, best, axis=2)[..., 0]
+    return LocalMaxima(of_best, np.where(of_best > -np.inf, largest, 0.0))
 
 
 def check_slab(

@@ -1,14 +1,14 @@
-"""All families of some columns, whose log-determinants are made again where they do not fit.
+"""All families of some columns, whose set function is made again where it does not fit.
 
-A *piece* has the log-determinants of all sets of inner columns, each joined with the same outer
-columns; they follow from a factor with these projected out. A slab with the outer columns T takes
-the pieces of all subsets of T. A window has the pieces that differ in a few columns of T only, so
-that a slab's tables are gone through once for many pieces.
+A *piece* has all sets of inner columns, each joined with the same outer columns; its numbers follow
+from a factor with these projected out. A slab with the outer columns T takes the pieces of all
+subsets of T. Those that differ in a few columns of T only are at hand together, so that a slab's
+tables are gone through once for many pieces.
 
 The family of an inner child is in the piece of its parents. That of an outer child x is in the
-piece with x: there is a window with both if x is one of the columns in which it differs. So the
-columns of T are divided into groups, and there are windows for each group: those of the first group
-serve its own columns and all inner ones, the others their own columns.
+piece with x: both are at hand if x is one of the columns in which the pieces differ. So the columns
+of T are divided into groups, and there are pieces for each group: those of the first group serve
+its own columns and all inner ones, the others their own columns.
 """
 
 from __future__ import annotations
@@ -19,20 +19,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.memory import allocate
 from skbn._core.subsets import mask_of, members_of, subsets_of
 from skbn._core.threads import Threads
 from skbn._exact.dense_families import DenseFamilies, Part, ScoredFamilies
-from skbn._exact.fill_kernels import Window, fill_blocks
-from skbn._exact.parent_set_kernels import first_parents_that_reach, parents_that_reach
+from skbn._exact.fill_kernels import Pieces, fill_blocks
+from skbn._exact.parent_set_kernels import (
+    ParentSets,
+    first_parents_that_reach,
+    parents_that_reach,
+)
 from skbn._exact.plan import SearchPlan
-from skbn._regressions.local_score import local_score_terms, score_tolerance
+from skbn._regressions.local_score import score_tolerance
 from skbn._regressions.log_determinants import (
     SubsetWalk,
-    log_determinants,
+    set_functions,
     settle_columns,
     walk_seeds,
 )
+from skbn._regressions.set_function import LEAST_SCORE, SetFunctions, SetWeights, ruled_out
 from skbn._regressions.triangular import triangular_factor
 
 __all__ = ["WALKING_KERNELS", "WalkedFamilies"]
@@ -52,12 +56,14 @@ WALKING_KERNELS = (
 _SEEDS_OF_TASK = 1 << 8
 # A walk through fewer columns than this has no vectors of four sets.
 _FEWEST_COLUMNS = 3
-# Parents are looked for by as many tasks as these inner columns have subsets.
+# Parents are looked for by as many tasks as these inner columns have subsets. They come after
+# those in which neighbouring sets of a row differ.
 _SHARED_COLUMNS = 3
+_COLUMNS_OF_ROW = 9
 
 
 class WalkedFamilies(ScoredFamilies):
-    """All families, with a window of their log-determinants at a time.
+    """All families, with some pieces of what their scores follow from at a time.
 
     Parameters
     ----------
@@ -65,7 +71,8 @@ class WalkedFamilies(ScoredFamilies):
         The columns' triangular factor, not singular.
     offsets : ndarray of shape (m,), float64, or None
         What each column adds to the log-determinants of all sets that it is in.
-    tables, plan, allowed, required, numbers
+    weights : SetWeights
+    plan, allowed, required, numbers
         As for `ScoredFamilies`. The plan has `n_varying`.
     """
 
@@ -73,24 +80,24 @@ class WalkedFamilies(ScoredFamilies):
         self,
         factor: Floats,
         offsets: Floats | None,
-        tables: Floats,
+        weights: SetWeights,
         plan: SearchPlan,
         allowed: Sequence[int] | None = None,
         required: Sequence[int] | None = None,
         numbers: Sequence[int] | None = None,
     ) -> None:
-        super().__init__(tables, plan, allowed, required, numbers)
-        self._factor, self._offsets = factor, offsets
-        self._walk = SubsetWalk(factor, offsets)
-        self._log_det: Floats | None = None
+        super().__init__(len(factor), plan, allowed, required, numbers)
+        self._factor, self._offsets, self._weights = factor, offsets, weights
+        self._walk = SubsetWalk(factor, offsets, weights)
+        self._memory: SetFunctions | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_log_det": None, "_scratch": None}
+        return {**vars(self), "_memory": None}
 
-    def log_determinants(self, sets: Integers) -> Floats:
+    def functions_of(self, sets: Integers) -> SetFunctions:
         found, where = np.unique(sets, return_inverse=True)
         of_found = np.array([self._log_determinant(members_of(mask)) for mask in found.tolist()])
-        return of_found[where].reshape(sets.shape)
+        return self._weights.at(sets, of_found[where].reshape(sets.shape))
 
     def _log_determinant(self, columns: list[int]) -> float:
         diagonal = np.abs(np.diag(triangular_factor(self._factor[:, columns])))
@@ -98,46 +105,48 @@ class WalkedFamilies(ScoredFamilies):
         return float(2 * np.log(diagonal).sum() + of_offsets)
 
     @property
-    def _window(self) -> Floats:
-        if self._log_det is None:  # kept for all slabs, as touching new memory takes time
-            self._log_det = allocate(self.plan.window_size)
-        return self._log_det
+    def _sets(self) -> SetFunctions:
+        """The sets of the pieces that are at hand."""
+        if self._memory is None:  # kept for all slabs, as touching new memory takes time
+            self._memory = self._walk.allocate(self.plan.window_size)
+        return self._memory
 
-    def _parts(self, fixed: int, children: Integers, threads: Threads) -> Iterator[Part]:
+    def _parts(self, outer: int, children: Integers, threads: Threads) -> Iterator[Part]:
         plan = self.plan
         assert plan.n_varying is not None
         size, n_inner = plan.n_varying, plan.n_inner
-        outer = [int(x) - n_inner for x in children if x >= n_inner]
+        own_outer = [int(x) - n_inner for x in children if x >= n_inner]
         # Others, which are nobody's children, may vary beside the first columns.
-        bits = outer + [x for x in members_of(fixed) if x not in outer]
-        groups = [bits[i : i + size] for i in range(0, max(1, len(outer)), size)]
-        n_children = [sum(x in outer for x in group) for group in groups]
+        bits = own_outer + [x for x in members_of(outer) if x not in own_outer]
+        groups = [bits[i : i + size] for i in range(0, max(1, len(own_outer)), size)]
+        n_children = [sum(x in own_outer for x in group) for group in groups]
         n_children[0] += n_inner
         for i, group in enumerate(groups):
             varying = mask_of(group)
-            own = [n_inner + x for x in group if x in outer]
+            own = [n_inner + x for x in group if x in own_outer]
             of_part = np.array([*(range(n_inner) if i == 0 else []), *own], dtype=np.int64)
-            bases = list(subsets_of(fixed & ~varying))
-            steps = self._steps(varying)
+            bases = list(subsets_of(outer & ~varying))
+            steps = self._steps_within(varying)
             share = n_children[i] / sum(n_children) / len(bases)
             for k, base in enumerate(bases):
                 ascending = subsets_of(varying)[::-1]
                 self._walk_pieces([base | piece for piece in ascending], threads)
-                pieces = (1 << len(group)) - 1
-                window = Window(self._window, base, varying, pieces, steps)
-                yield Part(window, of_part, k == 0, k == len(bases) - 1, share)
+                every = (1 << len(group)) - 1
+                has_ruled_out = int(self._weights.has_ruled_out)
+                pieces = Pieces(*self._sets, base, varying, every, steps, has_ruled_out)
+                yield Part(pieces, of_part, k == 0, k == len(bases) - 1, share)
 
-    def _steps(self, varying: int) -> Integers:
-        """Return how far it is from a parent set to the family of each child, in a window."""
+    def _steps_within(self, varying: int) -> Integers:
+        """Return how far it is from a parent set to the family of each child, among some pieces."""
         n_inner = self.plan.n_inner
-        steps = np.int64(1) << np.arange(self.plan.n_columns)
+        steps = self._steps.copy()
         for i, x in enumerate(members_of(varying)):
             if n_inner + x < len(steps):
                 steps[n_inner + x] = self.plan.inner_size << i
         return steps
 
     def _walk_pieces(self, pieces: list[int], threads: Threads, inner: int | None = None) -> None:
-        """Set the window to some pieces, one after the other, or only to some sets of them.
+        """Walk through some pieces, one after the other, or only to some sets of them.
 
         `inner` is the mask of the inner columns that the sets may have beside those that each
         seed walks through.
@@ -149,7 +158,7 @@ class WalkedFamilies(ScoredFamilies):
             seeds = np.arange(walk.n_seeds)
             if inner is not None:
                 seeds = seeds[seeds & ~(inner // walk.seed_size) == 0]
-            of_piece = self._window[i * size : (i + 1) * size]
+            of_piece = SetFunctions(*(each[i * size : (i + 1) * size] for each in self._sets))
             tasks += [
                 (walk, seeds[k : k + _SEEDS_OF_TASK], of_piece)
                 for k in range(0, len(seeds), _SEEDS_OF_TASK)
@@ -173,52 +182,58 @@ class WalkedFamilies(ScoredFamilies):
         Its log-determinants are rounded in other ways. Parents that may reach the threshold are
         scored once more, as they were when the tables were filled.
         """
-        self._log_det = None  # these take its place
+        self._memory = None  # these take its place
         numbers = members_of(columns | self._others)
         n_children = columns.bit_count()
         factor = triangular_factor(self._factor[:, numbers])
         offsets = None if self._offsets is None else self._offsets[numbers]
-        log_det = log_determinants(factor, threads.n_threads, None, offsets)
-        tables = self._tables[:, : len(numbers)]
+        sets = set_functions(factor, self._weights, threads.n_threads, None, offsets)
         position = {x: i for i, x in enumerate(numbers)}
 
         def positions(masks: Sequence[int]) -> list[int]:
             of_children = [members_of(int(masks[x])) for x in numbers[:n_children]]
             return [mask_of(position[v] for v in each if v in position) for each in of_children]
 
-        allowed, required = positions(self._allowed), positions(self._required.tolist())
+        allowed, required = positions(self._allowed), positions(self._required)
         plan = SearchPlan(n_children, 0, len(numbers) - n_children)
-        few = DenseFamilies(log_det, tables, plan, allowed, required, numbers)
-        largest = max(log_det.max(), -log_det.min())
-        margin = float(score_tolerance(np.abs(tables[1:]).max() * largest))
+        few = DenseFamilies(sets, plan, allowed, required, numbers)
+        margin = float(score_tolerance(_largest_value(sets)))
         for sink, threshold in thresholds.items():
             if int(self._required[sink]) & ~(columns | self._others):
                 continue
             candidates = (1 << n_children) - 1 ^ 1 << position[sink]
             listed = few.parents_that_reach(position[sink], candidates, threshold - margin)
             parents = np.array(listed.parents, dtype=np.int64)
-            scores = sum(self._terms(sink, parents))
+            scores = self._scores_of(sink, parents)
             reached = parents[scores >= threshold].tolist()
             if reached:
                 return sink, min(reached, key=self._order_key)
         return None
 
-    def _terms(self, child: int, parents: Integers) -> tuple[Floats, Floats, Floats]:
-        """Return the terms of local scores with the rounding of those that filled the tables."""
+    def _scores_of(self, child: int, parents: Integers) -> Floats:
+        """Return local scores with the rounding of those that filled the tables."""
+        of_family, of_parents = self._walked(child, parents)
+        return ruled_out(of_family - of_parents)
+
+    def _walked(self, child: int, parents: Integers) -> tuple[Floats, Floats]:
+        """Return what the local scores of a child are differences of, by the walk."""
         sets = np.concatenate([parents, parents | 1 << child])
-        log_det, of_seed = np.empty(len(sets)), np.empty(self._walk.seed_size)
-        place = sets % len(of_seed)
-        seeds, seed_of = np.unique(sets // len(of_seed), return_inverse=True)
+        found = self._walk.allocate(len(sets))
+        of_seed = self._walk.allocate(self._walk.seed_size)
+        place = sets % self._walk.seed_size
+        seeds, seed_of = np.unique(sets // self._walk.seed_size, return_inverse=True)
         for i, seed in enumerate(seeds.tolist()):
-            walk = self._walk.with_columns(len(of_seed).bit_length() - 1, seed)
+            walk = self._walk.with_columns(self._walk.seed_size.bit_length() - 1, seed)
             walk.fill(np.array([0]), of_seed)
-            log_det[seed_of == i] = of_seed[place[seed_of == i]]
-        of_parents, of_family = log_det[: len(parents)], log_det[len(parents) :]
-        n_parents = np.bitwise_count(parents).astype(np.int64)
-        return local_score_terms(self._tables, n_parents, of_parents, of_family)
+            for each, values in zip(found, of_seed, strict=True):
+                each[seed_of == i] = values[place[seed_of == i]]
+        return found.of_family[len(parents) :], found.of_parents[: len(parents)]
 
     def largest_term(self, child: int, parents: int) -> float:
-        return float(np.abs(self._terms(child, np.array([parents]))).max())
+        return float(np.abs(self._walked(child, np.array([parents]))).max())
+
+    def local_score(self, child: int, parents: int) -> float:
+        return float(self._scores_of(child, np.array([parents]))[0])
 
     def _first_sink_by_pieces(
         self, columns: int, thresholds: dict[int, float], threads: Threads
@@ -250,17 +265,17 @@ class WalkedFamilies(ScoredFamilies):
         self, sinks: list[int], piece: int, inner: int, thresholds: dict[int, float]
     ) -> list[tuple[Any, ...]]:
         """Return the arguments with which parents are looked for that have a piece's columns."""
-        fixed = piece << self.plan.n_inner
+        outer = piece << self.plan.n_inner
         tasks = []
         for sink in sinks:
-            if fixed & ~self._allowed[sink] or self._required[sink] & ~(inner | fixed):
+            if outer & ~self._allowed[sink] or self._required[sink] & ~(inner | outer):
                 continue
             among = inner & self._allowed[sink] & ~(1 << sink)
-            high = [x for x in members_of(among) if 1 << x >= self.plan.width]
+            high = [x for x in members_of(among) if x >= _COLUMNS_OF_ROW]
             shared = mask_of(high[-_SHARED_COLUMNS:])
             required = int(self._required[sink])
             tasks += [
-                (sink, among ^ shared, required, fixed | some, thresholds[sink])
+                (sink, among ^ shared, required, outer | some, thresholds[sink])
                 for some in subsets_of(shared)
             ]
         return tasks
@@ -271,27 +286,27 @@ class WalkedFamilies(ScoredFamilies):
         found: dict[int, list[int]],
         threads: Threads,
     ) -> None:
-        """Look for parents in the first piece of the window.
+        """Look for parents in the first of the pieces at hand.
 
         The families of a sink that is an outer column are in the second piece.
         """
         n_inner, size = self.plan.n_inner, self.plan.inner_size
-        arguments = [
-            (
-                self._window,
-                self._spread,
-                -(fixed & -size),
-                1 << sink if sink < n_inner else size,
-                self._order,
-                sink,
-                among,
-                required,
-                fixed,
-                threshold,
-            )
-            for sink, among, required, fixed, threshold in tasks
-        ]
+        arguments = []
+        for sink, among, required, outer, threshold in tasks:
+            step = 1 << sink if sink < n_inner else size
+            of_sink = -(outer & -size), step, sink, among, required, outer
+            arguments.append((ParentSets(*self._sets, *of_sink), self._order, threshold))
         reached = threads.map(first_parents_that_reach, arguments)
         for (sink, *_), mask in zip(tasks, reached, strict=True):
             if mask >= 0:
                 found[sink].append(int(mask))
+
+
+def _largest_value(sets: SetFunctions) -> float:
+    """Return the largest magnitude of the functions' values that enter scores."""
+    largest = 0.0
+    for each in sets:
+        counts = (each > LEAST_SCORE) & (each < np.inf)
+        largest = max(largest, each.max(initial=0.0, where=counts))
+        largest = max(largest, -each.min(initial=0.0, where=counts))
+    return largest

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.subsets import members_of
 from skbn._networks.equivalence import (
     compelled_parents,
@@ -20,8 +20,6 @@ from skbn._networks.equivalence import (
 )
 
 __all__ = ["EdgeSupport", "averaged_parents", "edge_support", "inclusion_threshold"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class EdgeSupport(NamedTuple):

@@ -15,8 +15,8 @@ from copy import copy
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.subsets import members_of
 from skbn._networks.equivalence import compelled_parents, joined_columns
 
@@ -40,7 +40,7 @@ def number_of_members(parents: list[int], allowed: list[int] | None = None) -> i
     return n
 
 
-def edge_shares(parents: list[int], allowed: list[int] | None = None) -> npt.NDArray[np.float64]:
+def edge_shares(parents: list[int], allowed: list[int] | None = None) -> Floats:
     """Return the share of a class's members that have each edge, shape (m, m).
 
     The parameters are those of `number_of_members`. ``[i, j]`` is for the edge i -> j.

@@ -8,8 +8,8 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import column_number, finite_number, parents_in
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.subsets import members_of
@@ -27,7 +27,7 @@ __all__ = ["edge_columns", "network_text", "score_losses"]
 
 # Attributes of edges that become columns: a posterior sets the first, a bootstrap the second.
 _CONFIDENCES = ("probability", "support")
-# More lines would fill the screen, and a line of more parents would be broken.
+# Longer texts are cut: more lines would fill the screen, and more parents would break the line.
 _MOST_LINES = 15
 _MOST_PARENTS = 6
 
@@ -119,7 +119,7 @@ def _count(n: int, what: str) -> str:
 
 
 def edge_columns(
-    dag: nx.DiGraph, model: LinearGaussianModel | None, losses: npt.NDArray[np.float64] | None
+    dag: nx.DiGraph, model: LinearGaussianModel | None, losses: Floats | None
 ) -> dict[str, Any]:
     """Return the columns of a table with a row for each edge.
 
@@ -167,9 +167,7 @@ def _standardised(model: LinearGaussianModel, pairs: list[tuple[int, int]]) -> l
         return [float(model.coef[p, c] * (deviation[p] / deviation[c])) for p, c in pairs]
 
 
-def score_losses(
-    dag: nx.DiGraph, scores: Any, criterion: str | Criterion | None = None
-) -> npt.NDArray[np.float64]:
+def score_losses(dag: nx.DiGraph, scores: Any, criterion: str | Criterion | None = None) -> Floats:
     """Return by how much a network's score is lower without each of its edges, in nats.
 
     Parameters

@@ -12,12 +12,14 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.estimator import N_WRAPPERS
 from skbn._core.subsets import members_of
 from skbn._core.threads import one_blas_thread
@@ -36,9 +38,9 @@ from skbn.exceptions import (
 
 __all__ = ["gains_of_one_more_parent", "warn_about_data", "warn_about_limit"]
 
-# Ordered categories may be treated as continuous from five levels on: Rhemtulla, Brosseau-Liard &
-# Savalei (2012), "When can categorical variables be treated as continuous?", Psychological
-# Methods 17, 354-373.
+# A column of more values is not discrete. Categories may be treated as continuous from five on:
+# Rhemtulla, Brosseau-Liard & Savalei (2012), "When can categorical variables be treated as
+# continuous?", Psychological Methods 17, 354-373.
 _MOST_LEVELS = 4
 # With fewer rows per level, values of a continuous column may repeat because of rounding.
 _FEWEST_ROWS_PER_LEVEL = 5
@@ -47,7 +49,7 @@ _FEWEST_ROWS_PER_LEVEL = 5
 _LARGEST_SKEWNESS = 2.0
 # 72 of a million simulated Gaussian columns of 30 rows exceed that; with more rows, fewer do.
 _FEWEST_ROWS = 30
-# Bulmer (1979), "Principles of Statistics", calls this highly skewed.
+# From here on a column itself counts as skewed: Bulmer (1979), "Principles of Statistics".
 _HIGH_SKEWNESS = 1.0
 
 # Fewer columns at the limit, or a smaller share of all, do not warn.
@@ -60,15 +62,16 @@ _SMALLEST_GAIN = 3.0
 # leaves about 1e-16.
 _SMALLEST_RESIDUAL = 1e-12
 
-_ROWS_PER_BLOCK = 1024  # so that temporary arrays stay small
-_FIRST_ROWS = 64  # enough to tell most columns of many values from those of few
+# OpenBLAS itself keeps a product of matrices with this many multiplications in one thread. To tell
+# it so takes as long as all else here does for such a table.
+_LARGEST_IN_ONE_THREAD = 1 << 16
+_ROWS_PER_BLOCK = 1024  # temporary arrays stay small
+_FIRST_ROWS = 64  # most columns of many values show more than four of them in these
 # Calls from here up to the user's line: a learner's _fit and fit, and the wrappers around fit.
 _STACK_LEVEL = 4 + N_WRAPPERS
 
 # Kinds of warnings, with their columns, already given for a fold of a search.
 _told_of_folds: set[tuple[type[DataWarning], tuple[Hashable, ...]]] = set()
-
-Floats = npt.NDArray[np.float64]
 
 
 def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
@@ -232,7 +235,8 @@ def _skewness(rows: Floats, weight: Floats | None, values_of: Callable[[Floats],
     """Return the skewness of columns that are computed block by block; NaN if out of range."""
     total = 0.0
     sums: list[Any] = [0.0, 0.0, 0.0]  # of the values, their squares and their cubes
-    with one_blas_thread(), np.errstate(all="ignore"):
+    is_small = rows.size * rows.shape[1] <= _LARGEST_IN_ONE_THREAD
+    with nullcontext() if is_small else one_blas_thread(), np.errstate(all="ignore"):
         for part in _blocks(len(rows)):
             x = values_of(rows[part])
             share = np.ones(len(x)) if weight is None else weight[part]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
 from skbn._core.text import readable_name, text_table
 from skbn._displays.frames import frame_of
@@ -72,14 +72,14 @@ class GaussianDistribution:
     """
 
     nodes: list[Hashable]
-    mean: npt.NDArray[np.float64]
-    covariance: npt.NDArray[np.float64]
+    mean: Floats
+    covariance: Floats
 
     # Python would otherwise iterate by asking for 0, 1, 2 ..., which may be nodes.
     __iter__: ClassVar[None] = None
 
     @property
-    def standard_deviation(self) -> npt.NDArray[np.float64]:
+    def standard_deviation(self) -> Floats:
         """The nodes' standard deviations, shape (k,)."""
         return np.sqrt(np.diag(self.covariance))
 

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.linear_model import LinearModel, equilibrated, propagate, require_finite
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
@@ -34,9 +34,9 @@ class NetworkParameters(NamedTuple):
     noise_variance : ndarray of shape (m,)
     """
 
-    coef: npt.NDArray[np.float64]
-    mean: npt.NDArray[np.float64]
-    noise_variance: npt.NDArray[np.float64]
+    coef: Floats
+    mean: Floats
+    noise_variance: Floats
 
 
 def estimate_model(
@@ -45,7 +45,7 @@ def estimate_model(
     nodes: Sequence[Hashable],
     *,
     fixed: list[int] | None = None,
-    divisors: npt.NDArray[np.float64] | None = None,
+    divisors: Floats | None = None,
 ) -> LinearGaussianModel:
     """Return the model of a network with parameters by least squares.
 
@@ -121,7 +121,7 @@ class LinearGaussianModel(LinearModel):
         intercept = mean - mean @ coef
         return cls(list(nodes), parents, coef, intercept, mean, noise_variance, fixed)
 
-    def covariance(self) -> npt.NDArray[np.float64]:
+    def covariance(self) -> Floats:
         """Return the joint covariance, shape (m, m)."""
         factor = self.factor()
         with np.errstate(over="ignore"):
@@ -130,8 +130,8 @@ class LinearGaussianModel(LinearModel):
         return np.asarray(covariance)
 
     def condition(
-        self, given: list[int], values: npt.NDArray[np.float64], others: list[int]
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        self, given: list[int], values: Floats, others: list[int]
+    ) -> tuple[Floats, Floats]:
         """Return the distribution of nodes given others, by a QR decomposition of the factor.
 
         Parameters
@@ -176,7 +176,7 @@ class LinearGaussianModel(LinearModel):
         require_finite(covariance, left)
         return np.asarray(mean), np.asarray(covariance)
 
-    def residuals(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def residuals(self, rows: Floats) -> Floats:
         """Return each row's differences from what the nodes' parents predict, shape (n, m).
 
         They are infinite or NaN if the difference of a row from the mean is out of range.
@@ -185,7 +185,7 @@ class LinearGaussianModel(LinearModel):
             centred = rows - self.mean
             return np.asarray(centred - centred @ self.coef)
 
-    def log_density(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def log_density(self, rows: Floats) -> Floats:
         """Return the log density of each row, shape (n,), in nats.
 
         Raises

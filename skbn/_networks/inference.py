@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn import get_config
 from sklearn.utils import check_random_state
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes, named_values
 from skbn._core.text import readable_value
 from skbn._data.table import Table, read_columns
@@ -30,7 +30,7 @@ __all__ = [
     "sample",
 ]
 
-_CONTAINERS = ("default", "pandas", "polars")  # those of sklearn.set_config(transform_output=...)
+_CONTAINERS = ("default", "pandas", "polars")  # as in sklearn.set_config(transform_output=...)
 
 
 # Samples
@@ -75,9 +75,7 @@ def check_container(name: Any) -> None:
         )
 
 
-def _in_container(
-    rows: npt.NDArray[np.float64], nodes: list[Hashable], container: str | None
-) -> Any:
+def _in_container(rows: Floats, nodes: list[Hashable], container: str | None) -> Any:
     """Return rows as an array, or as a data frame if one is asked for and all nodes are strings."""
     container = get_config()["transform_output"] if container is None else container
     if container == "default" or not all(isinstance(node, str) for node in nodes):
@@ -127,7 +125,7 @@ def predict(model: LinearGaussianModel, X: Any, target: Any = None, given: Any =
 
 def _read_given_columns(
     X: Any, given: list[Hashable] | None, target: list[Hashable], model: LinearGaussianModel
-) -> tuple[npt.NDArray[np.float64], list[Hashable]]:
+) -> tuple[Floats, list[Hashable]]:
     """Return the columns of a table to predict from, and the nodes that they are.
 
     By default these are the nodes with a variance that are columns of X and not targets.
@@ -169,9 +167,7 @@ def residuals(model: LinearGaussianModel, X: Any) -> Any:
     return _like_pandas(differences, X, model.nodes, is_single=False)
 
 
-def _like_pandas(
-    values: npt.NDArray[np.float64], X: Any, target: list[Hashable], is_single: bool
-) -> Any:
+def _like_pandas(values: Floats, X: Any, target: list[Hashable], is_single: bool) -> Any:
     """Return values of shape (n, k) in the container of X: pandas keeps its index.
 
     A single column becomes a vector, or a Series.

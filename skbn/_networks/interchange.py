@@ -110,7 +110,7 @@ def from_json(text_or_path: str | os.PathLike[str]) -> nx.DiGraph:
 
 
 class _RepeatedKeyError(Exception):
-    """An object of JSON has a key twice, of which json would keep the last."""
+    """An object of JSON has a key twice; json would keep the last."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -262,9 +262,9 @@ def from_modelstring(text: str) -> nx.DiGraph:
     Raises
     ------
     TypeError
-        If it is no string.
+        If it is not a string.
     ValueError
-        If it is no model string, a node comes twice or is missing, or the edges have a cycle.
+        If it is not a model string, a node comes twice or is missing, or the edges have a cycle.
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be a string; got {type(text).__name__}.")

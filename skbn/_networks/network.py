@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Self, overload
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_array
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import named_values
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
 from skbn._core.graphs import (
@@ -121,7 +121,7 @@ class GaussianBayesianNetwork(
 
     # What is known of the graph while its contents are `_learned_graph`.
     _estimated: LinearGaussianModel | None = None
-    _score_losses: npt.NDArray[np.float64] | None = None
+    _score_losses: Floats | None = None
     _learned_graph: tuple[list[Any], list[Any]] | None = None
     # What `set_output` was told: "default", "pandas" or "polars"; None leaves it to scikit-learn.
     _output_container: str | None = None
@@ -206,7 +206,7 @@ class GaussianBayesianNetwork(
         return self._model().to_dag()
 
     @property
-    def coef_(self) -> npt.NDArray[np.float64]:
+    def coef_(self) -> Floats:
         """The edges' weights, shape (m, m): ``coef_[i, j]`` is that of i -> j, or 0.
 
         Raises what `dag_` raises.
@@ -214,7 +214,7 @@ class GaussianBayesianNetwork(
         return self._model().coef.copy()
 
     @property
-    def intercept_(self) -> npt.NDArray[np.float64]:
+    def intercept_(self) -> Floats:
         """The nodes' intercepts, shape (m,).
 
         Raises what `dag_` raises.
@@ -222,7 +222,7 @@ class GaussianBayesianNetwork(
         return self._model().intercept.copy()
 
     @property
-    def noise_variance_(self) -> npt.NDArray[np.float64]:
+    def noise_variance_(self) -> Floats:
         """The variances of the nodes' noise, shape (m,).
 
         Raises what `dag_` raises.
@@ -230,7 +230,7 @@ class GaussianBayesianNetwork(
         return self._model().noise_variance.copy()
 
     @property
-    def mean_(self) -> npt.NDArray[np.float64]:
+    def mean_(self) -> Floats:
         """The nodes' joint mean, shape (m,).
 
         Raises what `dag_` raises.
@@ -238,7 +238,7 @@ class GaussianBayesianNetwork(
         return self._model().mean.copy()
 
     @property
-    def covariance_(self) -> npt.NDArray[np.float64]:
+    def covariance_(self) -> Floats:
         """The nodes' joint covariance, shape (m, m).
 
         Raises what `dag_` raises, and ValueError if a variance is out of float64's range.
@@ -452,7 +452,7 @@ class GaussianBayesianNetwork(
 
     # Density
 
-    def logpdf(self, X: Any) -> npt.NDArray[np.float64]:
+    def logpdf(self, X: Any) -> Floats:
         """Return the log density of each row.
 
         Parameters
@@ -483,7 +483,7 @@ class GaussianBayesianNetwork(
         model = self._model()
         return model.log_density(read_columns(Table(X), model.nodes, model.nodes))
 
-    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+    def score_samples(self, X: Any) -> Floats:
         """Return the log density of each row: `logpdf`, by scikit-learn's name.
 
         Parameters
@@ -1060,8 +1060,8 @@ class GaussianBayesianNetwork(
         TypeError
             If it is not a string.
         ValueError
-            If it is no model string, a node or an edge comes twice, a parent is no node, or the
-            edges have a cycle.
+            If it is not a model string, a node or an edge comes twice, a parent is not a node, or
+            the edges have a cycle.
 
         Examples
         --------
@@ -1181,10 +1181,8 @@ class GaussianBayesianNetwork(
         network._keep(model)
         return network
 
-    def _keep(
-        self, model: LinearGaussianModel | None, score_losses: npt.NDArray[np.float64] | None = None
-    ) -> None:
-        """Keep what was learned of the graph, and its contents, by which a change is noticed."""
+    def _keep(self, model: LinearGaussianModel | None, score_losses: Floats | None = None) -> None:
+        """Keep what was learned, and the graph's contents: a change of the graph shows in them."""
         self._estimated = model
         self._score_losses = score_losses
         self._learned_graph = graph_contents(self.dag)

@@ -1,21 +1,24 @@
 """The posterior of networks: sums over all of them, where the search has maxima.
 
 To follow it, read `order_sums` and `network_sums`: they state the recurrences of the two priors
-over networks. Nothing here knows of tables or estimators, except `parameters`, `total_effects` and
-`adjustment`, which know the statistics of a table.
+over networks. Nothing here knows of estimators, and only `parameter_draws`, `total_effects`,
+`adjustment` and `evidence` know the statistics of a table.
 
 - `family_weights` has what is summed: the weight of each family, an extended float
   (`skbn._core.extended_floats`), by the kernels of `weight_kernels`; `listed_weights` has the same
   of families with few parents, one by one, with the kernels of `listed_kernels`, and
   `group_weights` makes them for a group of columns;
 - `sum_kernels` has the kernels of the sums over orders, which share those of the search;
-  `network_sum_kernels` and `network_rows` those of the sums over networks;
-- `group_posterior` and `posterior` put the sums together, by group of columns and for all;
+  `network_sum_kernels` and `row_kernels` those of the sums over networks;
+- `group_posterior` and `network_posterior` put the sums together, by group of columns and for all;
+- `probabilities` has those of parent sets and of single networks, `pairs` the table of all pairs of
+  columns, `median_network` the network of the edges that are more probable than not, and `evidence`
+  the criteria that have a marginal likelihood, and the density of new rows;
 - `plan` lays out the memory and says which prior is affordable; `structure_prior` and `edge_prior`
   have the prior of networks and of edges;
-- `sampling` draws networks, with the kernels of `sampling_kernels`;
-- `pairs` has the table of all pairs of columns;
-- `parameters` draws a network's parameters, and `total_effects` has the posterior of an
+- `sampling` draws networks, with the kernels of `layer_kernels` and `draw_kernels`;
+- `parameter_draws` draws the parameters of a network, `sampled_networks` makes networks and means
+  of samples, and `total_effects` has the posterior of an
   intervention's effect (`effects`) in sampled networks, with the kernel of `effect_kernels`;
   `adjustment` has it by regressions, as a mixture of t distributions (`mixtures`).
 """

@@ -25,8 +25,8 @@ from skbn._core.subsets import members_of
 from skbn._data.statistics import SampleStatistics
 from skbn._posterior.effects import EffectDistribution
 from skbn._posterior.mixtures import StudentMixture
-from skbn._posterior.parameters import residual_freedom
-from skbn._posterior.posterior import NetworkPosterior
+from skbn._posterior.network_posterior import NetworkPosterior
+from skbn._posterior.parameter_draws import residual_freedom
 from skbn._regressions.triangular import triangular_factor
 from skbn._scores.criteria import Criterion
 

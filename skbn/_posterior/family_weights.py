@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,23 +12,33 @@ from skbn._core.extended_floats import WideFormat
 from skbn._core.memory import allocate
 from skbn._core.subsets import members_of
 from skbn._core.threads import Threads
-from skbn._exact.dense_families import BlockwiseFamilies, Part, whole_part
+from skbn._exact.dense_families import BlockwiseFamilies, Part
+from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.weight_kernels import (
+    WeighedFamilies,
     edge_sums,
     family_weights,
     fill_sums,
     score_range,
     weights_with_descendants,
 )
-from skbn._regressions.local_score import local_score_terms
+from skbn._regressions.set_function import SetFunctions
 
-__all__ = ["MASK_BITS", "WEIGHT_KERNELS", "FamilyWeights", "mask_type", "scale_of_weights"]
+__all__ = [
+    "MASK_BITS",
+    "PARENT_SET_KERNELS",
+    "WEIGHT_KERNELS",
+    "FamilyWeights",
+    "mask_type",
+    "scale_of_weights",
+]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-WEIGHT_KERNELS = (score_range, fill_sums, edge_sums, family_weights, weights_with_descendants)
+WEIGHT_KERNELS = (score_range, fill_sums, edge_sums)
+PARENT_SET_KERNELS = (family_weights, weights_with_descendants)
 
 # Ctrl-C is handled between tasks of this many families, about a tenth of a second.
 _TASK = 1 << 25
@@ -43,10 +52,9 @@ class FamilyWeights(BlockwiseFamilies):
 
     Parameters
     ----------
-    log_det : ndarray of shape (2**m,), float64
-        The log-determinants of all subsets of the columns.
-    tables, plan
-        As for `BlockwiseFamilies`.
+    sets : SetFunctions
+        What local scores are differences of, for all subsets of the columns: at least two.
+    plan : SearchPlan
     allowed, required : sequence of n_children int
         As for `BlockwiseFamilies`; the plan may have more columns than there are children.
     log_odds : ndarray of shape (n_children, m), float64, optional
@@ -67,45 +75,26 @@ class FamilyWeights(BlockwiseFamilies):
 
     def __init__(
         self,
-        log_det: Floats,
-        tables: Floats,
+        sets: SetFunctions,
         plan: SearchPlan,
         threads: Threads,
         allowed: Sequence[int],
         required: Sequence[int],
         log_odds: Floats | None = None,
     ) -> None:
-        super().__init__(tables, plan, allowed, required, n_scratch=3)
-        self._log_det = log_det
-        m, n_children = tables.shape[1], len(allowed)
-        if log_odds is None:
-            self._single_odds, self._low_odds = np.zeros((n_children, m)), np.empty((n_children, 0))
-        else:
-            low = np.arange(1 << plan.block_bits)
-            is_parent = low[:, np.newaxis] >> np.arange(plan.block_bits) & 1
-            self._low_odds = log_odds[:, : plan.block_bits] @ is_parent.T.astype(float)
-            self._single_odds = log_odds.copy()
-            self._single_odds[:, : plan.block_bits] = 0.0
+        self.n_positions = len(sets.of_parents).bit_length() - 1
+        super().__init__(self.n_positions, plan, allowed, required)
+        self._sets = sets
+        n_children, n_low = len(allowed), plan.block_bits
+        low = np.zeros((1, 1 << n_low))
+        single = np.zeros((n_children, self.n_positions))
+        if log_odds is not None:
+            low = _odds_of_low_parents(log_odds, n_low)
+            single[:, n_low:] = log_odds[:, n_low:]
+        self._log_odds = log_odds
+        self._families = WeighedFamilies(*sets, *self._rules, low, single, n_low)
         ranges = list(threads.map(self._score_range, [(x,) for x in range(n_children)]))
         self.wide, self.biases, self.log_scale = scale_of_weights(ranges)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_scratch": None}  # memory that is made when it is needed
-
-    @property
-    def _families(self) -> tuple[Any, ...]:
-        """The arguments of kernels that say what the families are."""
-        return (
-            self._log_det,
-            self._spread,
-            self._forbidden,
-            self._required,
-            self._low_odds,
-            self._single_odds,
-        )
-
-    def _new_child_scratch(self) -> Floats:
-        return np.empty((3, 1 << self.plan.block_bits))
 
     def _score_range(self, child: int) -> tuple[float, float]:
         """Return a child's highest score, and that of its fewest parents if this is finite.
@@ -113,44 +102,19 @@ class FamilyWeights(BlockwiseFamilies):
         The sum over all networks is at least the weight of the one in which all columns have no
         parents but the required ones.
         """
-        best, least = score_range(*self._families, child, self._new_child_scratch())
+        best, least = score_range(self._families, child)
         fewest = int(self._required[child])
-        terms = local_score_terms(
-            self._tables,
-            fewest.bit_count(),
-            self._log_det[fewest],
-            self._log_det[fewest | 1 << child],
-        )
-        of_fewest = float(sum(terms))
-        if self._low_odds.size:
-            n_low = self.plan.block_bits
-            of_fewest += float(self._low_odds[child, fewest & ((1 << n_low) - 1)])
-            of_fewest += float(self._single_odds[child, members_of(fewest)].sum())
+        of_fewest = self._sets.local_score(child, fewest)
+        if self._log_odds is not None:
+            of_fewest += float(self._log_odds[child, members_of(fewest)].sum())
         return best, of_fewest if math.isfinite(of_fewest) else least
 
-    def _parts(self, fixed: int, children: Integers, threads: Threads) -> Iterator[Part]:
-        yield whole_part(self._log_det, self.plan, fixed, children)
+    def _parts(self, outer: int, children: Integers, threads: Threads) -> Iterator[Part]:
+        yield self._whole_part(self._sets, outer, children)
 
-    def _fill_blocks(
-        self,
-        slab: npt.NDArray[Any],
-        starts: Integers,
-        part: Part,
-        blocks: Integers,
-        scratch: Floats,
-    ) -> None:
-        fill_sums(
-            part.window,
-            *self._families[1:],
-            self.plan.n_inner,
-            part.children,
-            blocks,
-            slab,
-            starts,
-            scratch,
-            self.wide,
-            self.biases,
-        )
+    def _fill_blocks(self, part: Part, blocks: Integers, tables: BlockTables) -> None:
+        rest = part.children, blocks, tables, self.wide, self.biases
+        fill_sums(part.pieces, self._families, *rest)
 
     def edge_sums(self, child: int, gamma: Integers, exponent: int) -> Floats:
         """Return the weight of the networks in which each column is the child's parent.
@@ -169,14 +133,13 @@ class FamilyWeights(BlockwiseFamilies):
         sums : ndarray of shape (m + 1,), float64
             The last entry is the weight of all networks.
         """
-        sums = np.empty(self._tables.shape[1] + 1)
+        sums = np.empty(self.n_positions + 1)
         edge_sums(
-            *self._families,
+            self._families,
             self.plan.n_columns,
             child,
             gamma,
             exponent,
-            self._new_child_scratch(),
             self.wide,
             self.biases,
             sums,
@@ -202,14 +165,9 @@ class FamilyWeights(BlockwiseFamilies):
         return weights
 
     @property
-    def n_positions(self) -> int:
-        """How many columns and others there are."""
-        return self._tables.shape[1]
-
-    @property
     def n_parent_sets(self) -> int:
         """How many parent sets a child has: ``2**(m - 1)``."""
-        return len(self._log_det) // 2
+        return len(self._sets.of_parents) // 2
 
     def weights_of(self, child: int, threads: Threads, weights: Integers) -> None:
         """Set `weights` to the weight of each parent set of a child, an extended float.
@@ -223,12 +181,11 @@ class FamilyWeights(BlockwiseFamilies):
         """
 
         def run(bases: Integers) -> None:
-            scratch = self._new_child_scratch()
-            format_ = self.wide, self.biases
-            family_weights(*self._families, child, bases, scratch, *format_, weights)
+            family_weights(self._families, child, bases, self.wide, self.biases, weights)
 
-        bases = np.arange(0, len(self._log_det), 1 << self.plan.block_bits)
-        parts = threads.split(bases, len(self._log_det) // _TASK)
+        n_sets = len(self._sets.of_parents)
+        bases = np.arange(0, n_sets, 1 << self.plan.block_bits)
+        parts = threads.split(bases, n_sets // _TASK)
         list(threads.map(run, [(part,) for part in parts]))
 
     def clear_sets_with(self, child: int, column: int, values: Floats) -> None:
@@ -241,6 +198,20 @@ class FamilyWeights(BlockwiseFamilies):
         for bit, column in enumerate([c for i, c in enumerate(columns) if i != child]):
             masks |= (indices >> bit & 1).astype(masks.dtype) << column
         return masks
+
+
+def _odds_of_low_parents(log_odds: Floats, n_low: int) -> Floats:
+    """Return what the parents among the lowest columns add to the scores of each child.
+
+    They are in the order of a block's part of the child's table: its own bit is removed.
+    """
+    sets = np.arange(1 << n_low)
+    is_parent = sets[:, np.newaxis] >> np.arange(n_low) & 1
+    odds: Floats = log_odds[:, :n_low] @ is_parent.T.astype(float)
+    for child in range(min(n_low, len(odds))):
+        without = sets[sets >> child & 1 == 0]
+        odds[child, : len(without)] = odds[child, without]
+    return np.ascontiguousarray(odds)
 
 
 def mask_type(n_columns: int) -> type:

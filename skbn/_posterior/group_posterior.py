@@ -14,10 +14,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import is_zero
 from skbn._core.progress import Progress
 from skbn._core.threads import Threads
-from skbn._posterior.family_weights import MASK_BITS
+from skbn._exact.sink_kernels import Tables
+from skbn._posterior.family_weights import MASK_BITS, PARENT_SET_KERNELS
 from skbn._posterior.listed_weights import ListedWeights, Weights
 from skbn._posterior.network_sums import NetworkSums, network_sums, network_work
 from skbn._posterior.order_sums import order_sums, order_work, weight_slab
@@ -129,6 +131,7 @@ class GroupPosterior:
         return self.weights.masks(child, indices, self.columns)
 
     def _weighted(self, child: int, gamma: Integers) -> Floats:
+        compile_kernels(PARENT_SET_KERNELS)
         exponent, mantissa = self.weights.wide.split(self.sums.total)
         with Threads(1) as threads:
             weights = self.weights.parent_set_weights(child, gamma, exponent, threads)
@@ -198,8 +201,9 @@ def _sums(plan: GroupPlan, summation: Summation, weights: Weights) -> Sums | Non
     _certify_equal(over_orders.log_total, weights.wide.log(over_orders.R[0]), weights)
     if plan.prior == "order":
         return over_orders
+    alpha = Tables(slab.tables, slab.starts)
     sums_over_networks = network_sums(
-        slab.tables, slab.starts, over_orders.F, over_orders.R, n, weights.wide, threads, progress
+        alpha, over_orders.F, over_orders.R, n, weights.wide, threads, progress
     )
     _certify_equal(sums_over_networks.log_total, sums_over_networks.log_total_forward, weights)
     return sums_over_networks

@@ -11,7 +11,6 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.memory import allocate
 from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import Threads
@@ -19,6 +18,7 @@ from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import FamilyWeights
 from skbn._posterior.listed_weights import FamilyList, ListedWeights, Weights
 from skbn._posterior.plan import WORK_OF_LISTED_FAMILY, GroupPlan
+from skbn._regressions.set_function import SetFunctions, SetWeights
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
@@ -54,9 +54,9 @@ def weights_of_group(
     """
     columns = plan.columns
     if plan.listing is None:
-        log_det = scorer.log_determinants_of(columns, n_jobs, progress)
-        tables = tables[:, : len(columns)]
-        return _dense_weights(plan, constraints, log_odds, log_det, tables, threads)
+        weights = SetWeights(tables[:, : len(columns)])
+        sets = scorer.set_functions_of(columns, weights, n_jobs, progress)
+        return _dense_weights(plan, constraints, log_odds, sets, threads)
     ascending = sorted(columns)
     place = [ascending.index(column) for column in columns]
     families, log_det = scorer.small_log_determinants_of(
@@ -96,9 +96,8 @@ def flat_weights(
     if plan.listing is None:
         tables = np.zeros((3, n_sets))
         tables[0] = flat
-        log_det = allocate(1 << n_sets)
-        log_det[:] = 0.0
-        return _dense_weights(plan, constraints, log_odds, log_det, tables, threads)
+        sets = SetWeights(tables).of_all(np.zeros(1 << n_sets))
+        return _dense_weights(plan, constraints, log_odds, sets, threads)
     lists = family_lists(plan, constraints)
 
     def scores_of(child: int) -> Floats:
@@ -149,8 +148,7 @@ def _dense_weights(
     plan: GroupPlan,
     constraints: Constraints,
     log_odds: Floats | None,
-    log_det: Floats,
-    tables: Floats,
+    sets: SetFunctions,
     threads: Threads,
 ) -> FamilyWeights:
     columns = plan.columns
@@ -159,17 +157,16 @@ def _dense_weights(
     if layout.n_columns == 1:  # nothing is ordered: others are told from the column by `allowed`
         layout = SearchPlan(max(2, len(columns)), 0)
     if len(columns) == 1:  # vectors need four sets: a second column, which may not be a parent
-        log_det, tables = np.tile(log_det, 2), np.tile(tables, 2)
+        sets = SetFunctions(*(np.tile(each, 2) for each in sets))
 
     def positions(masks: list[int]) -> list[int]:
         return [mask_of(position[p] for p in members_of(masks[x])) for x in plan.group.columns]
 
     odds = _odds_of(plan, log_odds)
     if odds is not None:
-        odds = np.pad(odds, ((0, 0), (0, tables.shape[1] - len(columns))))
+        odds = np.pad(odds, ((0, 0), (0, max(2, len(columns)) - len(columns))))
     return FamilyWeights(
-        log_det,
-        tables,
+        sets,
         layout,
         threads,
         positions(constraints.allowed),

@@ -12,48 +12,72 @@ inner part, a row's factor.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
-from skbn._core.extended_floats import WIDE, is_zero, wide_as_double
+from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_from_double
 from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
-from skbn._posterior.network_rows import (
-    ROW_BITS,
+from skbn._posterior.row_kernels import (
+    MEMORY,
     add_rows,
     columns_of_rows,
     copy_rows,
     fold,
-    integer_of_float,
     place_rows,
     push_rows,
     row_length,
 )
+from skbn._posterior.sum_kernels import SUM_TABLES
 
 __all__ = [
     "add_pushed",
     "backward_networks",
     "forward_networks",
     "non_descendants",
-    "pushed_size",
     "quotients",
 ]
 
 
+class Layout(NamedTuple):
+    """Which sets S the rows of a task have.
+
+    Parameters
+    ----------
+    n_inner : int
+        Number of inner columns.
+    higher : int
+        The columns that all outer parts of S have.
+    columns : int
+        The columns in which they differ.
+    length : int
+        The distance between rows.
+    """
+
+    n_inner: int
+    higher: int
+    columns: int
+    length: int
+
+
 @inner_kernel
-def _multiply_outer(alpha, starts, U, higher, columns, wide, mantissas, exponents):
-    """Multiply -alpha_x[U] over `higher` and each set of the columns of a row."""
-    # Less than this would be nothing too, and might overflow.
+def _multiply_outer(alpha, U, layout, outer, wide):
+    """Multiply -alpha_x[U] over the higher columns and each set of the columns of a row."""
+    mantissas, exponents = outer.mantissas, outer.exponents
+    # Smaller products are 0 in every format, and the sum of two of their exponents might overflow.
     least = -(wide.bias << wide.bits)
-    mantissas[:4] = 0.0
-    exponents[:4] = least
+    for k in range(4):
+        mantissas[k], exponents[k] = 0.0, least
     mantissas[0], exponents[0] = 1.0, 0
     size = 1
+    higher, columns = layout.higher, layout.columns
     while higher | columns:
         rest = higher if higher else columns
         bit = rest & -rest
         x = popcount(bit - 1)
-        weight = alpha[starts[x] + remove_bit(U, x)]
+        weight = alpha.entries[alpha.starts[x] + remove_bit(U, x)]
         mantissa = -wide_as_double(weight, wide, weight >> wide.bits)
         exponent = ((weight >> wide.bits) - wide.bias) << wide.bits
         if higher:
@@ -69,15 +93,16 @@ def _multiply_outer(alpha, starts, U, higher, columns, wide, mantissas, exponent
 
 
 @inner_kernel
-def _multiply_inner(alpha, starts, U, n_inner, wide, factors, exponents):
+def _multiply_inner(alpha, U, n_inner, inner, wide):
     """Multiply -alpha_x[U] over each set of inner columns that are not in U; return how many sets.
 
-    The factor and the exponent of the empty set are given. These exponents are not shifted.
+    The factor and the exponent of the empty set are given.
     """
+    factors, exponents = inner.factors, inner.exponents
     size = 1
     for x in range(n_inner):
         if not U >> x & 1:
-            weight = alpha[starts[x] + remove_bit(U, x)]
+            weight = alpha.entries[alpha.starts[x] + remove_bit(U, x)]
             mantissa = -wide_as_double(weight, wide, weight >> wide.bits)
             exponent = (weight >> wide.bits) - wide.bias
             for k in range(size):
@@ -88,207 +113,163 @@ def _multiply_inner(alpha, starts, U, n_inner, wide, factors, exponents):
 
 
 @inner_kernel
-def _multiply(alpha, starts, U, layout, scale, wide, inner, outer):
-    """Set `inner` and `outer` to the products over inner and outer parts of S.
+def _multiply(alpha, U, layout, scale, memory, wide):
+    """Set the products over inner and outer parts of S, and return the number of rows.
 
-    The product over the empty set of inner columns is given. The number of rows is returned; terms
-    are relative to the exponent `scale`.
+    The product over the empty set of inner columns is given; terms are relative to the exponent
+    `scale`.
     """
-    n_inner, higher, columns, length = layout
-    factors, exponents, row_starts, leasts, _ = inner
-    _multiply_outer(alpha, starts, U, higher, columns, wide, outer[0], outer[1])
-    n_rows = _multiply_inner(alpha, starts, U, n_inner, wide, factors, exponents)
-    i = U & ((1 << n_inner) - 1)
-    place_rows(i, n_rows, length, scale, wide, factors, exponents, row_starts, leasts)
+    _multiply_outer(alpha, U, layout, memory.outer, wide)
+    n_rows = _multiply_inner(alpha, U, layout.n_inner, memory.inner, wide)
+    i = U & ((1 << layout.n_inner) - 1)
+    place_rows(i, n_rows, layout.length, scale, memory.inner, wide)
     return n_rows
 
 
-@inner_kernel
-def _inner_memory(n_sets):
-    """Return arrays by inner part of S: factors, exponents, starts of rows, limits, and sums."""
-    size = max(4, n_sets)
-    exponents, row_starts = np.empty(size, np.int64), np.empty(size, np.int64)
-    leasts = np.empty(size, np.int64)
-    return np.empty(size), exponents, row_starts, leasts, np.empty(size)
-
-
-@inner_kernel
-def _outer_memory(columns):
-    """Return arrays by outer part of S, less higher columns: mantissas, exponents, and sums."""
-    size = max(4, 1 << popcount(columns))
-    return np.empty(size), np.empty(size, np.int64), np.empty(size)
-
-
 @kernel(
-    int64[::1],
-    int64[::1],
+    SUM_TABLES,
     int64[::1],
     int64[::1],
     float64[:, ::1],
     int64,
     int64[::1],
+    MEMORY,
     WIDE,
     seconds=3.2,
 )
-def backward_networks(alpha, starts, R, M, shares, n_inner, tasks, wide):
+def backward_networks(alpha, R, M, shares, n_inner, tasks, memory, wide):
     """Finish M on the sets with some outer columns, those with more being finished.
 
     Parameters
     ----------
-    alpha, starts : ndarray of int64
-        The table of column x begins at ``starts[x]``; its index is a set without the bit x.
+    alpha : Tables
+        The table of a column has an entry for each set of the others.
     R, M : ndarray of shape (2**m,), int64
         The backward sums over orders, and over networks.
     shares : ndarray of shape (m, 2**(m - 1)), float64
-        At [x, C], set to the terms of M[C] in which x is in S, in units of the power of two in
-        R[C]. The bit x is removed from C.
+        At [x, C], increased by the terms of M[C] in which x is in S, in units of the power of two
+        in R[C]. The bit x is removed from C.
     n_inner : int
     tasks : ndarray of int64
-        The sets of outer columns, shifted down by `n_inner`.
-    wide : WideFormat
+        The sets of outer columns, shifted down by `n_inner`; all of the same size.
+    memory : Memory
+        Made by `new_memory` for tasks of this size.
     wide : WideFormat
     """
     n_inner_sets = 1 << n_inner
-    inner = _inner_memory(n_inner_sets)
     values = np.empty(n_inner_sets)
+    rows, inner = memory.rows, memory.inner
     for fixed in tasks:
         base = fixed << n_inner
         free = R.size - n_inner_sets - base
         columns = columns_of_rows(free)
         length = row_length(popcount(free))
-        rows = np.zeros(n_inner_sets * length, np.int64)  # vectors have entries beyond short rows
-        outer = _outer_memory(columns)
-        values[:] = 0.0
-        _clear_shares(shares, base, n_inner_sets)
+        for i in range(n_inner_sets):
+            values[i] = 0.0
         higher = free ^ columns
         while True:
             copy_rows(M, n_inner, base | higher, columns, rows, length)
             if higher == 0:
-                rows[::length] = 0  # the task's own sets, which are to be finished now
-            layout = n_inner, higher, columns, length
+                for i in range(n_inner_sets):
+                    rows[i * length] = 0  # the task's own sets, which are to be finished now
+            layout = Layout(n_inner, higher, columns, length)
             for i in range(n_inner_sets - 1, -1, -1):
                 U = base | i
                 scale = R[U] >> wide.bits
                 if not is_zero(R[U], wide):
-                    inner[0][0], inner[1][0] = -1.0, 0
-                    n_rows = _multiply(alpha, starts, U, layout, scale, wide, inner, outer)
-                    values[i] += _add_terms(rows, n_rows, inner, outer, shares, U, layout, wide)
+                    inner.factors[0], inner.exponents[0] = -1.0, 0
+                    n_rows = _multiply(alpha, U, layout, scale, memory, wide)
+                    values[i] += _add_terms(U, layout, n_rows, memory, shares, wide)
                 if higher == 0:
                     value = 1.0 if R.size == U + 1 else values[i]
-                    M[U] = rows[i * length] = _wide(value, scale, wide)
+                    M[U] = rows[i * length] = wide_from_double(value, scale, wide)
             if higher == 0:
                 break
             higher = (higher - 1) & (free ^ columns)
 
 
 @inner_kernel
-def _clear_shares(shares, base, n_inner_sets):
-    """Set the shares of a task's sets to zero."""
-    for x in range(shares.shape[0]):
-        if not base >> x & 1:
-            first = remove_bit(base, x)
-            size = n_inner_sets // 2 if 1 << x < n_inner_sets else n_inner_sets
-            shares[x, first : first + size] = 0.0
-
-
-@inner_kernel
-def _add_terms(rows, n_rows, inner, outer, shares, U, layout, wide):
+def _add_terms(U, layout, n_rows, memory, shares, wide):
     """Return the sum of the terms of these rows, and add to the shares of the columns outside U."""
-    n_inner, higher, columns, _ = layout
-    of_inner, of_outer = inner[4], outer[2]
-    of_outer[:] = 0.0
-    for S in range(0, n_rows, 4):
-        add_rows(rows, inner, S, outer, wide)
+    inner, outer = memory.inner, memory.outer
+    of_inner, of_outer = inner.sums, outer.sums
     for k in range(of_outer.size):
-        of_outer[k] *= outer[0][k]
+        of_outer[k] = 0.0
+    for S in range(0, n_rows, 4):
+        add_rows(memory.rows, inner, S, outer, wide)
+    for k in range(of_outer.size):
+        of_outer[k] *= outer.mantissas[k]
     fold(of_inner, n_rows)
     fold(of_outer, of_outer.size)
     next_inner, next_outer = 1, 1
     for x in range(shares.shape[0]):
         if U >> x & 1:
             continue
-        if x < n_inner:
+        if x < layout.n_inner:
             shares[x, remove_bit(U, x)] += of_inner[next_inner]
             next_inner <<= 1
-        elif columns >> x & 1:
+        elif layout.columns >> x & 1:
             shares[x, remove_bit(U, x)] += of_outer[next_outer]
             next_outer <<= 1
-        elif higher >> x & 1:
+        elif layout.higher >> x & 1:
             shares[x, remove_bit(U, x)] += of_outer[0]
     return of_inner[0]
 
 
-@inner_kernel
-def _wide(value, exponent, wide):
-    """Return ``value * 2**exponent`` (biased) as an extended float; 0 if it is negative."""
-    if value <= 0.0:
-        return np.int64(0)
-    surplus = 52 - wide.bits
-    integer = integer_of_float(value)
-    # To the nearest, and if there are two, to the even one: errors must not add up.
-    below_half = (np.int64(1) << (surplus - 1)) - 1
-    rounded = (integer + below_half + (integer >> surplus & 1)) >> surplus
-    return max(rounded + ((exponent - 1023) << wide.bits), 0)
-
-
 @kernel(
-    int64[::1],
-    int64[::1],
+    SUM_TABLES,
     int64[::1],
     float64[::1],
     int64,
     int64[::1],
     float64[:, ::1],
+    MEMORY,
     WIDE,
     seconds=1.4,
 )
-def forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, wide):
+def forward_networks(alpha, F, Z, n_inner, tasks, pushed, memory, wide):
     """Finish Z on the sets with some outer columns, those with fewer being finished.
 
     Parameters
     ----------
-    alpha, starts, n_inner, tasks, wide
+    alpha, n_inner, tasks, memory, wide
         As in `backward_networks`.
     F : ndarray of shape (2**m,), int64
         The forward sums over orders.
     Z : ndarray of shape (2**m,), float64
         The sums over networks of a set of columns, in units of the power of two in F.
-    pushed : ndarray of shape (tasks.size, pushed_size), float64
-        Set to the rows that `add_pushed` adds to Z.
+    pushed : ndarray of shape (n_tasks, n_pushed), float64
+        Of zeros, as many as `n_pushed` says. Set to the rows that `add_pushed` adds to Z.
     """
     n_inner_sets = 1 << n_inner
-    inner = _inner_memory(n_inner_sets)
+    inner = memory.inner
+    unscaled = np.int64(0)  # for a literal 0 numba would compile a second version of `_multiply`
     for task in range(tasks.size):
         base = tasks[task] << n_inner
         free = F.size - n_inner_sets - base
         columns = columns_of_rows(free)
         length = row_length(popcount(free))
-        scales = np.zeros(n_inner_sets * length, np.int64)
-        outer = _outer_memory(columns)
-        pushed[task] = 0.0
-        start = 0
-        higher = np.int64(0)
+        first = higher = 0
         while True:
-            copy_rows(F, n_inner, base | higher, columns, scales, length)
-            _invert(scales, wide)
-            rows = pushed[task, start : start + scales.size]
+            copy_rows(F, n_inner, base | higher, columns, memory.rows, length)
+            _invert(memory.rows, wide)
             if higher == 0:
-                rows[::length] = Z[base : base + n_inner_sets]
+                for i in range(n_inner_sets):
+                    pushed[task, i * length] = Z[base + i]
                 if base == 0:
-                    rows[0] = 1.0
-            layout = n_inner, higher, columns, length
+                    pushed[task, 0] = 1.0
+            layout = Layout(n_inner, higher, columns, length)
             for i in range(n_inner_sets):
                 U = base | i
                 is_possible = not is_zero(F[U], wide)
-                scale = F[U] >> wide.bits
                 if higher == 0:
-                    Z[U] = rows[i * length] if is_possible else 0.0
+                    Z[U] = pushed[task, i * length] if is_possible else 0.0
                 if is_possible:
-                    inner[0][0], inner[1][0] = -Z[U], scale - wide.bias
-                    n_rows = _multiply(alpha, starts, U, layout, 0, wide, inner, outer)
-                    for S in range(0, n_rows, 4):
-                        push_rows(rows, inner, S, outer, scales, wide)
-            start += scales.size
+                    inner.factors[0] = -Z[U]
+                    inner.exponents[0] = (F[U] >> wide.bits) - wide.bias
+                    n_rows = _multiply(alpha, U, layout, unscaled, memory, wide)
+                    push_rows(pushed, task * pushed.shape[1] + first, n_rows, memory, wide)
+            first += memory.rows.size
             higher = (higher - (free ^ columns)) & (free ^ columns)
             if higher == 0:
                 break
@@ -324,14 +305,6 @@ def add_pushed(pushed, Z, n_inner, tasks):
                 break
 
 
-@kernel(int64, int64, int64)
-def pushed_size(m, n_inner, fixed):
-    """Return how many numbers a task of `forward_networks` pushes."""
-    n_free = m - n_inner - popcount(fixed)
-    length = row_length(n_free)
-    return (length << n_free >> min(n_free, ROW_BITS)) << n_inner
-
-
 @kernel(float64[::1], float64[::1], int64[::1], int64[::1], int64, int64, WIDE, float64[::1])
 def non_descendants(shares, Z, F, R, child, total, wide, sums):
     """Turn a row of `shares` into the probabilities of the child's sets of non-descendants.
@@ -353,7 +326,8 @@ def non_descendants(shares, Z, F, R, child, total, wide, sums):
     probabilities = np.empty(block)
     exponent = total >> wide.bits
     inverse = 1.0 / wide_as_double(total, wide, exponent)
-    sums[:] = 0.0
+    for i in range(sums.size):
+        sums[i] = 0.0
     for base in range(0, shares.size, block):
         for i in range(block):
             C = insert_zero_bit(base + i, child)
@@ -361,7 +335,7 @@ def non_descendants(shares, Z, F, R, child, total, wide, sums):
             scale = inverse * wide_as_double(power << wide.bits, wide, exponent)
             probability = max(shares[base + i] * Z[C] * scale, 0.0)
             shares[base + i] = probability
-            # In reverse, bits stand for columns that are descendants.
+            # In reverse order, bits stand for columns that are descendants.
             probabilities[block - 1 - i] = probability
         fold(probabilities, block)
         for bit in range(block_bits):
@@ -386,6 +360,5 @@ def quotients(probabilities, alpha, q, wide):
 @inner_kernel
 def _quotient(probability, weight, wide):
     exponent = weight >> wide.bits
-    return _wide(
-        probability / wide_as_double(weight, wide, exponent), 2 * wide.bias - exponent, wide
-    )
+    quotient = probability / wide_as_double(weight, wide, exponent)
+    return wide_from_double(quotient, 2 * wide.bias - exponent, wide)

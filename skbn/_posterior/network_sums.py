@@ -35,14 +35,15 @@ from skbn._core.progress import Progress
 from skbn._core.subsets import submasks_by_size
 from skbn._core.threads import Threads
 from skbn._exact.recurrences import fill_array
+from skbn._exact.sink_kernels import Tables
 from skbn._posterior.network_sum_kernels import (
     add_pushed,
     backward_networks,
     forward_networks,
     non_descendants,
-    pushed_size,
     quotients,
 )
+from skbn._posterior.row_kernels import n_pushed, new_memory
 from skbn._posterior.sum_kernels import sum_zeta
 
 __all__ = ["NETWORK_KERNELS", "NetworkSums", "network_sums", "network_work"]
@@ -55,7 +56,6 @@ NETWORK_KERNELS = (
     forward_networks,
     add_pushed,
     non_descendants,
-    pushed_size,
     quotients,
     sum_zeta,
 )
@@ -103,8 +103,7 @@ def network_work(m: int) -> int:
 
 
 def network_sums(
-    alpha: Integers,
-    starts: Integers,
+    alpha: Tables,
     F: Integers,
     R: Integers,
     m: int,
@@ -116,8 +115,8 @@ def network_sums(
 
     Parameters
     ----------
-    alpha, starts : ndarray of int64
-        The table of column x begins at ``starts[x]``; it has an entry for each set of the others.
+    alpha : Tables
+        The table of a column has an entry for each set of the others.
     F, R : ndarray of shape (2**m,), int64
         The sums over orders. The weight of all networks must be in the range of `wide`.
     m : int
@@ -129,8 +128,8 @@ def network_sums(
     """
     n_inner = _inner_columns(m)
     shares = allocate(m << (m - 1)).reshape(m, -1)
-    M = _backward(alpha, starts, R, shares, n_inner, wide, threads, progress)
-    Z = _forward(alpha, starts, F, n_inner, wide, threads, progress)
+    M = _backward(alpha, R, shares, n_inner, wide, threads, progress)
+    Z = _forward(alpha, F, n_inner, wide, threads, progress)
     total = int(M[0])
     paths = np.zeros((m, m))
     gammas = shares.view(np.int64)
@@ -139,7 +138,7 @@ def network_sums(
         sums = np.empty(m)
         non_descendants(shares[child], Z, F, R, child, total, wide, sums)
         paths[child] = np.insert(sums[:-1], child, 0.0)
-        table = alpha[starts[child] : starts[child + 1]]
+        table = alpha.entries[alpha.starts[child] : alpha.starts[child + 1]]
         quotients(shares[child], table, gammas[child], wide)
         sum_zeta(gammas[child], 0, m - 1, wide)
 
@@ -160,8 +159,7 @@ def _inner_columns(m: int) -> int:
 
 
 def _backward(
-    alpha: Integers,
-    starts: Integers,
+    alpha: Tables,
     R: Integers,
     shares: Floats,
     n_inner: int,
@@ -172,9 +170,11 @@ def _backward(
     """Return M, and set `shares`."""
     m = len(shares)
     M = allocate(1 << m).view(np.int64)
+    fill_array(shares.ravel(), 0.0, threads)
 
     def run(tasks: Integers) -> None:
-        backward_networks(alpha, starts, R, M, shares, n_inner, tasks, wide)
+        memory = new_memory(n_inner, _n_free(m, n_inner, tasks))
+        backward_networks(alpha, R, M, shares, n_inner, tasks, memory, wide)
 
     for level, work in reversed(list(_levels(m, n_inner))):
         parts = threads.split(level, work // _TASK)
@@ -184,8 +184,7 @@ def _backward(
 
 
 def _forward(
-    alpha: Integers,
-    starts: Integers,
+    alpha: Tables,
     F: Integers,
     n_inner: int,
     wide: WideFormat,
@@ -197,22 +196,29 @@ def _forward(
     Tasks do not write to the same sets: this thread adds what they push, in the same order with
     any number of threads.
     """
-    m = len(starts) - 1
+    m = len(alpha.starts) - 1
     Z = allocate(1 << m)
     fill_array(Z, 0.0, threads)
 
     def run(tasks: Integers) -> tuple[Integers, Floats]:
-        pushed = np.empty((len(tasks), pushed_size(m, n_inner, int(tasks[0]))))
-        forward_networks(alpha, starts, F, Z, n_inner, tasks, pushed, wide)
+        n_free = _n_free(m, n_inner, tasks)
+        pushed = np.zeros((len(tasks), n_pushed(n_inner, n_free)))
+        memory = new_memory(n_inner, n_free)
+        forward_networks(alpha, F, Z, n_inner, tasks, pushed, memory, wide)
         return tasks, pushed
 
     for level, work in _levels(m, n_inner):
-        n_numbers = len(level) * pushed_size(m, n_inner, int(level[0]))
+        n_numbers = len(level) * n_pushed(n_inner, _n_free(m, n_inner, level))
         parts = threads.split(level, max(work // _TASK, n_numbers // _NUMBERS_TO_PUSH))
         for tasks, pushed in threads.map(run, [(part,) for part in parts]):
             add_pushed(pushed, Z, n_inner, tasks)
             progress.advance(work / 2 / len(parts))
     return Z
+
+
+def _n_free(m: int, n_inner: int, tasks: Integers) -> int:
+    """Return how many outer columns are missing in each of some tasks of one size."""
+    return m - n_inner - int(tasks[0]).bit_count()
 
 
 def _levels(m: int, n_inner: int) -> Iterator[tuple[Integers, int]]:

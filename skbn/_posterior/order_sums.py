@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
@@ -43,6 +44,7 @@ from skbn._posterior.sum_kernels import (
 )
 
 __all__ = [
+    "GAMMA_KERNELS",
     "ORDER_KERNELS",
     "OrderSums",
     "log_number_of_orders",
@@ -53,7 +55,8 @@ __all__ = [
 
 Integers = npt.NDArray[np.int64]
 
-ORDER_KERNELS = (sum_zeta, extend_sums, retreat_sums, order_products, count_orders)
+ORDER_KERNELS = (sum_zeta, extend_sums, retreat_sums)
+GAMMA_KERNELS = (order_products,)
 
 
 @dataclass(frozen=True)
@@ -146,5 +149,6 @@ def log_number_of_orders(parents: Sequence[int], columns: Sequence[int]) -> floa
     inside = mask_of(columns)
     masks = [mask_of(position[p] for p in members_of(parents[x] & inside)) for x in columns]
     n_orders = allocate(1 << len(columns))
+    compile_kernels([count_orders])
     count_orders(np.array(masks, dtype=np.int64), n_orders)
     return math.log(n_orders[-1])

@@ -35,18 +35,21 @@ from skbn._core.progress import Progress
 from skbn._core.threads import Threads
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab
-from skbn._posterior.family_weights import WEIGHT_KERNELS, mask_type
-from skbn._posterior.group_posterior import GroupPosterior
-from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
-from skbn._posterior.network_sums import NetworkSums
-from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, make_alpha, weight_slab
-from skbn._posterior.posterior import NetworkPosterior
-from skbn._posterior.sampling_kernels import (
-    draw_first_layers,
-    draw_layers,
+from skbn._exact.sink_kernels import Tables
+from skbn._posterior.draw_kernels import (
+    OrderWalks,
+    ParentDraws,
+    ParentSetTable,
     draw_orders,
     draw_parents,
 )
+from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, mask_type
+from skbn._posterior.group_posterior import GroupPosterior
+from skbn._posterior.layer_kernels import LayerMemory, LayerWalks, draw_layers
+from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
+from skbn._posterior.network_posterior import NetworkPosterior
+from skbn._posterior.network_sums import NetworkSums
+from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, make_alpha, weight_slab
 from skbn._posterior.sum_kernels import sum_zeta
 from skbn._regressions.local_score import internal_error
 
@@ -55,7 +58,10 @@ __all__ = ["SAMPLING_KERNELS", "sample_networks", "sample_networks_of_group"]
 Integers = npt.NDArray[np.int64]
 States = npt.NDArray[np.uint64]
 
-SAMPLING_KERNELS = (draw_first_layers, draw_layers, draw_orders, draw_parents)
+SAMPLING_KERNELS = {
+    "uniform": (draw_layers, draw_parents, *PARENT_SET_KERNELS),
+    "order": (draw_orders, draw_parents, *PARENT_SET_KERNELS),
+}
 
 _BYTES = 8  # of a number
 # Rounding leads a sample to a dead end with a probability of about 2**m times the rounding error of
@@ -97,7 +103,7 @@ def sample_networks(
     """
     is_listed = any(isinstance(each.weights, ListedWeights) for each in posterior.groups)
     kernels = LISTED_KERNELS if is_listed else ()
-    compile_kernels((*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS, *kernels))
+    compile_kernels((*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS[posterior.prior], *kernels))
     m = len(posterior.edges)
     # The networks themselves, and the parents and candidates of a group while it is drawn.
     require_memory(
@@ -216,14 +222,20 @@ def _draw_layers(
 ) -> None:
     """Set the candidates of each column, of which it needs at least one of some as a parent."""
     make_alpha(slab, 0)
-    tables = M, slab.tables, slab.starts
-    first_layers = np.empty(len(states), np.int64)
-    draw_first_layers(*tables, states, first_layers, weights.wide)
-    # The order in which samples are drawn makes no difference: each has its own random numbers.
-    order = np.argsort(first_layers, kind="stable")
-    rest = states, first_layers, candidates, needed, weights.wide
-    parts = _shared(order, len(M), threads)
-    list(threads.map(draw_layers, [(*tables, part, *rest) for part in parts]))
+    alpha = Tables(slab.tables, slab.starts)
+    n_columns, n_samples = candidates.shape
+    used, last = np.zeros(n_samples, np.int64), np.zeros(n_samples, np.int64)
+    walks = LayerWalks(states, used, last, candidates, needed)
+
+    def run(samples: Integers, most: int) -> None:
+        memory = LayerMemory.new(n_columns)
+        draw_layers(M, alpha, samples, most, walks, memory, weights.wide)
+
+    run(np.arange(n_samples), 1)
+    # Samples with equal first layers become neighbours. The order in which they are drawn makes no
+    # difference: each has its own random numbers.
+    parts = _shared(np.argsort(used, kind="stable"), len(M), threads)
+    list(threads.map(run, [(part, n_columns) for part in parts]))
 
 
 def _draw_orders(
@@ -240,12 +252,13 @@ def _draw_orders(
     columns = np.full(n_samples, len(F) - 1)
     next_sinks = np.zeros(n_samples, np.int64)
     targets = np.full(n_samples, -1.0)
-    rest = states, columns, next_sinks, targets, candidates, weights.wide
+    walks = OrderWalks(states, columns, next_sinks, targets, candidates)
     parts = _shared(np.arange(n_samples), plan.n_columns**2, threads)
     for fixed in reversed(range(1 << plan.n_outer)):
         make_alpha(slab, fixed)
-        tables = F, slab.tables, slab.starts, plan.n_inner, fixed
-        list(threads.map(draw_orders, [(*tables, part, *rest) for part in parts]))
+        of_slab = F, Tables(slab.tables, slab.starts), plan.n_inner, fixed
+        tasks = [(*of_slab, part, walks, weights.wide) for part in parts]
+        list(threads.map(draw_orders, tasks))
 
 
 def _draw_parents(
@@ -266,9 +279,10 @@ def _draw_parents(
     for child in range(n_columns):
         weights.weights_of(child, threads, table)
         _sum_low_bits(table, low_bits, weights.wide, threads, low_sums)
-        tables = table, low_sums, low_bits, child, others
-        rest = states, candidates[child], needed[child], parents[child], weights.wide
-        list(threads.map(draw_parents, [(*tables, part, *rest) for part in parts]))
+        of_child = ParentSetTable(table, low_sums, low_bits), child, others
+        draws = ParentDraws(states, candidates[child], needed[child], parents[child])
+        tasks = [(*of_child, part, draws, weights.wide) for part in parts]
+        list(threads.map(draw_parents, tasks))
         drawn[child] = parents[child]
         if isinstance(weights, ListedWeights):
             drawn[child] = weights.draw_others(child, parents[child], states)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import float64, int64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import WIDE, sum_within_vector, wide_product, wide_sum
 from skbn._core.subsets import bit_length, insert_zero_bit, remove_bit
 from skbn._core.vectors import (
@@ -23,15 +23,18 @@ from skbn._core.vectors import (
     store,
 )
 from skbn._core.zeta import zeta_transform
-from skbn._exact.sink_kernels import add_column, extend_block
+from skbn._exact.sink_kernels import Tables, add_column, extend_block
 
 __all__ = [
+    "SUM_TABLES",
     "count_orders",
     "extend_sums",
     "order_products",
     "retreat_sums",
     "sum_zeta",
 ]
+
+SUM_TABLES = tuple_type(Tables, int64[::1], int64[::1])
 
 
 @kernel(int64[::1], int64, int64, WIDE, seconds=1.8)
@@ -40,98 +43,88 @@ def sum_zeta(table, first_bit, last_bit, wide):
     zeta_transform(table, first_bit, last_bit, wide_sum, sum_within_vector, wide)
 
 
-@kernel(int64[::1], int64, int64[::1], int64[::1], int64, int64, int64[::1], WIDE, seconds=1)
-def extend_sums(F, fixed, B, starts, n_inner, block_bits, blocks, wide):
+_slab = (int64[::1], int64, SUM_TABLES, int64, int64, int64[::1], WIDE)
+
+
+@kernel(*_slab, seconds=1)
+def extend_sums(F, fixed, alpha, n_inner, block_bits, blocks, wide):
     """Finish the forward sums F on some blocks of a slab, and hand them on.
 
-    At first F[0] is one, and all other entries are nothing. Slabs with fewer outer columns, and
-    blocks with fewer high bits, must be finished.
+    At first F[0] is one, and all other entries are zero. Slabs with fewer outer columns, and blocks
+    with fewer high bits, must be finished.
+
+    Parameters
+    ----------
+    F : ndarray of shape (2**m,), int64
+    fixed : int
+        The outer columns of the slab's sets.
+    alpha : Tables
+        The slab's tables.
+    n_inner, block_bits, blocks
+        As in `extend_blocks`.
+    wide : WideFormat
     """
-    size = np.int64(1) << n_inner
-    slab = F[fixed * size : (fixed + 1) * size]
+    n_sets = np.int64(1) << n_inner
+    of_slab = F[fixed * n_sets : (fixed + 1) * n_sets]
     length = np.int64(1) << block_bits
     for block in blocks:
-        extend_block(slab, B, starts, n_inner, block_bits, block, wide_sum, wide_product, wide)
         inner = block << block_bits
+        extend_block(of_slab, alpha, n_inner, inner, length, wide_sum, wide_product, wide)
         first = fixed << n_inner | inner
-        for sink in range(n_inner, starts.size - 1):
+        for sink in range(n_inner, alpha.starts.size - 1):
             if not first >> sink & 1:
-                add_column(
-                    F,
-                    first | 1 << sink,
-                    F,
-                    first,
-                    B,
-                    starts[sink] + inner,
-                    length,
-                    wide_sum,
-                    wide_product,
-                    wide,
-                )
+                _add_products(F, first | 1 << sink, first, alpha, sink, inner, length, wide)
 
 
-@kernel(int64[::1], int64, int64[::1], int64[::1], int64, int64, int64[::1], WIDE, seconds=1)
-def retreat_sums(R, fixed, B, starts, n_inner, block_bits, blocks, wide):
-    """Finish the backward sums R on some blocks of a slab: R[W] = sum of R[W + x] B_x[W].
+@kernel(*_slab, seconds=1)
+def retreat_sums(R, fixed, alpha, n_inner, block_bits, blocks, wide):
+    """Finish the backward sums R on some blocks of a slab: R[W] = sum of R[W + x] alpha_x[W].
 
-    Slabs with more outer columns, and blocks with more high bits, must be finished.
+    Slabs with more outer columns, and blocks with more high bits, must be finished. The parameters
+    are those of `extend_sums`.
     """
     for block in blocks:
         inner = block << block_bits
-        _retreat_block(R, B, starts, n_inner, fixed, inner, np.int64(1) << block_bits, wide)
+        first = fixed << n_inner | inner
+        length = np.int64(1) << block_bits
+        for x in range(alpha.starts.size - 1):
+            if (1 << x >= length or x >= n_inner) and not first >> x & 1:
+                index = remove_bit(inner, x) if x < n_inner else inner
+                _add_products(R, first, first | 1 << x, alpha, x, index, length, wide)
+        _retreat_within_block(R, first, alpha, inner, length, wide)
 
 
 @inner_kernel
-def _retreat_block(R, B, starts, n_inner, fixed, inner, length, wide):
-    first = fixed << n_inner | inner
-    for x in range(starts.size - 1):
-        if (1 << x >= length or x >= n_inner) and not first >> x & 1:
-            start = starts[x] + (remove_bit(inner, x) if x < n_inner else inner)
-            add_column(
-                R,
-                first,
-                R,
-                first | 1 << x,
-                B,
-                start,
-                length,
-                wide_sum,
-                wide_product,
-                wide,
-            )
+def _add_products(sums, target, source, alpha, x, index, length, wide):
+    """Add to the sums of `length` sets those of others times alpha_x from an index on."""
+    factors = alpha.entries, alpha.starts[x] + index
+    add_column((sums, target), (sums, source), factors, length, wide_sum, wide_product, wide)
+
+
+@inner_kernel
+def _retreat_within_block(R, first, alpha, inner, length, wide):
+    """Recurse over the low bits, from the last set to the first; see `extend_block`."""
     run = min(8, length)
     for low in range(length - run, -1, -run):
-        _retreat_run(R, first + low, B, starts, inner + low, run, wide)
+        _retreat_run(R, first + low, alpha, inner + low, run, wide)
         half = low & -low
         if 0 < half < length:
             # The upper half that begins here is finished; hand it to the lower half.
             x = bit_length(half) - 1
-            target = low - half
-            start = starts[x] + remove_bit(inner + target, x)
-            add_column(
-                R,
-                first + target,
-                R,
-                first + low,
-                B,
-                start,
-                half,
-                wide_sum,
-                wide_product,
-                wide,
-            )
+            lower = low - half
+            index = remove_bit(inner + lower, x)
+            _add_products(R, first + lower, first + low, alpha, x, index, half, wide)
 
 
 @inner_kernel
-def _retreat_run(R, first, B, starts, inner, run, wide):
-    """Recurse over the lowest three bits, set by set."""
+def _retreat_run(R, first, alpha, inner, run, wide):
+    """Recurse over the lowest three bits, set by set: their halves are shorter than a vector."""
     for i in range(run - 1, -1, -1):
         value = R[first + i]
         for x in range(3):
             if 1 << x < run and not i >> x & 1:
-                weight = B[starts[x] + remove_bit(inner + i, x)]
-                product = wide_product(R[first + (i | 1 << x)], weight, wide)
-                value = wide_sum(value, product, wide)
+                weight = alpha.entries[alpha.starts[x] + remove_bit(inner + i, x)]
+                value = wide_sum(value, wide_product(R[first + (i | 1 << x)], weight, wide), wide)
         R[first + i] = value
 
 

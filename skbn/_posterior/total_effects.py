@@ -35,7 +35,7 @@ from skbn._posterior.effects import (
     quantiles,
     standard_deviations,
 )
-from skbn._posterior.parameters import NETWORKS_AT_A_TIME, draw_coefficients
+from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_coefficients
 from skbn._scores.criteria import Criterion
 
 __all__ = ["TotalEffects", "total_effects"]

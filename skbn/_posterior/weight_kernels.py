@@ -7,11 +7,14 @@ the format `wide`.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import float64, int64
+from numba.extending import register_jitable
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import (
     WIDE,
     WideFormat,
@@ -21,206 +24,189 @@ from skbn._core.extended_floats import (
     wide_product,
     wide_sum,
 )
-from skbn._core.subsets import bit_length, remove_bit
-from skbn._core.vectors import load, reversed_entries, store
+from skbn._core.subsets import bit_length, popcount, remove_bit
+from skbn._core.vectors import load, plus, reversed_entries, store
 from skbn._core.zeta import join_larger
 from skbn._exact.fill_kernels import (
-    WINDOW,
-    fill_block,
-    join_child,
+    PIECES,
+    BlockFamilies,
+    BlockTables,
+    fill_values,
+    finish_values,
+    places_of,
     rule_out,
-    score_itself,
-    weigh_families,
-    weigh_parent_sets,
+    values_of_block,
 )
+from skbn._regressions.set_function import LEAST_SCORE
 
-__all__ = ["edge_sums", "family_weights", "fill_sums", "score_range", "weights_with_descendants"]
+__all__ = [
+    "WeighedFamilies",
+    "edge_sums",
+    "family_weights",
+    "fill_sums",
+    "score_range",
+    "weights_with_descendants",
+]
 
-_families = (float64[::1], float64[:, :, ::1], int64[::1], int64[::1], float64[:, ::1])
 
+class WeighedFamilies(NamedTuple):
+    """The families of a group's columns, and the prior odds of their edges.
 
-@kernel(
-    WINDOW,
-    *_families[1:],
-    float64[:, ::1],
-    int64,
-    int64[::1],
-    int64[::1],
-    int64[::1],
-    int64[::1],
-    float64[:, :, ::1],
-    WIDE,
-    int64[::1],
-    seconds=2.7,
-)
-def fill_sums(
-    window,
-    tables,
-    forbidden,
-    required,
-    low_odds,
-    single_odds,
-    n_inner,
-    children,
-    blocks,
-    slab,
-    starts,
-    scratch,
-    wide,
-    biases,
-):
-    """Fill some blocks of children's tables with sums over the blocks' bits, from one window.
-
-    The arguments are those of `fill_blocks`, and of `fill_block`.
+    Parameters
+    ----------
+    of_family, of_parents : ndarray of shape (2**m,), float64
+        What local scores are differences of.
+    forbidden, required : ndarray of shape (n_children,), int64
+        See `ParentRules`, whose place they take.
+    low_odds : ndarray of shape (n_children, block) or (1, block), float64
+        What the parents among the block's columns add to a child's score, by the place in the
+        block's part of its table. One row stands for all children.
+    single_odds : ndarray of shape (n_children, m), float64
+        What each other parent adds.
+    block_bits : int
     """
+
+    of_family: npt.NDArray[np.float64]
+    of_parents: npt.NDArray[np.float64]
+    forbidden: npt.NDArray[np.int64]
+    required: npt.NDArray[np.int64]
+    low_odds: npt.NDArray[np.float64]
+    single_odds: npt.NDArray[np.float64]
+    block_bits: int
+
+
+_FAMILIES = tuple_type(
+    WeighedFamilies,
+    *(float64[::1], float64[::1], int64[::1], int64[::1]),
+    *(float64[:, ::1], float64[:, ::1], int64),
+)
+_BLOCK_TABLES = tuple_type(BlockTables, int64[::1], int64[::1], int64, int64)
+
+
+@register_jitable
+def _score_with_odds(score, odds, wide):
+    return plus(score, odds)
+
+
+@register_jitable
+def _weight(score, odds, wide):
+    return wide_exp(plus(score, odds), wide)
+
+
+@kernel(PIECES, _FAMILIES, int64[::1], int64[::1], _BLOCK_TABLES, WIDE, int64[::1], seconds=2.7)
+def fill_sums(pieces, families, children, blocks, tables, wide, biases):
+    """Fill some blocks of children's tables with sums over the blocks' bits.
+
+    The arguments are those of `fill_blocks`, and the format of each child's weights.
+    """
+    places = np.empty(1 << popcount(pieces.chosen), np.int64)
+    odds = np.empty(places.size)
     for block in blocks:
-        fill_block(
-            window,
-            tables,
-            forbidden,
-            required,
-            (low_odds, single_odds),
-            n_inner,
-            children,
-            1,
-            1,
-            block,
-            slab,
-            starts,
-            scratch,
-            wide_sum,
-            sum_within_vector,
-            wide_exp,
-            np.int64(0),
-            wide,
-            biases,
-        )
+        first = block << tables.block_bits
+        for child in children:
+            values = values_of_block(tables, child, first)
+            if values.size == 0:
+                continue
+            n_places = places_of(pieces, families, tables, child, first, places)
+            for k in range(n_places):  # with all sets in memory, a place is the mask of a set
+                odds[k] = _odds_of_others(families, child, places[k])
+            of_block = BlockFamilies(
+                families.of_family,
+                families.of_parents,
+                places,
+                n_places,
+                np.int64(1) << child,
+                child,
+                families.low_odds[child % families.low_odds.shape[0]],
+                odds,
+            )
+            own = WideFormat(wide.bits, biases[child])
+            fill_values(values, of_block, True, np.int64(0), wide_sum, _weight, own)
+            zero = np.int64(0)
+            finish_values(values, families, tables, child, zero, wide_sum, sum_within_vector, wide)
 
 
 @inner_kernel
-def _weigh_block(
-    log_det,
-    tables,
-    forbidden,
-    required,
-    log_odds,
-    child,
-    base,
-    values,
-    scratch,
-    join,
-    weigh,
-    nothing,
-    wide,
-):
+def _odds_of_others(families, child, parents):
+    """Return the log odds of a child's parents that are not among the block's columns."""
+    odds = 0.0
+    for parent in range(families.block_bits, families.single_odds.shape[1]):
+        if parents >> parent & 1:
+            odds += families.single_odds[child, parent]
+    return odds
+
+
+@inner_kernel
+def _weigh_block(families, child, base, values, join, weigh, nothing, wide):
     """Set `values` to a child's families with the parent sets of one block, from `base` on.
 
     False is returned, and nothing done, if the constraints allow none of them.
     """
-    block_bits = bit_length(scratch.shape[1] - 1)
-    broken = base & forbidden[child] | ~base & required[child]
-    if broken >> block_bits:
+    broken = base & families.forbidden[child] | ~base & families.required[child]
+    if broken >> families.block_bits:
         return False
-    weigh_parent_sets(log_det, tables, base, base, scratch[0])
-    weigh_families(log_det, tables, base, base, scratch[1])
-    for i in range(values.size):
-        values[i] = nothing
-    of_family = base | 1 << child
-    join_child(
-        values, scratch, log_det, tables, log_odds, base, of_family, child, join, weigh, wide
+    places, odds = np.empty(1, np.int64), np.empty(1)
+    places[0] = base
+    odds[0] = _odds_of_others(families, child, base)
+    of_block = BlockFamilies(
+        families.of_family,
+        families.of_parents,
+        places,
+        1,
+        np.int64(1) << child,
+        child,
+        families.low_odds[child % families.low_odds.shape[0]],
+        odds,
     )
-    rule_out(values, child, block_bits, forbidden[child], required[child], nothing)
+    fill_values(values, of_block, True, nothing, join, weigh, wide)
+    rule_out(values, families, child, families.block_bits, nothing)
     return True
 
 
-@kernel(*_families, float64[:, ::1], int64, float64[:, ::1], seconds=1.2)
-def score_range(log_det, tables, forbidden, required, low_odds, single_odds, child, scratch):
+@inner_kernel
+def _size_of_block(families, child):
+    """Return how many parent sets of a child a block has."""
+    return 1 << families.block_bits >> (child < families.block_bits)
+
+
+@kernel(_FAMILIES, int64, seconds=1.2)
+def score_range(families, child):
     """Return the highest and the lowest finite score of a child's allowed families.
 
     The highest is -inf, and the lowest inf, if there is none.
     """
-    block = scratch.shape[1]
-    values = np.empty(block // 2 if 1 << child < block else block)
+    values = np.empty(_size_of_block(families, child))
     best, least = -math.inf, math.inf
-    for base in range(0, log_det.size, block):
+    for base in range(0, families.of_parents.size, 1 << families.block_bits):
         if base >> child & 1:
             continue
         if _weigh_block(
-            log_det,
-            tables,
-            forbidden,
-            required,
-            (low_odds, single_odds),
-            child,
-            base,
-            values,
-            scratch,
-            join_larger,
-            score_itself,
-            -math.inf,
-            None,
+            families, child, base, values, join_larger, _score_with_odds, -math.inf, None
         ):
             for value in values:
-                if value > best:
-                    best = value
-                if -math.inf < value < least:
-                    least = value
+                if value >= LEAST_SCORE:  # else it is ruled out
+                    best = max(best, value)
+                    least = min(least, value)
     return best, least
 
 
-@kernel(
-    *_families,
-    float64[:, ::1],
-    int64,
-    int64[::1],
-    float64[:, ::1],
-    WIDE,
-    int64[::1],
-    int64[::1],
-    seconds=1.4,
-)
-def family_weights(
-    log_det,
-    tables,
-    forbidden,
-    required,
-    low_odds,
-    single_odds,
-    child,
-    bases,
-    scratch,
-    wide,
-    biases,
-    weights,
-):
+@kernel(_FAMILIES, int64, int64[::1], WIDE, int64[::1], int64[::1], seconds=1.4)
+def family_weights(families, child, bases, wide, biases, weights):
     """Set `weights` to those of one child's families, in the blocks from each of `bases` on.
 
     The other arguments are those of `edge_sums`; the parent sets are masks with the child's bit
     removed.
     """
-    block = scratch.shape[1]
-    size = block // 2 if 1 << child < block else block
+    size = _size_of_block(families, child)
+    own = WideFormat(wide.bits, biases[child])
     for base in bases:
         if base >> child & 1:
             continue
         first = remove_bit(base, child)
         values = weights[first : first + size]
-        if not _weigh_block(
-            log_det,
-            tables,
-            forbidden,
-            required,
-            (low_odds, single_odds),
-            child,
-            base,
-            values,
-            scratch,
-            wide_sum,
-            wide_exp,
-            np.int64(0),
-            WideFormat(wide.bits, biases[child]),
-        ):
-            values[:] = 0
+        if not _weigh_block(families, child, base, values, wide_sum, _weight, np.int64(0), own):
+            for i in range(size):
+                values[i] = 0
 
 
 @inner_kernel
@@ -237,40 +223,13 @@ def _weigh_with_descendants(values, gamma, start, exponent, wide, weights):
         store(weights, i, wide_as_double(value, wide, exponent))
 
 
-@kernel(
-    *_families,
-    float64[:, ::1],
-    int64,
-    int64,
-    int64[::1],
-    int64,
-    float64[:, ::1],
-    WIDE,
-    int64[::1],
-    float64[::1],
-)
-def edge_sums(
-    log_det,
-    tables,
-    forbidden,
-    required,
-    low_odds,
-    single_odds,
-    n_columns,
-    child,
-    gamma,
-    exponent,
-    scratch,
-    wide,
-    biases,
-    sums,
-):
+@kernel(_FAMILIES, int64, int64, int64[::1], int64, WIDE, int64[::1], float64[::1], seconds=1.0)
+def edge_sums(families, n_columns, child, gamma, exponent, wide, biases, sums):
     """Sum the weights of all networks by the parents of one child.
 
     Parameters
     ----------
-    log_det, tables, forbidden, required, low_odds, single_odds
-        As in `fill_sums`.
+    families : WeighedFamilies
     n_columns : int
         How many columns the group has; the columns after these are others.
     child : int
@@ -279,39 +238,24 @@ def edge_sums(
         that contain P; the child's bit is removed.
     exponent : int
         The weights are summed as float64 in units of ``2**(exponent - wide.bias)``.
-    scratch : ndarray of shape (3, block), float64
     wide : WideFormat
     biases : ndarray of shape (n_columns,), int64
         The bias with which each child's scores are weighed.
     sums : ndarray of shape (m + 1,), float64
         Set to the weight of the networks in which each column is a parent; last, of all networks.
     """
-    block = scratch.shape[1]
-    block_bits = bit_length(block - 1)
-    is_low = child < block_bits
-    values = np.empty(block // 2 if is_low else block, np.int64)
+    block_bits = families.block_bits
+    values = np.empty(_size_of_block(families, child), np.int64)
     weights = np.empty(values.size)
+    own = WideFormat(wide.bits, biases[child])
     m = sums.size - 1
-    sums[:] = 0.0
+    for i in range(sums.size):
+        sums[i] = 0.0
     inner = (1 << n_columns) - 1
-    for base in range(0, log_det.size, block):
+    for base in range(0, families.of_parents.size, 1 << block_bits):
         if base >> child & 1:
             continue
-        if _weigh_block(
-            log_det,
-            tables,
-            forbidden,
-            required,
-            (low_odds, single_odds),
-            child,
-            base,
-            values,
-            scratch,
-            wide_sum,
-            wide_exp,
-            np.int64(0),
-            WideFormat(wide.bits, biases[child]),
-        ):
+        if _weigh_block(families, child, base, values, wide_sum, _weight, np.int64(0), own):
             start = remove_bit(base & inner, child)
             _weigh_with_descendants(values, gamma, start, exponent, wide, weights)
             total = _fold(weights, child, block_bits, sums)

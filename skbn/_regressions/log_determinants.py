@@ -17,22 +17,24 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cache
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from numba import float64, int64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
+from skbn._core.subsets import popcount
 from skbn._core.threads import Threads
-from skbn._core.vectors import load, logarithm, plus, store
+from skbn._core.vectors import load, logarithm, plus, store, times
 from skbn._regressions.givens import (
     copy_block,
     move_last_in_front,
     swap_columns_in_lanes,
 )
+from skbn._regressions.set_function import SET_FUNCTIONS, SetFunctions, SetWeights
 from skbn._regressions.swaps import prefixes_of, seed_path
 from skbn._regressions.triangular import triangular_factor
 
@@ -40,9 +42,13 @@ __all__ = [
     "SubsetWalk",
     "log_determinants",
     "log_determinants_work",
+    "set_functions",
     "settle_columns",
     "walk_seeds",
 ]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 # 64 lanes keep the SIMD units busy; 8 inner columns make the seeds' start cheap
 # beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.
@@ -52,16 +58,18 @@ _INNER_COLUMNS = 8
 _FEWEST_COLUMNS = 3
 # Subsets in a task: Ctrl-C is handled between tasks, every few tenths of a second.
 _TASK = 1 << 25
+# Neighbouring sets that share one look-up of their weights: half a KiB of each table.
+_WIDTH = 64
 # Offsets are added to rows of 2**11 subsets, which the first-level cache holds.
 _OFFSET_COLUMNS = 11
 
 
 def log_determinants(
-    factor: npt.NDArray[np.float64],
+    factor: Floats,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-    offsets: npt.NDArray[np.float64] | None = None,
-) -> npt.NDArray[np.float64]:
+    offsets: Floats | None = None,
+) -> Floats:
     """Return the log-determinants of all subsets of columns.
 
     Parameters
@@ -80,21 +88,86 @@ def log_determinants(
     log_det : ndarray of shape (2**m,), float64
         ``log_det[S]`` is that of the columns whose bits are set in S; 0 for none.
     """
+    return _all_subsets(factor, n_jobs, progress, offsets, None).of_family
+
+
+def set_functions(
+    factor: Floats,
+    weights: SetWeights,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    offsets: Floats | None = None,
+) -> SetFunctions:
+    """Return what local scores are differences of, for all subsets of columns.
+
+    They are the same bits as those that follow from `log_determinants`, which has the other
+    parameters.
+    """
+    return _all_subsets(factor, n_jobs, progress, offsets, weights)
+
+
+def _all_subsets(
+    factor: Floats,
+    n_jobs: int | None,
+    progress: Progress | None,
+    offsets: Floats | None,
+    weights: SetWeights | None,
+) -> SetFunctions:
     m = len(factor)
     if m < _FEWEST_COLUMNS:
         with_others = np.eye(_FEWEST_COLUMNS)
         with_others[:m, :m] = factor
         if offsets is not None:
             offsets = np.pad(offsets, (0, _FEWEST_COLUMNS - m))
-        return log_determinants(with_others, n_jobs, progress, offsets)[: 1 << m]
-    walk = SubsetWalk(factor, offsets)
+        of_more = _all_subsets(with_others, n_jobs, progress, offsets, weights)
+        return SetFunctions(*(each[: 1 << m] for each in of_more))
+    walk = SubsetWalk(factor, offsets, weights)
     with Threads(n_jobs, m) as threads:
-        log_det = allocate(1 << m, threads)
-        tasks = threads.split(np.arange(walk.n_seeds), len(log_det) // _TASK)
-        for _ in threads.map(walk.fill, [(seeds, log_det) for seeds in tasks]):
+        sets = walk.allocate(1 << m, threads)
+        tasks = threads.split(np.arange(walk.n_seeds), (1 << m) // _TASK)
+        for _ in threads.map(walk.fill, [(seeds, sets) for seeds in tasks]):
             if progress is not None:
                 progress.advance(log_determinants_work(m) / len(tasks))
-    return log_det
+    return sets
+
+
+class Walk(NamedTuple):
+    """What the kernel of the walk needs to know.
+
+    Parameters
+    ----------
+    start : ndarray of shape (k, k), float64
+        The factor of all columns, with those in front projected out.
+    log_det_in_front : float
+    n_in_front : int
+        How many columns are in front, and their log-determinant.
+    n_inner, n_lane : int
+        How many inner and lane columns there are.
+    swaps, prefixes : ndarray of int64
+        The path over the inner columns, see `_path`.
+    low_offsets, high_offsets : ndarray, float64
+        Sums of offsets over the subsets of the first columns, and of the others; or empty.
+    weights : ndarray of shape (n_functions, 2, m + 1, width), float64
+        See `SetWeights.spread`; no functions stand for the log-determinants themselves.
+    """
+
+    start: Floats
+    log_det_in_front: float
+    n_in_front: int
+    n_inner: int
+    n_lane: int
+    swaps: Integers
+    prefixes: Integers
+    low_offsets: Floats
+    high_offsets: Floats
+    weights: Floats
+
+
+WALK = tuple_type(
+    Walk,
+    *(float64[:, ::1], float64, int64, int64, int64, int64[::1], int64[::1]),
+    *(float64[::1], float64[::1], float64[:, :, :, ::1]),
+)
 
 
 class SubsetWalk:
@@ -106,6 +179,8 @@ class SubsetWalk:
         Upper triangular and not singular; m at least 3.
     offsets : ndarray of shape (m,), float64, optional
         What each column adds to the log-determinants of all sets that it is in.
+    weights : SetWeights, optional
+        What local scores are differences of; by default the log-determinants are left as they are.
 
     Attributes
     ----------
@@ -117,37 +192,40 @@ class SubsetWalk:
     """
 
     def __init__(
-        self, factor: npt.NDArray[np.float64], offsets: npt.NDArray[np.float64] | None = None
+        self, factor: Floats, offsets: Floats | None = None, weights: SetWeights | None = None
     ) -> None:
         m = len(factor)
-        self._n_lane = min(_LANE_COLUMNS, m - 1)
-        self._n_inner = min(_INNER_COLUMNS, m - self._n_lane)
-        n_seeded = self._n_lane + self._n_inner
-        columns = np.r_[self._n_lane : n_seeded, : self._n_lane, n_seeded:m]
-        self._start = np.ascontiguousarray(triangular_factor(factor[:, columns]))
-        self._path = _path(m, self._n_inner)
-        self._in_front = 0.0
-        self._offsets = None
+        n_lane = min(_LANE_COLUMNS, m - 1)
+        n_inner = min(_INNER_COLUMNS, m - n_lane)
+        n_seeded = n_lane + n_inner
+        columns = np.r_[n_lane:n_seeded, :n_lane, n_seeded:m]
+        start = np.ascontiguousarray(triangular_factor(factor[:, columns]))
+        low = high = np.empty(0)
         if offsets is not None:
             n_low = min(m, _OFFSET_COLUMNS)
-            self._offsets = sums_over_subsets(offsets[:n_low]), sums_over_subsets(offsets[n_low:])
+            low, high = sums_over_subsets(offsets[:n_low]), sums_over_subsets(offsets[n_low:])
+        self._n_functions = 1 if weights is None else weights.n_functions
+        width = min(_WIDTH, 1 << n_lane)
+        spread = np.empty((0, 0, 0, 0)) if weights is None else weights.spread(width)
+        path = _path(m, n_inner)
+        self._walk = Walk(start, 0.0, 0, n_inner, n_lane, *path, low, high, spread)
 
     @property
     def n_columns(self) -> int:
-        return len(self._start)
+        return len(self._walk.start)
 
     @property
     def n_seeds(self) -> int:
-        return 1 << self.n_columns - self._n_lane - self._n_inner
+        return 1 << self.n_columns - self._walk.n_lane - self._walk.n_inner
 
     @property
     def seed_size(self) -> int:
-        return 1 << self._n_lane + self._n_inner
+        return 1 << self._walk.n_lane + self._walk.n_inner
 
     def with_columns(self, n: int, others: int) -> Self:
         """Return the walk through the subsets of the first n columns, each joined with others.
 
-        Its log-determinants are the same bits as in the walk through all columns.
+        Its numbers are the same bits as in the walk through all columns.
 
         Parameters
         ----------
@@ -156,36 +234,41 @@ class SubsetWalk:
         others : int
             The mask of columns after these; the lowest bit is the first of them.
         """
-        walk = copy(self)
-        walk._start, walk._in_front = settle_columns(self._start, n, others)
-        if self._offsets is not None:
-            low, high = self._offsets
-            size = (1 << n) // len(low)
-            walk._offsets = low, high[others * size : (others + 1) * size]
-        return walk
+        part, of_all = copy(self), self._walk
+        start, log_det = settle_columns(of_all.start, n, others)
+        high = of_all.high_offsets
+        if high.size:
+            size = (1 << n) // len(of_all.low_offsets)
+            high = high[others * size : (others + 1) * size]
+        part._walk = of_all._replace(
+            start=start,
+            log_det_in_front=log_det,
+            n_in_front=others.bit_count(),
+            high_offsets=high,
+        )
+        return part
 
-    def fill(self, seeds: npt.NDArray[np.int64], log_det: npt.NDArray[np.float64]) -> None:
-        """Set the log-determinants of some seeds' subsets.
+    def allocate(self, size: int, threads: Threads | None = None) -> SetFunctions:
+        """Return memory for the numbers of so many sets."""
+        of_family = allocate(size, threads)
+        return SetFunctions(
+            of_family, of_family if self._n_functions == 1 else allocate(size, threads)
+        )
+
+    def fill(self, seeds: Integers, sets: SetFunctions) -> None:
+        """Set the numbers of some seeds' subsets.
 
         Parameters
         ----------
         seeds : ndarray of int64
             Each is a mask of outer columns.
-        log_det : ndarray of shape (2**n_columns,), float64
-            Those of all subsets.
+        sets : SetFunctions
+            Of all subsets. Without weights, `of_family` is set to log-determinants.
         """
-        walk_seeds(
-            self._start, self._in_front, self._n_inner, self._n_lane, seeds, *self._path, log_det
-        )
-        if self._offsets is not None:
-            low, high = self._offsets
-            rows = log_det.reshape(self.n_seeds, -1, len(low))
-            of_rows = high.reshape(self.n_seeds, -1, 1)
-            for seed in seeds:
-                rows[seed] += low + of_rows[seed]
+        walk_seeds(self._walk, seeds, sets)
 
 
-def sums_over_subsets(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def sums_over_subsets(values: Floats) -> Floats:
     """Return the sum over each subset, by its mask."""
     sums = np.zeros(1)
     for value in values:
@@ -199,7 +282,7 @@ def log_determinants_work(m: int) -> int:
 
 
 @cache
-def _path(m: int, n_inner: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _path(m: int, n_inner: int) -> tuple[Integers, Integers]:
     """Return the swaps of a seed over the inner columns, and the set that each makes a prefix.
 
     They are those of seed 0, the empty set of columns. The path of another seed has its columns
@@ -231,35 +314,61 @@ def settle_columns(factor, n, chosen):
     return settled[:n, :n].copy(), log_det
 
 
-@kernel(
-    float64[:, ::1],
-    float64,
-    int64,
-    int64,
-    int64[::1],
-    int64[::1],
-    int64[::1],
-    float64[::1],
-    seconds=1.7,
-)
-def walk_seeds(start, in_front, n_inner, n_lane, outer_sets, swaps, prefixes, log_det):
-    """Walk all seeds with these outer columns.
-
-    `in_front` is the log-determinant of columns that are projected out of `start`.
-    """
+@kernel(WALK, int64[::1], SET_FUNCTIONS, seconds=2.0)
+def walk_seeds(walk, outer_sets, sets):
+    """Walk all seeds with these outer columns, and weigh what they find while it is in cache."""
+    n_inner, n_lane = walk.n_inner, walk.n_lane
     lanes = 1 << n_lane
-    outer_factor = np.empty(start.shape)
+    outer_factor = np.empty(walk.start.shape)
     lane_factors = np.empty((lanes, n_inner + n_lane, n_inner + n_lane))
     factors = np.empty((n_inner, n_inner, lanes))
     sums = np.empty((n_inner + 1, lanes))
+    length = lanes << n_inner
     for outer in outer_sets:
-        copy_block(start, outer_factor, start.shape[0])
+        copy_block(walk.start, outer_factor, walk.start.shape[0])
+        in_front = walk.log_det_in_front
         sums[0, 0] = _settle_last_columns(outer_factor, n_inner + n_lane, outer, in_front)
         copy_block(outer_factor, lane_factors[0], n_inner + n_lane)
         _settle_lane_columns(lane_factors, n_inner, n_lane, sums[0])
         _lanes_last(lane_factors, factors)
-        length = lanes << n_inner
-        _walk(factors, sums, swaps, prefixes, log_det[outer * length : (outer + 1) * length])
+        first = outer * length
+        values = sets.of_family[first : first + length]
+        _walk(factors, sums, walk.swaps, walk.prefixes, values)
+        if walk.high_offsets.size > 0:
+            _add_offsets(walk.low_offsets, walk.high_offsets, first, values)
+        if walk.weights.shape[0] > 0:
+            size = walk.n_in_front + popcount(outer)
+            _weigh(walk.weights, size, values, sets.of_parents[first : first + length])
+
+
+@inner_kernel
+def _add_offsets(low, high, first, values):
+    """Add the sums of offsets to the log-determinants of the sets from `first` on."""
+    for start in range(0, values.size, low.size):
+        of_others = high[(first + start) // low.size]
+        for i in range(low.size):
+            values[start + i] += low[i] + of_others
+
+
+@inner_kernel
+def _weigh(weights, size, values, of_parents):
+    """Turn log-determinants into set functions; the first set has `size` columns.
+
+    If there is one function, the arrays are the same memory.
+    """
+    n_functions, _, n_sizes, width = weights.shape
+    for start in range(0, values.size, width):
+        place = (size + popcount(start)) * width
+        for i in range(0, width, 4):
+            log_det = load(values, start + i)
+            for k in range(n_functions - 1, -1, -1):  # the log-determinants are overwritten last
+                constants = 2 * k * n_sizes * width + place + i
+                product = times(load(weights, constants + n_sizes * width), log_det)
+                weighed = plus(load(weights, constants), product)
+                if k == 0:
+                    store(values, start + i, weighed)
+                else:
+                    store(of_parents, start + i, weighed)
 
 
 @inner_kernel

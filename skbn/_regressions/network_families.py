@@ -78,8 +78,12 @@ class Families(NamedTuple):
         k = int(self.n_parents.max())
         right = np.where(np.arange(k)[:, np.newaxis] < last[:, :, np.newaxis], own[:, :k], 0.0)
         solved = np.linalg.solve(self.first_block(self.n_parents), right)
-        left = np.take_along_axis(own, last[:, :, np.newaxis], axis=1)
-        return np.asarray(solved)[:, :, 0], np.abs(left[:, 0, 0])
+        return np.asarray(solved)[:, :, 0], self.residual_norms()
+
+    def residual_norms(self) -> Floats:
+        """Return the norms of what the parents leave of their children, shape (n,)."""
+        n = self.n_parents
+        return np.abs(self.factors[np.arange(len(n)), n, n])
 
 
 class Neighbours(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
 import networkx as nx
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.columns import as_integer, column_number, column_numbers, parents_in
+from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._scores.families import ScoredParentSets, ScoredPiece
@@ -215,19 +216,20 @@ class BaseScores(ABC):
         >>> round(scores.network_score(nx.DiGraph([(0, 1)])), 2)
         -13.67
         """
-        *terms, shared = self.network_terms(parents_in(dag, self.columns))
+        masks = [mask_of(parents) for parents in parents_in(dag, self.columns)]
+        *terms, shared = self.network_terms(masks)
         return float(sum(terms).sum()) + float(shared.sum())
 
     @abstractmethod
-    def network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
         """Return the terms of each column's local score, shape (k, m).
 
         The last row has the term that all scores of a child share, which cancels in comparisons.
 
         Parameters
         ----------
-        parents : list of m lists of int
-            Numbers of each column's parents.
+        parents : sequence of m int
+            The masks of each column's parents.
 
         Returns
         -------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Self
 
@@ -87,9 +87,13 @@ class LocalScores(TableMixin, BaseScores):
         self._criterion = criterion
         self._max_parents = max_parents
         self._n_jobs = n_jobs
+        m = sample.shape[1]
+        self._columns: list[str | int] = (
+            [*range(m)] if feature_names is None else [str(name) for name in feature_names]
+        )
         if feature_names is not None:
             self.feature_names_in_ = read_only(feature_names)
-        self.scorer = FamilyScorer(sample, self.columns, criterion, penalty, max_parents, n_jobs)
+        self.scorer = FamilyScorer(sample, self._columns, criterion, penalty, max_parents, n_jobs)
 
     def with_penalty(self, penalty: float) -> Self:
         """Return the local scores with another penalty; the log-determinants are shared.
@@ -159,8 +163,7 @@ class LocalScores(TableMixin, BaseScores):
     @property
     def columns(self) -> list[str | int]:
         """The columns' names, or their numbers if they have none."""
-        names = getattr(self, "feature_names_in_", None)
-        return list(range(self.shape[1])) if names is None else [str(name) for name in names]
+        return [*self._columns]
 
     def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
         """Return the local scores of the rows with weights, which count as repeats of them.
@@ -399,7 +402,7 @@ class LocalScores(TableMixin, BaseScores):
         """
         return self.scorer.to_array()
 
-    def network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
         """Return the terms of each column's local score, shape (k, m)."""
         return self.scorer.network_terms(parents)
 

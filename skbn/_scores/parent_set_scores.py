@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from skbn._core.columns import family_numbers, is_labelled
 from skbn._core.memory import read_only
+from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
 from skbn._data.row_values import in_order_of_rows
@@ -206,9 +207,9 @@ class ParentSetScores(BaseScores):
         """
         return float(self.score_offsets[child] - self.local_score(child, parents))
 
-    def network_terms(self, parents: list[list[int]]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
         """Return the terms of each column's local score, shape (k, m)."""
-        scores = np.array([self.local_score(x, others) for x, others in enumerate(parents)])
+        scores = np.array([self.local_score(x, members_of(mask)) for x, mask in enumerate(parents)])
         return np.array([scores - self.score_offsets, self.score_offsets])
 
     def listed(

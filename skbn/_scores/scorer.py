@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,14 @@ import numpy.typing as npt
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import read_only, require_memory
 from skbn._core.progress import Progress
-from skbn._core.subsets import bits_of, mask_of
+from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample, centred_blocks
 from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
 from skbn._regressions.local_score import local_score_terms
-from skbn._regressions.log_determinants import log_determinants
+from skbn._regressions.log_determinants import set_functions
+from skbn._regressions.set_function import SetFunctions, SetWeights
 from skbn._regressions.triangular import triangular_factor
 from skbn._scores.criteria import Criterion, InformationCriterion, criterion_for
 from skbn._scores.criterion_checks import (
@@ -30,14 +31,8 @@ from skbn._scores.criterion_checks import (
     is_scale_free,
     largest_constant,
 )
-from skbn._scores.families import (
-    AllFamilies,
-    RegressionFamilies,
-    ScoredParentSets,
-    ScoredPiece,
-    SmallFamilies,
-    fewer_families,
-)
+from skbn._scores.families import ScoredParentSets, ScoredPiece
+from skbn._scores.regression_families import AllFamilies, SmallFamilies, fewer_families
 
 __all__ = ["FamilyScorer"]
 
@@ -112,7 +107,7 @@ class FamilyScorer:
         """The tables as the criterion returns them."""
         return self._tables_with(self.penalty)
 
-    @property
+    @cached_property
     def _unpenalised_tables(self) -> npt.NDArray[np.float64]:
         """The tables without a penalty; a0 and a1 are the same with every penalty."""
         takes_penalty = isinstance(self.criterion, InformationCriterion)
@@ -210,20 +205,24 @@ class FamilyScorer:
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the log-determinants take already."""
+        """Memory that the log-determinants take already, or what a search made of them."""
+        if self._shared.searched is not None:
+            return self._shared.searched.n_bytes
         log_det = self._shared.log_determinants
         return 0 if log_det is None else log_det.nbytes
+
+    @property
+    def searched(self) -> SearchedSets | None:
+        """What the last search of all columns took its scores from, if it is kept."""
+        return self._shared.searched
 
     def log_determinants(self, progress: Progress | None = None) -> npt.NDArray[np.float64]:
         """Return what the families need, and advance the progress by ``families.work``."""
         families = self.families
         if self._shared.log_determinants is None:
+            self._shared.searched = None  # they take its place
             statistics, offsets = self.statistics, self.offsets
-            require_memory(
-                _BYTES * families.n_subsets,
-                "The table of all log-determinants",
-                lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
-            )
+            self._require_memory()
             compile_kernels(families.kernels)
             log_det = families.log_determinants(statistics.factor, offsets, self._n_jobs, progress)
             self._check(families, log_det, offsets, list(range(families.m)))
@@ -231,6 +230,14 @@ class FamilyScorer:
         elif progress is not None:
             progress.advance(families.work)
         return self._shared.log_determinants
+
+    def _require_memory(self) -> None:
+        families = self.families
+        require_memory(
+            _BYTES * families.n_subsets,
+            "The table of all log-determinants",
+            lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
+        )
 
     def small_log_determinants_of(
         self,
@@ -248,7 +255,7 @@ class FamilyScorer:
 
     def _check(
         self,
-        families: RegressionFamilies,
+        families: AllFamilies | SmallFamilies,
         log_det: npt.NDArray[np.float64],
         offsets: npt.NDArray[np.float64] | None,
         columns: list[int],
@@ -263,17 +270,32 @@ class FamilyScorer:
         for places in families.nearly_dependent_sets(log_det, offsets, threshold):
             statistics.check([columns[place] for place in places])
 
-    def log_determinants_of(
-        self, columns: list[int], n_jobs: int | None, progress: Progress | None = None
-    ) -> npt.NDArray[np.float64]:
-        """Return the log-determinants of all subsets of some columns, in this order.
+    def set_functions_of(
+        self,
+        columns: list[int],
+        weights: SetWeights,
+        n_jobs: int | None,
+        progress: Progress | None = None,
+    ) -> SetFunctions:
+        """Return what local scores are differences of, for all subsets of columns, in this order.
 
-        They are kept if these are all columns, in their order, and families of any size are scored.
+        If these are all columns, in their order, and families of any size are scored, they are
+        kept, and take the place of log-determinants and of what another search took.
         """
-        if not self.families.are_listed and columns == list(range(self.families.m)):
-            return self.log_determinants(progress)
-        factor, offsets = self.factor_of(columns)
-        return log_determinants(factor, n_jobs, progress, offsets)
+        is_whole = not self.families.are_listed and columns == list(range(self.families.m))
+        kept = self._shared.searched
+        if is_whole and kept is not None and kept.weights == weights:
+            if progress is not None:
+                progress.advance(self.families.work)
+            return kept.sets
+        if not is_whole:
+            factor, offsets = self.factor_of(columns)
+            return set_functions(factor, weights, n_jobs, progress, offsets)
+        kept = self._shared.searched = self._shared.log_determinants = None
+        self._require_memory()
+        sets = set_functions(self.statistics.factor, weights, n_jobs, progress, self.offsets)
+        self._shared.searched = SearchedSets(sets, weights)
+        return sets
 
     def factor_of(
         self, columns: list[int]
@@ -304,18 +326,19 @@ class FamilyScorer:
         """Return the largest magnitude of a term of this local score, apart from its offset."""
         return max(map(abs, self.terms(child, parents)))
 
-    def network_terms(self, parents: Sequence[Sequence[int]]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
         """Return the terms of each column's local score and, last, `score_offsets`.
 
         Parameters
         ----------
-        parents : sequence of m sequences of int
+        parents : sequence of m int
+            The masks of each column's parents.
 
         Returns
         -------
         terms : ndarray of shape (4, m)
         """
-        is_parent = bits_of([mask_of(each) for each in parents], len(parents))
+        is_parent = bits_of(parents, len(parents))
         n = is_parent.sum(axis=1)
         of_parents, of_family = np.empty((2, len(n)))
         for families in self.statistics.families_of(is_parent):
@@ -387,13 +410,26 @@ class FamilyScorer:
         return array
 
 
+class SearchedSets(NamedTuple):
+    """What a search took its scores from: functions of all sets of columns, and their weights."""
+
+    sets: SetFunctions
+    weights: SetWeights
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the functions take."""
+        return self.weights.n_functions * self.sets.of_family.nbytes
+
+
 @dataclass
 class _SharedByPenalties:
     """What scorers that differ in nothing but their penalty compute only once."""
 
     statistics: SampleStatistics | None = None
     log_determinants: npt.NDArray[np.float64] | None = None
+    searched: SearchedSets | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # It takes longer to store 2**m numbers than to compute them again.
-        return {"statistics": self.statistics, "log_determinants": None}
+        return {"statistics": self.statistics, "log_determinants": None, "searched": None}

@@ -9,22 +9,23 @@ from __future__ import annotations
 import math
 import time
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
-from skbn._branch_and_cut.families import Families
-from skbn._core.exact_sums import lower_sum, two_sum, upper_sum
+from skbn._branch_and_cut.proof import FamilyCosts
+from skbn._core.exact_sums import lower_sum, upper_sum
 from skbn._core.progress import Progress
 from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
-from skbn._core.text import readable_size, readable_value
+from skbn._core.text import readable_size
 from skbn._core.threads import count_threads
 from skbn._exact.plan import TooLargeError
 from skbn._orders.list_kernels import find_dominated
 from skbn._regressions.local_score import SCORE_ACCURACY, score_tolerance
+from skbn._solver.branch_families import BranchFamilies, list_families
 from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
 from skbn._solver.order_engine import (
@@ -52,18 +53,8 @@ _BYTES_WHILE_LISTING = 17
 _SHARE_UNDOMINATED = 0.25
 # The share of the time that the order search may take.
 _SHARE_OF_ORDERS = 0.5
-# Longer lists are taken with their dominated families: to find these takes quadratic time.
-_LONGEST_TO_COMPARE = 20_000
-_WORD = 64
-# In nats: families that cost more are left out if that is more than the whole network costs.
-_MUCH = 1e6
-# Beyond such costs the linear program cannot tell apart what differs by a few nats.
-_LARGEST_COST = 1e15
 # Nobody knows how long branch and cut takes. The progress has at most this share when it begins.
 _SHARE_OF_PROGRESS = 0.1
-
-Floats = npt.NDArray[np.float64]
-ShortIntegers = npt.NDArray[np.int16]
 
 
 def plan_branch_and_cut(
@@ -134,44 +125,13 @@ def _require_highspy(n_columns: int) -> None:
         )
 
 
-def branch_and_cut(families: Families, network: npt.NDArray[np.int64], **settings: Any) -> Result:
+def branch_and_cut(
+    families: FamilyCosts, network: npt.NDArray[np.int64], **settings: Any
+) -> Result:
     """Import and call the search of this name."""
     from skbn._branch_and_cut.branch_and_cut import branch_and_cut as search
 
     return search(families, network, **settings)
-
-
-class _Listed(NamedTuple):
-    """The families that branch and cut chooses from, and what they are in the user's table.
-
-    Parameters
-    ----------
-    families : Families
-        The group's columns by position, the local scores negated as costs. Parents of other groups
-        are left out: they are in no cycle.
-    parents : ndarray of shape (n_families, width), int16
-        All parents, by their numbers in the table.
-    """
-
-    families: Families
-    parents: ShortIntegers
-
-    def relative_to(self, network: npt.NDArray[np.int64]) -> Families:
-        """Return the families with costs by which they are worse than those of a network.
-
-        What all of a child's scores share is gone then, and a network nearly as good as this one
-        costs nearly nothing, so that sums keep their digits.
-        """
-        families = self.families
-        cost, rest = two_sum(families.cost, -families.cost[network][families.child])
-        return families._replace(cost=cost, rest=rest)
-
-    def kept(self, keep: npt.NDArray[np.bool_]) -> _Listed:
-        """Return some of the families."""
-        start, cost, parents, child, rest = self.families
-        start = np.concatenate([[0], np.cumsum(keep)])[start]
-        families = Families(start, cost[keep], parents[keep], child[keep], rest[keep])
-        return _Listed(families, self.parents[keep])
 
 
 class _Notes(Progress):
@@ -208,7 +168,7 @@ class _BranchAndCut(GroupSearch):
         self.kernels = (*orders.kernels, find_dominated, *BRANCH_AND_CUT_KERNELS, *CHECKER_KERNELS)
         self.n_bytes = n_bytes
         self._settings, self._orders = settings, orders
-        self._has_others = bool(group.others)
+        self._group = group
         self._available = available
 
     def __str__(self) -> str:
@@ -232,13 +192,13 @@ class _BranchAndCut(GroupSearch):
             by_orders = self._orders.optimum(problem, resources.reporting(notes))
         except NoNetworkError:
             by_orders = None
-        listed = self._list(problem, resources)
-        network = _any_network(listed.families)
+        listed = list_families(problem, self._group, resources, self._require_memory)
+        network = listed.any_network()
         if network is None:
             return Optimum([], -np.inf)
         if by_orders is not None:
-            network = self._families_of(by_orders.parents, listed.families, len(problem.names))
-        listed, network = self._without_costly(problem, listed, network)
+            network = listed.network_of(by_orders.parents)
+        listed, network = listed.without_costly(network, problem.names)
         offsets = problem.score_offsets - problem.listed_offsets
         known = math.fsum(-listed.families.cost[network]) + float(offsets[self.columns].sum())
         found = branch_and_cut(
@@ -254,7 +214,7 @@ class _BranchAndCut(GroupSearch):
         resources.progress.advance(self.cost())
         return self._climbed(problem, found, listed)
 
-    def _climbed(self, problem: Problem, found: Result, listed: _Listed) -> Optimum:
+    def _climbed(self, problem: Problem, found: Result, listed: BranchFamilies) -> Optimum:
         """Return the network found; one that is not proven to be the best is climbed from."""
         parents = [
             mask_of(p for p in row if p >= 0) for row in listed.parents[found.chosen].tolist()
@@ -276,83 +236,6 @@ class _BranchAndCut(GroupSearch):
         score = math.fsum([*own, *(-problem.listed_offsets[self.columns])])
         return Optimum(parents, score, gap, n_nodes=found.n_nodes, is_finished=found.is_finished)
 
-    def _without_costly(
-        self, problem: Problem, listed: _Listed, network: npt.NDArray[np.int64]
-    ) -> tuple[_Listed, npt.NDArray[np.int64]]:
-        """Return the families without those that cost much, and more than all of the network.
-
-        No better network has them, and next to large numbers small ones lose their digits.
-
-        Raises
-        ------
-        ValueError
-            If the largest cost that is left has too few digits for any proof.
-        """
-        families = listed.families
-        below = families.cost - families.cost[families.start[:-1]][families.child]
-        # Twice as much is beyond all rounding.
-        keep = below <= max(_MUCH, 2.0 * float(below[network].sum()))
-        worst = int(np.argmax(np.where(keep, below, -1.0)))
-        if below[worst] > _LARGEST_COST:
-            name = problem.names[self.columns[families.child[worst]]]
-            names = [problem.names[p] for p in listed.parents[worst] if p >= 0]
-            raise ValueError(
-                f"Column {name!r} has a local score of {-families.cost[worst]:.6g} with the "
-                f"parents {readable_value(names)}, {below[worst]:.3g} nats below its best one, and "
-                "a network may need it. Branch and cut proves nothing next to numbers beyond 1e15: "
-                "leave out of the lists what no network should have, or rule it out by "
-                "forbidden_edges."
-            )
-        return listed.kept(keep), np.concatenate([[0], np.cumsum(keep)])[network]
-
-    # The families
-
-    def _list(self, problem: Problem, resources: Resources) -> _Listed:
-        """Return the families of all columns of the group.
-
-        Raises
-        ------
-        ValueError
-            If they do not fit in memory: more are undominated than was expected.
-        """
-        start, children, parents, cost, own = [0], [], [], [], []
-        with resources.threads() as threads:
-            found = threads.map(self._list_child, [(problem, x) for x in self.columns])
-            for child, each in enumerate(found):
-                parents.append(each[0])
-                cost.append(-each[1])
-                own.append(each[2])
-                start.append(start[-1] + len(each[1]))
-                children.append(np.full(len(each[1]), child, dtype=np.int16))
-                self._require_memory(start[-1], each[0].shape[1])
-        families = Families(
-            np.array(start, dtype=np.int64),
-            np.concatenate(cost),
-            _stacked(own),
-            np.concatenate(children),
-            np.zeros(start[-1]),
-        )
-        return _Listed(families, _stacked(parents))
-
-    def _list_child(
-        self, problem: Problem, child: int
-    ) -> tuple[ShortIntegers, Floats, ShortIntegers]:
-        """Return a child's parents and scores, best first, and the parents within the group."""
-        m = len(problem.names)
-        parents, local = problem.listed(child)
-        best_first = np.lexsort(((parents >= 0).sum(axis=1), -local))
-        best_first = best_first[local[best_first] > -np.inf]
-        parents, local = parents[best_first], local[best_first]
-        position = np.full(m + 1, -1, dtype=np.int16)  # the last for the padding
-        position[self.columns] = np.arange(len(self.columns))
-        own = position[parents]
-        if self._has_others or problem.families.are_given:
-            own = _padded_last(own)
-            kept = _undominated(own, len(self.columns))
-            parents, local, own = parents[kept], local[kept], own[kept]
-        width = max(1, int((own >= 0).sum(axis=1).max(initial=0)))
-        return parents, local, _padded(own[:, :width], width)
-
     def _require_memory(self, n_families: int, width: int) -> None:
         if _BYTES_OF_SOLVER + _bytes_of_families(n_families, width) > self._available:
             raise ValueError(
@@ -360,76 +243,3 @@ class _BranchAndCut(GroupSearch):
                 f"lists their families: {n_families:,} so far. Set max_parents to less, or raise "
                 "the penalty."
             )
-
-    def _families_of(self, parents: list[int], families: Families, m: int) -> npt.NDArray[np.int64]:
-        """Return the best listed families with parents among those of a network's columns."""
-        chosen = families.start[:-1].copy()
-        is_own = np.zeros(m, dtype=bool)
-        for x, mask in enumerate(parents):
-            is_own[:] = False
-            is_own[members_of(mask)] = True
-            is_in = np.append(is_own[self.columns], True)
-            rows = families.parents[families.start[x] : families.start[x + 1]]
-            fits = is_in[rows].all(axis=1)
-            chosen[x] += int(np.argmax(fits))
-            assert fits.any()
-        return chosen
-
-
-def _any_network(families: Families) -> npt.NDArray[np.int64] | None:
-    """Return the families of some network; None if each choice of families has a cycle.
-
-    Columns are placed one after the other, whichever has a family with all parents placed before:
-    if no column has one, those left only have families with parents among themselves.
-    """
-    m = families.start.size - 1
-    chosen = np.full(m, -1, dtype=np.int64)
-    is_placed = np.zeros(m + 1, dtype=bool)
-    is_placed[m] = True  # stands for parents that a family lacks
-    while not is_placed.all():
-        fits = np.flatnonzero(is_placed[families.parents].all(axis=1))
-        columns, first = np.unique(families.child[fits], return_index=True)
-        is_new = ~is_placed[columns]
-        if not is_new.any():
-            return None
-        chosen[columns[is_new]] = fits[first[is_new]]
-        is_placed[columns] = True
-    return chosen
-
-
-def _padded(rows: ShortIntegers, width: int) -> ShortIntegers:
-    """Return rows of at least so many numbers, with -1 at their end."""
-    more = max(0, width - rows.shape[1])
-    return np.pad(rows, ((0, 0), (0, more)), constant_values=-1)
-
-
-def _stacked(lists: list[ShortIntegers]) -> ShortIntegers:
-    """Return the rows of all lists, of the same width."""
-    width = max(rows.shape[1] for rows in lists)
-    return np.ascontiguousarray(np.concatenate([_padded(rows, width) for rows in lists]))
-
-
-def _padded_last(rows: ShortIntegers) -> ShortIntegers:
-    """Return ascending rows with their -1 at the end."""
-    last = np.iinfo(np.int16).max
-    rows = np.sort(np.where(rows < 0, last, rows), axis=1)
-    return np.where(rows == last, np.int16(-1), rows).astype(np.int16)
-
-
-def _undominated(rows: ShortIntegers, m: int) -> npt.NDArray[np.int64]:
-    """Return which sets of parents, best first, are no supersets of earlier ones.
-
-    Of long lists, only sets that are there already are left out.
-    """
-    sets = np.zeros((len(rows), -(-m // _WORD)), dtype=np.uint64)
-    for column in rows.T:
-        has = np.flatnonzero(column >= 0)
-        word, bit = np.divmod(column[has].astype(np.int64), _WORD)
-        sets[has, word] |= np.uint64(1) << bit.astype(np.uint64)
-    _, firsts = np.unique(sets, axis=0, return_index=True)
-    kept = np.sort(firsts)
-    if len(kept) <= _LONGEST_TO_COMPARE:
-        is_dominated = np.zeros(len(kept), dtype=bool)
-        find_dominated(sets[kept].view(np.int64), np.ones(len(kept), dtype=bool), is_dominated)
-        kept = kept[~is_dominated]
-    return kept

@@ -56,7 +56,7 @@ def certify_score(scores: BaseScores, parents: list[int], searched: float) -> fl
     Each family may differ by `SCORE_ACCURACY` and by the rounding of the largest term. The score
     of the search leaves out the offsets that all families of a child share.
     """
-    *terms, shared = scores.network_terms([members_of(mask) for mask in parents])
+    *terms, shared = scores.network_terms(parents)
     score, offset = float(sum(terms).sum()), float(shared.sum())
     tolerance = len(parents) * score_tolerance(np.abs(terms).max())
     if not np.isfinite(score) or not abs(score - searched) <= tolerance:
@@ -115,7 +115,7 @@ def certify_listed_network(
 ) -> None:
     """Raise unless no column has a better family that makes no cycle."""
     descendants = descendants_of(parents)
-    own, offsets = scores.network_terms([members_of(mask) for mask in parents])
+    own, offsets = scores.network_terms(parents)
     tolerance = score_tolerance(np.abs(own).max())
     for child, name in enumerate(scores.columns):
         required = members_of(constraints.required[child])
@@ -130,25 +130,39 @@ def certify_listed_network(
 
 
 def _check_determinants(scorer: FamilyScorer, changes: EdgeChanges) -> None:
-    """Raise unless the search has the same log-determinants, if it keeps them."""
-    if scorer.n_bytes == 0 or scorer.families.are_listed:
+    """Raise unless the search took its scores from the same log-determinants, if it kept them."""
+    if scorer.searched is None:
         return
-    m = len(changes.parents)
-    log_det, one = scorer.log_determinants(), 1 << np.arange(m)
-    masks = np.array(changes.parents)[:, np.newaxis] ^ np.where(np.eye(m, dtype=bool), 0, one)
-    weight = np.abs(scorer.tables[1:]).max()
-    for sets, own in (
-        (masks, changes.of_parents),
-        (masks | one[:, np.newaxis], changes.of_family),
+    m, one = len(changes.parents), 1 << np.arange(len(changes.parents))
+    found, weights = scorer.searched
+    own_parents = np.array(changes.parents, dtype=np.int64)[:, np.newaxis]
+    masks: npt.NDArray[np.int64] = own_parents ^ np.where(np.eye(m, dtype=bool), 0, one)
+    largest = np.abs(scorer.tables[1:]).max()
+    families = masks | one[:, np.newaxis]
+    for sets, own, searched, expected in (
+        (
+            masks,
+            changes.of_parents,
+            found.at(masks).of_parents,
+            weights.at(masks, changes.of_parents).of_parents,
+        ),
+        (
+            families,
+            changes.of_family,
+            found.at(families).of_family,
+            weights.at(families, changes.of_family).of_family,
+        ),
     ):
-        searched = log_det[sets]
-        off = weight * np.abs(searched - own) - m * score_tolerance(weight * np.abs(own))
+        is_same = searched == expected  # as infinite ones are that rule families out
+        off = np.abs(np.subtract(searched, expected, where=~is_same, out=np.zeros(own.shape)))
+        off -= m * score_tolerance(largest * np.abs(own))
         at = np.unravel_index(np.argmax(off), off.shape)
         if not off[at] <= 0:
             columns = members_of(int(sets[at]))
             raise internal_error(
                 f"the log-determinant of the columns {columns} is {own[at]:.17g} by independent "
-                f"regressions, and {searched[at]:.17g} in the search"
+                f"regressions, which makes {expected[at]:.17g} of scores, and the search took "
+                f"{searched[at]:.17g}"
             )
 
 
@@ -165,7 +179,7 @@ def _check_rows(scores: LocalScores, is_parent: Booleans, coef: Floats) -> None:
         products += rows.T @ residuals
     for families in families_of(scorer.statistics.factor, is_parent):
         children, n_parents, columns, _ = families
-        by_scores = families.regressions()[1] ** 2
+        by_scores = families.residual_norms() ** 2
         # How much of the residuals other coefficients could explain, by an orthonormal basis.
         k = int(n_parents.max())
         with_parents = np.where(

@@ -74,8 +74,10 @@ class Constraints(NamedTuple):
 
     def irreversible(self, parents: list[int]) -> list[int]:
         """Return the masks of each column's parents whose edges must not be reversed."""
+        if self.is_free:
+            return [0] * len(parents)
         return [
-            mask_of(p for p in members_of(mask) if not self.possible[p] >> x & 1)
+            mask_of([p for p in members_of(mask) if not self.possible[p] >> x & 1])
             for x, mask in enumerate(parents)
         ]
 
@@ -141,7 +143,8 @@ networkx.DiGraph or None
     must = [0] * m
     order: nx.DiGraph = nx.DiGraph(required)
     later = {
-        tier: mask_of(x for x, other in enumerate(tier_of) if other > tier) for tier in set(tier_of)
+        tier: mask_of([x for x, other in enumerate(tier_of) if other > tier])
+        for tier in set(tier_of)
     }
     for parent, child in required:
         must[child] |= 1 << parent

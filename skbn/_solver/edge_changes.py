@@ -34,7 +34,7 @@ class EdgeChange(NamedTuple):
     Parameters
     ----------
     child, parent : int
-        Of the edge as it is, or as it will be if it is added.
+        The ends of the edge as it is, or as it will be if it is added.
     what : str
         "added", "deleted" or "reversed".
     gain : float

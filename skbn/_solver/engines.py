@@ -1,8 +1,8 @@
 """Search engines: each plans the search of a group of columns, and runs it.
 
 An engine is a function `plan(shape, group, resources, settings)` that returns a `GroupSearch`, or
-None if it cannot search problems of this shape. Those of dynamic programming are in `dense_engine`
-and `listed_engine`. To add one, write its file and name it in `ENGINES` of `planner.py`. Branch and
+None if it cannot search problems of this shape. Those of dynamic programming are in
+`dynamic_programs`. To add one, write its file and name it in `ENGINES` of `planner.py`. Branch and
 cut, of `branch_engine`, takes their place if neither fits in memory, and the order search of
 `order_engine` if it is asked for.
 """

@@ -110,7 +110,7 @@ class ListedProblem(Problem):
     # Networks
 
     def network_terms(self, parents: Sequence[int]) -> Floats:
-        return self.scores.network_terms([members_of(mask) for mask in parents])
+        return self.scores.network_terms(parents)
 
     def gap_of_rounding(
         self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float

@@ -80,7 +80,8 @@ def near_optimal(
         If independent regressions do not confirm the first and the last score.
     """
     plan = plan_searches(problem.shape, resources, SearchSettings(lists_networks=True))
-    resources.tell(str(plan))
+    if resources.announce is not None:
+        resources.announce(str(plan))
     listing = [kernel for search in plan.searches for kernel in search.listing_kernels]
     compile_kernels((*plan.kernels, *listing))
     resources.progress.expect(plan.work())

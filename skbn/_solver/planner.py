@@ -19,9 +19,8 @@ from skbn._core.text import readable_size, rounded_up
 from skbn._exact.plan import TooLargeError, space_of_scratch
 from skbn._solver.branch_engine import branch_and_cut_bytes, plan_branch_and_cut
 from skbn._solver.constraints import Group
-from skbn._solver.dense_engine import plan_dense_search
+from skbn._solver.dynamic_programs import plan_dense_search, plan_listed_search
 from skbn._solver.engines import EXACT, Engine, GroupSearch, SearchSettings
-from skbn._solver.listed_engine import plan_listed_search
 from skbn._solver.order_engine import plan_order_search
 from skbn._solver.problem import Shape
 from skbn._solver.remedies import smaller_problems

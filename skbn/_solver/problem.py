@@ -43,12 +43,15 @@ class Shape(NamedTuple):
         Memory that the scores take already.
     is_independent : bool
         Whether all columns together are known to be linearly independent.
+    n_functions : int
+        Of how many functions of sets of columns the scores are differences, see `SetWeights`.
     """
 
     families: Families
     constraints: Constraints
     n_bytes: int = 0
     is_independent: bool = False
+    n_functions: int = 1
 
     @property
     def fewest_parents(self) -> int:
@@ -58,14 +61,15 @@ class Shape(NamedTuple):
     def with_max_parents(self, max_parents: int) -> Shape:
         """Return the problem with another limit on the parents."""
         constraints = self.constraints._replace(max_parents=max_parents)
-        return Shape(self.families.with_max_parents(max_parents), constraints)
+        families = self.families.with_max_parents(max_parents)
+        return Shape(families, constraints, n_functions=self.n_functions)
 
     def of_columns(self, m: int) -> Shape:
         """Return the problem of so many columns, without knowledge of their order."""
         allowed = [(1 << m) - 1 ^ 1 << x for x in range(m)]
         most = min(self.constraints.max_parents, m - 1)
         constraints = Constraints(allowed, [0] * m, most, allowed)
-        return Shape(self.families.of_columns(m), constraints)
+        return Shape(self.families.of_columns(m), constraints, n_functions=self.n_functions)
 
     def in_tiers(self, size: int) -> Shape:
         """Return the problem with the columns of larger groups in tiers of this size."""
@@ -79,7 +83,7 @@ class Shape(NamedTuple):
             mask & may for mask, may in zip(self.constraints.required, allowed, strict=True)
         ]
         constraints = self.constraints._replace(allowed=allowed, required=required)
-        return Shape(self.families, constraints)
+        return Shape(self.families, constraints, n_functions=self.n_functions)
 
 
 class Problem(ABC):

@@ -28,7 +28,7 @@ def smaller_problems(
     Parameters
     ----------
     shape : Shape
-        Of the problem that does not fit.
+        The problem that does not fit.
     fits : callable
         Whether the planner finds a plan for a problem.
     fits_otherwise : callable

@@ -73,8 +73,9 @@ def solve(
     """
     plan = plan_searches(problem.shape, resources, settings)
     path = [problem] if penalties is None else problem.with_penalties(penalties)
-    time = _expected_time(plan, len(path), resources) if resources.cluster is None else ""
-    resources.tell(f"{plan}{time}")
+    if resources.announce is not None:
+        time = _expected_time(plan, len(path), resources) if resources.cluster is None else ""
+        resources.announce(f"{plan}{time}")
     compile_kernels(plan.kernels)
     resources.progress.expect(plan.work(len(path)))
     if plan.heeds_time_limit:

@@ -16,6 +16,7 @@ from skbn._data.sample import Sample
 from skbn._networks.equivalence import canonical_member
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._regressions.set_function import SetWeights
 from skbn._scores.criterion_checks import is_score_equivalent
 from skbn._scores.families import ScoredParentSets
 from skbn._scores.local_scores import LocalScores
@@ -52,7 +53,8 @@ class TableProblem(Problem):
     def shape(self) -> Shape:
         scorer = self.scores.scorer
         is_independent = not self.families.are_listed or scorer.statistics.is_checked
-        return Shape(self.families, self.constraints, scorer.n_bytes, is_independent)
+        n_functions = SetWeights(scorer.tables).n_functions
+        return Shape(self.families, self.constraints, scorer.n_bytes, is_independent, n_functions)
 
     @property
     def regressions(self) -> FamilyScorer:
@@ -113,7 +115,7 @@ class TableProblem(Problem):
     # Networks
 
     def network_terms(self, parents: Sequence[int]) -> Floats:
-        return self.regressions.network_terms([members_of(mask) for mask in parents])
+        return self.regressions.network_terms(parents)
 
     def gap_of_rounding(
         self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
@@ -142,7 +144,7 @@ class TableProblem(Problem):
             parents,
             self.constraints.irreversible(parents),
             score,
-            upper_sum([score, gap]),
+            upper_sum([score, gap]) if gap else score,
             losses,
             criterion=self.scores.criterion,
             model=model,

@@ -4,7 +4,7 @@
     python tests/benchmarks/branch_and_cut.py 40-2-500 60-2-1000 --max-parents 3 --limit 600
 
 ``40-2-500`` are tables of 500 rows of random networks of 40 columns with a mean degree of 2, as in
-compare_order_searches.py, one for each of the seeds 0 to 4 (``--seeds``). Families have up to
+compare_order_searches.py, one for each of the seeds 0 to 4 (``--seeds``). FamilyCosts have up to
 ``--max-parents`` parents and are scored by the BIC.
 
 Each table has its own process with one thread. Times lack imports, compilation, the listing of the
@@ -35,7 +35,7 @@ from compare import peak_megabytes
 from compare_order_searches import random_table
 
 from skbn import GaussianBNLearner, LocalScoreTransformer
-from skbn._branch_and_cut.families import Families
+from skbn._branch_and_cut.proof import FamilyCosts
 
 TOLERANCE = 1e-6
 HEADINGS = {
@@ -72,7 +72,7 @@ def listed_families(rows, max_parents):
         parents.append(sets)
         cost.append(local[0] - local)
     child = np.repeat(np.arange(m, dtype=np.int16), np.diff(start))
-    families = Families(
+    families = FamilyCosts(
         np.array(start, dtype=np.int64),
         np.concatenate(cost),
         np.ascontiguousarray(np.concatenate(parents), dtype=np.int16),

@@ -8,8 +8,7 @@ import branch_and_cut_reference as reference
 import numpy as np
 from scipy.optimize import linprog
 
-from skbn._branch_and_cut.families import Families
-from skbn._branch_and_cut.proof import Branch, ClusterCut, LocalCut, Node, Proof, Step
+from skbn._branch_and_cut.proof import Branch, ClusterCut, FamilyCosts, LocalCut, Node, Proof, Step
 
 SIZES = {4: 7, 5: 5, 6: 4}  # columns, and families of each
 
@@ -37,7 +36,7 @@ def as_arrays(families):
     k = max(len(parents) for listed in families for _, parents in listed)
     rows = [sorted(parents) + [-1] * (k - len(parents)) for each in families for _, parents in each]
     sizes = [len(listed) for listed in families]
-    return Families(
+    return FamilyCosts(
         np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
         np.array([cost for listed in families for cost, _ in listed]),
         np.array(rows, dtype=np.int16).reshape(len(rows), k),
@@ -122,7 +121,7 @@ def grow(rng, families, cuts, cutoff, depth, noise, required=frozenset()):
 
 @cache
 def random_proof(seed, share_of_clusters=1.0, noise=0.0, depth=3, cutoff=None):
-    """Families as lists, a proof that claims nothing yet, and the cheapest network.
+    """FamilyCosts as lists, a proof that claims nothing yet, and the cheapest network.
 
     Whoever changes the tree copies it.
     """

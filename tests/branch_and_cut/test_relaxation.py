@@ -11,7 +11,7 @@ from skbn._branch_and_cut.branch_and_cut import BRANCH_AND_CUT_KERNELS
 from skbn._branch_and_cut.relaxation import Relaxation
 from skbn._core.compile import compile_kernels
 
-SEEDS = pytest.mark.parametrize("seed", range(10))
+SEEDS = pytest.mark.parametrize("seed", range(5))
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -12,7 +12,7 @@ from numba import int64
 
 import skbn
 import skbn.compile
-from skbn import GaussianBNLearner, GaussianBNLearnerCV
+from skbn import GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior
 from skbn._core import compile as _compile
 from skbn._core.compile import compile_kernels, kernel
 
@@ -34,8 +34,14 @@ def test_kernels_are_compiled_for_their_own_signature_alone(tmp_path):
     few = GaussianBNLearner("bge", max_parents=2, required_edges=[(0, 1)])
     few.fit(rows.astype(np.float32)[::-1])
     GaussianBNLearnerCV(cv=2, penalties=[1, 2]).fit(rows[:, :3])
+    for prior in ("uniform", "order"):
+        posterior = GaussianBNPosterior(structure_prior=prior).fit(rows[:, :6])
+        posterior.sample_dags(3)
+        posterior.parent_set_probabilities(0)
+        tiers = [range(1), range(1, 15)]  # families with few parents are listed
+        posterior.set_params(max_parents=1, tiers=tiers).fit(rows[:, :15]).sample_dags(3)
     called = {each: types for each, types in _compile._signatures.items() if each.signatures}
-    assert len(called) >= 11
+    assert len(called) >= 30
     for each, types in called.items():
         assert each.signatures == [types], each.__name__
 
@@ -51,7 +57,7 @@ for others in (namespace["f"], lambda x: x + 1):  # what others compile is not s
     numba.njit(others)(1)
 numba.njit(namespace["f"])(1.0)
 logging.info("before")
-from skbn import GaussianBNLearner, GaussianBNLearnerCV
+from skbn import GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior
 rows = np.random.default_rng(0).normal(size=(100, 19))
 learner = GaussianBNLearnerCV(cv=2) if "cv" in sys.argv else GaussianBNLearner()
 learner.fit(rows[:, :5])

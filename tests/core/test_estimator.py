@@ -88,6 +88,7 @@ for estimator in (
 """
 
 
+@pytest.mark.slow
 def test_without_callbacks_everything_else_works():
     command = [sys.executable, "-c", WITHOUT_CALLBACKS]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout

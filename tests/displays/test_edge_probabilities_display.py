@@ -68,7 +68,7 @@ def test_probable_parents_come_first():
     assert display.probabilities[0, 1] == 0.6
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_parents_first_is_a_topological_order_of_a_graph(seed):
     rng = np.random.default_rng(seed)
     hidden = rng.permutation(8)

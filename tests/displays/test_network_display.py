@@ -259,7 +259,7 @@ def test_faint_edges_are_equally_faint_whatever_their_probability():
     assert one == other
 
 
-@pytest.mark.parametrize("font_size", [10, 20])
+@pytest.mark.parametrize("font_size", [pytest.param(10, marks=pytest.mark.slow), 20])
 def test_labels_hide_neither_nodes_nor_each_other_and_are_not_cut(learner, font_size):
     import matplotlib
 

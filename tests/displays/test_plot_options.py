@@ -261,7 +261,7 @@ def test_numbers_of_nodes(small):
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 def test_names_can_be_read_on_any_colour(style):
-    dag = nx.empty_graph(30, nx.DiGraph)
+    dag = nx.empty_graph(12, nx.DiGraph)
     with matplotlib.style.context(style):
         for colours in ({v: v for v in dag}, {v: f"group {v % 9}" for v in dag}, "navy", "gold"):
             for options in ({}, {"highlight": [0, 1]}):
@@ -322,7 +322,9 @@ def test_colours_differ_also_for_colour_blind_readers(style, blindness):
 # Labels
 
 
-@pytest.mark.parametrize(("n", "n_edges"), [(8, 10), (13, 18), (20, 26)])
+@pytest.mark.parametrize(
+    ("n", "n_edges"), [(8, 10), (13, 18), pytest.param(20, 26, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("orientation", ["top-bottom", "left-right"])
 def test_labels_cover_neither_edges_nor_nodes_nor_each_other(n, n_edges, orientation):
     dag = network(n, n_edges, seed=n)

@@ -76,11 +76,12 @@ def test_gaussian_residuals_lie_within_the_band_and_others_do_not():
     assert shares[0] > 0.95 > 0.5 > shares[1]
 
 
-def test_all_columns_have_room_in_one_figure(wine, learner):
-    display = ResidualsDisplay.from_estimator(learner, wine)
-    assert display.columns == list(wine.columns)
-    assert display.axes_.shape == (13, 2)
-    assert len(display.figure_.axes) == 26  # and no empty ones
+def test_all_columns_have_room_in_one_figure(wine):
+    rows = wine.iloc[:, :6]
+    display = ResidualsDisplay.from_estimator(GaussianBNLearner().fit(rows), rows)
+    assert display.columns == list(rows.columns)
+    assert display.axes_.shape == (6, 2)
+    assert len(display.figure_.axes) == 12  # and no empty ones
     display.figure_.draw_without_rendering()
     boxes = [ax.get_tightbbox() for ax in display.axes_.flat]
     right, top = display.figure_.bbox.max

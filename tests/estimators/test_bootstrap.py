@@ -96,9 +96,9 @@ def assert_same_networks(networks, others):
     ids=["free", "bge", "tiers", "cv", "wrapped", "grid"],
 )
 def test_it_equals_refits_by_hand(wine, learner):
-    bootstrap = BootstrapBNLearner(learner, n_resamples=12, random_state=3).fit(wine)
+    bootstrap = BootstrapBNLearner(learner, n_resamples=8, random_state=3).fit(wine)
     refits = []
-    for weight in weights_by_hand(len(wine), 12, seed=3):
+    for weight in weights_by_hand(len(wine), 8, seed=3):
         fitted = clone(learner).fit(wine, sample_weight=weight)
         fitted = getattr(fitted, "best_estimator_", fitted)
         refits.append(GaussianBayesianNetwork(fitted.dag_))
@@ -106,7 +106,7 @@ def test_it_equals_refits_by_hand(wine, learner):
     support = support_by_hand(refits)
     np.testing.assert_allclose(bootstrap.edge_support_, support, rtol=1e-15)
     np.testing.assert_allclose(bootstrap.strength_, support + support.T, rtol=1e-15)
-    assert len({bootstrap.networks_[i].dag.number_of_edges() for i in range(12)}) > 1
+    assert len({bootstrap.networks_[i].dag.number_of_edges() for i in range(8)}) > 1
     # The learner of all rows.
     np.testing.assert_array_equal(
         getattr(bootstrap.estimator_, "best_estimator_", bootstrap.estimator_).dag_.edges,
@@ -466,6 +466,7 @@ def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback, learner
     assert len(bootstrap.networks_) == 2
 
 
+@pytest.mark.slow
 def test_an_error_in_a_process_says_which_resample(wine):
     """The last test with processes, as they end with the error."""
     rare = wine.assign(ash=[1.0] + [0.0] * (len(wine) - 1))

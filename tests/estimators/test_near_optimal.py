@@ -10,7 +10,13 @@ import reference
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 
-from skbn import GaussianBNLearner, GaussianBNLearnerCV, GaussianBNPosterior, ParentSetScores
+from skbn import (
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    GaussianBNPosterior,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
 from skbn._core.subsets import mask_of, members_of
 from skbn._networks.class_members import number_of_members
 
@@ -132,7 +138,7 @@ def listed_scores(rng, m):
     return scores, ParentSetScores([f"x{i}" for i in range(m)], families)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_listed_families_with_ties(seed):
     scores, listed = listed_scores(np.random.default_rng(seed), 4)
     learner = GaussianBNLearner().fit(listed)
@@ -257,10 +263,12 @@ def test_a_hundred_columns_in_a_known_order():
     rows = np.random.default_rng(0).normal(size=(50, 100))
     learner = GaussianBNLearner(max_parents=1, tiers=[[x] for x in range(100)]).fit(rows)
     near = learner.near_optimal(3, equivalence_classes=False)
-    scores = learner._searched_.scores
+    scores = LocalScoreTransformer(max_parents=1).fit_transform(rows)
+    table = scores.to_array()
     steps = []  # from a column's best parents to the next best
     for x in range(1, 100):
-        local = sorted(scores.local_score(x, p) for p in [[], *([v] for v in range(x))])
+        listed = [[], *([v] for v in range(x))]
+        local = sorted(table[scores.family_index(x, parents)] for parents in listed)
         steps += [local[-1] - local[-2]]
     assert_allclose(near.scores[0] - near.scores[1:], sorted(steps)[:2], atol=1e-8)
 

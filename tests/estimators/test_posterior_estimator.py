@@ -24,7 +24,7 @@ from skbn import (
     LocalScoreTransformer,
     ParentSetScores,
 )
-from skbn._estimators.posterior import _median_network
+from skbn._posterior.median_network import median_network
 from skbn.datasets import make_gaussian_network
 from skbn.exceptions import ApproximateEvidenceWarning, OrderPriorWarning
 
@@ -177,9 +177,9 @@ def test_edges_that_close_a_cycle_are_left_out():
     scores = LocalScoreTransformer("bge").fit_transform(
         np.random.default_rng(0).normal(size=(9, 3))
     )
-    assert set(_median_network(scores, edges, 2).dag.edges) == {(0, 1), (1, 2)}
+    assert set(median_network(scores, edges, 2).dag.edges) == {(0, 1), (1, 2)}
     edges = np.array([[0, 0, 0.9], [0, 0, 0.8], [0, 0, 0]])
-    assert set(_median_network(scores, edges, 1).dag.edges) == {(0, 2)}
+    assert set(median_network(scores, edges, 1).dag.edges) == {(0, 2)}
 
 
 def test_order_prior_has_no_paths(wine):

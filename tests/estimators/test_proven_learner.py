@@ -40,7 +40,7 @@ PROOF = {
 
 @pytest.fixture(scope="module")
 def rows():
-    return make_gaussian_network(8, n_samples=200, random_state=0)[0]
+    return make_gaussian_network(6, n_samples=200, random_state=0)[0]
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +212,7 @@ def test_ctrl_c_in_the_order_search_ends_the_proof_too(rows, monkeypatch):
 def test_it_tells_its_plan(rows, capsys):
     GaussianBNLearner(max_parents=3, verbose=True).fit(rows)
     first = capsys.readouterr().out.splitlines()[0]
-    assert first.startswith("[GaussianBNLearner] branch and cut over 8 columns: about ")
+    assert first.startswith("[GaussianBNLearner] branch and cut over 6 columns: about ")
 
 
 # Other programs' scores

@@ -22,9 +22,9 @@ def stores(monkeypatch):
     """The names of the stores that searches open."""
     opened = []
 
-    def open_and_note(plan):
+    def open_and_note(plan, threads):
         opened.append("memory" if plan.scratch is None else "file")
-        return open_store(plan)
+        return open_store(plan, threads)
 
     open_store = recurrences.open_store
     monkeypatch.setattr(recurrences, "open_store", open_and_note)
@@ -43,7 +43,14 @@ def check_equal(found, expected):
 
 
 # The least memory: 3.8 MB in windows and 2 MB with a file for 18 columns, 10.4 and 2.2 MB for 20.
-@pytest.mark.parametrize(("m", "max_memory"), [(18, 2_500_000), (18, 2_000_000), (20, 5_000_000)])
+@pytest.mark.parametrize(
+    ("m", "max_memory"),
+    [
+        (18, 2_500_000),
+        pytest.param(18, 2_000_000, marks=pytest.mark.slow),
+        pytest.param(20, 5_000_000, marks=pytest.mark.slow),
+    ],
+)
 def test_a_file_changes_no_bit(m, max_memory, stores, tmp_path):
     rows = table(m)
     expected = GaussianBNLearner().fit(rows)
@@ -62,6 +69,7 @@ def test_a_file_is_taken_only_if_memory_is_not_enough(stores, tmp_path):
     assert stores.pop() == "file"
 
 
+@pytest.mark.slow
 def test_a_file_with_constraints(stores, tmp_path):
     rows = table(20)
     tiers = [[0, 1, 2], list(range(3, 20))]

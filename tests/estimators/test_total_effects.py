@@ -177,16 +177,16 @@ def test_effects_of_more_columns_than_are_summed_together():
     too_far = [(i, j) for i in range(m) for j in range(m) if j // 6 > i // 6 + 1]
     posterior = GaussianBNPosterior(tiers=tiers, forbidden_edges=too_far)
     posterior.fit(table / table.std(axis=0))
-    first, second = (posterior.effects(n_samples=2000, random_state=seed) for seed in (0, 1))
+    first, second = (posterior.effects(n_samples=1000, random_state=seed) for seed in (0, 1))
     assert first.path_errors[:6, 18:].any()
     assert not first.path_errors[:6, :6].any()
     assert not first.mean[18:, :6].any()
     error = np.hypot(first.standard_error, second.standard_error)
     often = np.minimum(first.path_probabilities, second.path_probabilities) > 0.02
     assert (np.abs(first.mean - second.mean)[often] < LARGEST_Z * error[often]).all()
-    networks = posterior.sample_networks(2000, random_state=0)
+    networks = posterior.sample_networks(1000, random_state=0)
     plain = np.mean([np.linalg.inv(np.eye(m) - each.coef_) for each in networks], axis=0)
-    spread = first.std / np.sqrt(2000)
+    spread = first.std / np.sqrt(1000)
     assert (np.abs(plain - np.eye(m) - first.mean) <= LARGEST_Z * spread + 1e-12).all()
 
 

@@ -12,7 +12,8 @@ from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import best_scores, exact_search
 from skbn._exact.stores import open_store
 from skbn._exact.walked_families import WalkedFamilies
-from skbn._regressions.log_determinants import log_determinants
+from skbn._regressions.log_determinants import set_functions
+from skbn._regressions.set_function import SetWeights
 
 
 class Case(NamedTuple):
@@ -32,15 +33,15 @@ class Case(NamedTuple):
     def in_memory(self, n_outer=1):
         """The plan and the families of a search with all log-determinants in memory."""
         plan = SearchPlan(self.m, n_outer, self.n_others)
-        log_det = log_determinants(self.factor, offsets=self.offsets)
-        return plan, DenseFamilies(log_det, self.tables, plan, self.allowed, self.required)
+        sets = set_functions(self.factor, SetWeights(self.tables), offsets=self.offsets)
+        return plan, DenseFamilies(sets, plan, self.allowed, self.required)
 
     def walked(self, n_outer, n_varying, scratch=None):
         """The same of a search that makes them again."""
         plan = SearchPlan(
             self.m, n_outer, self.n_others, n_varying=n_varying, scratch=scratch and str(scratch)
         )
-        rest = self.tables, plan, self.allowed, self.required
+        rest = SetWeights(self.tables), plan, self.allowed, self.required
         return plan, WalkedFamilies(self.factor, self.offsets, *rest)
 
 

@@ -19,9 +19,13 @@ distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph")
 
 
-@pytest.fixture(scope="module")
-def client():
+@pytest.fixture(
+    scope="module", params=["threads", pytest.param("processes", marks=pytest.mark.slow)]
+)
+def client(request):
+    """A client of two workers, in threads of this process or in processes of their own."""
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    settings["processes"] = request.param == "processes"
     with (
         distributed.LocalCluster(**settings, memory_limit="1GB") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
@@ -166,6 +170,7 @@ def test_without_distributed(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("client", ["processes"], indirect=True)
 def test_a_worker_that_is_killed_is_made_up_for(client):
     """Its nanny starts another one, and what was lost is computed again."""
     case = random_case(18)

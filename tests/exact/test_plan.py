@@ -19,7 +19,7 @@ from skbn._exact.plan import (
     space_of_scratch,
 )
 from skbn._exact.recurrences import exact_search
-from skbn._scores.families import SmallFamilies
+from skbn._scores.regression_families import SmallFamilies
 
 Usage = namedtuple("Usage", "total used free")
 PLENTY = 1 << 50
@@ -151,7 +151,14 @@ def test_plans_in_words(folder):
 
 @pytest.mark.parametrize(
     ("n_outer", "n_varying", "is_file"),
-    [(1, 1, False), (3, 1, False), (3, 2, False), (2, 2, True), (3, 1, True), (3, 3, True)],
+    [
+        (1, 1, False),
+        pytest.param(3, 1, False, marks=pytest.mark.slow),
+        (3, 2, False),
+        (2, 2, True),
+        pytest.param(3, 1, True, marks=pytest.mark.slow),
+        (3, 3, True),
+    ],
 )
 def test_the_memory_and_the_progress_are_those_of_the_plan(n_outer, n_varying, is_file, tmp_path):
     case = random_case(17)

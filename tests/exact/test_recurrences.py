@@ -9,9 +9,10 @@ import reference
 from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import Threads
-from skbn._exact.dense_families import DenseFamilies, spread_tables
+from skbn._exact.dense_families import DenseFamilies
 from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.parent_set_kernels import (
+    ParentSets,
     best_parents,
     first_parents_that_reach,
     parents_that_reach,
@@ -19,6 +20,7 @@ from skbn._exact.parent_set_kernels import (
 from skbn._exact.plan import SearchPlan, plan_search
 from skbn._exact.recurrences import best_scores, exact_search
 from skbn._exact.stores import ArrayStore
+from skbn._regressions.set_function import SetWeights
 
 TABLES = {
     "as BIC": lambda m: np.array([-3.0 * np.arange(m), np.full(m, 50.0), np.full(m, -50.0)]),
@@ -32,8 +34,12 @@ def random_log_det(m, seed=0):
     return log_det
 
 
+def dense_families(log_det, tables, plan, allowed=None, required=None):
+    return DenseFamilies(SetWeights(tables).of_all(log_det), plan, allowed, required)
+
+
 def search(log_det, tables, plan, n_jobs=None):
-    return exact_search(DenseFamilies(log_det, tables, plan), plan, n_jobs)
+    return exact_search(dense_families(log_det, tables, plan), plan, n_jobs)
 
 
 def local_scores(log_det, tables, m):
@@ -66,20 +72,18 @@ def test_plan_changes_no_bit(m, monkeypatch):
     expected = search(log_det, tables, SearchPlan(m, 0))
     for n_outer in range(min(m - 2, 5)):
         for block_bits in range(2, m - n_outer + 1):
-            for width_bits in range(2, block_bits + 1):
-                plan = FixedPlan(m, n_outer, block_bits, 1 << width_bits)
-                assert search(log_det, tables, plan) == expected
+            plan = FixedPlan(m, n_outer, block_bits)
+            assert search(log_det, tables, plan) == expected
 
 
 class FixedPlan(SearchPlan):
     """A plan with blocks of any size, which a plan for the machine would not choose."""
 
-    block_bits = width = None
+    block_bits = None
 
-    def __init__(self, n_columns, n_outer, block_bits, width, n_others=0):
+    def __init__(self, n_columns, n_outer, block_bits, n_others=0):
         super().__init__(n_columns, n_outer, n_others)
         object.__setattr__(self, "block_bits", block_bits)
-        object.__setattr__(self, "width", width)
 
 
 @pytest.mark.slow
@@ -98,7 +102,7 @@ def test_threads_change_no_bit(n_outer):
     plan = SearchPlan(m, n_outer)
     results = []
     for n_jobs in (1, 2, 3):
-        families = DenseFamilies(log_det, tables, plan)
+        families = dense_families(log_det, tables, plan)
         with Threads(n_jobs, m) as threads:
             store = ArrayStore(plan)
             local = best_scores(families, plan, store, threads, Progress())
@@ -117,18 +121,17 @@ def test_best_local_scores(m, n_outer):
     scores = local_scores(log_det, tables, m)
     plan = SearchPlan(m, n_outer)
     with Threads(1, m) as threads:
-        families = DenseFamilies(log_det, tables, plan)
+        families = dense_families(log_det, tables, plan)
         local = best_scores(families, plan, ArrayStore(plan), threads, Progress())
     for child in range(m):
         assert local[child] == max(score for (x, _), score in scores.items() if x == child)
 
 
 @pytest.mark.parametrize("is_shuffled", [False, True])
-@pytest.mark.parametrize("width", [4, 32])
-def test_first_parents_that_reach(width, is_shuffled):
+def test_first_parents_that_reach(is_shuffled):
     m = 7
     log_det, tables = random_log_det(m).round(1), TABLES["as BIC"](m)
-    spread = spread_tables(tables, width)
+    functions = SetWeights(tables).of_all(log_det)
     scores = local_scores(log_det, tables, m)
     several = 0
     numbers = np.random.default_rng(0).permutation(m) + 3 if is_shuffled else np.arange(m)
@@ -136,27 +139,20 @@ def test_first_parents_that_reach(width, is_shuffled):
         best = max(scores[child, p] for p in reference.subsets(candidates))
         for threshold in (best, best - 30):
             reached = [p for p in reference.subsets(candidates) if scores[child, p] >= threshold]
-            first = first_parents_that_reach(
-                log_det, spread, 0, 1 << child, numbers, child, mask_of(candidates), 0, 0, threshold
-            )
+            sets = ParentSets(*functions, 0, 1 << child, child, mask_of(candidates), 0, 0)
+            first = first_parents_that_reach(sets, numbers, threshold)
             in_order = [sorted(numbers[list(p)]) for p in reached]
             assert reference.is_first_in_order(sorted(numbers[members_of(first)]), in_order)
             several += len(reached) > 1
         above = np.nextafter(best, np.inf)
-        assert (
-            first_parents_that_reach(
-                log_det, spread, 0, 1 << child, numbers, child, mask_of(candidates), 0, 0, above
-            )
-            == -1
-        )
+        assert first_parents_that_reach(sets, numbers, above) == -1
     assert several > 100
 
 
-@pytest.mark.parametrize("width", [4, 16])
-def test_best_parents_and_those_that_reach_a_threshold(width):
+def test_best_parents_and_those_that_reach_a_threshold():
     m = 6
     log_det, tables = random_log_det(m), TABLES["all varying"](m)
-    spread = spread_tables(tables, width)
+    functions = SetWeights(tables).of_all(log_det)
     scores = local_scores(log_det, tables, m)
     required = 1 << 2
     for child, candidates in reference.families(m):
@@ -166,17 +162,15 @@ def test_best_parents_and_those_that_reach_a_threshold(width):
                 for p in reference.subsets(candidates)
                 if must & ~mask_of(p) == 0
             }
-            best, parents = best_parents(
-                log_det, spread, 0, 1 << child, child, mask_of(candidates), must, 0
-            )
+            sets = ParentSets(*functions, 0, 1 << child, child, mask_of(candidates), must, 0)
+            best, parents = best_parents(sets)
             assert best == max(of_sets.values(), default=-np.inf)
             assert parents == max(of_sets, key=of_sets.get, default=0)
             for threshold in (best - 1.5, best, np.nextafter(best, np.inf)):
                 expected = {p: s for p, s in of_sets.items() if s >= threshold}
                 for room in (64, 1):  # more may reach the threshold than there is room for
                     masks, local = np.zeros(room, dtype=np.int64), np.zeros(room)
-                    where = log_det, spread, 0, 1 << child, child, mask_of(candidates), must, 0
-                    n = parents_that_reach(*where, threshold, masks, local)
+                    n = parents_that_reach(sets, threshold, masks, local)
                     assert n == len(expected)
                     listed = dict(zip(masks[:n].tolist(), local[:n].tolist(), strict=True))
                     assert listed.items() <= expected.items()
@@ -187,7 +181,7 @@ def test_best_parents_and_those_that_reach_a_threshold(width):
 def test_a_shared_walk_back_finds_the_same_parents(n_jobs, monkeypatch):
     monkeypatch.setattr("skbn._core.threads.FEWEST_COLUMNS", 0)
     m, many = 9, 99
-    plan = FixedPlan(m, 0, block_bits=m, width=4)
+    plan = FixedPlan(m, 0, block_bits=m)
     for seed in range(20):
         log_det, tables = random_log_det(m, seed).round(1), TABLES["as BIC"](m)  # with ties
         monkeypatch.setattr("skbn._exact.dense_families._FEWEST_TO_SHARE", many)
@@ -248,8 +242,8 @@ def test_constrained_search_among_others():
         plan = SearchPlan(n_children, n_outer, m - n_children)
         if plan.n_inner > 2 and rng.random() < 0.5:
             block_bits = int(rng.integers(2, plan.n_inner + 1))
-            plan = FixedPlan(n_children, n_outer, block_bits, 4, m - n_children)
-        families = DenseFamilies(log_det, tables, plan, allowed, required)
+            plan = FixedPlan(n_children, n_outer, block_bits, m - n_children)
+        families = dense_families(log_det, tables, plan, allowed, required)
         expected = best_by_order(scores, n_children)
         check_network(exact_search(families, plan), scores, n_children, expected)
 
@@ -297,13 +291,13 @@ def test_the_search_takes_the_memory_that_its_plan_says(n_outer):
     m = 18
     log_det, tables = random_log_det(m), TABLES["as BIC"](m)
     plan = SearchPlan(m, n_outer)
-    search(log_det, tables, plan)  # compiled
+    families = dense_families(log_det, tables, plan)
+    exact_search(families, plan)  # compiled
     tracemalloc.start()
-    search(log_det, tables, plan)
+    exact_search(families, plan)
     peak = tracemalloc.get_traced_memory()[1] + log_det.nbytes
     tracemalloc.stop()
-    scratch = 16 << (plan.n_outer + plan.block_bits)
-    assert peak < 1.05 * plan.n_bytes + scratch + 1_000_000
+    assert peak < 1.05 * plan.n_bytes + 1_000_000
 
 
 def test_plan_fits_the_memory_or_says_what_is_missing():

@@ -9,6 +9,7 @@ from sum_kernels import sum_blocks, sum_with_sink, sum_zeta
 
 from skbn._core.subsets import mask_of, submasks_by_size
 from skbn._exact.plan import SearchPlan
+from skbn._exact.sink_kernels import Tables
 
 
 def sums_over_orders(values, plan, block_bits):
@@ -36,7 +37,7 @@ def sums_over_orders(values, plan, block_bits):
             if fixed << n_inner >> x & 1:
                 sum_with_sink(slabs[fixed], slabs[fixed ^ 1 << x - n_inner], B, starts[x])
         for blocks in submasks_by_size(n_inner - block_bits):
-            sum_blocks(slabs[fixed], B, starts, n_inner, block_bits, blocks)
+            sum_blocks(slabs[fixed], Tables(B, starts), n_inner, block_bits, blocks)
     return F
 
 

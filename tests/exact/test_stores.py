@@ -129,8 +129,17 @@ def count_open_files():
     return len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError(errno.EIO, "gone")])
-@pytest.mark.parametrize("stage", STAGES)
+ERRORS = [KeyboardInterrupt, MemoryError, OSError(errno.EIO, "gone")]
+
+
+@pytest.mark.parametrize(
+    ("stage", "error"),
+    [
+        pytest.param(stage, error, marks=[pytest.mark.slow] if (i + j) % 3 else [])
+        for i, stage in enumerate(STAGES)
+        for j, error in enumerate(ERRORS)
+    ],
+)
 def test_nothing_is_left_of_a_search_that_ends_early(stage, error, case, tmp_path, monkeypatch):
     owner, name = STAGES[stage]
     original, n_calls = getattr(owner, name), []
@@ -241,6 +250,7 @@ assert os.listdir(folder) == []
 """
 
 
+@pytest.mark.slow
 @linux_only
 def test_a_limit_of_the_size_of_files(tmp_path):
     """The system refuses the file's last byte."""

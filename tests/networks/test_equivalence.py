@@ -332,7 +332,7 @@ def test_what_a_learner_knows_by_enumeration(m):
     """Its class is that of the networks that satisfy the knowledge, with however many parents."""
     rng = np.random.default_rng(m)
     n_informative = 0
-    for _ in range(60 if m == 4 else 40):
+    for _ in range(30 if m == 4 else 20):
         settings = random_constraints(rng, m)
         rows, _ = make_gaussian_network(m, mean_degree=3, n_samples=50, random_state=rng)
         network = GaussianBNLearner(**settings, penalty=rng.choice([0.1, 1.0])).fit(rows).network_
@@ -345,7 +345,7 @@ def test_what_a_learner_knows_by_enumeration(m):
         ]
         check_known_cpdag(network, known)
         n_informative += 1 < len(known) < len(members)
-    assert n_informative > 5
+    assert n_informative > 2
 
 
 def tiered_network():

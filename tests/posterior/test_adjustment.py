@@ -10,7 +10,7 @@ from sklearn import config_context
 from skbn import BGe, LocalScoreTransformer
 from skbn._core.subsets import mask_of, members_of, subsets_of
 from skbn._posterior.adjustment import AdjustedEffectPosterior, adjusted_effect
-from skbn._posterior.parameters import draw_parameters, family_posteriors
+from skbn._posterior.parameter_draws import draw_parameters, family_posteriors
 
 
 def statistics_and_criterion(rows, criterion, **settings):

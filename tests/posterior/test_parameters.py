@@ -8,7 +8,7 @@ from skbn import BGe, Criterion, LocalScoreTransformer
 from skbn._core.subsets import members_of
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._posterior.parameters import draw_parameters, family_posteriors
+from skbn._posterior.parameter_draws import draw_parameters, family_posteriors
 
 M = 4
 CRITERIA = {

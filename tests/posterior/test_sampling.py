@@ -18,13 +18,14 @@ from skbn._core.progress import Progress
 from skbn._core.threads import Threads
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
+from skbn._posterior.network_posterior import network_posterior
 from skbn._posterior.order_sums import ORDER_KERNELS, order_sums, weight_slab
-from skbn._posterior.posterior import network_posterior
 from skbn._posterior.sampling import (
     SAMPLING_KERNELS,
     sample_networks,
     sample_networks_of_group,
 )
+from skbn._regressions.set_function import SetWeights
 
 PRIORS = ["uniform", "order"]
 LEAST_P_VALUE = 1e-7
@@ -53,10 +54,10 @@ class Group:
         )
         log_odds = np.log(np.broadcast_to(odds, (m, m)))[:, : self.n].T.copy()
         layout = self.plan if self.n > 1 else SearchPlan(m, 0)
-        log_det, tables = scores.scorer.log_determinants(), scores.scorer.tables
+        sets = SetWeights(scores.scorer.tables).of_all(scores.scorer.log_determinants())
         with Threads(1) as threads:
             self.weights = FamilyWeights(
-                log_det, tables, layout, threads, self.allowed, self.required, log_odds
+                sets, layout, threads, self.allowed, self.required, log_odds
             )
         self.offsets = scores.scorer.score_offsets
 
@@ -111,7 +112,8 @@ class Group:
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled():
-    compile_kernels([*WEIGHT_KERNELS, *ORDER_KERNELS, *SAMPLING_KERNELS])
+    of_samples = [*SAMPLING_KERNELS["uniform"], *SAMPLING_KERNELS["order"]]
+    compile_kernels([*WEIGHT_KERNELS, *ORDER_KERNELS, *of_samples])
 
 
 def scores_of(m, n_rows=60, seed=0, noise=1.0):

@@ -75,10 +75,10 @@ def test_scores_equal_those_of_the_full_table(criterion, max_parents):
 
 
 def test_fewer_rows_than_columns():
-    rows = make_gaussian_network(12, n_samples=6, random_state=3)[0]
+    rows = make_gaussian_network(8, n_samples=6, random_state=3)[0]
     scores = LocalScoreTransformer(max_parents=2).fit_transform(rows)
     array = scores.to_array()
-    for x, parents in reference.families(12):
+    for x, parents in reference.families(8):
         if len(parents) <= 2:
             expected = reference.local_score(rows, x, parents)
             assert array[scores.family_index(x, parents)] == pytest.approx(expected, abs=1e-8)

@@ -6,6 +6,7 @@ import reference
 
 from skbn._core.subsets import members_of
 from skbn._regressions.log_determinants import SubsetWalk, log_determinants, settle_columns
+from skbn._regressions.set_function import SetFunctions
 
 
 def random_factor(m, seed=0):
@@ -25,7 +26,7 @@ def test_columns_joined_with_others_change_no_bit(m, n, has_offsets):
         part = walk.with_columns(n, others)
         assert part.n_columns == n
         found = np.full(1 << n, np.nan)
-        part.fill(np.arange(part.n_seeds), found)
+        part.fill(np.arange(part.n_seeds), SetFunctions(found, found))
         np.testing.assert_array_equal(found, of_piece)
     assert walk.n_columns == m  # which its parts have not changed
 
@@ -38,7 +39,7 @@ def test_seeds_are_walked_one_by_one():
     assert walk.n_seeds * walk.seed_size == 1 << m
     for seed in range(walk.n_seeds):
         found = np.full(1 << m, np.nan)
-        walk.fill(np.array([seed]), found)
+        walk.fill(np.array([seed]), SetFunctions(found, found))
         here = slice(seed * walk.seed_size, (seed + 1) * walk.seed_size)
         np.testing.assert_array_equal(found[here], expected[here])
         assert np.isnan(np.delete(found, np.arange(1 << m)[here])).all()

@@ -135,7 +135,8 @@ def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
         raise AssertionError("computed too early")
 
     monkeypatch.setattr("skbn._scores.scorer.sample_statistics", refuse)
-    monkeypatch.setattr("skbn._scores.families.log_determinants", refuse)
+    monkeypatch.setattr("skbn._scores.regression_families.log_determinants", refuse)
+    monkeypatch.setattr("skbn._scores.scorer.set_functions", refuse)
     scores = LocalScoreTransformer().fit_transform(rows)
     np.testing.assert_array_equal(np.asarray(scores), rows)
     assert len(scores) == 40
@@ -143,7 +144,8 @@ def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
 
 
 def test_single_families_need_no_table(rows, monkeypatch):
-    monkeypatch.setattr("skbn._scores.families.log_determinants", None)
+    monkeypatch.setattr("skbn._scores.regression_families.log_determinants", None)
+    monkeypatch.setattr("skbn._scores.scorer.set_functions", None)
     scores = LocalScoreTransformer().fit_transform(rows)
     assert np.isfinite(scores.local_score(0, [1, 2]))
 
@@ -154,7 +156,7 @@ def test_2_to_the_m_numbers_are_stored(scores):
     assert np.shares_memory(scores.log_determinants, scores.log_determinants)
     holders = (scores.scorer, scores.scorer._shared, scores.sample)
     kept = [v for holder in holders for v in vars(holder).values() if isinstance(v, np.ndarray)]
-    small = 2 * 3 * 6 + 6  # the criterion's tables, given and shifted, and the columns' offsets
+    small = 3 * 3 * 6 + 6  # the tables, given, shifted and without penalty, and the offsets
     assert sum(v.size for v in kept) == 40 * 6 + 2**6 + small
 
 
@@ -267,7 +269,7 @@ def test_top_parents_are_the_best_of_all(rows, scores):
 @pytest.mark.parametrize("piece_bits", [2, 20])
 @pytest.mark.parametrize("max_parents", [None, 2])
 def test_best_parents_among_candidates(rows, max_parents, piece_bits, monkeypatch):
-    monkeypatch.setattr("skbn._scores.families._PIECE_BITS", piece_bits)
+    monkeypatch.setattr("skbn._scores.regression_families._PIECE_BITS", piece_bits)
     scores = LocalScoreTransformer(max_parents=max_parents).fit_transform(rows)
     local = reference.all_local_scores(rows)
     for child, candidates in reference.families(6):

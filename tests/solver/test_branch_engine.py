@@ -16,6 +16,7 @@ from random_constraints import random_constraints
 from skbn import LocalScoreTransformer, ParentSetScores
 from skbn._core.subsets import members_of
 from skbn._solver import branch_engine
+from skbn._solver.branch_families import undominated
 from skbn._solver.engines import SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.solve import solve
@@ -54,10 +55,10 @@ def give(monkeypatch, search):
 # Against dynamic programming
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_network_scores_as_that_of_dynamic_programming(monkeypatch, seed):
     rng = np.random.default_rng(seed)
-    m = int(rng.integers(6, 11))
+    m = int(rng.integers(6, 9))
     scores = scores_of(m, int(rng.integers(2, 5)), seed, ["bic", "bge", "aic"][seed % 3])
     knowledge = random_constraints(rng, m) if seed % 4 else {}
     needed = max(
@@ -83,7 +84,7 @@ def read_edges(knowledge):
     return list(getattr(required, "edges", required))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_listed_families_of_other_programs(monkeypatch, seed):
     rng = np.random.default_rng(seed)
     scores = random_lists(rng, 8)
@@ -97,12 +98,12 @@ def test_listed_families_of_other_programs(monkeypatch, seed):
 
 def test_each_penalty_is_searched(monkeypatch):
     scores = scores_of(7)
-    penalties = [0.5, 1.0, 4.0]
+    penalties = [1.0, 4.0]
     expected = solve(problem(scores), resources(), penalties=penalties)
     without_dynamic_programs(monkeypatch)
     found = solve(problem(scores), resources(), penalties=penalties)
     assert [each.score for each in found] == pytest.approx([each.score for each in expected])
-    assert found[0].score != found[2].score
+    assert found[0].score != found[1].score
 
 
 # What it is given
@@ -302,9 +303,9 @@ def test_families_that_do_not_fit_are_refused_with_what_would_fit():
 def test_more_undominated_families_than_expected(monkeypatch):
     without_dynamic_programs(monkeypatch)
     monkeypatch.setattr(branch_engine, "_SHARE_UNDOMINATED", 0.0)
-    scores = scores_of(30, 4, criterion="loglik")
+    scores = scores_of(20, 4, criterion="loglik")
     n_bytes = plan_searches(problem(scores).shape, resources()).searches[0].n_bytes
-    with pytest.raises(ValueError, match=r"over 30 columns runs short of memory .* max_parents"):
+    with pytest.raises(ValueError, match=r"over 20 columns runs short of memory .* max_parents"):
         solved(scores, given=resources(n_bytes))
 
 
@@ -340,7 +341,7 @@ def test_progress_ends_at_the_work_that_was_planned(monkeypatch):
     assert notes
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_undominated_sets(seed):
     rng = np.random.default_rng(seed)
     m = int(rng.choice([9, 70]))
@@ -349,7 +350,7 @@ def test_undominated_sets(seed):
     ]
     sets = [[p * (m // 9) for p in each] for each in sets]
     rows = np.array([[*each, *[-1] * (4 - len(each))] for each in sets], dtype=np.int16)
-    kept = branch_engine._undominated(rows, m)
+    kept = undominated(rows, m)
     expected = [i for i, each in enumerate(sets) if not any({*s} <= {*each} for s in sets[:i])]
     assert kept.tolist() == expected
 

@@ -18,6 +18,7 @@ from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, exact_search
 from skbn._exact.spot_check import draw_states
 from skbn._networks.gaussian import estimate_model
+from skbn._regressions.set_function import SetWeights
 from skbn._solver import solve
 from skbn._solver.certificate import certify_network
 from skbn._solver.constraints import read_constraints
@@ -209,7 +210,8 @@ def test_log_determinants_of_the_search_that_are_wrong_are_noticed(rows, criteri
     parents = best_parents(rows, criterion=criterion)
     for change in [1e-9, 0.1, np.nan]:
         scores = LocalScoreTransformer(criterion).fit_transform(rows)
-        scores.scorer.log_determinants()[parents[5] | 1 << 5] += change
+        GaussianBNLearner().fit(scores)
+        scores.scorer.searched.sets.of_family[parents[5] | 1 << 5] += change
         if change == 1e-9:
             certify(scores, parents)
             continue
@@ -250,7 +252,8 @@ def test_the_drawn_states_of_each_slab_are_right(n_outer):
     tables[0, 3] = -np.inf
     allowed = [0b1111111 ^ 1 << x for x in range(7)]
     allowed[2] ^= 0b10001
-    families = DenseFamilies(log_det, tables, plan, allowed, [0, 0, 0, 1, 0, 0, 0b10])
+    sets = SetWeights(tables).of_all(log_det)
+    families = DenseFamilies(sets, plan, allowed, [0, 0, 0, 1, 0, 0, 0b10])
     exact_search(families, plan)
     drawn = [draw_states(7, plan.n_inner, fixed) for fixed in range(1 << n_outer)]
     assert [None if each is None else each.n_outer for each in drawn] == [

@@ -69,7 +69,7 @@ def with_a_choice(n, high, low, seed):
     return ParentSetScores([f"v{i}" for i in range(n)], families)
 
 
-@pytest.mark.parametrize("n", [9, 14])
+@pytest.mark.parametrize("n", [9, pytest.param(14, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("tolerance", [1e-9, 1e-6, 1e-4])
 def test_small_scores_beside_large_ones(monkeypatch, n, tolerance):
     """Without the two columns, dynamic programming finds the best to all digits."""
@@ -86,8 +86,8 @@ def test_small_scores_beside_large_ones(monkeypatch, n, tolerance):
         assert found.gap < max(1e-5, tolerance)
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("tolerance", [0.1, 0.3, 0.5])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("tolerance", [0.1, 0.5])
 def test_gaps_are_within_the_tolerance_to_the_last_bit(monkeypatch, seed, tolerance):
     scores = random_lists(np.random.default_rng(seed), 9)
     without_dynamic_programs(monkeypatch)

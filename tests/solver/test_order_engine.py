@@ -58,7 +58,7 @@ def random_case(seed):
 # Against the exact search
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(15))
 def test_few_columns_have_the_best_network(seed):
     rows, weight, options = random_case(seed)
     exact = fitted(rows, "exact", weight, **options)
@@ -104,10 +104,10 @@ def test_tables_may_have_fewer_rows_than_columns(options):
     assert fitted(rows, **options).network_score_ == pytest.approx(exact.network_score_, abs=2e-3)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_tiers_are_searched_with_earlier_columns_as_parents(seed):
-    rows = drawn_rows(9, seed=seed)
-    for tiers in ([[3, 1, 2], [0, 4, 8, 5], [6, 7]], [range(8), [8]], [[0], range(1, 9)]):
+    rows = drawn_rows(7, seed=seed)
+    for tiers in ([[3, 1, 2], [0, 4], [6, 5]], [range(6), [6]], [[0], range(1, 7)]):
         exact, found = (fitted(rows, search, tiers=tiers) for search in ("exact", "order"))
         assert found.network_score_ == pytest.approx(exact.network_score_, abs=2e-3)
         first = {*tiers[0]}
@@ -232,7 +232,7 @@ def test_lists_need_not_have_the_empty_set(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:Of . starts:sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_no_column_has_a_better_listed_family(tmp_path, seed):
     """Even if several columns have to move at once to make way for it."""
     rng, m = np.random.default_rng(seed), 60
@@ -464,7 +464,7 @@ def bic_of(rows):
     return score
 
 
-@pytest.mark.parametrize("m", [60, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("m", [40, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_added_deleted_or_reversed_edge_betters_many_columns(m):
     rows = drawn_rows(m, 300, seed=1)
     score, dag = bic_of(rows), fitted(rows).dag_

@@ -12,17 +12,15 @@ from copy import copy
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.interpolate import CubicSpline, PchipInterpolator
 from scipy.optimize import isotonic_regression
 
+from skbn._core.arrays import Floats, Integers
 from skbn._displays.layout.curves import Point
 from skbn._displays.layout.order import Edge, Order
 
 __all__ = ["CORNER", "Items", "Size"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Size = tuple[float, float]
 
 # Lengths in points, chosen by looking at pictures.
@@ -38,9 +36,9 @@ _BAND_GAP = 10.0  # more than that between the layers of two bands
 _STEEP = 0.42  # the least height over width of edges, up to the greatest gap
 _AIM = 0.6  # how far an edge's end moves along its box, over the distance of its other end
 _STIFF = 140.0  # the length over which bends count as much as slopes
-_STILL = 1e-3  # the search for the best places ends with a step that is as short as this
-_MOST_STEPS = 500
-_ROUNDS = 3  # of placing items, and moving the edges' ends and the layers accordingly
+_STILL = 1e-3  # the search for the best places ends with a step as short as this
+_MOST_STEPS = 500  # or after this many
+_ROUNDS = 3  # each places the items, then moves the edges' ends and the layers accordingly
 _FAR = 1e6  # wider than any picture
 
 
@@ -55,11 +53,11 @@ class Items:
         As `order_layers` returns them.
     edges : sequence of (int, int)
     sizes : sequence of (width, height)
-        Of the boxes.
+        The sizes of the boxes.
     bands : sequence of int, optional
         The band of each box.
     width : float
-        Of the layers, as far as they have room in it.
+        The width that layers keep to, as far as they have room in it.
     """
 
     def __init__(
@@ -155,7 +153,7 @@ class Items:
             hessian[np.ix_(path, path)] += form
             shift[path] += form[:, [0, -1]] @ ends
         scale = hessian.diagonal().copy()
-        scale[scale == 0] = scale.max()  # of boxes without edges, which stay
+        scale[scale == 0] = scale.max()  # boxes without edges stay
         step = 1 / (np.abs(hessian).sum(axis=1) / scale).max()
         x = ahead = self.x
         momentum = 1.0

@@ -6,13 +6,14 @@ import math
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
+
+from skbn._core.arrays import Floats
 
 __all__ = ["Point", "cut_at_end", "halfway", "point_at", "sampled", "split"]
 
 Point = tuple[float, float]
 
-_BISECTIONS = 30
+_BISECTIONS = 30  # halvings, which find a point to a billionth of its curve
 
 
 def cut_at_end(route: list[Point], length: float) -> list[Point]:
@@ -61,7 +62,7 @@ def split(piece: list[Point], share: float) -> list[Point]:
     return first
 
 
-def sampled(route: list[Point], spacing: float) -> npt.NDArray[np.float64]:
+def sampled(route: list[Point], spacing: float) -> Floats:
     """Return points of the curve from its start to its end, up to about a length apart."""
     pieces = [np.array(route[:1])]
     for k in range(0, len(route) - 1, 3):

@@ -18,15 +18,16 @@ __all__ = ["ASPECT", "BAND_PADDING", "Edge", "Extent", "LayeredGraph", "Layout",
 Edge = tuple[Hashable, Hashable]
 Extent = tuple[float, float, float, float]  # left, right, bottom, top
 
-_WIDEST = 520.0  # of a layer, in points, unless the picture is narrow or large
-ASPECT = 1.6  # width over height of the pictures aimed at
-_NODE_ROOM = 16.0  # that a box takes beside its width
-_PASSING_ROOM = 7.0  # that an edge takes in a layer, in a picture of a given width
-_LAYER_ROOM = 77.0  # height of a layer and the gap below it, about
-_USUAL_HEIGHT = 24.0  # of a box, in that
-_PART_GAP = 24.0  # between parts that no edge connects
-BAND_PADDING = 14.0  # between the boxes of a band and the end of the picture
-_BAND_BORDER = 5.0  # between two bands
+# Lengths in points, chosen by looking at pictures.
+_WIDEST = 520.0  # a layer's width, unless the picture is narrow or large
+ASPECT = 1.6  # width over height that pictures aim at
+_NODE_ROOM = 16.0  # a box takes this beside its width
+_PASSING_ROOM = 7.0  # an edge takes this in a layer, in a picture of a given width
+_LAYER_ROOM = 77.0  # about the height of a layer and the gap below it
+_USUAL_HEIGHT = 24.0  # the height of a box that _LAYER_ROOM counts with
+_PART_GAP = 24.0  # gap between parts that no edge connects
+BAND_PADDING = 14.0  # gap between the boxes of a band and the end of the picture
+_BAND_BORDER = 5.0  # gap between two bands
 
 
 class Layout(NamedTuple):

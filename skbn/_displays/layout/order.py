@@ -13,9 +13,9 @@ from math import ceil
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linprog
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._displays.layout.order_kernels import order_items
 
@@ -23,14 +23,13 @@ __all__ = ["Edge", "Order", "order_layers", "ordered_items", "shortest_layers"]
 
 Edge = tuple[int, int]
 Order = tuple[int, ...]
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # How long to search: chosen by the crossings in tests/benchmarks/crossings.py.
-_STEPS = 40  # per node
-_MOST_STEPS = 1200
+_STEPS = 40  # for each node
+_MOST_STEPS = 1200  # in all
 _MANY_EDGES = 80  # with more edges a step takes longer, so there are fewer of them
-_NEIGHBOURS, _LARGEST_BATCH = 0.3, 4  # share of neighbours, and nodes, moved at a time
+# A step moves at most this share of a node's neighbours, and at most this many nodes.
+_NEIGHBOURS, _LARGEST_BATCH = 0.3, 4
 
 
 def shortest_layers(

@@ -12,7 +12,7 @@ state : ndarray of shape (n_layers + 2, n_items + 1), int64
     last two rows have the place of each node in its layer, -1 where it is not inserted, and its
     layer; they end with the numbers of items and of nodes.
 widths : ndarray of shape (n_items + 2,), float64
-    Of the items, of any edge, and the most of a layer.
+    Widths: of each item, of any edge, and the largest of a layer.
 links : ndarray of shape (n_items + 1, n_items + 1), int64
     Scratch: of links between the first i items of a layer and the first j of another.
 work : ndarray of shape (3, n_layers, n_items + 1), int64
@@ -34,13 +34,13 @@ _PASSING = 250  # an edge passes through a layer
 _SIDEWAYS = 8  # an edge goes sideways by half a place
 _OVERFULL = 3000  # a node is in a layer that is too wide
 _EXCESS = 100  # a point by which a layer is too wide
-_FIRST_TOLERANCE = 4000  # by how much a result may be worse at the beginning
+_FIRST_TOLERANCE = 4000  # the search begins by accepting results that are worse by this
 
 # Rows of `graph`: the ends of each edge; the edges of node v, which are those numbered from
 # FIRST[v] to FIRST[v + 1] in the row INCIDENT; and the layers in which each node may stand.
 _PARENT, _CHILD, _FIRST, _INCIDENT, _HIGHEST, _LOWEST = range(6)
 _PLACE, _LAYER = -2, -1  # rows of `state`
-_COSTS, _CAME_FROM, _TOTALS = range(3)  # of `work`
+_COSTS, _CAME_FROM, _TOTALS = range(3)  # rows of `work`
 
 
 @inner_kernel

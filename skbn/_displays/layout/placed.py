@@ -6,21 +6,20 @@ from collections.abc import Hashable, Iterable, Mapping
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._displays.layout.coordinates import Size
 from skbn._displays.layout.curves import Point, halfway, sampled, split
 from skbn._displays.layout.layered import Edge, Layout, with_extent
 
 __all__ = ["PlacedGraph"]
 
-Floats = npt.NDArray[np.float64]
 
 _GAP = 18.0  # between two boxes, in points: room for an arrowhead
 _CLEARANCE = 4.0  # between an edge and a box, in points
-_LOOSEST = 8.0  # the picture's area over that of the boxes with their gaps
-_PUSHES = 200
-_SPACING = 2.0  # of the points of an edge that are compared with boxes
+_LOOSEST = 8.0  # largest area of the picture over that of the boxes with their gaps
+_PUSHES = 200  # rounds of pushing overlapping boxes apart, at most
+_SPACING = 2.0  # distance between the points of an edge that are compared with boxes
 # How far the middle of an edge may be from the straight line, over its length; the least first.
 _BENDS = (0.0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3, 0.45, -0.45, 0.6, -0.6)
 

@@ -5,10 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from mypy import api
 
 import skbn
-
-pytestmark = pytest.mark.slow  # without a cache, mypy takes some ten seconds
 
 PROGRAM = """
 import numpy as np
@@ -78,7 +77,6 @@ follow_untyped_imports = true
 @pytest.fixture
 def says(tmp_path, monkeypatch):
     """A function that returns what mypy says of a program's lines: types, and errors."""
-    api = pytest.importorskip("mypy.api")
     root = Path(skbn.__file__).parents[1]
     if root.name != "site-packages":
         monkeypatch.setitem(os.environ, "MYPYPATH", str(root))

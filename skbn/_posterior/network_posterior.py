@@ -23,12 +23,12 @@ from skbn._posterior.group_posterior import (
 from skbn._posterior.group_weights import flat_weights, weights_of_group
 from skbn._posterior.listed_weights import LISTED_KERNELS
 from skbn._posterior.network_sums import NETWORK_KERNELS
-from skbn._posterior.order_sums import ORDER_KERNELS
+from skbn._posterior.order_sums import GAMMA_KERNELS, ORDER_KERNELS
 from skbn._posterior.plan import PosteriorPlan, plan_posterior
 from skbn._posterior.structure_prior import log_prior_sum
 from skbn._regressions.local_score import internal_error
 from skbn._regressions.log_determinants import walk_seeds
-from skbn._scores.families import SmallFamilies
+from skbn._scores.regression_families import SmallFamilies
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
 
@@ -119,7 +119,8 @@ def network_posterior(
     scorer, constraints, names = problem.regressions, problem.constraints, problem.names
     m, n_jobs = len(names), resources.n_jobs
     plan = plan_posterior(problem.shape, prior, resources, names)
-    resources.tell(str(plan))
+    if resources.announce is not None:
+        resources.announce(str(plan))
     is_uniform = plan.prior == "uniform"
     compile_kernels(_kernels(plan))
     tables = scorer.tables.copy()
@@ -182,6 +183,8 @@ def _kernels(plan: PosteriorPlan) -> tuple[Any, ...]:
     kernels: tuple[Any, ...] = ORDER_KERNELS
     if plan.prior == "uniform":
         kernels += NETWORK_KERNELS
+    else:
+        kernels += GAMMA_KERNELS
     if any(each.listing is None for each in plan.groups):
         kernels += (walk_seeds, *WEIGHT_KERNELS)
     if any(each.listing is not None for each in plan.groups):

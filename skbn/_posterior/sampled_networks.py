@@ -1,0 +1,100 @@
+"""What is made of sampled networks: their parameters, and means over them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.columns import as_integer, finite_number
+from skbn._core.graphs import dag_of
+from skbn._core.text import readable_value
+from skbn._networks.gaussian import LinearGaussianModel
+from skbn._networks.network import GaussianBayesianNetwork
+from skbn._posterior.family_weights import MASK_BITS
+from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_parameters
+from skbn._scores.local_scores import LocalScores
+
+__all__ = [
+    "EstimatedProbability",
+    "estimated_probability",
+    "require_feature",
+    "require_masks",
+    "require_two",
+    "with_parameters",
+]
+
+
+class EstimatedProbability(NamedTuple):
+    """A mean over sampled networks.
+
+    Parameters
+    ----------
+    value : float
+    standard_error : float
+        Of the mean, by the spread of the samples; 0 if all of them agree.
+    n_samples : int
+    """
+
+    value: float
+    standard_error: float
+    n_samples: int
+
+
+def estimated_probability(
+    feature: Callable[[nx.DiGraph], Any],
+    columns: list[str | int],
+    parents: npt.NDArray[np.int64],
+) -> EstimatedProbability:
+    """Return the mean of a feature over networks, from the masks of each column's parents."""
+    values = np.empty(len(parents))
+    for i, masks in enumerate(parents.tolist()):
+        value = feature(dag_of(columns, masks))
+        is_bool = isinstance(value, np.bool_)
+        values[i] = finite_number(bool(value) if is_bool else value, "What feature returns")
+    error = float(values.std(ddof=1) / math.sqrt(len(values)))
+    return EstimatedProbability(float(values.mean()), error, len(values))
+
+
+def with_parameters(
+    scores: LocalScores, parents: npt.NDArray[np.int64], random_state: np.random.RandomState
+) -> list[GaussianBayesianNetwork]:
+    """Return networks with parameters drawn from their posterior."""
+    scorer, columns = scores.scorer, scores.columns
+    networks = []
+    for start in range(0, len(parents), NETWORKS_AT_A_TIME):
+        some = parents[start : start + NETWORKS_AT_A_TIME]
+        drawn = draw_parameters(scorer.statistics, scorer.criterion, some, random_state)
+        for masks, parameters in zip(some.tolist(), drawn, strict=True):
+            model = LinearGaussianModel.from_estimates(
+                [*columns], masks, parameters, [0] * len(columns)
+            )
+            networks.append(GaussianBayesianNetwork._from_model(model))
+    return networks
+
+
+def require_feature(feature: Any) -> None:
+    """Raise unless the feature of networks is a function."""
+    if not callable(feature):
+        raise TypeError(
+            "feature must be a function of a network, such as networkx.is_weakly_connected; "
+            f"got {readable_value(feature)}."
+        )
+
+
+def require_masks(scores: LocalScores) -> None:
+    """Raise if there are too many columns for the kernels of parameters."""
+    if len(scores.columns) > MASK_BITS:
+        raise ValueError(
+            f"Parameters are drawn for up to {MASK_BITS} columns, and there are "
+            f"{len(scores.columns)}. Use sample_dags, which draws graphs alone."
+        )
+
+
+def require_two(n_samples: int) -> None:
+    if as_integer(n_samples, "n_samples") < 2:
+        raise ValueError(f"n_samples must be at least 2 for a standard error; got {n_samples}.")
