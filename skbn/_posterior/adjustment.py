@@ -35,10 +35,10 @@ __all__ = ["AdjustedEffectPosterior", "adjusted_effect", "adjusted_effect_of"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# The probability of all parent sets that are left out together. Rounding errors of the weights
-# are not much smaller.
+# Parent sets of at most this probability together are left out: rounding errors of the weights
+# are about as large.
 _LEFT_OUT = 1e-12
-# Stacks of small matrices for this many sets fit in the second-level cache.
+# Parent sets at a time: their stacks of small matrices fit in the second-level cache.
 _SETS_A_CHUNK = 1 << 13
 
 

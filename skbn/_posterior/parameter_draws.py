@@ -46,8 +46,8 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# Draws for this many networks are in memory at once. All callers draw in these portions, so that
-# they draw the same parameters with the same random numbers.
+# Networks whose draws are in memory at once. All callers draw in these portions, so that equal
+# random numbers give equal parameters.
 NETWORKS_AT_A_TIME = 1000
 
 
