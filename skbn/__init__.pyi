@@ -15,7 +15,7 @@ from ._estimators.best_network import best_network as best_network
 from ._estimators.bootstrap import BootstrapBNLearner as BootstrapBNLearner
 from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
-from ._estimators.near_optimal import NearOptimalNetworks as NearOptimalNetworks
+from ._estimators.near_optimal_networks import NearOptimalNetworks as NearOptimalNetworks
 from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
 from ._networks.distribution import GaussianDistribution as GaussianDistribution

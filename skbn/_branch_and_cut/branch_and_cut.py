@@ -12,27 +12,14 @@ import heapq
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from skbn._branch_and_cut.branching import (
-    Arc,
-    OpenNode,
-    branches,
-    choose_arc,
-    has_all_columns,
-)
+from skbn._branch_and_cut.branching import Arc, OpenNode, branches, choose_arc, has_all_columns
 from skbn._branch_and_cut.cut_kernels import count_coefficients, list_coefficients, price
-from skbn._branch_and_cut.proof import (
-    Branch,
-    Cut,
-    FamilyCosts,
-    Node,
-    NumberedCuts,
-    Proof,
-)
+from skbn._branch_and_cut.proof import Branch, Cut, FamilyCosts, Node, NumberedCuts, Proof
 from skbn._branch_and_cut.proof_checker import certified_bound
 from skbn._branch_and_cut.relaxation import Pricing, Relaxation
 from skbn._branch_and_cut.separation import (
@@ -46,10 +33,7 @@ from skbn._core.threads import Threads
 
 __all__ = ["BRANCH_AND_CUT_KERNELS", "Result", "branch_and_cut"]
 
-BRANCH_AND_CUT_KERNELS: tuple[Any, ...] = (
-    *(price, count_coefficients, list_coefficients),
-    *SEPARATION_KERNELS,
-)
+BRANCH_AND_CUT_KERNELS = (price, count_coefficients, list_coefficients, *SEPARATION_KERNELS)
 
 # Columns of the root's windows, which become wider each time the bound stalls. A cut of w columns
 # has tables of 2**w entries.

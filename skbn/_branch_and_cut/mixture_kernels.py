@@ -21,6 +21,8 @@ from skbn._core.compile import inner_kernel
 
 __all__ = ["MIXTURE", "Mixture", "add_network", "begin", "minimise", "new_mixture", "rate_of"]
 
+# Reduced costs nearer to 0, and pivots nearer to 0, are rounding: numbers of size 1 that a thousand
+# pivots have changed.
 _TOLERANCE = 1e-9
 _PIVOT = 1e-9
 
@@ -34,9 +36,9 @@ class Mixture(NamedTuple):
         The families of each known network.
     n_networks : ndarray of shape (1,), int64
     inverse : ndarray of shape (n_families + 1, n_families + 1), float64
-        Of the basis, transposed.
+        The transposed inverse of the basis.
     values, prices : ndarray of shape (n_families + 1,), float64
-        Of the variables in the basis, and of the rows.
+        Values of the variables in the basis, and prices of the rows.
     rates, norms : ndarray of shape (2 * n_families + most,), float64
         Reduced cost and Devex weight of each of the program's columns.
     column, pivot_row : ndarray of shape (n_families + 1,), float64
@@ -233,7 +235,8 @@ def _replace(mixture, row, step):
     for j in range(values.size):
         pivot_row[j] = inverse[j, row] / pivot
         if pivot_row[j] != 0.0:
-            for i in range(values.size):  # two indices and a column apart make it a vector's
+            # `column` is an array apart from `inverse`, of which this is one row: it vectorises.
+            for i in range(values.size):
                 inverse[j, i] -= column[i] * pivot_row[j]
             inverse[j, row] = pivot_row[j]
 
@@ -252,7 +255,8 @@ def _price(mixture, entering):
     for k in range(mixture.n_networks[0]):
         entry = pivot_row[n_families]
         for x in range(mixture.networks.shape[1]):
-            entry += pivot_row[np.uint64(mixture.networks[k, x])]  # not compared with 0
+            # Numba tests indices for being negative, unless they are unsigned.
+            entry += pivot_row[np.uint64(mixture.networks[k, x])]
         entries[2 * n_families + k] = entry
     n_columns = 2 * n_families + mixture.n_networks[0]
     rates, norms = mixture.rates[:n_columns], mixture.norms[:n_columns]

@@ -59,7 +59,7 @@ class Pricing(NamedTuple):
     Parameters
     ----------
     cuts : list of Cut
-        Those with multipliers.
+        The cuts with positive multipliers.
     multipliers : ndarray of shape (n_cuts,), float64
         Positive.
     bound : float

@@ -263,7 +263,7 @@ def separate(
     Returns
     -------
     bound : float
-        Of the cut, the cost of the cheapest network by `table`.
+        The bound of the cut, which is the cost of the cheapest network by `table`.
     violation : float
         0 if no cut is violated by `least`.
     table : ndarray of shape (w, 2**w)

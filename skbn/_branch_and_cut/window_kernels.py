@@ -44,7 +44,7 @@ class WindowFamilies(NamedTuple):
     masks : ndarray of shape (n_families,), int64
         Parents, as masks of positions in the window.
     weights : ndarray of shape (n_families,), float64
-        Those of a column add up to 1.
+        The weights of a column's families add up to 1.
     """
 
     starts: npt.NDArray[np.int64]
@@ -134,7 +134,7 @@ def fill_cheapest(window, coefficients, costs, forward, networks, found):
                 if masks[f] & ~s == 0 and coefficients[f] < best:
                     best = coefficients[f]
                     networks[x, last] = f
-            # The last column of the cheapest network of those that are left.
+            # The last column of the cheapest network of the columns that are left.
             best = np.inf
             for y in range(w):
                 if s >> y & 1:

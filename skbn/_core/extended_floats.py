@@ -41,7 +41,7 @@ __all__ = [
 _INTEGER = ir.IntType(64)
 # log(2) in two parts, the first of 33 bits, so that its products with exponents are exact.
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-# Added to a number of moderate size, it leaves the nearest integer in the last bits.
+# The sum of this and a number below 2**51 has the nearest integer in its last bits.
 _ROUNDER = 1.5 * 2.0**52
 # exp of less than this is 0 in every format, and the exponent still fits in 52 bits.
 _LEAST_LOG = -1e9
@@ -54,7 +54,8 @@ _FEWEST_BITS = 36
 # Spare exponents above the largest product and below the smallest one that matters: there are
 # 2**620 networks of 32 columns, and a double has 53 bits.
 _MARGIN = 2048
-# Below the exponents of all numbers in the range, and above those of sums of rounded zeros.
+# Separates two kinds of exponents: those of all numbers in the range are larger, and those of sums
+# of numbers that were rounded to zero are smaller.
 _LEAST_EXPONENT = _MARGIN // 2
 
 

@@ -2,8 +2,8 @@
 
 Over bit b it is ``t[i | 2**b] = join(t[i], t[i | 2**b])``; over all bits every entry becomes
 the join of the entries of all subsets of its index: their maximum, or their sum. The bits may be
-taken in any order. They are taken three at a time, the lowest five at once, since a maximum costs
-less than loading and storing its operands.
+taken in any order. Three are taken at a time, and the lowest five at once, because loading and
+storing numbers takes longer than joining them.
 
 The join is an argument that is known when a kernel is compiled, and costs nothing when it runs.
 """
@@ -19,13 +19,13 @@ from skbn._core.vectors import larger, load, store, without_bit_0, without_bit_1
 
 __all__ = ["join_larger", "max_within_vector", "max_zeta", "zeta_transform"]
 
-# Entries that stay in the first-level and in the last-level cache from one pass over them to the
-# next: 16 KiB and 2 MiB.
+# Tables of 16 KiB and 2 MiB stay in the first-level and last-level cache between passes: all passes
+# over one such piece are made before the next piece is loaded.
 _FIRST_CACHE_BITS = 11
 _LAST_CACHE_BITS = 18
 
 
-@kernel(float64[::1], int64, int64, seconds=1.5)
+@kernel(float64[::1], int64, int64, seconds=1.0)
 def max_zeta(table, first_bit, last_bit):
     """Turn the entries of `table` into maxima over subsets, in place.
 
@@ -39,7 +39,7 @@ def max_zeta(table, first_bit, last_bit):
     zeta_transform(table, first_bit, last_bit, join_larger, max_within_vector, None)
 
 
-# As kernels of their own, given to another one as arguments, these would keep numba from caching.
+# These are not kernels: numba does not cache a kernel that takes other kernels as arguments.
 @register_jitable
 def join_larger(a, b, wide):
     """Return the larger of two float64, or of two vectors' entries; see `zeta_transform`."""

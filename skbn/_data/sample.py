@@ -23,7 +23,7 @@ from skbn._core.memory import read_only
 from skbn._core.threads import one_blas_thread
 from skbn._data.containers import is_dask
 from skbn._data.row_values import in_order_of_rows, is_mask, no_weight, read_sample_weight
-from skbn._regressions.triangular import triangular_factor
+from skbn._regressions.least_squares import triangular_factor
 
 __all__ = ["RowSummary", "Sample", "TableMixin", "centred_blocks", "summarise"]
 

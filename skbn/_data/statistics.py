@@ -10,9 +10,13 @@ import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._data.sample import RowSummary
+from skbn._regressions.least_squares import (
+    FamilyFactors,
+    families_of,
+    solve_triangular,
+    triangular_factor,
+)
 from skbn._regressions.local_score import SCORE_ACCURACY
-from skbn._regressions.network_families import Families, families_of
-from skbn._regressions.triangular import solve_triangular, triangular_factor
 
 __all__ = ["Prior", "Regression", "SampleStatistics", "sample_statistics"]
 
@@ -191,7 +195,7 @@ class SampleStatistics:
             float(intercept), coefficients, float((factor[k, k] * self.scale[child]) ** 2)
         )
 
-    def families_of(self, is_parent: Booleans) -> Iterator[Families]:
+    def families_of(self, is_parent: Booleans) -> Iterator[FamilyFactors]:
         """Yield the families of a network, with their triangular factors.
 
         Parameters

@@ -60,10 +60,18 @@ def best_network(
     Parameters
     ----------
     scores : LocalScores or ParentSetScores
-    max_parents, required_edges, forbidden_edges, tiers
-        What is known beforehand, as in `GaussianBNLearner`.
-    tol, time_limit, n_jobs, max_memory
-        As in `GaussianBNLearner`.
+        Of the families to choose from.
+    max_parents : int or None, default=None
+        As in `GaussianBNLearner`, and so are all the following.
+    required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
+    forbidden_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
+None, default=None
+    tiers : list of lists of columns and at most one ``...``, or None, default=None
+    tol : float, default=1e-6
+    time_limit : float or None, default=None
+    n_jobs : int or None, default=None
+    max_memory : float, str or None, default=None
 
     Returns
     -------

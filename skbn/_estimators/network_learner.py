@@ -19,7 +19,7 @@ from skbn._core.estimator import N_WRAPPERS, Interval, StrOptions
 from skbn._core.graphs import dag_of
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
-from skbn._estimators.near_optimal import NearOptimalNetworks
+from skbn._estimators.near_optimal_networks import NearOptimalNetworks
 from skbn._estimators.network_estimator import NetworkEstimator, OneNetworkEstimator
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion

@@ -276,6 +276,13 @@ class DenseFamilies(ScoredFamilies):
         in_numbers = [self._in_numbers(mask) for mask in masks.tolist()]
         return RankedParentSets(scores[order], masks & ~self._others, in_numbers)
 
+    def score_of(self, child: int, parents: int) -> float:
+        """Return the local score with parents by their numbers; -inf if they are ruled out."""
+        mask = mask_of(self.numbers.index(number) for number in members_of(parents))
+        if mask & ~self._allowed[child] or self._required[child] & ~mask:
+            return -math.inf
+        return self.local_score(child, mask)
+
     def _in_numbers(self, mask: int) -> int:
         """Return the mask of columns by their numbers in the user's table."""
         if self.numbers == sorted(self.numbers) and self.n_numbers == len(self.numbers):

@@ -100,6 +100,17 @@ class ListedFamilies(TableByTable):
         in_numbers = [mask_of(p for p in row if p >= 0) for row in rows]
         return RankedParentSets(scores[order], masks[order], in_numbers)
 
+    def score_of(self, child: int, parents: int) -> float:
+        """Return the local score with parents by their numbers; -inf if they are not listed."""
+        members = members_of(parents)
+        rows = self._parents[child]
+        if len(members) > rows.shape[1]:
+            return -np.inf
+        padded = np.full(rows.shape[1], -1, dtype=rows.dtype)
+        padded[: len(members)] = members
+        found = np.flatnonzero((rows == padded).all(axis=1))
+        return float(self._scores[child][found[0]]) if len(found) else -np.inf
+
     def largest_term(self, child: int, parents: int) -> float:
         """Return the largest magnitude of a number that enters this local score."""
         return self._term_of(self.numbers[child], members_of(parents))

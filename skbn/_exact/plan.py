@@ -51,8 +51,6 @@ _WORK_OF_WALK_BACK = 64
 # A block of 2**13 numbers, of F or of a child's table, takes 64 KiB: several fit the second-level
 # cache.
 _BLOCK_BITS = 13
-# Neighbouring sets that share one look-up in the criterion's tables: half a KiB of each table.
-_WIDTH_BITS = 6
 
 
 class SlabWork(NamedTuple):
@@ -120,11 +118,6 @@ class SearchPlan:
     def block_bits(self) -> int:
         """Number of lowest columns, in which the sets of one block differ."""
         return min(_BLOCK_BITS, self.n_inner)
-
-    @property
-    def width(self) -> int:
-        """Number of neighbouring sets that share one look-up in the criterion's tables."""
-        return 1 << min(_WIDTH_BITS, self.block_bits)
 
     @property
     def n_blocks(self) -> int:

@@ -29,6 +29,7 @@ from skbn._exact.parent_set_kernels import (
     parents_that_reach,
 )
 from skbn._exact.plan import SearchPlan
+from skbn._regressions.least_squares import triangular_factor
 from skbn._regressions.local_score import score_tolerance
 from skbn._regressions.log_determinants import (
     SubsetWalk,
@@ -37,7 +38,6 @@ from skbn._regressions.log_determinants import (
     walk_seeds,
 )
 from skbn._regressions.set_function import LEAST_SCORE, SetFunctions, SetWeights, ruled_out
-from skbn._regressions.triangular import triangular_factor
 
 __all__ = ["WALKING_KERNELS", "WalkedFamilies"]
 

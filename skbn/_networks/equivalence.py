@@ -169,10 +169,18 @@ def consistent_extension(joined: list[int], directed: list[int]) -> list[int] | 
     consistent extension of a partially oriented graph".
     """
     member = [0] * len(joined)
+    children = [0] * len(joined)
+    for child, parents in enumerate(directed):
+        for parent in members_of(parents):
+            children[parent] |= 1 << child
     remaining = list(range(len(joined)))
     mask = (1 << len(joined)) - 1
     while remaining:
-        sinks = (x for x in reversed(remaining) if _can_be_sink(x, mask, directed, joined))
+        sinks = (
+            x
+            for x in reversed(remaining)
+            if not children[x] & mask and _can_be_sink(x, mask, directed, joined)
+        )
         sink = next(sinks, None)
         if sink is None:
             return None
@@ -183,14 +191,9 @@ def consistent_extension(joined: list[int], directed: list[int]) -> list[int] | 
 
 
 def _can_be_sink(x: int, remaining: int, directed: list[int], joined: list[int]) -> bool:
-    """Whether all edges around x may point to it without a new pair of unjoined parents."""
+    """Whether undirected edges around x may point to it without a new pair of unjoined parents."""
     around = joined[x] & remaining
-    if not around:
-        return True
-    neighbours = members_of(around)
-    if any(directed[y] >> x & 1 for y in neighbours):
-        return False
-    return all(directed[x] >> y & 1 or not around & ~joined[y] & ~(1 << y) for y in neighbours)
+    return all(not around & ~joined[y] & ~(1 << y) for y in members_of(around & ~directed[x]))
 
 
 def joined_columns(parents: list[int]) -> list[int]:

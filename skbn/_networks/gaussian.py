@@ -13,7 +13,7 @@ from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics
-from skbn._regressions.triangular import solve_triangular, triangular_factor
+from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
 __all__ = [
     "LinearGaussianModel",

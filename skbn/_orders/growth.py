@@ -21,17 +21,19 @@ __all__ = ["GROWTH_KERNELS", "FamilyGrowth"]
 
 GROWTH_KERNELS = (choose_families, grow_for_insertions, score_subsets, select_forward)
 
-# At first, all families of the columns that explain most of each child are scored, from 2**20 to
-# 2**21 in all. Up to 17 columns, these are all families.
+# The logarithm of how many families are scored at first, from 2**20 to 2**21 in all: those of the
+# columns that explain most of each child. Up to 17 columns, these are all families.
 _FIRST_FAMILIES = 20
-# Of these, each child keeps the best, and those of few parents, which fit many orders.
+# Each child keeps this many of them, the best, and all of at most two parents (beside the required
+# ones), which fit many orders.
 _MOST_FIRST = 1500
 _FEW_PARENTS = 2
-# Later, those of the columns that are in most of the families that have been grown.
+# When families have been grown, all 2**8 families of the columns that most of them have are scored.
 _LATER_CANDIDATES = 8
-# Columns of which all families are scored by regressions of their own: a millisecond for 2**4.
+# If columns leave next to nothing of a child, all families of this many of them are scored by
+# regressions of their own, which takes a millisecond for 2**4.
 _MOST_DEPENDENT = 4
-# More families of a child, grown for one order, wait for the next time.
+# The most families of a child that are grown for one order; others wait for the next time.
 _MOST_GROWN = 1000
 
 Integers = npt.NDArray[np.int64]

@@ -79,7 +79,7 @@ GROWTH = types.NamedTuple(
 FOUND = types.NamedTuple((int16[:, ::1], float64[::1], int64[:, ::1]), Found)
 
 
-@kernel(LISTS, STATE, GROWTH, FOUND, int64, seconds=6)
+@kernel(LISTS, STATE, GROWTH, FOUND, int64, seconds=7)
 def grow_for_insertions(lists, state, growth, found, x):
     """Grow the parents of x for the order, and for each insertion that changes what it may have.
 

@@ -264,7 +264,7 @@ def move(lists, state, x, target):
     change_family(lists, state, x, family)
 
 
-@kernel(LISTS, STATE, LIMITS, int64, uint64[::1], int64, seconds=5)
+@kernel(LISTS, STATE, LIMITS, int64, uint64[::1], int64, seconds=4)
 def insert_marked(lists, state, limits, most, random, i):
     """Move marked columns, one at a time, to where each gains most; unmark them.
 

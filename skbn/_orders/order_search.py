@@ -1,7 +1,7 @@
 """The search among orders: climb, perturb, climb again, and grow the lists of families meanwhile.
 
 Teyssier & Koller (2005), "Ordering-based search: a simple and effective algorithm for learning
-Bayesian networks", with optimal windows, iterated from perturbed orders.
+Bayesian networks", with segments in their optimal order, iterated from perturbed orders.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ ORDER_KERNELS = (
     perturb_and_climb,
 )
 
-# Columns of a window, which the dynamic program puts into their optimal order.
+# Columns of a segment, which a dynamic program over 2**8 sets puts into their optimal order.
 _WIDTH = 8
 # Perturbations between two looks at the clock: a few tenths of a second for 1000 columns.
 _STEP = 50
-# Columns that are inserted between two looks at the clock: for each column in a climb, and in each
-# perturbation on average. One is tried in microseconds, or in a tenth of a millisecond of 1000.
+# The most columns that a climb, and on average a perturbation, tries to insert between two looks at
+# the clock. A try takes microseconds, or a tenth of a millisecond among 1000 columns.
 _MOST_TRIES = 1000
 # The search ends when this many perturbations of each start, for each column, bring no better
 # network, but not before the least number.
@@ -53,11 +53,12 @@ _MOST_IN_ALL = 20_000
 _COLUMNS_A_STEP = 25
 # With more columns growth takes longer, and is done for the best start only.
 _MOST_TO_GROW_ALL = 150
-# In nats: while growth gains more than this for each column, it comes before perturbations.
+# While growth gains more nats than this for each column, it comes before perturbations.
 _MUCH_A_COLUMN = 0.01
-# Up to so many columns, there are so many starts: with more, one takes longer and gets further.
+# Pairs (m, n): up to m columns, the search has n starts. With more columns, one start takes longer
+# and gets further.
 _STARTS = ((30, 8), (150, 4), (math.inf, 2))
-# Growth that betters nothing so many times in a row finds the same families, up to rounding.
+# Growth that improves nothing this many times in a row finds the same families, up to rounding.
 _MOST_IN_VAIN = 20
 # A limit in time leaves this share of it for the last growth.
 _LAST_SHARE = 0.1
@@ -128,8 +129,8 @@ class OrderSearch:
 
     Notes
     -----
-    Kernels return after so many steps, and the clock and Ctrl-C are heeded between them. All loops
-    about them end without a limit in time too: they count, or go on only while the best score
+    Kernels return after a few tenths of a second, and then the clock and Ctrl-C are heeded. All
+    loops about them end without a limit in time too: they count, or go on only while the best score
     rises by more than `least`, and there are finitely many orders and families.
     """
 
@@ -248,7 +249,7 @@ class OrderSearch:
         return any([*threads.map(climb_from, numbers)])
 
     def _climbed(self, state: State, i: int) -> float:
-        """Improve an order until neither insertions nor windows gain anything; return its score."""
+        """Improve an order until insertions and segments gain nothing; return its score."""
         segment, total = segment_of(1, self._arrays), -math.inf
         most = max(_MOST_TRIES, len(state.order))
         while True:

@@ -28,7 +28,7 @@ def state_of(order: Integers, lists: Lists) -> State:
 
 
 def segment_of(width: int, lists: Lists) -> Segment:
-    """Return scratch for segments of `width` columns. One column has one order: that is none."""
+    """Return scratch for segments of `width` columns. With one column, there are no segments."""
     width = width if width > 1 else 0
     return Segment(
         np.empty((width, 1 << width)),

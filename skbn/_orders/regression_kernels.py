@@ -44,7 +44,7 @@ class Regressions(NamedTuple):
     Parameters
     ----------
     products : ndarray of shape (m, m), float64
-        Of the columns, centred and of unit norm.
+        Products of the columns, which are centred and of unit norm.
     offsets : ndarray of shape (m,), float64
         What the unit of each column adds to log-determinants.
     tables : ndarray of shape (3, m), float64
@@ -197,7 +197,7 @@ def explains_most(family, is_open):
     return chosen
 
 
-@kernel(REGRESSIONS, FAMILY, int64, int64, int64[::1], seconds=1.5)
+@kernel(REGRESSIONS, FAMILY, int64, int64, int64[::1], seconds=1)
 def select_forward(regressions, family, x, n, selected):
     """Select n columns for x: the required parents, and then what explains most of the rest.
 

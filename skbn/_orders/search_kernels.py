@@ -145,7 +145,7 @@ def _perturb(lists, state, first, random, i):
     return centre
 
 
-@kernel(LISTS, STATE, BEST, SEGMENT, LIMITS, int64, int64, uint64[::1], int64, seconds=4)
+@kernel(LISTS, STATE, BEST, SEGMENT, LIMITS, int64, int64, uint64[::1], int64, seconds=3)
 def perturb_and_climb(lists, state, best, segment, limits, n, most, random, i):
     """Perturb an order n times, climb after each, and keep what is not much worse.
 

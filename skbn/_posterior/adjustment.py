@@ -27,7 +27,7 @@ from skbn._posterior.effects import EffectDistribution
 from skbn._posterior.mixtures import StudentMixture
 from skbn._posterior.network_posterior import NetworkPosterior
 from skbn._posterior.parameter_draws import residual_freedom
-from skbn._regressions.triangular import triangular_factor
+from skbn._regressions.least_squares import triangular_factor
 from skbn._scores.criteria import Criterion
 
 __all__ = ["AdjustedEffectPosterior", "adjusted_effect", "adjusted_effect_of"]
@@ -35,10 +35,10 @@ __all__ = ["AdjustedEffectPosterior", "adjusted_effect", "adjusted_effect_of"]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# The probability of all parent sets that are left out together. Rounding errors of the weights
-# are not much smaller.
+# Parent sets of at most this probability together are left out: rounding errors of the weights
+# are about as large.
 _LEFT_OUT = 1e-12
-# Stacks of small matrices for this many sets fit in the second-level cache.
+# Parent sets at a time: their stacks of small matrices fit in the second-level cache.
 _SETS_A_CHUNK = 1 << 13
 
 

@@ -2,7 +2,7 @@
 
 Each sample has a random generator of its own, whose state is a number of `states`: its numbers
 depend on the sample alone, however the samples are shared among threads. A sample comes to a dead
-end if rounding led it to networks that weigh nothing; its candidates are -1 then.
+end if rounding led it to networks of weight 0; its candidates are -1 then.
 
 Arrays of int64 are extended floats, of the format `wide`, or masks.
 """
@@ -82,7 +82,7 @@ def draw_orders(F, alpha, n_inner, fixed, samples, walks, wide):
     n_inner, fixed : int
         The slab, as in `extend_sums`.
     samples : ndarray, int64
-        Which samples to go on with.
+        Which samples to continue.
     walks : OrderWalks
     wide : WideFormat
     """
@@ -205,7 +205,7 @@ def draw_parents(table, child, others, samples, draws, wide):
         among = remove_bit(candidates[i] | others, child)
         one_of = remove_bit(needed[i], child)
         low, high = among & low_mask, among >> low_bits
-        # As the subsets of a mask are gone through upwards, their numbers of subsets are too.
+        # Subsets are visited in ascending order, in which `_nth_subset` numbers them.
         largest = np.int64(0)
         subset = np.int64(0)
         for _ in range(1 << popcount(high)):
@@ -239,7 +239,7 @@ def draw_parents(table, child, others, samples, draws, wide):
 
 @inner_kernel
 def _draw_share(shares, n, random):
-    """Return an index with a probability as its share; -1 if all shares are nothing."""
+    """Return an index with a probability as its share; -1 if all shares count as 0."""
     total = 0.0
     for k in range(n):
         if shares[k] >= NEGLIGIBLE:

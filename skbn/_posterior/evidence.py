@@ -18,7 +18,7 @@ from skbn.exceptions import ApproximateEvidenceWarning
 
 __all__ = ["check_evidence", "mean_log_predictive_density"]
 
-# The rounding of a score of BGe is about 1e-16 times alpha_w nats, if there are fewer rows.
+# A score of BGe is rounded by about 1e-16 times alpha_w nats: up to this limit, 1e-12.
 _LARGEST_ALPHA_W = 1e4
 
 

@@ -38,7 +38,7 @@ _TOLERANCE = 1 << 16
 
 
 class Summation(NamedTuple):
-    """What the sums of all groups have in common.
+    """Resources that the sums of all groups share.
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ _WALKS = tuple_type(LayerWalks, uint64[::1], int64[::1], int64[::1], int64[:, ::
 _MEMORY = tuple_type(LayerMemory, *[int64[::1]] * 3, *[float64[::1]] * 3)
 
 
-@kernel(int64[::1], SUM_TABLES, int64[::1], int64, _WALKS, _MEMORY, WIDE, seconds=3.3)
+@kernel(int64[::1], SUM_TABLES, int64[::1], int64, _WALKS, _MEMORY, WIDE, seconds=1.3)
 def draw_layers(M, alpha, samples, most, walks, memory, wide):
     """Draw the next layers of samples.
 
@@ -248,7 +248,7 @@ def _share_with_parent_in(alpha, used, last, child, wide):
 
 @inner_kernel
 def _draw_layer(cumulative, used, n_columns, random):
-    """Return the mask of a layer after the columns `used`; 0 if all layers weigh nothing."""
+    """Return the mask of a layer after the columns `used`; 0 if all weights count as 0."""
     first, last = 0, (1 << (n_columns - popcount(used))) - 1
     target = random * cumulative[last]
     if cumulative[last] < NEGLIGIBLE:

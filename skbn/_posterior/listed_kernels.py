@@ -7,6 +7,8 @@ floats of the format `wide`, or masks.
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 from numba import float64, int64, uint64
 
@@ -35,35 +37,32 @@ def _first(chosen, size):
 
 @kernel(int64[::1], int64, int64, int64[::1])
 def list_masks(candidates, required, most, masks):
-    """Set `masks` to the parents of each family, from the masks of candidates."""
-    chosen = np.empty(most + 1, np.int64)
-    i = 0
-    for size in range(most + 1):
-        _first(chosen, size)
-        end = i + binomial(candidates.size, size)
-        while i < end:
-            mask = required
-            for j in range(size):
-                mask |= candidates[chosen[j]]
-            masks[i] = mask
-            i += 1
-            if i < end:
-                advance(chosen, size)
+    """Set `masks`, of zeros, to the parents of each family, from the masks of candidates."""
+    _join_parents(candidates, required, most, operator.or_, masks)
 
 
 @kernel(float64[::1], float64, int64, float64[::1])
 def add_log_odds(candidates, required, most, scores):
     """Add to the score of each family the log odds of its parents."""
+    _join_parents(candidates, required, most, operator.add, scores)
+
+
+@inner_kernel
+def _join_parents(candidates, required, most, join, values):
+    """Join to the value of each family those of its parents: of the required and of the others.
+
+    `join` is an operator that is known when this is compiled.
+    """
     chosen = np.empty(most + 1, np.int64)
     i = 0
     for size in range(most + 1):
         _first(chosen, size)
         end = i + binomial(candidates.size, size)
         while i < end:
-            total = required
+            value = required
             for j in range(size):
-                total += candidates[chosen[j]]
-            scores[i] += total
+                value = join(value, candidates[chosen[j]])
+            values[i] = join(values[i], value)
             i += 1
             if i < end:
                 advance(chosen, size)
@@ -73,7 +72,8 @@ def add_log_odds(candidates, required, most, scores):
 def add_by_parent(values, n_candidates, most, sums):
     """Set `sums` to those of the values of all families with each candidate; last, of all."""
     chosen = np.empty(most + 1, np.int64)
-    sums[:] = 0.0
+    for j in range(sums.size):
+        sums[j] = 0.0
     i = 0
     for size in range(most + 1):
         _first(chosen, size)

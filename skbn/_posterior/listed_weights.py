@@ -44,7 +44,7 @@ LISTED_KERNELS = (
     sum_zeta,
 )
 
-_NOWHERE = 1 << MASK_BITS  # a place beyond any table
+_NOWHERE = 1 << MASK_BITS  # beyond the end of every table
 
 
 class FamilyList(NamedTuple):
@@ -82,7 +82,7 @@ class FamilyList(NamedTuple):
         return sum(wide[1:], wide[0])
 
     def _masks_of_word(self, bits: Sequence[int]) -> Integers:
-        masks = np.empty(self.n_families, np.int64)
+        masks = np.zeros(self.n_families, np.int64)
         candidates = np.array([bits[p] for p in self.candidates], dtype=np.int64)
         required = 0
         for p in self.required:
@@ -113,7 +113,7 @@ class ListedWeights(TableByTable):
     Attributes
     ----------
     wide, biases, log_scale
-        As of `FamilyWeights`.
+        As in `FamilyWeights`.
 
     Raises
     ------

@@ -13,11 +13,11 @@ __all__ = ["StudentMixture"]
 
 Floats = npt.NDArray[np.float64]
 
-# A quantile is first found for a mixture of this many components, in a few milliseconds.
+# Quantiles are first found for a mixture merged to this many components: a few milliseconds.
 _N_MERGED = 1 << 10
 # Newton's method doubles the digits: a step of 1e-8 leaves an error of about 1e-16.
 _LAST_STEP = 1e-8
-# Bisection alone, the slowest course, exhausts float64 in about as many steps.
+# More steps than bisection alone, the slowest course, needs to exhaust float64.
 _MOST_STEPS = 1100
 
 

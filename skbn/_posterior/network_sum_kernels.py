@@ -135,7 +135,7 @@ def _multiply(alpha, U, layout, scale, memory, wide):
     int64[::1],
     MEMORY,
     WIDE,
-    seconds=3.2,
+    seconds=1.6,
 )
 def backward_networks(alpha, R, M, shares, n_inner, tasks, memory, wide):
     """Finish M on the sets with some outer columns, those with more being finished.
@@ -225,7 +225,6 @@ def _add_terms(U, layout, n_rows, memory, shares, wide):
     float64[:, ::1],
     MEMORY,
     WIDE,
-    seconds=1.4,
 )
 def forward_networks(alpha, F, Z, n_inner, tasks, pushed, memory, wide):
     """Finish Z on the sets with some outer columns, those with fewer being finished.

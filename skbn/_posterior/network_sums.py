@@ -60,11 +60,12 @@ NETWORK_KERNELS = (
     sum_zeta,
 )
 
-# With more of them, the rows of a task fit caches less, and the largest task takes longer.
+# Inner columns of a task at most: more rows would not fit in the caches, and tasks would be too few
+# and too long to share among threads.
 _MOST_INNER_COLUMNS = 9
-# Ctrl-C is handled between tasks. This many terms take 0.2 s.
+# Task size in terms, 0.2 s: Ctrl-C is handled between tasks.
 _TASK = 1 << 28
-# How many numbers a task hands over at most, if it has several sets of outer columns: 32 MB.
+# Numbers, 32 MB, that a task of several sets of outer columns hands over at most.
 _NUMBERS_TO_PUSH = 1 << 22
 
 
@@ -121,7 +122,7 @@ def network_sums(
         The sums over orders. The weight of all networks must be in the range of `wide`.
     m : int
     wide : WideFormat
-        The format of these extended floats.
+        Their format.
     threads : Threads
     progress : Progress
         Advanced by ``network_work(m)`` in all.

@@ -103,7 +103,7 @@ def order_work(plan: SearchPlan) -> int:
 def order_sums(slab: Slab, weights: Weights, plan: SearchPlan, threads: Threads) -> OrderSums:
     """Sum the weights of all networks and their orders.
 
-    Without outer columns, the slab holds alpha of all columns afterwards.
+    Afterwards, the slab holds alpha of all columns if none is an outer one.
     """
     F = _sums_with_one_at(0, weights, plan, threads)
     for fixed in range(1 << plan.n_outer):

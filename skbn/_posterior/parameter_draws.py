@@ -30,7 +30,7 @@ from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.statistics import SampleStatistics
 from skbn._networks.gaussian import NetworkParameters
-from skbn._regressions.triangular import stacked_factors
+from skbn._regressions.least_squares import stacked_factors
 from skbn._scores.criteria import BGe, Criterion
 
 __all__ = [
@@ -46,8 +46,8 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
-# Draws for this many networks are in memory at once. All callers draw in these portions, so that
-# they draw the same parameters with the same random numbers.
+# Networks whose draws are in memory at once. All callers draw in these portions, so that equal
+# random numbers give equal parameters.
 NETWORKS_AT_A_TIME = 1000
 
 

@@ -17,8 +17,8 @@ First each column's candidates are drawn, then its parents among them.
 
 A parent set is drawn in two steps, of about 2**(m / 2) numbers each, from a table of the weights of
 a child's parent sets and one of their sums over the lower half of the bits. The columns that are
-not in the group, and may only be parents, are candidates of all children. Of listed families, the
-parents in the group are drawn first, and then the others.
+not in the group, and may only be parents, are candidates of all children. If families are listed,
+the parents in the group are drawn first, and then the others.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _BYTES = 8  # of a number
 # Rounding leads a sample to a dead end with a probability of about 2**m times the rounding error of
 # an extended float: 1e-4 at worst. Samples that came to one are drawn again.
 _MOST_ATTEMPTS = 100
-# From this many samples on, threads share them.
+# With fewer samples, starting threads takes longer than they save.
 _FEWEST_SAMPLES_TO_SHARE = 64
 # Ctrl-C is handled between tasks of about this many steps, a few tenths of a second.
 _TASK = 1 << 27
@@ -220,7 +220,7 @@ def _draw_layers(
     candidates: Integers,
     needed: Integers,
 ) -> None:
-    """Set the candidates of each column, of which it needs at least one of some as a parent."""
+    """Set the candidates of each column, and those of which at least one must be a parent."""
     make_alpha(slab, 0)
     alpha = Tables(slab.tables, slab.starts)
     n_columns, n_samples = candidates.shape

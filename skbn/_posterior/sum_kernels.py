@@ -37,7 +37,7 @@ __all__ = [
 SUM_TABLES = tuple_type(Tables, int64[::1], int64[::1])
 
 
-@kernel(int64[::1], int64, int64, WIDE, seconds=1.8)
+@kernel(int64[::1], int64, int64, WIDE, seconds=1)
 def sum_zeta(table, first_bit, last_bit, wide):
     """Turn extended floats into sums over subsets, over some bits of their index, in place."""
     zeta_transform(table, first_bit, last_bit, wide_sum, sum_within_vector, wide)
@@ -76,7 +76,7 @@ def extend_sums(F, fixed, alpha, n_inner, block_bits, blocks, wide):
                 _add_products(F, first | 1 << sink, first, alpha, sink, inner, length, wide)
 
 
-@kernel(*_slab, seconds=1)
+@kernel(*_slab)
 def retreat_sums(R, fixed, alpha, n_inner, block_bits, blocks, wide):
     """Finish the backward sums R on some blocks of a slab: R[W] = sum of R[W + x] alpha_x[W].
 

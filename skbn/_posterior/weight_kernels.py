@@ -93,7 +93,7 @@ def _weight(score, odds, wide):
     return wide_exp(plus(score, odds), wide)
 
 
-@kernel(PIECES, _FAMILIES, int64[::1], int64[::1], _BLOCK_TABLES, WIDE, int64[::1], seconds=2.7)
+@kernel(PIECES, _FAMILIES, int64[::1], int64[::1], _BLOCK_TABLES, WIDE, int64[::1])
 def fill_sums(pieces, families, children, blocks, tables, wide, biases):
     """Fill some blocks of children's tables with sums over the blocks' bits.
 
@@ -169,7 +169,7 @@ def _size_of_block(families, child):
     return 1 << families.block_bits >> (child < families.block_bits)
 
 
-@kernel(_FAMILIES, int64, seconds=1.2)
+@kernel(_FAMILIES, int64)
 def score_range(families, child):
     """Return the highest and the lowest finite score of a child's allowed families.
 
@@ -190,7 +190,7 @@ def score_range(families, child):
     return best, least
 
 
-@kernel(_FAMILIES, int64, int64[::1], WIDE, int64[::1], int64[::1], seconds=1.4)
+@kernel(_FAMILIES, int64, int64[::1], WIDE, int64[::1], int64[::1])
 def family_weights(families, child, bases, wide, biases, weights):
     """Set `weights` to those of one child's families, in the blocks from each of `bases` on.
 
@@ -223,7 +223,7 @@ def _weigh_with_descendants(values, gamma, start, exponent, wide, weights):
         store(weights, i, wide_as_double(value, wide, exponent))
 
 
-@kernel(_FAMILIES, int64, int64, int64[::1], int64, WIDE, int64[::1], float64[::1], seconds=1.0)
+@kernel(_FAMILIES, int64, int64, int64[::1], int64, WIDE, int64[::1], float64[::1])
 def edge_sums(families, n_columns, child, gamma, exponent, wide, biases, sums):
     """Sum the weights of all networks by the parents of one child.
 

@@ -34,9 +34,9 @@ from skbn._regressions.givens import (
     move_last_in_front,
     swap_columns_in_lanes,
 )
+from skbn._regressions.least_squares import triangular_factor
 from skbn._regressions.set_function import SET_FUNCTIONS, SetFunctions, SetWeights
 from skbn._regressions.swaps import prefixes_of, seed_path
-from skbn._regressions.triangular import triangular_factor
 
 __all__ = [
     "SubsetWalk",

@@ -62,7 +62,20 @@ class BaseScores(ABC):
         """Return what is shown of the scores, without computing any."""
 
     def best_subset_score(self, child: int, parents: list[int]) -> float:
-        """Return the local score of a family or, if it has none, of its best subset of parents."""
+        """Return the local score of a family or, if it has none, of its best subset of parents.
+
+        Parameters
+        ----------
+        child : int
+            Number of a column.
+        parents : list of int
+            Numbers of other columns.
+
+        Returns
+        -------
+        score : float
+            In nats; -inf if no subset has a score.
+        """
         return self.local_score(child, parents)
 
     def __repr__(self) -> str:

@@ -227,7 +227,20 @@ class ParentSetScores(BaseScores):
         return parents[allowed], scores[allowed]
 
     def best_subset_score(self, child: int, parents: list[int]) -> float:
-        """Return the local score of a family or, if it is not listed, of its best listed subset."""
+        """Return the local score of a family or, if it has none, of its best subset of parents.
+
+        Parameters
+        ----------
+        child : int
+            Number of a column.
+        parents : list of int
+            Numbers of other columns.
+
+        Returns
+        -------
+        score : float
+            In nats; -inf if no subset has a score.
+        """
         score = self.local_score(child, parents)
         if score == -np.inf:
             score = float(self.listed(child, [], parents, len(parents))[1].max(initial=-np.inf))

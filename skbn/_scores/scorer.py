@@ -19,10 +19,10 @@ from skbn._core.text import readable_value
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample, centred_blocks
 from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
+from skbn._regressions.least_squares import triangular_factor
 from skbn._regressions.local_score import local_score_terms
 from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetFunctions, SetWeights
-from skbn._regressions.triangular import triangular_factor
 from skbn._scores.criteria import Criterion, InformationCriterion, criterion_for
 from skbn._scores.criterion_checks import (
     check_noise_divisors,

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
+from skbn._regressions.least_squares import families_of
 from skbn._regressions.local_score import internal_error, score_tolerance
-from skbn._regressions.network_families import families_of
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores

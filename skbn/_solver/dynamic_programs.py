@@ -12,8 +12,8 @@ from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, renumbered
 from skbn._exact.cluster import search_on_cluster
 from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies, ScoredFamilies
+from skbn._exact.k_best import NearOptimalStream, near_optimal_networks
 from skbn._exact.listed_families import ListedFamilies
-from skbn._exact.near_optimal import NEAR_OPTIMAL_KERNELS, NearOptimalStream, near_optimal_networks
 from skbn._exact.plan import (
     FEWEST_COLUMNS_OF_WORKERS,
     SearchPlan,
@@ -78,7 +78,7 @@ def plan_dense_search(
 
 
 class _DenseSearch(GroupSearch):
-    listing_kernels = (*LISTING_KERNELS, *NEAR_OPTIMAL_KERNELS)
+    listing_kernels = LISTING_KERNELS
 
     def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
         self.columns = group.columns
@@ -195,8 +195,6 @@ def plan_listed_search(
 
 
 class _ListedSearch(GroupSearch):
-    listing_kernels = NEAR_OPTIMAL_KERNELS
-
     def __init__(self, shape: Shape, group: Group, plan: SearchPlan) -> None:
         self.kernels = SLAB_KERNELS
         self.columns = group.columns

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from skbn._core.subsets import bits_of, members_of
 from skbn._networks.equivalence import canonical_member
+from skbn._regressions.least_squares import neighbours
 from skbn._regressions.local_score import internal_error, local_score_terms, score_tolerance
-from skbn._regressions.network_families import neighbours
 from skbn._scores.criterion_checks import is_score_equivalent
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints

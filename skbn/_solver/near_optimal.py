@@ -14,7 +14,7 @@ from skbn._core.memory import available_memory
 from skbn._core.progress import SECONDS_BETWEEN_LINES
 from skbn._core.resources import Resources
 from skbn._core.threads import one_blas_thread
-from skbn._exact.near_optimal import NearOptimalNetwork, NearOptimalStream, sum_of_streams
+from skbn._exact.k_best import NearOptimalNetwork, NearOptimalStream, sum_of_streams
 from skbn._networks.equivalence import canonical_member
 from skbn._solver.certificate import certify_constraints, certify_score
 from skbn._solver.engines import SearchSettings
@@ -25,7 +25,8 @@ __all__ = ["NearOptimal", "near_optimal"]
 
 # The memory that is left is looked up each time that this many networks more have been found.
 _NETWORKS_BETWEEN_CHECKS = 1 << 12
-# Fewer bytes are too few to go on: the tables of a list are doubled when they are full.
+# A list is not continued with less memory than this: the 4,096 networks until the next look at it
+# may take as much.
 _LEAST_MEMORY = 1 << 28
 # Scores that differ by no more tie: a difference in nats, and a share of the score for rounding.
 _TIE = 1e-9
@@ -90,6 +91,7 @@ def near_optimal(
         search.near_optimal(problem, equivalence_classes, resources) for search in plan.searches
     ]
     found, is_complete = _first(sum_of_streams(streams), n, within, resources.announce)
+    found.sort(key=lambda network: network.score, reverse=True)  # rounding may have swapped some
     parents = [_parents_of(network, len(problem.names)) for network in found]
     with one_blas_thread():
         for i in {0, len(found) - 1}:

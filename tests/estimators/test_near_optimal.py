@@ -275,7 +275,7 @@ def test_a_hundred_columns_in_a_known_order():
 
 def test_memory_that_runs_short_names_what_helps(monkeypatch):
     learner = GaussianBNLearner().fit(ROWS)
-    monkeypatch.setattr("skbn._exact.near_optimal.require_memory", refuse)
+    monkeypatch.setattr("skbn._exact.k_best.require_memory", refuse)
     with pytest.raises(ValueError, match="give a smaller n, or a smaller within"):
         learner.near_optimal(within=inf, equivalence_classes=False)
 

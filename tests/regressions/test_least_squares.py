@@ -7,8 +7,8 @@ from hard_tables import nearly_collinear
 
 from skbn._core.subsets import bits_of, members_of
 from skbn._data.sample import summarise
-from skbn._regressions import network_families
-from skbn._regressions.network_families import families_of, neighbours
+from skbn._regressions import least_squares
+from skbn._regressions.least_squares import families_of, neighbours
 from skbn.datasets import make_gaussian_network
 
 PARENTS = [0b100110, 0, 0b101001, 0b1, 0b101111, 0]
@@ -21,7 +21,7 @@ def log_determinant(rows, columns):
 
 @pytest.fixture(params=[1 << 21, 40, 1], ids="batches of {} numbers".format)
 def any_batches(request, monkeypatch):
-    monkeypatch.setattr(network_families, "_BATCH", request.param)
+    monkeypatch.setattr(least_squares, "_BATCH", request.param)
 
 
 @pytest.fixture

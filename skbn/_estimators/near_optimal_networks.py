@@ -107,14 +107,14 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         return self.networks[index]
 
     @property
-    def networks(self) -> _Each[GaussianBayesianNetwork]:
+    def networks(self) -> _LazySequence[GaussianBayesianNetwork]:
         """The networks, with parameters unless they were learned from ParentSetScores."""
-        return _Each(self._parents, self._problem.network)
+        return _LazySequence(self._parents, self._problem.network)
 
     @property
-    def cpdags(self) -> _Each[nx.DiGraph]:
+    def cpdags(self) -> _LazySequence[nx.DiGraph]:
         """The networks' equivalence classes, as graphs like those of `cpdag` of a network."""
-        return _Each(self._parents, self._cpdag)
+        return _LazySequence(self._parents, self._cpdag)
 
     def _cpdag(self, parents: list[int]) -> nx.DiGraph:
         problem = self._problem
@@ -262,8 +262,8 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         return rows if len(self) <= _SHOWN else [*rows, ["..."] * len(_HEADER)]
 
 
-class _Each(Sequence[Item]):
-    """What a function makes of each network, when it is asked for."""
+class _LazySequence(Sequence[Item]):
+    """A sequence whose items are made from the networks' parents when they are taken."""
 
     def __init__(self, parents: list[list[int]], make: Callable[[list[int]], Item]) -> None:
         self._parents = parents

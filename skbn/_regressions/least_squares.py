@@ -1,8 +1,12 @@
-"""The families of a network, and those that differ from them by one parent, by LAPACK alone.
+"""Least squares by LAPACK alone: triangular factors of columns, and regressions of a network.
 
-Each child has a QR decomposition of its own, of its parents and itself. Families of about as many
-parents are decomposed together. A column that becomes a parent adds what the family leaves of it,
-a sum of squares of residuals; a parent that is removed takes its residual on the others away.
+The walk through all subsets starts from such a factor, and what it finds is verified by these
+regressions, which share nothing with it.
+
+Each child of a network has a QR decomposition of its own, of its parents and itself. Families of
+about as many parents are decomposed together. A column that becomes a parent adds what the family
+leaves of it, a sum of squares of residuals; a parent that is removed takes its residual on the
+others away.
 """
 
 from __future__ import annotations
@@ -12,12 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import lapack
 
 __all__ = [
-    "Families",
+    "FamilyFactors",
     "Neighbours",
     "families_of",
     "neighbours",
+    "solve_triangular",
+    "stacked_factors",
+    "triangular_factor",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -31,7 +39,46 @@ _BATCH = 1 << 21
 _LEAST_SHARE = 1e-3
 
 
-class Families(NamedTuple):
+def triangular_factor(columns: Floats) -> Floats:
+    """Return R of the QR decomposition of n columns by Householder reflections.
+
+    Its shape is n x n, or k x n for k rows if these are fewer. The covariance
+    ``columns.T @ columns`` is never formed: it would lose half the digits.
+    """
+    return np.asarray(np.linalg.qr(columns, mode="r"))
+
+
+def solve_triangular(factor: Floats, right: Floats) -> Floats:
+    """Solve ``factor @ x = right`` for x, an upper triangular factor without a zero diagonal.
+
+    LAPACK without the checks of scipy's function, which take longer than 20 columns do.
+    """
+    if right.size == 0:
+        return np.zeros(right.shape)
+    solution, _ = lapack.dtrtrs(factor, right)
+    return np.asarray(solution)
+
+
+def stacked_factors(factor: Floats, orders: Integers) -> Floats:
+    """Return the triangular factors of several choices of a factor's columns.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (m, m)
+    orders : ndarray of shape (n, width), int
+        The columns of each choice, none of them twice.
+
+    Returns
+    -------
+    factors : ndarray of shape (n, width, width)
+    """
+    return np.asarray(np.linalg.qr(factor[:, orders].transpose(1, 0, 2), mode="r"))
+
+
+# The families of a network
+
+
+class FamilyFactors(NamedTuple):
     """Some families of a network, with the triangular factors of their columns.
 
     Parameters
@@ -105,7 +152,7 @@ class Neighbours(NamedTuple):
 
 def families_of(
     factor: Floats, is_parent: Booleans, children: Integers | None = None
-) -> Iterator[Families]:
+) -> Iterator[FamilyFactors]:
     """Yield a network's families, those with the most parents first.
 
     Parameters
@@ -119,7 +166,7 @@ def families_of(
     """
     for chosen, n_parents, columns in _batches(is_parent, children):
         factors = np.linalg.qr(factor[:, columns].transpose(1, 0, 2), mode="r")
-        yield Families(chosen, n_parents, columns, np.asarray(factors))
+        yield FamilyFactors(chosen, n_parents, columns, np.asarray(factors))
 
 
 def neighbours(
@@ -135,7 +182,7 @@ def neighbours(
     squared_norm = (factor**2).sum(axis=0)
     for chosen, n_parents, columns in _batches(is_parent, children):
         basis, factors = np.linalg.qr(factor[:, columns].transpose(1, 0, 2))
-        families = Families(chosen, n_parents, columns, np.asarray(factors))
+        families = FamilyFactors(chosen, n_parents, columns, np.asarray(factors))
         yield _neighbours_of(families, basis, factor, squared_norm)
 
 
@@ -159,7 +206,7 @@ def _batches(
 
 
 def _neighbours_of(
-    families: Families, basis: Floats, factor: Floats, squared_norm: Floats
+    families: FamilyFactors, basis: Floats, factor: Floats, squared_norm: Floats
 ) -> Neighbours:
     """Return the neighbours of families, given an orthonormal basis of each one's columns."""
     children, n_parents, columns, _ = families

@@ -1,0 +1,556 @@
+"""The networks that score nearly as high as the best, one after the other in order of their score.
+
+A network on the columns W is taken apart by removing its sinks one after the other. The *step*
+that removes the sink x with the parents P leaves ``W - x`` and *loses*
+``F[W] - F[W - x] - f(x, P)``, which is never negative. The losses of all steps add up to how far
+the network is below the best one. If each step removes the last sink, in the order of the columns,
+every network is taken apart in one way only.
+
+A *state* is a set W of columns and the *blocked* ones among them, which must not be sinks on W:
+after x is removed with the parents P, these are the columns behind x that remain, and those blocked
+before, all without P. So each network is one path from the state of all columns to one of none, and
+the best networks are the shortest paths. A heap finds them in order: the shortest path in it is
+followed to its end, and at each state where it might have gone another way, the shortest of the
+other ways enters the heap. How much the networks of a state lose at least is found by recursion,
+and only as far as it is asked for.
+
+The best networks of *equivalence classes* are found among fewer networks. An edge y -> x is covered
+if the other parents of x are those of y; reversing it gives a network of the same class (Chickering
+1995). A network is left out if one of its covered edges can be reversed to give a higher score, or
+the same score and fewer edges from a later column to an earlier one. Of the best networks of a
+class, one with the fewest such edges is not left out. Others of its class may not be either; they
+are dropped when they come up.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.memory import require_memory
+from skbn._core.progress import Progress
+from skbn._core.subsets import members_of
+from skbn._core.threads import Threads
+from skbn._exact.family_sources import FamilySource
+from skbn._exact.parent_set_lists import ParentSetList, RankedFamilies
+from skbn._exact.plan import SearchPlan
+from skbn._exact.recurrences import best_scores
+from skbn._exact.stores import ArrayStore
+
+__all__ = [
+    "KBestNetworks",
+    "NearOptimalNetwork",
+    "NearOptimalStream",
+    "near_optimal_networks",
+    "sum_of_streams",
+]
+
+# Scores that differ by no more tie: a difference in nats, and a share of the score for rounding.
+_TIE = 1e-9
+_ROUNDING = 1e-12
+# What a step, a route, a state or a path takes, about; memory is asked for at each doubling.
+_BYTES = 300
+_FIRST_ROOM = 1 << 12
+
+
+class NearOptimalNetwork(NamedTuple):
+    """A network on some of the columns.
+
+    Parameters
+    ----------
+    score : float
+        In nats.
+    families : list of (int, int)
+        The columns' numbers and the masks of their parents.
+    """
+
+    score: float
+    families: list[tuple[int, int]]
+
+
+class NearOptimalStream(Protocol):
+    """Networks in order of their score, but for rounding, found when they are asked for."""
+
+    def network(self, i: int) -> NearOptimalNetwork | None:
+        """Return the i-th best network; None if there are no more."""
+
+
+class NearOptimalFamilies(FamilySource, RankedFamilies, Protocol):
+    """Families that can be searched for the best networks, and then for others."""
+
+
+def near_optimal_networks(
+    families: NearOptimalFamilies,
+    plan: SearchPlan,
+    equivalence_classes: bool,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> NearOptimalStream:
+    """Search for the score of the best network, and return the networks in order of their score.
+
+    Parameters
+    ----------
+    families : NearOptimalFamilies
+        The local scores of the plan's columns.
+    plan : SearchPlan
+    equivalence_classes : bool
+        Whether to return only the best network of each equivalence class.
+    n_jobs : int or None
+        Number of threads of the search, by joblib's rules.
+    progress : Progress or None
+        Advanced by ``plan.work`` in all.
+    """
+    with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
+        store = ArrayStore(plan)
+        best_scores(families, plan, store, threads, progress or Progress())
+    return KBestNetworks(store.scores, families, plan.n_roots, equivalence_classes)
+
+
+class _Step(NamedTuple):
+    """The removal of a sink.
+
+    Parameters
+    ----------
+    loss : float
+    sink : int
+    inside : int
+        The mask of those of its parents that are columns of the search.
+    parents : int
+        The mask of its parents by their numbers in the user's table.
+    score : float
+        The sink's local score.
+    """
+
+    loss: float
+    sink: int
+    inside: int
+    parents: int
+    score: float
+
+
+class _Route(NamedTuple):
+    """A step, and how much it loses together with the best continuation from the state after it."""
+
+    loss: float
+    step: _Step
+    after: _State
+
+
+class _State:
+    """The networks on some columns without blocked sinks, and what is known about them.
+
+    Parameters
+    ----------
+    number : int
+    columns, blocked : int
+        Masks.
+
+    Attributes
+    ----------
+    least : float
+        How much the networks lose at least.
+    is_exact : bool
+        Whether one of them loses no more.
+    routes : list of _Route
+        In order of their loss.
+    depth : float
+        Routes that are not listed lose at least so much.
+    """
+
+    __slots__ = ("blocked", "columns", "depth", "is_exact", "least", "number", "routes")
+
+    def __init__(self, number: int, columns: int, blocked: int) -> None:
+        self.number = number
+        self.columns = columns
+        self.blocked = blocked
+        self.least = 0.0
+        self.is_exact = not blocked  # the best network on these columns loses nothing
+        self.routes: list[_Route] = []
+        self.depth = 0.0
+
+
+class _Paths:
+    """Paths from the first state, each by its number: a last step, and the path before it.
+
+    They are not tuples, and paths in the heap are tuples of numbers only, because such tuples cost
+    Python's garbage collector nothing. 0 is the path without steps.
+    """
+
+    def __init__(self) -> None:
+        self._last: list[_Step | None] = [None]
+        self._before = [0]
+
+    def longer(self, path: int, step: _Step) -> int:
+        """Return a path with another step at its end."""
+        self._last.append(step)
+        self._before.append(path)
+        return len(self._last) - 1
+
+    def steps(self, path: int) -> Iterator[_Step]:
+        """Yield the steps of a path, the last one first."""
+        while step := self._last[path]:
+            yield step
+            path = self._before[path]
+
+    def __len__(self) -> int:
+        return len(self._last)
+
+
+class KBestNetworks:
+    """The networks on all columns of a search, in order of their score.
+
+    Parameters
+    ----------
+    best_network_score : ndarray of shape (2**m,), float64
+        F.
+    families : RankedFamilies
+    n_roots : int
+        How many of the last columns of the search have no parents. They are left out of the
+        networks, and their local scores out of the networks' scores.
+    equivalence_classes : bool
+        Whether to find only the best network of each equivalence class.
+    """
+
+    def __init__(
+        self,
+        best_network_score: npt.NDArray[np.float64],
+        families: RankedFamilies,
+        n_roots: int,
+        equivalence_classes: bool,
+    ) -> None:
+        every = len(best_network_score) - 1
+        n_sinks = len(best_network_score).bit_length() - 1 - n_roots
+        self._F = best_network_score
+        self._sinks = (1 << n_sinks) - 1
+        self._numbers = families.numbers
+        self._lists = [ParentSetList(families, x, every ^ 1 << x) for x in range(n_sinks)]
+        self._steps_from: dict[int, tuple[float, list[_Step]]] = {}
+        self._states: list[_State] = []
+        self._number_of: dict[tuple[int, int], int] = {}
+        self._paths = _Paths()
+        self._classes: _Classes | None = None
+        if equivalence_classes:
+            tie = _TIE + _ROUNDING * abs(best_network_score.item(every))
+            self._classes = _Classes(families, n_sinks, tie)
+        self._n_kept = 0
+        self._room = _FIRST_ROOM
+        # Ties go to the path that was put there first: what is behind the count is not compared.
+        self._count = itertools.count()
+        self._heap: list[tuple[float, int, float, int, int, int]] = []
+        if best_network_score.item(every) > -math.inf:
+            self._push(0.0, self._state(every, 0), 0, 0)
+        self._found: list[NearOptimalNetwork] = []
+
+    def network(self, i: int) -> NearOptimalNetwork | None:
+        """Return the i-th best network; None if there are no more."""
+        while len(self._found) <= i:
+            path = self._next_path()
+            if path is None:
+                return None
+            self._found.append(self._read(path))
+            self._keep(1)
+        return self._found[i]
+
+    def _next_path(self) -> int | None:
+        """Return the next shortest path that is not left out, or None."""
+        while self._heap:
+            least, _, lost, number, rank, path = heapq.heappop(self._heap)
+            state = self._states[number]
+            if rank >= len(state.routes) or lost + state.routes[rank].loss > least:
+                self._list_routes(state, max(state.least, _deeper(least) - lost))
+                if lost + self._loss_of(state, rank) > least:
+                    self._push(lost, state, rank, path)
+                    continue
+            whole = self._follow(lost, state, rank, path)
+            if whole is not None:
+                steps = self._paths.steps(whole)
+                if self._classes is None or self._classes.is_new(steps):
+                    return whole
+        return None
+
+    def _follow(self, lost: float, state: _State, rank: int, path: int) -> int | None:
+        """Follow a route to the end, by the best continuation of each state after it.
+
+        Put the paths that branch off into the heap. Returns None if the network is left out.
+        """
+        classes, paths, sinks = self._classes, self._paths, self._sinks
+        least = lost + state.routes[rank].loss
+        while state.columns & sinks:
+            if not state.routes:
+                self._list_routes(state, max(state.least, _deeper(least) - lost))
+            routes = state.routes
+            if rank >= len(routes):  # rounding has hidden the continuation
+                self._push(lost, state, rank, path)
+                return None
+            _, step, after = routes[rank]
+            later = rank + 1
+            if classes is not None:
+                while later < len(routes) and classes.leave_out(
+                    routes[later].step, paths.steps(path)
+                ):
+                    later += 1
+                if rank == 0 and classes.leave_out(step, paths.steps(path)):
+                    self._push(lost, state, later, path)
+                    return None
+            self._push(lost, state, later, path)
+            path = paths.longer(path, step)
+            lost += step.loss
+            state, rank = after, 0
+        return path
+
+    @staticmethod
+    def _loss_of(state: _State, rank: int) -> float:
+        """Return the loss of a state's route, or a bound of it if it is not listed."""
+        return state.routes[rank].loss if rank < len(state.routes) else state.depth
+
+    def _list_routes(self, state: _State, depth: float) -> None:
+        """List all of a state's routes that lose no more than `depth`."""
+        if state.depth > depth:
+            return
+        listed = {(route.step.sink, route.step.parents) for route in state.routes}
+        new = []
+        beyond, steps = self._steps(state.columns, depth)
+        for step in steps:
+            if step.loss > depth:
+                beyond = min(beyond, step.loss)
+                break
+            if state.blocked >> step.sink & 1 or (step.sink, step.parents) in listed:
+                continue
+            after = self._after(state, step)
+            loss = step.loss + self._least(after, depth - step.loss)
+            if loss <= depth and after.is_exact:
+                new.append(_Route(loss, step, after))
+            else:
+                beyond = min(beyond, loss)
+        new.sort(key=attrgetter("loss"))
+        state.routes += new
+        state.depth = beyond
+        self._keep(len(new))
+
+    def _least(self, state: _State, depth: float) -> float:
+        """Return how much the networks of a state lose at least, exactly if it is up to `depth`."""
+        if state.is_exact or state.least > depth:
+            return state.least
+        least, steps = self._steps(state.columns, depth)
+        is_exact = least == math.inf
+        for step in steps:
+            if step.loss >= least:
+                break
+            if step.loss > depth:
+                least, is_exact = step.loss, False
+                break
+            if not state.blocked >> step.sink & 1:
+                after = self._after(state, step)
+                loss = step.loss + self._least(after, min(least, depth) - step.loss)
+                if loss < least:
+                    least, is_exact = loss, after.is_exact
+        state.least = least
+        state.is_exact = is_exact and (least <= depth or least == math.inf)
+        return least
+
+    def _after(self, state: _State, step: _Step) -> _State:
+        """Return the state after a step."""
+        x, rest = step.sink, state.columns ^ 1 << step.sink
+        behind = rest >> x << x
+        return self._state(rest, (state.blocked | behind) & self._sinks & rest & ~step.inside)
+
+    def _state(self, columns: int, blocked: int) -> _State:
+        number = self._number_of.setdefault((columns, blocked), len(self._states))
+        if number == len(self._states):
+            self._states.append(_State(number, columns, blocked))
+        return self._states[number]
+
+    def _steps(self, columns: int, depth: float) -> tuple[float, list[_Step]]:
+        """Return steps in order of their loss; others lose at least the number before them.
+
+        It is larger than `depth`.
+        """
+        listed = self._steps_from.get(columns)
+        if listed is not None:
+            if listed[0] > depth:
+                return listed
+            depth = max(depth, 2 * listed[0])
+        steps, beyond = [], math.inf
+        best = self._F.item(columns)
+        for x in members_of(columns & self._sinks):
+            rest = columns ^ 1 << x
+            gain = best - self._F.item(rest)  # the loss is by how much a local score is below
+            if gain == math.inf:
+                continue
+            lowest = gain - depth - _TIE - _ROUNDING * abs(gain)
+            reaching, score_beyond = self._lists[x].reaching(rest, lowest)
+            beyond = min(beyond, gain - score_beyond)
+            for score, inside, parents in reaching:
+                steps.append(_Step(max(gain - score, 0.0), x, inside, parents, score))
+        steps.sort()
+        self._keep(len(steps))
+        self._steps_from[columns] = beyond, steps
+        return beyond, steps
+
+    def _push(self, lost: float, state: _State, rank: int, path: int) -> None:
+        """Put into the heap the paths that continue one by a route of this rank or a later one.
+
+        Parameters
+        ----------
+        lost : float
+            How much `path` loses.
+        state : _State
+            Where it ends.
+        rank : int
+        path : int
+        """
+        least = lost + self._loss_of(state, rank)
+        if least < math.inf:
+            entry = (least, next(self._count), lost, state.number, rank, path)
+            heapq.heappush(self._heap, entry)
+
+    def _keep(self, n: int) -> None:
+        """Count steps and routes that are kept, and ask whether there is room for as many again."""
+        self._n_kept += n
+        while self._n_kept + len(self._states) + len(self._paths) + len(self._heap) > self._room:
+            require_memory(self._room * _BYTES, "The list of networks", _shorter_list)
+            self._room *= 2
+
+    def _read(self, path: int) -> NearOptimalNetwork:
+        """Return the network of a path."""
+        families, scores = [], []
+        for step in self._paths.steps(path):
+            families.append((self._numbers[step.sink], step.parents))
+            scores.append(step.score)
+        return NearOptimalNetwork(math.fsum(scores), families)
+
+
+def _deeper(loss: float) -> float:
+    """Return the loss down to which to look for paths when some of this loss are asked for."""
+    return 1.3 * loss + 0.1
+
+
+def _shorter_list(_: int) -> str:
+    return "give a smaller n, or a smaller within"
+
+
+class _Classes:
+    """What equivalence classes are there, and which networks need not be found for them.
+
+    Parameters
+    ----------
+    families : RankedFamilies
+    n_sinks : int
+    tie : float
+        Scores that differ by no more tie.
+    """
+
+    def __init__(self, families: RankedFamilies, n_sinks: int, tie: float) -> None:
+        self._families = families
+        self._numbers = families.numbers
+        self._sink_of = {families.numbers[x]: x for x in range(n_sinks)}
+        self._tie = tie
+        self._scores: dict[tuple[int, int], float] = {}
+        self._pairs: dict[tuple[int, int], tuple[int, int]] = {}
+        self._seen: set[Any] = set()
+
+    def leave_out(self, step: _Step, before: Iterator[_Step]) -> bool:
+        """Whether networks with a step are left out because of a covered edge to a sink before."""
+        y, bit = step.sink, 1 << self._numbers[step.sink]
+        for of_child in before:
+            if of_child.parents ^ bit == step.parents:
+                x, reversed_parents = (
+                    of_child.sink,
+                    step.parents | 1 << self._numbers[of_child.sink],
+                )
+                gain = self._score(x, step.parents) + self._score(y, reversed_parents)
+                gain -= of_child.score + step.score
+                # One bound is twice the other, so that no rounding leads in a circle.
+                if gain > (-self._tie / 2 if y > x else self._tie):
+                    return True
+        return False
+
+    def _score(self, child: int, parents: int) -> float:
+        score = self._scores.get((child, parents))
+        if score is None:
+            score = self._scores[child, parents] = self._families.score_of(child, parents)
+        return score
+
+    def is_new(self, steps: Iterator[_Step]) -> bool:
+        """Whether the class of a path's network comes up for the first time.
+
+        Networks are of one class if they have the same joined pairs and the same v-structures
+        (Verma & Pearl 1990).
+        """
+        joined, pairs_of = 0, []
+        for step in steps:
+            edges, pairs = self._bits(step.sink, step.parents)
+            joined |= edges
+            pairs_of.append((step.sink, pairs))
+        v_structures = frozenset((x, pairs & ~joined) for x, pairs in pairs_of if pairs & ~joined)
+        n_before = len(self._seen)
+        self._seen.add((joined, v_structures))
+        return len(self._seen) > n_before
+
+    def _bits(self, child: int, parents: int) -> tuple[int, int]:
+        """Return the pairs that a family joins, and those of parents, as masks.
+
+        A pair has a bit in the row of each column of the search. Pairs without such a column are
+        left out: networks of one search with the same edges to the child agree on them.
+        """
+        found = self._pairs.get((child, parents))
+        if found is None:
+            n = self._families.n_numbers
+            edges, pairs = parents << child * n, 0
+            for number in members_of(parents):
+                if number in self._sink_of:
+                    row = self._sink_of[number] * n
+                    edges |= 1 << row + self._numbers[child]
+                    pairs |= (parents ^ 1 << number) << row
+            found = self._pairs[child, parents] = edges, pairs
+        return found
+
+
+def sum_of_streams(streams: list[NearOptimalStream]) -> NearOptimalStream:
+    """Return the stream of networks that consist of one network of each stream."""
+    while len(streams) > 1:  # in pairs, so that few streams wait for each other
+        pairs: list[NearOptimalStream] = [
+            _SumStream(left, right)
+            for left, right in zip(streams[::2], streams[1::2], strict=False)
+        ]
+        streams = pairs + streams[len(streams) & ~1 :]
+    return streams[0]
+
+
+class _SumStream:
+    """The stream of networks that consist of one network of each of two streams."""
+
+    def __init__(self, left: NearOptimalStream, right: NearOptimalStream) -> None:
+        self._left = left
+        self._right = right
+        self._found: list[NearOptimalNetwork] = []
+        self._heap: list[tuple[float, int, int]] = []
+        self._push(0, 0)
+
+    def network(self, i: int) -> NearOptimalNetwork | None:
+        """Return the i-th best network; None if there are no more."""
+        while len(self._found) <= i:
+            if not self._heap:
+                return None
+            negative, j, k = heapq.heappop(self._heap)
+            left, right = self._left.network(j), self._right.network(k)
+            assert left is not None
+            assert right is not None
+            families = left.families + right.families
+            self._found.append(NearOptimalNetwork(-negative, families))
+            self._push(j, k + 1)
+            if k == 0:
+                self._push(j + 1, 0)
+        return self._found[i]
+
+    def _push(self, j: int, k: int) -> None:
+        left, right = self._left.network(j), self._right.network(k)
+        if left is not None and right is not None:
+            heapq.heappush(self._heap, (-(left.score + right.score), j, k))
