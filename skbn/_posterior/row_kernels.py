@@ -21,6 +21,7 @@ from numba.extending import intrinsic, register_jitable
 
 from skbn._core.compile import inner_kernel, tuple_type
 from skbn._core.extended_floats import WIDE
+from skbn._core.memory import allocate
 from skbn._core.vectors import (
     FOUR,
     INTEGERS,
@@ -129,16 +130,14 @@ MEMORY = tuple_type(Memory, _integers, _INNER, _OUTER)
 def new_memory(n_inner: int, n_free: int) -> Memory:
     """Return memory for tasks with `n_inner` inner columns, and `n_free` outer ones outside U."""
     n_rows, n_sets = max(4, 1 << n_inner), max(4, 1 << min(n_free, ROW_BITS))
-    inner = InnerParts(
-        np.empty(n_rows),
-        np.empty(n_rows, np.int64),
-        np.empty(n_rows, np.int64),
-        np.empty(n_rows, np.int64),
-        np.empty(n_rows),
-    )
-    outer = OuterParts(np.empty(n_sets), np.empty(n_sets, np.int64), np.empty(n_sets))
-    # Vectors read entries beyond the end of short rows, which must be zero.
-    rows = np.zeros(row_length(n_free) << n_inner, np.int64)
+    # The arrays begin with lines of the cache: those of numpy begin anywhere, and then every other
+    # vector lies in two lines.
+    factors, inner_sums, mantissas, outer_sums = map(allocate, (n_rows, n_rows, n_sets, n_sets))
+    exponents, starts, least = (allocate(n_rows).view(np.int64) for _ in range(3))
+    inner = InnerParts(factors, exponents, starts, least, inner_sums)
+    outer = OuterParts(mantissas, allocate(n_sets).view(np.int64), outer_sums)
+    rows = allocate(row_length(n_free) << n_inner).view(np.int64)
+    rows.fill(0)  # vectors read entries beyond the end of short rows, which must be zero
     return Memory(rows, inner, outer)
 
 
@@ -281,14 +280,35 @@ def push_rows(pushed, first, n_rows, memory, wide):
 
     The rows that are added to begin at `first`; those of the memory have their scales.
     """
+    for S in range(0, n_rows, 4):
+        _push_four_rows(pushed, first, S, memory, wide)
+
+
+@inner_kernel
+def _push_four_rows(pushed, first, S, memory, wide):
     rows, inner, outer = memory
-    for S in range(n_rows):
-        factor, start, least = filled(inner.factors[S]), inner.starts[S], inner.least[S]
-        target = first + start
-        for k in range(0, outer.mantissas.size, 4):
-            scale = _power_product(load(rows, start + k), load(outer.exponents, k), least, wide)
-            by = times(factor, load(outer.mantissas, k))
-            store(pushed, target + k, multiply_add(by, scale, load(pushed, target + k)))
+    factors, _, starts, least, _ = inner
+    mantissas, exponents, _ = outer
+    # In registers, four rows share what is loaded of `outer`.
+    start_0, start_1, start_2, start_3 = starts[S], starts[S + 1], starts[S + 2], starts[S + 3]
+    least_0, least_1, least_2, least_3 = least[S], least[S + 1], least[S + 2], least[S + 3]
+    factor_0, factor_1 = filled(factors[S]), filled(factors[S + 1])
+    factor_2, factor_3 = filled(factors[S + 2]), filled(factors[S + 3])
+    for k in range(0, mantissas.size, 4):
+        by = load(mantissas, k)
+        exponent = load(exponents, k)
+        scale = _power_product(load(rows, start_0 + k), exponent, least_0, wide)
+        target = first + start_0 + k
+        store(pushed, target, multiply_add(times(factor_0, by), scale, load(pushed, target)))
+        scale = _power_product(load(rows, start_1 + k), exponent, least_1, wide)
+        target = first + start_1 + k
+        store(pushed, target, multiply_add(times(factor_1, by), scale, load(pushed, target)))
+        scale = _power_product(load(rows, start_2 + k), exponent, least_2, wide)
+        target = first + start_2 + k
+        store(pushed, target, multiply_add(times(factor_2, by), scale, load(pushed, target)))
+        scale = _power_product(load(rows, start_3 + k), exponent, least_3, wide)
+        target = first + start_3 + k
+        store(pushed, target, multiply_add(times(factor_3, by), scale, load(pushed, target)))
 
 
 @inner_kernel
