@@ -26,7 +26,9 @@ Around it:
 - `plan` lays out the memory, and chooses between these ways;
 - `remedies` says what would make a search fit;
 - `spot_check` computes a few entries of B and F once more, without the kernels;
-- `k_best` yields further networks, by `parent_set_lists`.
+- `k_best` yields further networks, by `parent_set_lists`, along the paths of `search_paths`;
+- `equivalence_filter` keeps one of each equivalence class;
+- `network_streams` combines the networks of several searches.
 
 The kernels take the join of alternatives and the product of columns as arguments: here they are
 maximum and sum, and in `skbn._posterior` sum and product.

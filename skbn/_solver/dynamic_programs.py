@@ -12,8 +12,9 @@ from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, renumbered
 from skbn._exact.cluster import search_on_cluster
 from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies, ScoredFamilies
-from skbn._exact.k_best import NearOptimalStream, near_optimal_networks
+from skbn._exact.k_best import near_optimal_networks
 from skbn._exact.listed_families import ListedFamilies
+from skbn._exact.network_streams import NearOptimalStream
 from skbn._exact.plan import (
     FEWEST_COLUMNS_OF_WORKERS,
     SearchPlan,

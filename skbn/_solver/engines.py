@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from skbn._core.resources import Resources
-from skbn._exact.k_best import NearOptimalStream
+from skbn._exact.network_streams import NearOptimalStream
 from skbn._solver.constraints import Group
 from skbn._solver.problem import Problem, Shape
 from skbn._solver.solution import TOLERANCE
