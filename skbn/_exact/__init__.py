@@ -1,8 +1,7 @@
 """The exact search: the best network of all, by dynamic programming over sets of columns.
 
-To follow it, read `recurrences` first: it states the two recurrences, and calls their steps in
-order. `walk_back` goes from the best score back to the network. Nothing here knows of rows, names
-or estimators.
+To follow it, read `recurrences` first: it states the two recurrences, calls their steps in order,
+and walks back from the best score to the network. Nothing here knows of rows, names or estimators.
 
 Its kernels, in the order of the steps:
 

@@ -26,8 +26,7 @@ from skbn._core.subsets import members_of
 from skbn._core.threads import Threads
 from skbn._exact.family_sources import FamilySource
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import SLAB_KERNELS, Slab, solve_slab
-from skbn._exact.walk_back import SearchResult, best_network
+from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, Slab, best_network, solve_slab
 from skbn._exact.walked_families import WALKING_KERNELS
 
 __all__ = ["Cluster", "current_cluster", "search_on_cluster"]
