@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from traceback import clear_frames
 from typing import Any, Protocol
 
 import networkx as nx
@@ -18,9 +17,9 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from skbn._core.graphs import check_dag
-from skbn._core.progress import Listener, Progress, StoppedError
+from skbn._core.progress import Listener, Progress
 from skbn._core.resources import Resources
-from skbn._core.threads import Threads, count_threads
+from skbn._core.threads import count_threads, explained, run_all
 from skbn._data.sample import Sample
 from skbn._displays.fitted import fitted_step
 from skbn._estimators.held_out import searches_at_a_time
@@ -200,31 +199,10 @@ class Resamples:
         """
         progress = Progress(len(self.draws.seeds) * self.refit.work, listeners, has_notes=False)
         with _without_warnings():
-            if self.n_threads is not None:
-                return self._by_threads(self.n_threads, progress)
-            return self._by_processes(progress)
-
-    def _by_threads(self, n_threads: int, progress: Progress) -> list[GaussianBayesianNetwork]:
-        def network(number: int) -> GaussianBayesianNetwork:
-            try:
-                return self._network(number, progress)
-            except StoppedError:
-                raise
-            except BaseException as error:
-                progress.stop(error)  # the other threads
-                raise
-
-        arguments = [(number,) for number in range(len(self.draws.seeds))]
-        networks: list[GaussianBayesianNetwork] = []
-        with Threads(n_threads) as threads:
-            try:
-                networks = [*threads.map(network, arguments)]
-            except BaseException as error:
-                progress.stop(error)
-                clear_frames(error.__traceback__)
-        if progress.error is not None:
-            raise progress.error
-        return networks
+            if self.n_threads is None:
+                return self._by_processes(progress)
+            arguments = [(number, progress) for number in range(len(self.draws.seeds))]
+            return run_all(self.n_threads, self._network, arguments, progress)
 
     def _by_processes(self, progress: Progress) -> list[GaussianBayesianNetwork]:
         tasks = (delayed(self._network_elsewhere)(i) for i in range(len(self.draws.seeds)))
@@ -246,21 +224,17 @@ class Resamples:
 
     def _network(self, number: int, progress: Progress) -> GaussianBayesianNetwork:
         weight = self.draws.weight(number, self.sample)
-        try:
-            return self.refit.network(weight, progress)
-        except ValueError as error:
+
+        def explain(error: ValueError) -> str:
             bge = ' criterion="bge" fits them.' if isinstance(self.refit, _Search) else ""
-            failure = ValueError(
+            return (
                 f"Resample {number + 1} of {len(self.draws.seeds)}, which has "
                 f"{np.count_nonzero(weight)} of the {len(weight)} rows, cannot be fitted. {error} "
                 "All rows together can be fitted: resamples with more of the rows, such as those "
                 f"of replace=False and sample_fraction=0.9, fail less often.{bge}"
             )
-        # Raised outside the except block: a chained error's traceback would keep the tables alive.
-        try:
-            raise failure
-        finally:
-            del failure  # it refers to this frame, and the frame to it
+
+        return explained(lambda: self.refit.network(weight, progress), explain)
 
 
 def plan_resamples(
