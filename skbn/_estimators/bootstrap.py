@@ -10,12 +10,12 @@ from operator import or_
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from skbn._core.arrays import Floats
 from skbn._core.estimator import (
     Interval,
     all_or_nothing,
@@ -57,7 +57,6 @@ from skbn._scores.local_scores import LocalScores
 
 __all__ = ["BootstrapBNLearner"]
 
-Floats = npt.NDArray[np.float64]
 
 _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
 

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from skbn._core.arrays import Floats
 from skbn._core.graphs import check_dag
 from skbn._core.progress import Listener, Progress
 from skbn._core.resources import Resources
@@ -37,7 +37,6 @@ from skbn.exceptions import DataWarning, MaxParentsWarning
 
 __all__ = ["Draws", "Resamples", "fitted_network", "plan_resamples", "reads_scores"]
 
-Floats = npt.NDArray[np.float64]
 
 _EXPECTED = "a learner with a network_ or a dag_ after fit, or a pipeline or a search of one"
 

@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
 from skbn._core.subsets import members_of, submasks_by_size
@@ -59,8 +60,6 @@ __all__ = [
     "solve_slab",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Ctrl-C is handled between tasks: these local scores of a slab take a few tenths of a second.
 _TASK = 1 << 28

@@ -14,15 +14,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import tuple_type
 
 __all__ = ["LEAST_SCORE", "SET_FUNCTIONS", "SetFunctions", "SetWeights", "ruled_out"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Where families of more than k parents are ruled out, the set function falls by this number with
 # each column from k + 2 on, so that their scores are about minus this: infinite ones would have no

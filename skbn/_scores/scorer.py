@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import BYTES
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import read_only, require_memory
 from skbn._core.progress import Progress
@@ -35,8 +36,6 @@ from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.regression_families import AllFamilies, SmallFamilies, fewer_families
 
 __all__ = ["FamilyScorer"]
-
-_BYTES = 8  # of a float64
 
 
 class FamilyScorer:
@@ -234,7 +233,7 @@ class FamilyScorer:
     def _require_memory(self) -> None:
         families = self.families
         require_memory(
-            _BYTES * families.n_subsets,
+            BYTES * families.n_subsets,
             "The table of all log-determinants",
             lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
         )
@@ -395,7 +394,7 @@ class FamilyScorer:
         m, size = self.families.m, self.families.n_parent_sets
         missing = 0 if self.n_bytes else self.families.n_subsets
         require_memory(
-            _BYTES * ((m + 8) * size + missing),
+            BYTES * ((m + 8) * size + missing),
             "The array of all local scores",
             lambda n_bytes: fewer_families(
                 self.families, lambda few: (few.m + 8) * few.n_parent_sets + few.n_subsets, n_bytes

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.exact_sums import upper_sum
 from skbn._core.graphs import dag_of
 from skbn._core.subsets import mask_of, members_of
@@ -26,8 +26,6 @@ from skbn._solver.problem import Problem, Shape
 from skbn._solver.solution import TOLERANCE, Solution
 
 __all__ = ["ListedProblem"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class ListedProblem(Problem):

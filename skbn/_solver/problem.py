@@ -11,9 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-import numpy as np
-import numpy.typing as npt
-
+from skbn._core.arrays import Floats
 from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.sample import Sample
@@ -27,8 +25,6 @@ from skbn._solver.order_families import OrderFamilies
 from skbn._solver.solution import Solution
 
 __all__ = ["Problem", "Shape"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class Shape(NamedTuple):
