@@ -62,8 +62,8 @@ class Optimum(NamedTuple):
         In nats, as the search adds it up, without the scores' `score_offsets`; -inf without any
         network of a finite score.
     gap : float
-        No network within the constraints scores higher by more than this, but for the rounding;
-        in nats.
+        Infinite if nothing is proven; else no network within the constraints scores higher by more
+        than this, but for the rounding; in nats.
     rounding : float
         How far the rounding of sums may put the gap off, where the scores themselves are rounded;
         in nats. 0 where the gap has it.
@@ -80,7 +80,7 @@ class Optimum(NamedTuple):
 
     parents: list[int]
     score: float
-    gap: float = 0.0
+    gap: float
     rounding: float = 0.0
     n_iter: int = 0
     n_nodes: int = 0
@@ -99,6 +99,8 @@ class GroupSearch(ABC):
         Memory of its tables.
     kernels : tuple of kernel
         Those that it calls, to be compiled first.
+    can_list : bool
+        Whether `near_optimal` is defined: other engines are not asked to list networks.
     listing_kernels : tuple of kernel
         Those that `near_optimal` calls as well.
     shared_work : int
@@ -111,6 +113,7 @@ class GroupSearch(ABC):
     columns: list[int]
     n_bytes: int
     kernels: tuple[Any, ...]
+    can_list: ClassVar[bool] = False
     listing_kernels: ClassVar[tuple[Any, ...]] = ()
     shared_work: int = 0
     heeds_time_limit: bool = False
