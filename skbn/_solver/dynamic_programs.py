@@ -82,7 +82,8 @@ class _DenseSearch(GroupSearch):
 
     def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
         self.columns = group.columns
-        # Those of the search are the group's, and then the plan's roots, which have no parents.
+        # The group's columns, then the others. The search itself is over the first of these, as
+        # many as the plan has; others among them are its roots.
         self._sets_of = group.columns + group.others
         families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
         self.kernels = (walk_seeds, *families, *SLAB_KERNELS)

@@ -65,8 +65,7 @@ class Optimum(NamedTuple):
         Infinite if nothing is proven; else no network within the constraints scores higher by more
         than this, but for the rounding; in nats.
     rounding : float
-        How far the rounding of sums may put the gap off, where the scores themselves are rounded;
-        in nats. 0 where the gap has it.
+        Rounding error that is not included in `gap` yet, in nats; 0 if it is included.
     n_iter : int
         How many perturbed orders an order search started from again; 0 for an exact search.
     n_nodes : int
@@ -74,8 +73,8 @@ class Optimum(NamedTuple):
     is_finished : bool
         Whether a search that proves its network ended by itself, and not by time or Ctrl-C.
     start_losses : tuple of float or None
-        By how much what each start of an order search found scores lower, ascending from 0; None
-        for an exact search.
+        For each start of an order search, how far its network scores below the best one, ascending
+        from 0; None for an exact search.
     """
 
     parents: list[int]
