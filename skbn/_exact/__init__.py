@@ -23,7 +23,6 @@ Where F is:
 Around it:
 
 - `plan` lays out the memory, and chooses between these ways;
-- `remedies` says what would make a search fit;
 - `spot_check` computes a few entries of B and F once more, without the kernels;
 - `k_best` yields further networks, by `parent_set_lists`, along the paths of `search_paths`;
 - `equivalence_filter` keeps one of each equivalence class;

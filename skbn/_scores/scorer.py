@@ -103,17 +103,8 @@ class FamilyScorer:
 
     @cached_property
     def _criterion_tables(self) -> npt.NDArray[np.float64]:
-        """The tables as the criterion returns them."""
-        return self._tables_with(self.penalty)
-
-    @cached_property
-    def _unpenalised_tables(self) -> npt.NDArray[np.float64]:
-        """The tables without a penalty; a0 and a1 are the same with every penalty."""
-        takes_penalty = isinstance(self.criterion, InformationCriterion)
-        return self._tables_with(0.0 if takes_penalty else 1.0)
-
-    def _tables_with(self, penalty: float) -> npt.NDArray[np.float64]:
-        """Return the criterion's tables with some penalty, checked."""
+        """The tables as the criterion returns them; a0 and a1 are the same with every penalty."""
+        penalty = self.penalty
         n, m = self._sample.summary.n_samples, self.families.m
         if n == 0:
             raise ValueError("There are no rows to compute scores from; give some.")
@@ -154,7 +145,7 @@ class FamilyScorer:
     @cached_property
     def offsets(self) -> npt.NDArray[np.float64] | None:
         """What each column's unit adds to the log-determinants, shape (m,); None for nothing."""
-        if is_scale_free(self._unpenalised_tables):
+        if is_scale_free(self._criterion_tables):
             return None
         return 2 * np.log(self.statistics.scale)
 
@@ -185,7 +176,7 @@ class FamilyScorer:
                     self._names,
                     prior=prior,
                     largest_family=self.families.max_parents + 1,
-                    sensitivity=float(2 * np.abs(self._unpenalised_tables[1:]).max()),
+                    sensitivity=float(2 * np.abs(self._criterion_tables[1:]).max()),
                 )
         return self._shared.statistics
 

@@ -44,7 +44,8 @@ class ListedProblem(Problem):
     def __init__(self, scores: ParentSetScores, constraints: Constraints) -> None:
         self.scores = scores
         self.constraints = constraints
-        self.families = GivenFamilies(len(scores.columns), scores.n_families)
+        m = len(scores.columns)
+        self.families = GivenFamilies(m, scores.n_families, scores.largest_n_parents)
 
     @property
     def shape(self) -> Shape:

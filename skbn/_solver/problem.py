@@ -40,7 +40,7 @@ class Shape(NamedTuple):
     is_independent : bool
         Whether all columns together are known to be linearly independent.
     n_functions : int
-        Of how many functions of sets of columns the scores are differences, see `SetWeights`.
+        1 if one set function serves families and parents, else 2; see `SetWeights`.
     """
 
     families: Families
