@@ -6,14 +6,18 @@ import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from inspect import Parameter, signature
 from typing import Any, Protocol
 
 import networkx as nx
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
 from skbn._core.arrays import Floats
 from skbn._core.graphs import check_dag
@@ -35,7 +39,14 @@ from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of, solve
 from skbn.exceptions import DataWarning, MaxParentsWarning
 
-__all__ = ["Draws", "Resamples", "fitted_network", "plan_resamples", "reads_scores"]
+__all__ = [
+    "Draws",
+    "Resamples",
+    "check_takes_weight",
+    "fitted_network",
+    "plan_resamples",
+    "reads_scores",
+]
 
 
 _EXPECTED = "a learner with a network_ or a dag_ after fit, or a pipeline or a search of one"
@@ -129,6 +140,28 @@ class _Fit:
 def reads_scores(learner: Any) -> bool:
     """Whether a learner may be given LocalScores in place of a table."""
     return isinstance(learner, GaussianBNLearner | GaussianBNLearnerCV)
+
+
+def check_takes_weight(learner: Any) -> None:
+    """Raise unless the `fit` of a learner takes row weights."""
+    name = type(learner).__name__
+    if not hasattr(learner, "fit"):
+        raise TypeError(f"estimator must have a fit method; got {name}.")
+    if isinstance(learner, Pipeline) and not get_config()["enable_metadata_routing"]:
+        raise TypeError(
+            "estimator is a Pipeline, whose fit takes no sample_weight. Put its transformers "
+            "before the bootstrap, as in make_pipeline(transformer, BootstrapBNLearner(learner)), "
+            "or enable metadata routing."
+        )
+    takes_any = any(
+        parameter.kind is Parameter.VAR_KEYWORD
+        for parameter in signature(learner.fit).parameters.values()
+    )
+    if not takes_any and not has_fit_parameter(learner, "sample_weight"):
+        raise TypeError(
+            f"The fit of {name} takes no sample_weight, and resamples are weights of the rows. "
+            "Give its fit that parameter, and pass it to the learner within."
+        )
 
 
 def fitted_network(learner: Any, columns: list[str | int]) -> GaussianBayesianNetwork:
