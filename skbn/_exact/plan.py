@@ -85,8 +85,8 @@ class SearchPlan:
     n_workers : int, default=0
         How many workers of a cluster have the best scores in their memory; 0 without a cluster.
     n_functions : int, default=1
-        Of how many functions of all sets of columns local scores are differences: 2 if a criterion
-        is not score-equivalent.
+        The number of functions of sets of columns whose differences are the local scores: 2 if a
+        criterion is not score-equivalent.
     """
 
     n_columns: int

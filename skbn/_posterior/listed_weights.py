@@ -102,7 +102,7 @@ class ListedWeights(TableByTable):
     scores_of : callable
         Takes a child and returns the scores of its families, in a new array.
     plan : SearchPlan
-        Of the group's columns, without others.
+        A plan for the group's columns, without others.
     n_positions : int
         How many columns and others there are.
     threads : Threads

@@ -98,7 +98,7 @@ def network_posterior(
     Parameters
     ----------
     problem : Problem
-        Of a table.
+        A problem with a table.
     resources : Resources
         The plan is announced before the sums begin.
     prior : {"uniform", "order", "auto"}

@@ -58,7 +58,7 @@ class Listing(NamedTuple):
     ----------
     max_parents : int
     n_families : int
-        Of all columns of the group.
+        The number of families of all columns of the group.
     largest : int
         The most families of one column.
     n_log_determinants : int

@@ -261,7 +261,7 @@ class SubsetWalk:
         seeds : ndarray of int64
             Each is a mask of outer columns.
         sets : SetFunctions
-            Of all subsets. Without weights, `of_family` is set to log-determinants.
+            They are set for all subsets. Without weights, `of_family` is set to log-determinants.
         """
         walk_seeds(self._walk, seeds, sets)
 
