@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from skbn._branch_and_cut.proof import FamilyCosts, Node
 from skbn._branch_and_cut.relaxation import Relaxation
+from skbn._core.arrays import Booleans
 
 __all__ = ["Arc", "OpenNode", "branches", "choose_arc", "has_all_columns"]
 
@@ -23,8 +24,6 @@ _LEAST_SIDE = 1e-3
 
 Arc = tuple[int, int]  # parent and child
 
-Marks = npt.NDArray[np.bool_]
-
 
 class OpenNode(NamedTuple):
     """An open node of the tree, sorted by its bound."""
@@ -36,7 +35,7 @@ class OpenNode(NamedTuple):
     required: tuple[Arc, ...]
 
 
-def choose_arc(relaxation: Relaxation, allowed: Marks, cutoff: float) -> Arc | None:
+def choose_arc(relaxation: Relaxation, allowed: Booleans, cutoff: float) -> Arc | None:
     """Return the arc whose two sides cost most, among the most fractional ones.
 
     None if each column has families of one set of parents only.
@@ -66,8 +65,8 @@ def choose_arc(relaxation: Relaxation, allowed: Marks, cutoff: float) -> Arc | N
 
 
 def branches(
-    families: FamilyCosts, allowed: Marks, arc: Arc, required: Sequence[Arc]
-) -> tuple[Marks, Marks]:
+    families: FamilyCosts, allowed: Booleans, arc: Arc, required: Sequence[Arc]
+) -> tuple[Booleans, Booleans]:
     """Return the families allowed if an arc is forbidden, and if it is required with others."""
     has = _families_with(families, arc)
     is_other = (families.child == arc[1]) & ~has
@@ -75,13 +74,13 @@ def branches(
     return allowed & ~has, allowed & ~is_other & ~closes
 
 
-def _families_with(families: FamilyCosts, arc: Arc) -> Marks:
+def _families_with(families: FamilyCosts, arc: Arc) -> Booleans:
     """Return which families have an arc."""
     parent, child = arc
     return (families.child == child) & (families.parents == parent).any(axis=1)
 
 
-def _families_closing_cycles(families: FamilyCosts, required: Iterable[Arc]) -> Marks:
+def _families_closing_cycles(families: FamilyCosts, required: Iterable[Arc]) -> Booleans:
     """Return which families would close a directed cycle with required arcs."""
     m = families.start.size - 1
     reaches = np.eye(m, dtype=bool)
@@ -93,12 +92,12 @@ def _families_closing_cycles(families: FamilyCosts, required: Iterable[Arc]) -> 
     return np.any(reaches[families.child[:, np.newaxis], families.parents], axis=1)
 
 
-def has_all_columns(families: FamilyCosts, allowed: Marks) -> bool:
+def has_all_columns(families: FamilyCosts, allowed: Booleans) -> bool:
     """Return whether each column has an allowed family."""
     return len(np.unique(families.child[allowed])) == families.start.size - 1
 
 
-def _free_arcs(families: FamilyCosts, allowed: Marks) -> Marks:
+def _free_arcs(families: FamilyCosts, allowed: Booleans) -> Booleans:
     """Return which arcs, as (m, m), some allowed families of their child have and others do not."""
     m = families.start.size - 1
     child = families.child[allowed]

@@ -62,6 +62,9 @@ class Progress:
         self._lock = Lock()
         self.error: BaseException | None = None
 
+    def __reduce__(self) -> tuple[type[Progress], tuple[()]]:
+        return Progress, ()  # another process cannot tell this one's listeners
+
     def expect(self, work: float) -> None:
         """Say how much work there is in all, unless that is known: the work begins now."""
         with self._lock:

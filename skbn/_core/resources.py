@@ -45,12 +45,12 @@ class Resources:
     scratch : str or None
         A folder that a search may use if memory is not enough.
     cluster : Workers or None
-        Whose memory a search through all families takes in place of this machine's.
+        If given, a search through all families uses the workers' memory instead of this machine's.
     time_limit : float or None
         In seconds, for one network: all groups of columns together. Dynamic programs and sums
         ignore it.
     ends_on_interrupt : bool
-        Whether Ctrl-C ends a search that has a time limit as the limit does.
+        Whether Ctrl-C, if there is a time limit, ends the search with the best network so far.
     progress : Progress
     announce : callable or None
         Called with a plan in words before its work begins.
@@ -72,7 +72,7 @@ class Resources:
     # Memory
 
     def beside(self, n_bytes: int) -> tuple[int, str]:
-        """Return the limit and its reason, if `n_bytes` of the computation's tables exist."""
+        """Return how much all tables may take, `n_bytes` of which exist already, and why."""
         if self.allowed is not None and self.allowed < self.available + n_bytes:
             return self.allowed, "are allowed by max_memory"
         return self.available + n_bytes, "are available"

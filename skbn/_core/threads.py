@@ -8,20 +8,27 @@ from contextlib import contextmanager
 from functools import cache
 from itertools import starmap
 from threading import Lock
+from traceback import clear_frames
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, cpu_count, effective_n_jobs, parallel_config
 from threadpoolctl import ThreadpoolController
 
+from skbn._core.progress import Progress, StoppedError
+
 __all__ = [
     "FEWEST_COLUMNS",
     "Threads",
     "count_threads",
+    "explained",
     "one_blas_thread",
+    "run_all",
 ]
+
+Result = TypeVar("Result")
 
 # More threads than processors gain nothing, and each thread of a search takes memory.
 _MOST_THREADS = 64
@@ -92,6 +99,54 @@ class Threads:
         if self.n_threads > 1:
             pieces = max(pieces, 2 * self.n_threads)
         return np.array_split(items, max(1, min(pieces, len(items))))
+
+
+def run_all(
+    n_threads: int,
+    function: Callable[..., Result],
+    arguments: list[tuple[Any, ...]],
+    progress: Progress,
+) -> list[Result]:
+    """Return the result of a function for each tuple of arguments, computed in threads.
+
+    The first error stops the calls that advance the same progress, and is raised when they have
+    ended. The locals of the frames that it went through are cleared, because they may hold tables.
+    """
+
+    def run(*given: Any) -> Result:
+        try:
+            return function(*given)
+        except StoppedError:
+            raise
+        except BaseException as error:
+            progress.stop(error)  # the other threads
+            raise
+
+    results: list[Result] = []
+    with Threads(n_threads) as threads:
+        try:
+            results = [*threads.map(run, arguments)]
+        except BaseException as error:
+            progress.stop(error)  # Ctrl-C interrupts this thread only
+            clear_frames(error.__traceback__)
+    if progress.error is not None:
+        raise progress.error
+    return results
+
+
+def explained(call: Callable[[], Result], explain: Callable[[ValueError], str]) -> Result:
+    """Return the result of a call; a ValueError is replaced by one with the message explained.
+
+    It is raised outside the except block: a chained error's traceback would keep tables alive.
+    """
+    try:
+        return call()
+    except ValueError as error:
+        failure = ValueError(explain(error))
+    try:
+        raise failure
+    finally:
+        del failure  # it refers to this frame, and the frame to it
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def best_network(
     Parameters
     ----------
     scores : LocalScores or ParentSetScores
-        Of the families to choose from.
+        The local scores of the families to choose from.
     max_parents : int or None, default=None
         As in `GaussianBNLearner`, and so are all the following.
     required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import reduce
-from inspect import Parameter, signature
 from numbers import Integral, Real
-from operator import or_
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
-from sklearn import get_config
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
+from skbn._core.arrays import Floats
 from skbn._core.estimator import (
     Interval,
     all_or_nothing,
@@ -27,16 +21,18 @@ from skbn._core.estimator import (
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.progress import say
 from skbn._core.text import readable_value
-from skbn._core.threads import one_blas_thread
 from skbn._data.row_values import no_weight
 from skbn._data.sample import Sample
-from skbn._data.statistics import SampleStatistics, sample_statistics
-from skbn._data.table import Table, read_columns
-from skbn._displays.fitted import fitted_network_and_table
-from skbn._displays.frames import frame_of
 from skbn._estimators.learner import GaussianBNLearner
+from skbn._estimators.network_average import NetworkAverage, estimates_of, union_of_masks
 from skbn._estimators.network_estimator import OneNetworkEstimator
-from skbn._estimators.resamples import Draws, fitted_network, plan_resamples, reads_scores
+from skbn._estimators.resamples import (
+    Draws,
+    check_takes_weight,
+    fitted_network,
+    plan_resamples,
+    reads_scores,
+)
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
     learn_columns,
@@ -44,20 +40,15 @@ from skbn._estimators.validation import (
     read_sample,
 )
 from skbn._networks.averaging import (
-    EdgeSupport,
-    averaged_parents,
     edge_support,
     inclusion_threshold,
 )
-from skbn._networks.gaussian import estimate_model
 from skbn._networks.inference import random_generator
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
-from skbn._scores.local_scores import LocalScores
 
 __all__ = ["BootstrapBNLearner"]
 
-Floats = npt.NDArray[np.float64]
 
 _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
 
@@ -173,7 +164,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
     networks_: list[GaussianBayesianNetwork]
     threshold_: float
     estimator_: Any
-    _average_: _Average
+    _average_: NetworkAverage
 
     def __init__(
         self,
@@ -247,7 +238,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         fitted = clone(learner).fit(table, **given)
         columns = self._columns()
         fitted_network(fitted, columns)  # raises now if there is none
-        estimates = _estimates_of(table, sample, columns, fitted)
+        estimates = estimates_of(table, sample, columns, fitted)
         plan = plan_resamples(learner, table, y, sample, columns, resamples, self.n_jobs)
         if self.verbose:
             at_a_time = "in processes" if plan.n_threads is None else f"{plan.n_threads} at a time"
@@ -256,7 +247,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         fixed = [fixed_parent_masks(network.dag) for network in networks]
         parents = [parent_masks(network.dag) for network in networks]
         support = edge_support(parents, fixed)
-        average = _Average(columns, support, _union(fixed), *estimates)
+        average = NetworkAverage(columns, support, union_of_masks(fixed), *estimates)
         chosen = inclusion_threshold(support.strength)
         threshold = chosen if self.threshold is None else float(self.threshold)
         network = average.network(threshold)
@@ -284,7 +275,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
                     f"{type(learner).__name__} may not take LocalScores, which X is. Pass the "
                     "table."
                 )
-            _check_takes_weight(learner)
+            check_takes_weight(learner)
             sample = read_sample(self, X, sample_weight, reset=True, min_samples=2, may_miss=True)
             return X, sample
         check_parameters(learner)
@@ -399,99 +390,4 @@ class BootstrapBNLearner(OneNetworkEstimator):
         5      hue      ash     0.145      0.810
         """
         check_is_fitted(self)
-        columns, (directed, strength, direction) = self._average_.columns, self._average_.support
-        pairs = np.argwhere(np.triu(strength > 0, 1)).tolist()
-        edges = [(a, b) if directed[a, b] >= directed[b, a] else (b, a) for a, b in pairs]
-        edges.sort(key=lambda edge: (-strength[edge], -direction[edge]))
-        return frame_of(
-            {
-                "parent": [columns[parent] for parent, _ in edges],
-                "child": [columns[child] for _, child in edges],
-                "strength": [float(strength[edge]) for edge in edges],
-                "direction": [float(direction[edge]) for edge in edges],
-            }
-        )
-
-
-@dataclass(frozen=True)
-class _Average:
-    """The support of edges, and what the parameters of averaged networks are estimated from.
-
-    Parameters
-    ----------
-    columns : list of m str or int
-    support : EdgeSupport
-    fixed : list of m int
-        The masks of the parents whose edges are fixed in a network.
-    statistics : SampleStatistics
-        Of all rows.
-    divisors : ndarray of shape (m,) or None
-        As in `estimate_model`.
-    """
-
-    columns: list[str | int]
-    support: EdgeSupport
-    fixed: list[int]
-    statistics: SampleStatistics
-    divisors: Floats | None
-
-    def network(self, threshold: float) -> GaussianBayesianNetwork:
-        """Return the averaged network with a threshold."""
-        parents = averaged_parents(self.support, threshold)
-        fixed = [mask & known for mask, known in zip(parents, self.fixed, strict=True)]
-        with one_blas_thread():
-            model = estimate_model(
-                self.statistics, parents, self.columns, fixed=fixed, divisors=self.divisors
-            )
-        network = GaussianBayesianNetwork._from_model(model)
-        number = {column: v for v, column in enumerate(self.columns)}
-        for parent, child, data in network.dag.edges(data=True):
-            edge = number[parent], number[child]
-            data["support"] = float(self.support.directed[edge])
-            data["strength"] = float(self.support.strength[edge])
-        return network
-
-
-def _union(masks: list[list[int]]) -> list[int]:
-    """Return, for each column, the union of its masks."""
-    return [reduce(or_, of_column) for of_column in zip(*masks, strict=True)]
-
-
-def _estimates_of(
-    table: Any, sample: Sample, columns: list[str | int], fitted: Any
-) -> tuple[SampleStatistics, Floats | None]:
-    """Return the statistics of all rows, and the divisors of the criterion if there is one.
-
-    The rows are the table's or, if it lacks values, what reaches the learner of a pipeline.
-    """
-    if isinstance(table, LocalScores):
-        return table.scorer.statistics, table.scorer.noise_divisors
-    if np.isnan(sample.rows).any():
-        _, filled = fitted_network_and_table(fitted, table)
-        sample = Sample(read_columns(Table(filled), columns, columns), sample.weight)
-    summary = sample.summary
-    # A family of as many columns as there are rows has no estimates.
-    largest_family = min(len(columns), summary.n_rows - 1)
-    return sample_statistics(summary, columns, largest_family=largest_family), None
-
-
-def _check_takes_weight(learner: Any) -> None:
-    """Raise unless the `fit` of a learner takes row weights."""
-    name = type(learner).__name__
-    if not hasattr(learner, "fit"):
-        raise TypeError(f"estimator must have a fit method; got {name}.")
-    if isinstance(learner, Pipeline) and not get_config()["enable_metadata_routing"]:
-        raise TypeError(
-            "estimator is a Pipeline, whose fit takes no sample_weight. Put its transformers "
-            "before the bootstrap, as in make_pipeline(transformer, BootstrapBNLearner(learner)), "
-            "or enable metadata routing."
-        )
-    takes_any = any(
-        parameter.kind is Parameter.VAR_KEYWORD
-        for parameter in signature(learner.fit).parameters.values()
-    )
-    if not takes_any and not has_fit_parameter(learner, "sample_weight"):
-        raise TypeError(
-            f"The fit of {name} takes no sample_weight, and resamples are weights of the rows. "
-            "Give its fit that parameter, and pass it to the learner within."
-        )
+        return self._average_.to_frame()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from traceback import clear_frames
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.progress import StoppedError
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
-from skbn._core.threads import FEWEST_COLUMNS, Threads, one_blas_thread
+from skbn._core.threads import FEWEST_COLUMNS, explained, one_blas_thread, run_all
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample
 from skbn._estimators.network_learner import network_of
@@ -172,19 +170,12 @@ class HeldOutScores:
         ValueError
             As a search of the rows of a fold, with their number.
         """
-        progress = self._resources.progress
         arguments = [
             (n_jobs, *split) for n_jobs, split in zip(self._n_jobs, self._splits, strict=True)
         ]
-        with Threads(self.n_at_a_time) as threads:
-            try:
-                outcomes = np.array([*threads.map(self._fold, arguments)], dtype=np.float64)
-            except BaseException as error:
-                progress.stop(error)
-                clear_frames(error.__traceback__)
-        if progress.error is not None:
-            raise progress.error
-        held_out, n_edges, is_unproven = outcomes.transpose(2, 1, 0)
+        outcomes = run_all(self.n_at_a_time, self._fold, arguments, self._resources.progress)
+        numbers = np.array(outcomes, dtype=np.float64)
+        held_out, n_edges, is_unproven = numbers.transpose(2, 1, 0)
         self.n_unproven = int(is_unproven.sum())
         return np.ascontiguousarray(held_out), np.ascontiguousarray(n_edges)
 
@@ -194,23 +185,11 @@ class HeldOutScores:
         train: npt.NDArray[np.intp],
         test: npt.NDArray[np.intp],
     ) -> list[Outcome]:
-        try:
-            return self._outcomes(n_jobs, train, test)
-        except StoppedError:
-            raise
-        except ValueError as error:
-            sizes = f"{len(train)} rows and holds out {len(test)}"
-            failure: BaseException = ValueError(
-                f"In a fold of cv that learns from {sizes}: {error}"
-            )
-        except BaseException as error:
-            failure = error
-        self._resources.progress.stop(failure)  # the other threads
-        # Raised outside the except block: a chained error's traceback would keep the tables alive.
-        try:
-            raise failure
-        finally:
-            del failure  # it refers to this frame, and the frame to it
+        sizes = f"{len(train)} rows and holds out {len(test)}"
+        return explained(
+            lambda: self._outcomes(n_jobs, train, test),
+            lambda error: f"In a fold of cv that learns from {sizes}: {error}",
+        )
 
     def _outcomes(
         self,

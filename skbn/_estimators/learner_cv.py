@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn import get_config
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.metadata_routing import (
@@ -16,6 +15,7 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 
+from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
 from skbn._core.estimator import StrOptions, all_or_nothing, fit_method, fit_task
 from skbn._core.progress import say
@@ -33,8 +33,6 @@ from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of, solve
 
 __all__ = ["GaussianBNLearnerCV"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class GaussianBNLearnerCV(NetworkLearner):

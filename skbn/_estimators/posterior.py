@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import as_integer, column_number
 from skbn._core.estimator import (
     Interval,
@@ -56,8 +57,6 @@ from skbn._solver.solve import problem_of
 from skbn.exceptions import OrderPriorWarning
 
 __all__ = ["GaussianBNPosterior"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class GaussianBNPosterior(NetworkEstimator):

@@ -6,21 +6,24 @@ import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from traceback import clear_frames
+from inspect import Parameter, signature
 from typing import Any, Protocol
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
+from skbn._core.arrays import Floats
 from skbn._core.graphs import check_dag
-from skbn._core.progress import Listener, Progress, StoppedError
+from skbn._core.progress import Listener, Progress
 from skbn._core.resources import Resources
-from skbn._core.threads import Threads, count_threads
+from skbn._core.threads import count_threads, explained, run_all
 from skbn._data.sample import Sample
 from skbn._displays.fitted import fitted_step
 from skbn._estimators.held_out import searches_at_a_time
@@ -36,9 +39,15 @@ from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of, solve
 from skbn.exceptions import DataWarning, MaxParentsWarning
 
-__all__ = ["Draws", "Resamples", "fitted_network", "plan_resamples", "reads_scores"]
+__all__ = [
+    "Draws",
+    "Resamples",
+    "check_takes_weight",
+    "fitted_network",
+    "plan_resamples",
+    "reads_scores",
+]
 
-Floats = npt.NDArray[np.float64]
 
 _EXPECTED = "a learner with a network_ or a dag_ after fit, or a pipeline or a search of one"
 
@@ -133,6 +142,28 @@ def reads_scores(learner: Any) -> bool:
     return isinstance(learner, GaussianBNLearner | GaussianBNLearnerCV)
 
 
+def check_takes_weight(learner: Any) -> None:
+    """Raise unless the `fit` of a learner takes row weights."""
+    name = type(learner).__name__
+    if not hasattr(learner, "fit"):
+        raise TypeError(f"estimator must have a fit method; got {name}.")
+    if isinstance(learner, Pipeline) and not get_config()["enable_metadata_routing"]:
+        raise TypeError(
+            "estimator is a Pipeline, whose fit takes no sample_weight. Put its transformers "
+            "before the bootstrap, as in make_pipeline(transformer, BootstrapBNLearner(learner)), "
+            "or enable metadata routing."
+        )
+    takes_any = any(
+        parameter.kind is Parameter.VAR_KEYWORD
+        for parameter in signature(learner.fit).parameters.values()
+    )
+    if not takes_any and not has_fit_parameter(learner, "sample_weight"):
+        raise TypeError(
+            f"The fit of {name} takes no sample_weight, and resamples are weights of the rows. "
+            "Give its fit that parameter, and pass it to the learner within."
+        )
+
+
 def fitted_network(learner: Any, columns: list[str | int]) -> GaussianBayesianNetwork:
     """Return the network that a learner has found, with the columns for its nodes, in their order.
 
@@ -200,31 +231,10 @@ class Resamples:
         """
         progress = Progress(len(self.draws.seeds) * self.refit.work, listeners, has_notes=False)
         with _without_warnings():
-            if self.n_threads is not None:
-                return self._by_threads(self.n_threads, progress)
-            return self._by_processes(progress)
-
-    def _by_threads(self, n_threads: int, progress: Progress) -> list[GaussianBayesianNetwork]:
-        def network(number: int) -> GaussianBayesianNetwork:
-            try:
-                return self._network(number, progress)
-            except StoppedError:
-                raise
-            except BaseException as error:
-                progress.stop(error)  # the other threads
-                raise
-
-        arguments = [(number,) for number in range(len(self.draws.seeds))]
-        networks: list[GaussianBayesianNetwork] = []
-        with Threads(n_threads) as threads:
-            try:
-                networks = [*threads.map(network, arguments)]
-            except BaseException as error:
-                progress.stop(error)
-                clear_frames(error.__traceback__)
-        if progress.error is not None:
-            raise progress.error
-        return networks
+            if self.n_threads is None:
+                return self._by_processes(progress)
+            arguments = [(number, progress) for number in range(len(self.draws.seeds))]
+            return run_all(self.n_threads, self._network, arguments, progress)
 
     def _by_processes(self, progress: Progress) -> list[GaussianBayesianNetwork]:
         tasks = (delayed(self._network_elsewhere)(i) for i in range(len(self.draws.seeds)))
@@ -246,21 +256,17 @@ class Resamples:
 
     def _network(self, number: int, progress: Progress) -> GaussianBayesianNetwork:
         weight = self.draws.weight(number, self.sample)
-        try:
-            return self.refit.network(weight, progress)
-        except ValueError as error:
+
+        def explain(error: ValueError) -> str:
             bge = ' criterion="bge" fits them.' if isinstance(self.refit, _Search) else ""
-            failure = ValueError(
+            return (
                 f"Resample {number + 1} of {len(self.draws.seeds)}, which has "
                 f"{np.count_nonzero(weight)} of the {len(weight)} rows, cannot be fitted. {error} "
                 "All rows together can be fitted: resamples with more of the rows, such as those "
                 f"of replace=False and sample_fraction=0.9, fail less often.{bge}"
             )
-        # Raised outside the except block: a chained error's traceback would keep the tables alive.
-        try:
-            raise failure
-        finally:
-            del failure  # it refers to this frame, and the frame to it
+
+        return explained(lambda: self.refit.network(weight, progress), explain)
 
 
 def plan_resamples(

@@ -1,8 +1,7 @@
 """The exact search: the best network of all, by dynamic programming over sets of columns.
 
-To follow it, read `recurrences` first: it states the two recurrences, and calls their steps in
-order. `walk_back` goes from the best score back to the network. Nothing here knows of rows, names
-or estimators.
+To follow it, read `recurrences` first: it states the two recurrences, calls their steps in order,
+and walks back from the best score to the network. Nothing here knows of rows, names or estimators.
 
 Its kernels, in the order of the steps:
 
@@ -24,9 +23,10 @@ Where F is:
 Around it:
 
 - `plan` lays out the memory, and chooses between these ways;
-- `remedies` says what would make a search fit;
 - `spot_check` computes a few entries of B and F once more, without the kernels;
-- `k_best` yields further networks, by `parent_set_lists`.
+- `k_best` yields further networks, by `parent_set_lists`, along the paths of `search_paths`;
+- `equivalence_filter` keeps one of each equivalence class;
+- `network_streams` combines the networks of several searches.
 
 The kernels take the join of alternatives and the product of columns as arguments: here they are
 maximum and sum, and in `skbn._posterior` sum and product.

@@ -15,9 +15,9 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from psutil import Process
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import allocate, available_memory
 from skbn._core.progress import Progress
@@ -26,14 +26,11 @@ from skbn._core.subsets import members_of
 from skbn._core.threads import Threads
 from skbn._exact.family_sources import FamilySource
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import SLAB_KERNELS, Slab, solve_slab
-from skbn._exact.walk_back import SearchResult, best_network
+from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, Slab, best_network, solve_slab
 from skbn._exact.walked_families import WALKING_KERNELS
 
 __all__ = ["Cluster", "current_cluster", "search_on_cluster"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _SHARE_OF_LIMIT = 0.75
 # A worker with several threads is given several tasks at once; but a task has the threads of all.

@@ -46,7 +46,7 @@ class Part(NamedTuple):
     begins, ends : bool
         Whether these are the first, and the last, of the pieces from which they are filled.
     share : float
-        Of the time that filling the slab takes.
+        The share of the time that filling the slab takes.
     """
 
     pieces: Pieces

@@ -11,15 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.threads import Threads
 
 __all__ = ["BestScores", "FamilySource", "RankedParentSets", "TableByTable", "TableSource"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 # Returns F of some sets.
 BestScores = Callable[[Integers], Floats]
 

@@ -1,4 +1,4 @@
-"""The kernels that fill a slab's tables with families, from what their scores are differences of.
+"""The kernels that fill a slab's tables with local scores, differences of set functions.
 
 `recurrences` says what a slab, its tables and a block are, and `skbn._regressions.set_function`
 what ``score(x, P) = of_family[P + x] - of_parents[P]`` is. The steps are the same for the best
@@ -63,8 +63,8 @@ __all__ = [
 class Pieces(NamedTuple):
     """What tables are filled from: the functions of the sets of some pieces.
 
-    A *piece* has all sets of inner columns, each joined with the same columns that are not inner
-    ones. They lie one after the other.
+    A *piece* has the sets of the same columns that are not inner ones, united with each subset of
+    the inner ones. Pieces lie one after the other.
 
     Parameters
     ----------
@@ -143,8 +143,8 @@ class BlockFamilies(NamedTuple):
     child : int
         Its bit, if this is among the block's.
     low_odds : ndarray of float64
-        What to add to the scores of the block's families, as far as it depends on the place in the
-        block's part of the table. Only sums of weights have odds; it may be empty without them.
+        The part of the log odds of the block's families that depends only on the entry's place in
+        the block. Only sums of weights have odds; it may be empty without them.
     odds : ndarray of float64
         The same as far as it depends on the piece.
     """
@@ -309,7 +309,7 @@ def finish_values(values, rules, tables, child, nothing, join, join_within_vecto
 
 @inner_kernel
 def rule_out(values, rules, child, block_bits, nothing):
-    """Set to nothing what breaks a constraint on the columns in which the block's sets differ."""
+    """Set to `nothing` each entry whose `block_bits` lowest columns break a constraint."""
     forbidden, required = rules.forbidden[child], rules.required[child]
     low = (1 << block_bits) - 1
     if (forbidden | required) & low == 0:

@@ -14,12 +14,8 @@ followed to its end, and at each state where it might have gone another way, the
 other ways enters the heap. How much the networks of a state lose at least is found by recursion,
 and only as far as it is asked for.
 
-The best networks of *equivalence classes* are found among fewer networks. An edge y -> x is covered
-if the other parents of x are those of y; reversing it gives a network of the same class (Chickering
-1995). A network is left out if one of its covered edges can be reversed to give a higher score, or
-the same score and fewer edges from a later column to an earlier one. Of the best networks of a
-class, one with the fewest such edges is not left out. Others of its class may not be either; they
-are dropped when they come up.
+If only the best network of each equivalence class is asked for, `equivalence_filter` says which
+networks are left out.
 """
 
 from __future__ import annotations
@@ -27,9 +23,8 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Iterator
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -38,48 +33,20 @@ from skbn._core.memory import require_memory
 from skbn._core.progress import Progress
 from skbn._core.subsets import members_of
 from skbn._core.threads import Threads
+from skbn._exact.equivalence_filter import EquivalenceFilter
 from skbn._exact.family_sources import FamilySource
+from skbn._exact.network_streams import NearOptimalNetwork, NearOptimalStream, tie_tolerance
 from skbn._exact.parent_set_lists import ParentSetList, RankedFamilies
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import best_scores
+from skbn._exact.search_paths import Paths, Route, State, Step
 from skbn._exact.stores import ArrayStore
 
-__all__ = [
-    "KBestNetworks",
-    "NearOptimalNetwork",
-    "NearOptimalStream",
-    "near_optimal_networks",
-    "sum_of_streams",
-]
+__all__ = ["KBestNetworks", "near_optimal_networks"]
 
-# Scores that differ by no more tie: a difference in nats, and a share of the score for rounding.
-_TIE = 1e-9
-_ROUNDING = 1e-12
 # What a step, a route, a state or a path takes, about; memory is asked for at each doubling.
 _BYTES = 300
 _FIRST_ROOM = 1 << 12
-
-
-class NearOptimalNetwork(NamedTuple):
-    """A network on some of the columns.
-
-    Parameters
-    ----------
-    score : float
-        In nats.
-    families : list of (int, int)
-        The columns' numbers and the masks of their parents.
-    """
-
-    score: float
-    families: list[tuple[int, int]]
-
-
-class NearOptimalStream(Protocol):
-    """Networks in order of their score, but for rounding, found when they are asked for."""
-
-    def network(self, i: int) -> NearOptimalNetwork | None:
-        """Return the i-th best network; None if there are no more."""
 
 
 class NearOptimalFamilies(FamilySource, RankedFamilies, Protocol):
@@ -113,96 +80,6 @@ def near_optimal_networks(
     return KBestNetworks(store.scores, families, plan.n_roots, equivalence_classes)
 
 
-class _Step(NamedTuple):
-    """The removal of a sink.
-
-    Parameters
-    ----------
-    loss : float
-    sink : int
-    inside : int
-        The mask of those of its parents that are columns of the search.
-    parents : int
-        The mask of its parents by their numbers in the user's table.
-    score : float
-        The sink's local score.
-    """
-
-    loss: float
-    sink: int
-    inside: int
-    parents: int
-    score: float
-
-
-class _Route(NamedTuple):
-    """A step, and how much it loses together with the best continuation from the state after it."""
-
-    loss: float
-    step: _Step
-    after: _State
-
-
-class _State:
-    """The networks on some columns without blocked sinks, and what is known about them.
-
-    Parameters
-    ----------
-    number : int
-    columns, blocked : int
-        Masks.
-
-    Attributes
-    ----------
-    least : float
-        How much the networks lose at least.
-    is_exact : bool
-        Whether one of them loses no more.
-    routes : list of _Route
-        In order of their loss.
-    depth : float
-        Routes that are not listed lose at least so much.
-    """
-
-    __slots__ = ("blocked", "columns", "depth", "is_exact", "least", "number", "routes")
-
-    def __init__(self, number: int, columns: int, blocked: int) -> None:
-        self.number = number
-        self.columns = columns
-        self.blocked = blocked
-        self.least = 0.0
-        self.is_exact = not blocked  # the best network on these columns loses nothing
-        self.routes: list[_Route] = []
-        self.depth = 0.0
-
-
-class _Paths:
-    """Paths from the first state, each by its number: a last step, and the path before it.
-
-    They are not tuples, and paths in the heap are tuples of numbers only, because such tuples cost
-    Python's garbage collector nothing. 0 is the path without steps.
-    """
-
-    def __init__(self) -> None:
-        self._last: list[_Step | None] = [None]
-        self._before = [0]
-
-    def longer(self, path: int, step: _Step) -> int:
-        """Return a path with another step at its end."""
-        self._last.append(step)
-        self._before.append(path)
-        return len(self._last) - 1
-
-    def steps(self, path: int) -> Iterator[_Step]:
-        """Yield the steps of a path, the last one first."""
-        while step := self._last[path]:
-            yield step
-            path = self._before[path]
-
-    def __len__(self) -> int:
-        return len(self._last)
-
-
 class KBestNetworks:
     """The networks on all columns of a search, in order of their score.
 
@@ -231,14 +108,14 @@ class KBestNetworks:
         self._sinks = (1 << n_sinks) - 1
         self._numbers = families.numbers
         self._lists = [ParentSetList(families, x, every ^ 1 << x) for x in range(n_sinks)]
-        self._steps_from: dict[int, tuple[float, list[_Step]]] = {}
-        self._states: list[_State] = []
+        self._steps_from: dict[int, tuple[float, list[Step]]] = {}
+        self._states: list[State] = []
         self._number_of: dict[tuple[int, int], int] = {}
-        self._paths = _Paths()
-        self._classes: _Classes | None = None
+        self._paths = Paths()
+        self._classes: EquivalenceFilter | None = None
         if equivalence_classes:
-            tie = _TIE + _ROUNDING * abs(best_network_score.item(every))
-            self._classes = _Classes(families, n_sinks, tie)
+            tie = tie_tolerance(best_network_score.item(every))
+            self._classes = EquivalenceFilter(families, n_sinks, tie)
         self._n_kept = 0
         self._room = _FIRST_ROOM
         # Ties go to the path that was put there first: what is behind the count is not compared.
@@ -275,7 +152,7 @@ class KBestNetworks:
                     return whole
         return None
 
-    def _follow(self, lost: float, state: _State, rank: int, path: int) -> int | None:
+    def _follow(self, lost: float, state: State, rank: int, path: int) -> int | None:
         """Follow a route to the end, by the best continuation of each state after it.
 
         Put the paths that branch off into the heap. Returns None if the network is left out.
@@ -306,11 +183,11 @@ class KBestNetworks:
         return path
 
     @staticmethod
-    def _loss_of(state: _State, rank: int) -> float:
+    def _loss_of(state: State, rank: int) -> float:
         """Return the loss of a state's route, or a bound of it if it is not listed."""
         return state.routes[rank].loss if rank < len(state.routes) else state.depth
 
-    def _list_routes(self, state: _State, depth: float) -> None:
+    def _list_routes(self, state: State, depth: float) -> None:
         """List all of a state's routes that lose no more than `depth`."""
         if state.depth > depth:
             return
@@ -326,7 +203,7 @@ class KBestNetworks:
             after = self._after(state, step)
             loss = step.loss + self._least(after, depth - step.loss)
             if loss <= depth and after.is_exact:
-                new.append(_Route(loss, step, after))
+                new.append(Route(loss, step, after))
             else:
                 beyond = min(beyond, loss)
         new.sort(key=attrgetter("loss"))
@@ -334,7 +211,7 @@ class KBestNetworks:
         state.depth = beyond
         self._keep(len(new))
 
-    def _least(self, state: _State, depth: float) -> float:
+    def _least(self, state: State, depth: float) -> float:
         """Return how much the networks of a state lose at least, exactly if it is up to `depth`."""
         if state.is_exact or state.least > depth:
             return state.least
@@ -355,19 +232,19 @@ class KBestNetworks:
         state.is_exact = is_exact and (least <= depth or least == math.inf)
         return least
 
-    def _after(self, state: _State, step: _Step) -> _State:
+    def _after(self, state: State, step: Step) -> State:
         """Return the state after a step."""
         x, rest = step.sink, state.columns ^ 1 << step.sink
         behind = rest >> x << x
         return self._state(rest, (state.blocked | behind) & self._sinks & rest & ~step.inside)
 
-    def _state(self, columns: int, blocked: int) -> _State:
+    def _state(self, columns: int, blocked: int) -> State:
         number = self._number_of.setdefault((columns, blocked), len(self._states))
         if number == len(self._states):
-            self._states.append(_State(number, columns, blocked))
+            self._states.append(State(number, columns, blocked))
         return self._states[number]
 
-    def _steps(self, columns: int, depth: float) -> tuple[float, list[_Step]]:
+    def _steps(self, columns: int, depth: float) -> tuple[float, list[Step]]:
         """Return steps in order of their loss; others lose at least the number before them.
 
         It is larger than `depth`.
@@ -384,24 +261,24 @@ class KBestNetworks:
             gain = best - self._F.item(rest)  # the loss is by how much a local score is below
             if gain == math.inf:
                 continue
-            lowest = gain - depth - _TIE - _ROUNDING * abs(gain)
+            lowest = gain - depth - tie_tolerance(gain)
             reaching, score_beyond = self._lists[x].reaching(rest, lowest)
             beyond = min(beyond, gain - score_beyond)
             for score, inside, parents in reaching:
-                steps.append(_Step(max(gain - score, 0.0), x, inside, parents, score))
+                steps.append(Step(max(gain - score, 0.0), x, inside, parents, score))
         steps.sort()
         self._keep(len(steps))
         self._steps_from[columns] = beyond, steps
         return beyond, steps
 
-    def _push(self, lost: float, state: _State, rank: int, path: int) -> None:
+    def _push(self, lost: float, state: State, rank: int, path: int) -> None:
         """Put into the heap the paths that continue one by a route of this rank or a later one.
 
         Parameters
         ----------
         lost : float
             How much `path` loses.
-        state : _State
+        state : State
             Where it ends.
         rank : int
         path : int
@@ -434,123 +311,3 @@ def _deeper(loss: float) -> float:
 
 def _shorter_list(_: int) -> str:
     return "give a smaller n, or a smaller within"
-
-
-class _Classes:
-    """What equivalence classes are there, and which networks need not be found for them.
-
-    Parameters
-    ----------
-    families : RankedFamilies
-    n_sinks : int
-    tie : float
-        Scores that differ by no more tie.
-    """
-
-    def __init__(self, families: RankedFamilies, n_sinks: int, tie: float) -> None:
-        self._families = families
-        self._numbers = families.numbers
-        self._sink_of = {families.numbers[x]: x for x in range(n_sinks)}
-        self._tie = tie
-        self._scores: dict[tuple[int, int], float] = {}
-        self._pairs: dict[tuple[int, int], tuple[int, int]] = {}
-        self._seen: set[Any] = set()
-
-    def leave_out(self, step: _Step, before: Iterator[_Step]) -> bool:
-        """Whether networks with a step are left out because of a covered edge to a sink before."""
-        y, bit = step.sink, 1 << self._numbers[step.sink]
-        for of_child in before:
-            if of_child.parents ^ bit == step.parents:
-                x, reversed_parents = (
-                    of_child.sink,
-                    step.parents | 1 << self._numbers[of_child.sink],
-                )
-                gain = self._score(x, step.parents) + self._score(y, reversed_parents)
-                gain -= of_child.score + step.score
-                # One bound is twice the other, so that no rounding leads in a circle.
-                if gain > (-self._tie / 2 if y > x else self._tie):
-                    return True
-        return False
-
-    def _score(self, child: int, parents: int) -> float:
-        score = self._scores.get((child, parents))
-        if score is None:
-            score = self._scores[child, parents] = self._families.score_of(child, parents)
-        return score
-
-    def is_new(self, steps: Iterator[_Step]) -> bool:
-        """Whether the class of a path's network comes up for the first time.
-
-        Networks are of one class if they have the same joined pairs and the same v-structures
-        (Verma & Pearl 1990).
-        """
-        joined, pairs_of = 0, []
-        for step in steps:
-            edges, pairs = self._bits(step.sink, step.parents)
-            joined |= edges
-            pairs_of.append((step.sink, pairs))
-        v_structures = frozenset((x, pairs & ~joined) for x, pairs in pairs_of if pairs & ~joined)
-        n_before = len(self._seen)
-        self._seen.add((joined, v_structures))
-        return len(self._seen) > n_before
-
-    def _bits(self, child: int, parents: int) -> tuple[int, int]:
-        """Return the pairs that a family joins, and those of parents, as masks.
-
-        A pair has a bit in the row of each column of the search. Pairs without such a column are
-        left out: networks of one search with the same edges to the child agree on them.
-        """
-        found = self._pairs.get((child, parents))
-        if found is None:
-            n = self._families.n_numbers
-            edges, pairs = parents << child * n, 0
-            for number in members_of(parents):
-                if number in self._sink_of:
-                    row = self._sink_of[number] * n
-                    edges |= 1 << row + self._numbers[child]
-                    pairs |= (parents ^ 1 << number) << row
-            found = self._pairs[child, parents] = edges, pairs
-        return found
-
-
-def sum_of_streams(streams: list[NearOptimalStream]) -> NearOptimalStream:
-    """Return the stream of networks that consist of one network of each stream."""
-    while len(streams) > 1:  # in pairs, so that few streams wait for each other
-        pairs: list[NearOptimalStream] = [
-            _SumStream(left, right)
-            for left, right in zip(streams[::2], streams[1::2], strict=False)
-        ]
-        streams = pairs + streams[len(streams) & ~1 :]
-    return streams[0]
-
-
-class _SumStream:
-    """The stream of networks that consist of one network of each of two streams."""
-
-    def __init__(self, left: NearOptimalStream, right: NearOptimalStream) -> None:
-        self._left = left
-        self._right = right
-        self._found: list[NearOptimalNetwork] = []
-        self._heap: list[tuple[float, int, int]] = []
-        self._push(0, 0)
-
-    def network(self, i: int) -> NearOptimalNetwork | None:
-        """Return the i-th best network; None if there are no more."""
-        while len(self._found) <= i:
-            if not self._heap:
-                return None
-            negative, j, k = heapq.heappop(self._heap)
-            left, right = self._left.network(j), self._right.network(k)
-            assert left is not None
-            assert right is not None
-            families = left.families + right.families
-            self._found.append(NearOptimalNetwork(-negative, families))
-            self._push(j, k + 1)
-            if k == 0:
-                self._push(j + 1, 0)
-        return self._found[i]
-
-    def _push(self, j: int, k: int) -> None:
-        left, right = self._left.network(j), self._right.network(k)
-        if left is not None and right is not None:
-            heapq.heappush(self._heap, (-(left.score + right.score), j, k))

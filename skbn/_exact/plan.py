@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import BYTES
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_size, readable_sizes
 
@@ -25,7 +26,6 @@ __all__ = [
     "space_of_scratch",
 ]
 
-_BYTES = 8  # of a float64
 # A search through all families has at least this many columns, if there are as many. With fewer,
 # a block would have so few sets that going from one subset of the others to the next takes longer
 # than working through them.
@@ -85,8 +85,8 @@ class SearchPlan:
     n_workers : int, default=0
         How many workers of a cluster have the best scores in their memory; 0 without a cluster.
     n_functions : int, default=1
-        Of how many functions of all sets of columns local scores are differences: 2 if a criterion
-        is not score-equivalent.
+        The number of functions of sets of columns whose differences are the local scores: 2 if a
+        criterion is not score-equivalent.
     """
 
     n_columns: int
@@ -160,12 +160,12 @@ class SearchPlan:
             n_best = 2 * self.inner_size
         elif self.n_workers:  # all of these, beside what is kept for others
             n_best = (self.n_outer + 1) * self.inner_size - (-n_best // self.n_workers)
-        return _BYTES * (n_log_det + n_best + self.slab_size)
+        return BYTES * (n_log_det + n_best + self.slab_size)
 
     @property
     def n_scratch_bytes(self) -> int:
         """Space that the best scores take in the folder."""
-        return 0 if self.scratch is None else _BYTES << self.n_columns
+        return 0 if self.scratch is None else BYTES << self.n_columns
 
     def slab_work(self, fixed: int) -> SlabWork:
         """Return about how long the stages of a slab take."""
@@ -316,8 +316,8 @@ def plan_search(
     if fitting:
         return min(fitting, key=lambda each: each.work)
     plan = min(plans, key=lambda each: each.n_bytes)
-    if scratch is not None and n_free < _BYTES << n_columns:
-        free, needed = readable_sizes(n_free, _BYTES << n_columns)
+    if scratch is not None and n_free < BYTES << n_columns:
+        free, needed = readable_sizes(n_free, BYTES << n_columns)
         limit += f"; scratch={scratch!r} has {free} of the {needed} that it would take there"
     n_sets = n_columns + n_others
     tables = f"the 2**{n_sets} sets of these" if n_others or n_roots else f"its 2**{n_sets} states"
@@ -328,7 +328,7 @@ def _leaner_plans(plan: SearchPlan, scratch: str | None, n_free: float) -> Itera
     """Yield plans that make log-determinants again, or have the best scores in a folder."""
     if plan.n_columns + plan.n_others > _MOST_COLUMNS_OF_WALK:
         return
-    has_room = scratch is not None and n_free >= _BYTES << plan.n_columns
+    has_room = scratch is not None and n_free >= BYTES << plan.n_columns
     most_outer = min(_MOST_OUTER_COLUMNS, plan.n_columns - _FEWEST_INNER_OF_WALK)
     for folder in [None, scratch] if has_room else [None]:
         for n_outer in range(1, most_outer + 1):
@@ -407,7 +407,7 @@ def plan_on_workers(
     """
     plan = SearchPlan(n_columns, 0, n_others, n_functions=n_functions)
     plans = [replace(each, n_workers=n_workers) for each in _leaner_plans(plan, None, 0)]
-    plans = [each for each in plans if _BYTES * n_functions * each.window_size <= n_bytes_here]
+    plans = [each for each in plans if BYTES * n_functions * each.window_size <= n_bytes_here]
     fitting = [each for each in plans if each.n_bytes <= n_bytes]
     if fitting:
         return min(fitting, key=lambda each: each.work_of_workers)

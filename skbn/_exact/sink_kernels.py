@@ -84,7 +84,7 @@ def extend_blocks(F, B, n_inner, block_bits, blocks):
         Best scores of the slab's sets with an outer column as the last sink. They are raised.
         Blocks with fewer high bits must be finished.
     B : Tables
-        Of float64, transformed over all their bits.
+        Tables of float64, transformed over all their bits.
     n_inner : int
         Number of inner columns; the columns after these are the outer ones.
     block_bits : int

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import remove_bit
 from skbn._exact.fill_kernels import ParentRules
 from skbn._regressions.local_score import internal_error, score_tolerance
@@ -20,8 +21,6 @@ from skbn._regressions.set_function import SetFunctions, ruled_out
 
 __all__ = ["DrawnStates", "LocalMaxima", "check_slab", "draw_states", "local_maxima"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # 16 random states of up to five columns are drawn, which have 16 * 5 * 2**4 families. At least two
 # of the columns are inner ones: with one, all parents in its table's entry would be outer columns.

@@ -13,8 +13,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import BYTES, Floats, Integers
 from skbn._core.memory import allocate
 from skbn._core.subsets import members_of
 from skbn._core.threads import Threads
@@ -22,10 +22,7 @@ from skbn._exact.plan import SearchPlan, scratch_error
 
 __all__ = ["ArrayStore", "FileStore", "Store", "open_store"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
-_BYTES = 8
 # Ctrl-C is handled between pieces of a file.
 _PIECE = 1 << 24
 
@@ -102,12 +99,12 @@ class FileStore:
     def room(self, fixed: int) -> Floats:
         if hasattr(os, "posix_fadvise"):  # what the slab draws on is read while it is filled
             for x in members_of(fixed):
-                place = self._place(fixed ^ 1 << x), _BYTES * self._size
+                place = self._place(fixed ^ 1 << x), BYTES * self._size
                 os.posix_fadvise(self._file.fileno(), *place, os.POSIX_FADV_WILLNEED)
         return self._new
 
     def _place(self, fixed: int) -> int:
-        return _BYTES * self._size * fixed
+        return BYTES * self._size * fixed
 
     def keep(self, fixed: int, scores: Floats) -> None:
         self._file.seek(self._place(fixed))
@@ -122,7 +119,7 @@ class FileStore:
     def values(self, sets: Integers) -> Floats:
         scores = np.empty(sets.shape)
         for place, of_set in zip(scores.reshape(-1, 1), sets.ravel().tolist(), strict=True):
-            self._fill(place, _BYTES * of_set)
+            self._fill(place, BYTES * of_set)
         return scores
 
     def _fill(self, scores: Floats, place: int) -> None:

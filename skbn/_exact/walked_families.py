@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import mask_of, members_of, subsets_of
 from skbn._core.threads import Threads
 from skbn._exact.dense_families import DenseFamilies, Part, ScoredFamilies
@@ -41,8 +41,6 @@ from skbn._regressions.set_function import LEAST_SCORE, SetFunctions, SetWeights
 
 __all__ = ["WALKING_KERNELS", "WalkedFamilies"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 WALKING_KERNELS = (
     settle_columns,

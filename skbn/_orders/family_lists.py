@@ -7,14 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._orders.list_kernels import BLOCK, Lists, find_dominated
 
 __all__ = ["FamilyLists"]
 
 _WORD = 64
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class FamilyLists:

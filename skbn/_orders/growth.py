@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.threads import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth_kernels import Found, Growth, grow_for_insertions
@@ -35,9 +36,6 @@ _LATER_CANDIDATES = 8
 _MOST_DEPENDENT = 4
 # The most families of a child that are grown for one order; others wait for the next time.
 _MOST_GROWN = 1000
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class _Grown(NamedTuple):

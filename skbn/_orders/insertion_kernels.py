@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import boolean, float64, int64, types, uint64
 
+from skbn._core.arrays import Integers
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import popcount
@@ -29,8 +30,6 @@ __all__ = [
     "set_available",
     "total_score",
 ]
-
-Integers = npt.NDArray[np.int64]
 
 
 class State(NamedTuple):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Integers
 from skbn._core.threads import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
@@ -63,7 +63,6 @@ _MOST_IN_VAIN = 20
 # A limit in time leaves this share of it for the last growth.
 _LAST_SHARE = 0.1
 
-Integers = npt.NDArray[np.int64]
 Report = Callable[[float, int, float], None]
 
 

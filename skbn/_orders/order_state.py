@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Integers
 from skbn._orders.insertion_kernels import Limits, State, choose_families, insert_marked
 from skbn._orders.list_kernels import Lists
 from skbn._orders.segment_kernels import Segment, improve_segments
 
 __all__ = ["climb", "segment_of", "state_of"]
-
-Integers = npt.NDArray[np.int64]
 
 
 def state_of(order: Integers, lists: Lists) -> State:

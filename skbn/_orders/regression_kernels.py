@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import boolean, float64, int64, types
 
+from skbn._core.arrays import Floats
 from skbn._core.compile import inner_kernel, kernel
 
 __all__ = [
@@ -34,8 +35,6 @@ __all__ = [
 # Sums of products of unit columns are wrong by about 1e-15 for each parent: what is left of a
 # column has three digits here.
 LEAST_PIVOT = 1e-12
-
-Floats = npt.NDArray[np.float64]
 
 
 class Regressions(NamedTuple):

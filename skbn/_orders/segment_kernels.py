@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64, int64, types, uint64
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, kernel
 from skbn._core.random_numbers import random_below
 from skbn._core.subsets import least_over_subsets
@@ -15,9 +15,6 @@ from skbn._orders.insertion_kernels import LIMITS, STATE, change_family, set_ava
 from skbn._orders.list_kernels import BLOCK, LISTS, first_fit, has
 
 __all__ = ["SEGMENT", "Segment", "improve_segment", "improve_segments"]
-
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class Segment(NamedTuple):

@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import members_of
 from skbn._data.statistics import SampleStatistics
 from skbn._posterior.effects import EffectDistribution
@@ -32,8 +33,6 @@ from skbn._scores.criteria import Criterion
 
 __all__ = ["AdjustedEffectPosterior", "adjusted_effect", "adjusted_effect_of"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Parent sets of at most this probability together are left out: rounding errors of the weights
 # are about as large.

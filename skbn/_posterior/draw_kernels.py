@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import float64, int64, uint64
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_product
 from skbn._core.random_numbers import uniform
@@ -30,8 +31,6 @@ __all__ = [
     "draw_parents",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 States = npt.NDArray[np.uint64]
 
 # Smaller shares of a sum count as 0: an extended float that stands for zero may become a number

@@ -16,6 +16,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.text import readable_name, readable_value, text_table
 from skbn._displays.notebook import html_table
 
@@ -27,7 +28,6 @@ __all__ = [
     "standard_deviations",
 ]
 
-Floats = npt.NDArray[np.float64]
 
 _EPS = np.finfo(np.float64).eps
 

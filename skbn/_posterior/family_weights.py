@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.extended_floats import WideFormat
 from skbn._core.memory import allocate
 from skbn._core.subsets import members_of
@@ -34,8 +34,6 @@ __all__ = [
     "scale_of_weights",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 WEIGHT_KERNELS = (score_range, fill_sums, edge_sums)
 PARENT_SET_KERNELS = (family_weights, weights_with_descendants)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import is_zero
 from skbn._core.progress import Progress
@@ -29,8 +29,6 @@ from skbn._regressions.log_determinants import log_determinants_work
 
 __all__ = ["GroupPosterior", "Summation", "group_posterior", "group_work", "prior_sum"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Probabilities must sum to 1 up to this many units of the last bit of an extended float. In tables
 # of up to 22 columns the error was at most 100 units.

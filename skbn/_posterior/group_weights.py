@@ -9,8 +9,8 @@ from collections.abc import Callable
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import Threads
@@ -23,8 +23,6 @@ from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
 __all__ = ["family_lists", "flat_weights", "weights_of_group"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def weights_of_group(

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numba import float64, int64, uint64
 from numba.extending import register_jitable
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_product
 from skbn._core.random_numbers import uniform
@@ -33,8 +34,6 @@ from skbn._posterior.sum_kernels import SUM_TABLES
 
 __all__ = ["LayerMemory", "LayerWalks", "draw_layers"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Smaller terms of a layer's weight are raised to this. 2**32 such terms are still negligible, and
 # arithmetic with numbers below 2**-1022 takes ten times as long.

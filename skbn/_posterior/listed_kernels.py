@@ -112,7 +112,7 @@ def weigh_with_others(weights, masks, gamma, exponent, wide, values):
     ----------
     weights : ndarray of shape (n_families,), int64
     masks : ndarray of shape (n_families,), int64
-        Of the parents within the group, with the child's bit removed.
+        The parents within the group, with the child's bit removed.
     gamma, exponent, wide
         As in `weight_kernels.edge_sums`.
     values : ndarray of shape (n_families,), float64

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.extended_floats import WideFormat
 from skbn._core.subsets import SmallSubsets
 from skbn._core.threads import Threads
@@ -29,8 +30,6 @@ from skbn._posterior.sum_kernels import sum_zeta
 
 __all__ = ["LISTED_KERNELS", "FamilyList", "ListedWeights", "Weights"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 LISTED_KERNELS = (
     list_masks,
@@ -103,7 +102,7 @@ class ListedWeights(TableByTable):
     scores_of : callable
         Takes a child and returns the scores of its families, in a new array.
     plan : SearchPlan
-        Of the group's columns, without others.
+        A plan for the group's columns, without others.
     n_positions : int
         How many columns and others there are.
     threads : Threads

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln, stdtr, stdtrit
+
+from skbn._core.arrays import Floats
 
 __all__ = ["StudentMixture"]
 
-Floats = npt.NDArray[np.float64]
 
 # Quantiles are first found for a mixture merged to this many components: a few milliseconds.
 _N_MERGED = 1 << 10

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Resources
 from skbn._core.subsets import bits_of
@@ -33,8 +34,6 @@ from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
 
 __all__ = ["NetworkPosterior", "network_posterior"]
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def network_posterior(
     Parameters
     ----------
     problem : Problem
-        Of a table.
+        A problem with a table.
     resources : Resources
         The plan is announced before the sums begin.
     prior : {"uniform", "order", "auto"}

@@ -27,8 +27,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.extended_floats import WideFormat
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
@@ -48,8 +48,6 @@ from skbn._posterior.sum_kernels import sum_zeta
 
 __all__ = ["NETWORK_KERNELS", "NetworkSums", "network_sums", "network_work"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 NETWORK_KERNELS = (
     backward_networks,

@@ -24,8 +24,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat
 from skbn._core.memory import allocate
@@ -53,7 +53,6 @@ __all__ = [
     "weight_slab",
 ]
 
-Integers = npt.NDArray[np.int64]
 
 ORDER_KERNELS = (sum_zeta, extend_sums, retreat_sums)
 GAMMA_KERNELS = (order_products,)

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from skbn._core.arrays import Floats
 
 __all__ = ["pair_columns"]
-
-Floats = npt.NDArray[np.float64]
 
 
 def pair_columns(names: Sequence[Any], edges: Floats, paths: Floats | None) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.statistics import SampleStatistics
@@ -43,8 +44,6 @@ __all__ = [
     "residual_freedom",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Networks whose draws are in memory at once. All callers draw in these portions, so that equal
 # random numbers give equal parameters.

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from skbn._core.arrays import BYTES
 from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets
 from skbn._core.text import first_few, readable_count, readable_size, readable_sizes
@@ -30,7 +31,6 @@ __all__ = [
     "plan_posterior",
 ]
 
-_BYTES = 8  # of a number
 # The structure prior "auto" is uniform up to this many steps, 3**n for a group of n columns. Those
 # of 22 columns take a minute on one core.
 UNIFORM_LIMIT = 3**22
@@ -58,7 +58,7 @@ class Listing(NamedTuple):
     ----------
     max_parents : int
     n_families : int
-        Of all columns of the group.
+        The number of families of all columns of the group.
     largest : int
         The most families of one column.
     n_log_determinants : int
@@ -114,14 +114,14 @@ class GroupPlan:
         if self.listing is not None:
             of_child = _NUMBERS_A_FAMILY * min(n, self.n_threads) * self.listing.largest
             numbers = max(numbers, self.listing.n_log_determinants) + of_child
-        return _BYTES * (self._n_kept_weights + numbers)
+        return BYTES * (self._n_kept_weights + numbers)
 
     @property
     def n_bytes_kept(self) -> int:
         """Memory of the tables that methods of the posterior use later."""
         n, size = len(self.group.columns), 1 << len(self.group.columns)
         of_sums = size + n * size // 2 if self.prior == "uniform" else 2 * size
-        return _BYTES * (self._n_kept_weights + of_sums)
+        return BYTES * (self._n_kept_weights + of_sums)
 
     @property
     def _n_kept_weights(self) -> int:

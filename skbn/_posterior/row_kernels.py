@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from llvmlite import ir
 from numba import float64, int64, types
 from numba.extending import intrinsic, register_jitable
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, tuple_type
 from skbn._core.extended_floats import WIDE
 from skbn._core.memory import allocate
@@ -51,8 +51,6 @@ __all__ = [
     "row_length",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # A term is 0 if all but one of its factors have an exponent below minus this: the factor that is
 # left is below 2**1000, and 2**(1000 - 2200) is below every float64.

@@ -36,7 +36,7 @@ class EstimatedProbability(NamedTuple):
     ----------
     value : float
     standard_error : float
-        Of the mean, by the spread of the samples; 0 if all of them agree.
+        The mean's, by the spread of the samples; 0 if all of them agree.
     n_samples : int
     """
 

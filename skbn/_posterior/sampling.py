@@ -26,8 +26,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import BYTES, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat
 from skbn._core.memory import allocate, require_memory
@@ -40,6 +40,7 @@ from skbn._posterior.draw_kernels import (
     OrderWalks,
     ParentDraws,
     ParentSetTable,
+    States,
     draw_orders,
     draw_parents,
 )
@@ -55,15 +56,12 @@ from skbn._regressions.local_score import internal_error
 
 __all__ = ["SAMPLING_KERNELS", "sample_networks", "sample_networks_of_group"]
 
-Integers = npt.NDArray[np.int64]
-States = npt.NDArray[np.uint64]
 
 SAMPLING_KERNELS = {
     "uniform": (draw_layers, draw_parents, *PARENT_SET_KERNELS),
     "order": (draw_orders, draw_parents, *PARENT_SET_KERNELS),
 }
 
-_BYTES = 8  # of a number
 # Rounding leads a sample to a dead end with a probability of about 2**m times the rounding error of
 # an extended float: 1e-4 at worst. Samples that came to one are drawn again.
 _MOST_ATTEMPTS = 100
@@ -107,7 +105,7 @@ def sample_networks(
     m = len(posterior.edges)
     # The networks themselves, and the parents and candidates of a group while it is drawn.
     require_memory(
-        3 * _BYTES * n_samples * m, f"A sample of {n_samples} networks", lambda _: "draw fewer"
+        3 * BYTES * n_samples * m, f"A sample of {n_samples} networks", lambda _: "draw fewer"
     )
     networks: Integers = np.zeros((n_samples, m), mask_type(m))
     with Threads(n_jobs, m) as threads:
@@ -208,7 +206,7 @@ def _n_bytes(prior: str, weights: Weights, plan: SearchPlan, n_threads: int, n_s
     of_candidates = plan.slab_size + of_layers if plan.n_columns > 1 else 0
     # The masks of the parents, twice, and of two sets of candidates.
     of_samples = 4 * plan.n_columns * n_samples
-    return _BYTES * (max(of_candidates, 2 * weights.n_parent_sets) + of_samples)
+    return BYTES * (max(of_candidates, 2 * weights.n_parent_sets) + of_samples)
 
 
 def _draw_layers(

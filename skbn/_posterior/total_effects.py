@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.columns import column_number
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import require_memory
@@ -40,8 +41,6 @@ from skbn._scores.criteria import Criterion
 
 __all__ = ["TotalEffects", "total_effects"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _MOST_SHOWN = 10
 

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack
+
+from skbn._core.arrays import Booleans, Floats, Integers
 
 __all__ = [
     "FamilyFactors",
@@ -28,9 +29,6 @@ __all__ = [
     "triangular_factor",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 # The families decomposed together have at most this many numbers in their columns (16 MB).
 _BATCH = 1 << 21

@@ -20,9 +20,9 @@ from functools import cache
 from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64, int64
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.memory import allocate
 from skbn._core.progress import Progress
@@ -47,8 +47,6 @@ __all__ = [
     "walk_seeds",
 ]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # 64 lanes keep the SIMD units busy; 8 inner columns make the seeds' start cheap
 # beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.
@@ -263,7 +261,7 @@ class SubsetWalk:
         seeds : ndarray of int64
             Each is a mask of outer columns.
         sets : SetFunctions
-            Of all subsets. Without weights, `of_family` is set to log-determinants.
+            They are set for all subsets. Without weights, `of_family` is set to log-determinants.
         """
         walk_seeds(self._walk, seeds, sets)
 

@@ -1,8 +1,8 @@
 """Local scores as differences of functions of sets of columns.
 
-``c[l] + a0[l] * L[P] + a1[l] * L[P + x]``, the local score of a column x with l parents P, knows x
-only by the set P + x. So it is ``of_family[P + x] - of_parents[P]``, where both are a constant plus
-a multiple of the log-determinant L, which depend on the number of columns of the set.
+In ``c[l] + a0[l] * L[P] + a1[l] * L[P + x]``, the local score of a column x with l parents P, x
+enters only through the set P + x. So the score is ``of_family[P + x] - of_parents[P]``. Both are
+``constant + factor * L[S]``, where constant and factor depend only on the size of the set S.
 
 If ``a0[l + 1] = -a1[l]``, as for all criteria that are score-equivalent, one function serves as
 both, the *set function* ``F[S] = C[d] + a1[d - 1] * L[S]`` of sets S of d columns, where
@@ -14,15 +14,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import float64
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import tuple_type
 
 __all__ = ["LEAST_SCORE", "SET_FUNCTIONS", "SetFunctions", "SetWeights", "ruled_out"]
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 # Where families of more than k parents are ruled out, the set function falls by this number with
 # each column from k + 2 on, so that their scores are about minus this: infinite ones would have no
@@ -30,7 +28,8 @@ Integers = npt.NDArray[np.int64]
 _STEP = 2.0**1000
 # A score below this is one that was ruled out.
 LEAST_SCORE = -_STEP / 2
-# In nats. Sums of c larger than this over the machine precision would cost the scores digits.
+# In nats. If the machine precision times the largest partial sum of c exceeds this, two functions
+# are kept, to save digits.
 _MOST_ROUNDING = 1e-9
 # Sets that NumPy weighs at a time.
 _PIECE = 1 << 18
@@ -100,7 +99,9 @@ class SetWeights:
             self.of_parents = self.of_family
         else:
             self.of_family = np.stack([np.zeros(m + 1), weights])
-            self.of_parents = -np.pad(tables[:2], ((0, 0), (0, 1)))  # no child is left for all
+            self.of_parents = -np.pad(
+                tables[:2], ((0, 0), (0, 1))
+            )  # padding: all columns together are nobody's parents
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SetWeights) and all(

@@ -44,7 +44,7 @@ def small_log_determinants(
     factor : ndarray of shape (m, m), float64
         Upper triangular, with rows of zeros if there are fewer rows than columns.
     subsets : SmallSubsets
-        Of m columns; at least one in a set.
+        Sets of m columns, with at least one column each.
     offsets : ndarray of shape (m,), float64
         What each column adds to the log-determinants of all sets that it is in.
     n_jobs : int or None

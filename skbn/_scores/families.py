@@ -72,15 +72,14 @@ class GivenFamilies(Families):
     m : int
     n_families : int
         In the lists of all columns together.
+    max_parents : int
     """
 
     are_given = True
-    # Files of other programs seldom have families with more parents.
-    _EXPECTED_PARENTS: ClassVar[int] = 8
 
-    def __init__(self, m: int, n_families: int) -> None:
+    def __init__(self, m: int, n_families: int, max_parents: int) -> None:
         self.m = m
-        self.max_parents = min(self._EXPECTED_PARENTS, m - 1)
+        self.max_parents = max_parents
         self.n_families = n_families
 
     def with_max_parents(self, max_parents: int) -> Families:
@@ -89,7 +88,7 @@ class GivenFamilies(Families):
 
     def of_columns(self, m: int) -> Self:
         """Return as many families of another number of columns."""
-        return type(self)(m, self.n_families)
+        return type(self)(m, self.n_families, min(self.max_parents, m - 1))
 
     def numbers_while_listed(self) -> int:
         """Return 0: they are listed already."""

@@ -148,6 +148,11 @@ class ParentSetScores(BaseScores):
         """Number of families."""
         return sum(len(scores) for _, scores in self._families)
 
+    @property
+    def largest_n_parents(self) -> int:
+        """The largest number of parents of a family."""
+        return max(parents.shape[1] for parents, _ in self._families)
+
     def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:
         """Return the local score of a family, in nats; larger is better.
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import BYTES
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import largest_that_fits
 from skbn._core.progress import Progress
@@ -42,7 +43,6 @@ from skbn._scores.few_parents_kernels import (
 
 __all__ = ["AllFamilies", "SmallFamilies", "fewer_families"]
 
-_BYTES = 8  # of a float64
 # 2**20 families are scored at a time, in arrays of 8 MB.
 _PIECE_BITS = 20
 # Sets that are checked at a time: Ctrl-C is handled in between, every few tenths of a second.
@@ -187,7 +187,7 @@ class SmallFamilies(Families):
         They are the log-determinants of all sets of up to ``max_parents + 1`` columns, and for each
         family of the child two scores and a byte, by which the undominated ones are found.
         """
-        return self.n_subsets + 2 * self.n_parent_sets + -(-self.n_parent_sets // _BYTES)
+        return self.n_subsets + 2 * self.n_parent_sets + -(-self.n_parent_sets // BYTES)
 
     def count(self, n_candidates: Sequence[int]) -> int:
         """Return how many families children have, dominated ones included."""
@@ -328,7 +328,7 @@ def fewer_families(
     """
 
     def fits(few: Families) -> bool:
-        return _BYTES * n_numbers(few) <= n_bytes
+        return BYTES * n_numbers(few) <= n_bytes
 
     m, most = families.m, families.max_parents
     few = largest_that_fits(lambda k: fits(families.with_max_parents(k)), 1, most - 1)

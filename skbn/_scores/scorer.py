@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import BYTES
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import read_only, require_memory
 from skbn._core.progress import Progress
@@ -35,8 +36,6 @@ from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.regression_families import AllFamilies, SmallFamilies, fewer_families
 
 __all__ = ["FamilyScorer"]
-
-_BYTES = 8  # of a float64
 
 
 class FamilyScorer:
@@ -104,17 +103,8 @@ class FamilyScorer:
 
     @cached_property
     def _criterion_tables(self) -> npt.NDArray[np.float64]:
-        """The tables as the criterion returns them."""
-        return self._tables_with(self.penalty)
-
-    @cached_property
-    def _unpenalised_tables(self) -> npt.NDArray[np.float64]:
-        """The tables without a penalty; a0 and a1 are the same with every penalty."""
-        takes_penalty = isinstance(self.criterion, InformationCriterion)
-        return self._tables_with(0.0 if takes_penalty else 1.0)
-
-    def _tables_with(self, penalty: float) -> npt.NDArray[np.float64]:
-        """Return the criterion's tables with some penalty, checked."""
+        """The tables as the criterion returns them; a0 and a1 are the same with every penalty."""
+        penalty = self.penalty
         n, m = self._sample.summary.n_samples, self.families.m
         if n == 0:
             raise ValueError("There are no rows to compute scores from; give some.")
@@ -155,7 +145,7 @@ class FamilyScorer:
     @cached_property
     def offsets(self) -> npt.NDArray[np.float64] | None:
         """What each column's unit adds to the log-determinants, shape (m,); None for nothing."""
-        if is_scale_free(self._unpenalised_tables):
+        if is_scale_free(self._criterion_tables):
             return None
         return 2 * np.log(self.statistics.scale)
 
@@ -186,7 +176,7 @@ class FamilyScorer:
                     self._names,
                     prior=prior,
                     largest_family=self.families.max_parents + 1,
-                    sensitivity=float(2 * np.abs(self._unpenalised_tables[1:]).max()),
+                    sensitivity=float(2 * np.abs(self._criterion_tables[1:]).max()),
                 )
         return self._shared.statistics
 
@@ -234,7 +224,7 @@ class FamilyScorer:
     def _require_memory(self) -> None:
         families = self.families
         require_memory(
-            _BYTES * families.n_subsets,
+            BYTES * families.n_subsets,
             "The table of all log-determinants",
             lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
         )
@@ -395,7 +385,7 @@ class FamilyScorer:
         m, size = self.families.m, self.families.n_parent_sets
         missing = 0 if self.n_bytes else self.families.n_subsets
         require_memory(
-            _BYTES * ((m + 8) * size + missing),
+            BYTES * ((m + 8) * size + missing),
             "The array of all local scores",
             lambda n_bytes: fewer_families(
                 self.families, lambda few: (few.m + 8) * few.n_parent_sets + few.n_subsets, n_bytes

@@ -195,7 +195,7 @@ class _BranchAndCut(GroupSearch):
         listed = list_families(problem, self._group, resources, self._require_memory)
         network = listed.any_network()
         if network is None:
-            return Optimum([], -np.inf)
+            return Optimum([], -np.inf, 0.0)
         if by_orders is not None:
             network = listed.network_of(by_orders.parents)
         listed, network = listed.without_costly(network, problem.names)

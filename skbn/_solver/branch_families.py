@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._branch_and_cut.proof import FamilyCosts
+from skbn._core.arrays import Floats, Integers, ShortIntegers
 from skbn._core.exact_sums import two_sum
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
@@ -25,10 +26,6 @@ _WORD = 64
 _MUCH = 1e6
 # Beyond such costs the linear program cannot tell apart what differs by a few nats.
 _LARGEST_COST = 1e15
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-ShortIntegers = npt.NDArray[np.int16]
 
 
 class BranchFamilies(NamedTuple):

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
 from skbn._regressions.least_squares import families_of
@@ -30,9 +31,6 @@ __all__ = [
     "certify_network",
     "certify_score",
 ]
-
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
 
 
 def certify_constraints(

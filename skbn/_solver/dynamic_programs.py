@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -12,8 +11,9 @@ from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, renumbered
 from skbn._exact.cluster import search_on_cluster
 from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies, ScoredFamilies
-from skbn._exact.k_best import NearOptimalStream, near_optimal_networks
+from skbn._exact.k_best import near_optimal_networks
 from skbn._exact.listed_families import ListedFamilies
+from skbn._exact.network_streams import NearOptimalStream
 from skbn._exact.plan import (
     FEWEST_COLUMNS_OF_WORKERS,
     SearchPlan,
@@ -78,11 +78,13 @@ def plan_dense_search(
 
 
 class _DenseSearch(GroupSearch):
+    can_list = True
     listing_kernels = LISTING_KERNELS
 
     def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
         self.columns = group.columns
-        # Those of the search are the group's, and then the plan's roots, which have no parents.
+        # The group's columns, then the others. The search itself is over the first of these, as
+        # many as the plan has; others among them are its roots.
         self._sets_of = group.columns + group.others
         families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
         self.kernels = (walk_seeds, *families, *SLAB_KERNELS)
@@ -102,13 +104,6 @@ class _DenseSearch(GroupSearch):
         return n_penalties * (of_walk + self._plan.work)
 
     def optimum(self, problem: Problem, resources: Resources) -> Optimum:
-        return next(self.optima([problem], resources))
-
-    def optima(self, path: Sequence[Problem], resources: Resources) -> Iterator[Optimum]:
-        for problem in path:
-            yield self._optimum(problem, resources)
-
-    def _optimum(self, problem: Problem, resources: Resources) -> Optimum:
         families = self._families(problem.regressions, resources)
         columns, plan = self._sets_of, self._plan
         n_jobs, progress = resources.n_jobs, resources.progress
@@ -117,13 +112,13 @@ class _DenseSearch(GroupSearch):
         else:
             found = exact_search(families, plan, n_jobs, progress)
         if not found.parents:  # no network has a finite score
-            return Optimum([], found.score)
+            return Optimum([], found.score, 0.0)
         score = found.score
         for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
             score -= families.local_score(i, 0)
         parents = renumbered(found.parents[: len(self.columns)], columns)
         problem.require_certainty(self.columns, parents, found.uncertainty)
-        return Optimum(parents, score, rounding=found.rounding)
+        return Optimum(parents, score, 0.0, found.rounding)
 
     def near_optimal(
         self, problem: Problem, equivalence_classes: bool, resources: Resources
@@ -195,6 +190,8 @@ def plan_listed_search(
 
 
 class _ListedSearch(GroupSearch):
+    can_list = True
+
     def __init__(self, shape: Shape, group: Group, plan: SearchPlan) -> None:
         self.kernels = SLAB_KERNELS
         self.columns = group.columns
@@ -219,7 +216,7 @@ class _ListedSearch(GroupSearch):
         progress = resources.progress
         found = exact_search(families, self._plan, resources.n_jobs, progress, problem.tie)
         if not found.parents:
-            return Optimum([], found.score)
+            return Optimum([], found.score, 0.0)
         problem.require_certainty(self.columns, found.parents, found.uncertainty)
         gap, rounding = problem.gap_of_rounding(
             self.columns, found.parents, found.score, found.rounding

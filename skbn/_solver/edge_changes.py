@@ -12,8 +12,8 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import bits_of, members_of
 from skbn._networks.equivalence import canonical_member
 from skbn._regressions.least_squares import neighbours
@@ -23,9 +23,6 @@ from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
 __all__ = ["EdgeChange", "EdgeChanges", "descendants_of", "polished"]
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class EdgeChange(NamedTuple):

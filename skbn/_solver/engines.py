@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from skbn._core.resources import Resources
-from skbn._exact.k_best import NearOptimalStream
+from skbn._exact.network_streams import NearOptimalStream
 from skbn._solver.constraints import Group
 from skbn._solver.problem import Problem, Shape
 from skbn._solver.solution import TOLERANCE
@@ -62,11 +62,10 @@ class Optimum(NamedTuple):
         In nats, as the search adds it up, without the scores' `score_offsets`; -inf without any
         network of a finite score.
     gap : float
-        No network within the constraints scores higher by more than this, but for the rounding;
-        in nats.
+        Infinite if nothing is proven; else no network within the constraints scores higher by more
+        than this, but for the rounding; in nats.
     rounding : float
-        How far the rounding of sums may put the gap off, where the scores themselves are rounded;
-        in nats. 0 where the gap has it.
+        Rounding error that is not included in `gap` yet, in nats; 0 if it is included.
     n_iter : int
         How many perturbed orders an order search started from again; 0 for an exact search.
     n_nodes : int
@@ -74,13 +73,13 @@ class Optimum(NamedTuple):
     is_finished : bool
         Whether a search that proves its network ended by itself, and not by time or Ctrl-C.
     start_losses : tuple of float or None
-        By how much what each start of an order search found scores lower, ascending from 0; None
-        for an exact search.
+        For each start of an order search, how far its network scores below the best one, ascending
+        from 0; None for an exact search.
     """
 
     parents: list[int]
     score: float
-    gap: float = 0.0
+    gap: float
     rounding: float = 0.0
     n_iter: int = 0
     n_nodes: int = 0
@@ -99,6 +98,8 @@ class GroupSearch(ABC):
         Memory of its tables.
     kernels : tuple of kernel
         Those that it calls, to be compiled first.
+    can_list : bool
+        Whether `near_optimal` is defined: other engines are not asked to list networks.
     listing_kernels : tuple of kernel
         Those that `near_optimal` calls as well.
     shared_work : int
@@ -111,6 +112,7 @@ class GroupSearch(ABC):
     columns: list[int]
     n_bytes: int
     kernels: tuple[Any, ...]
+    can_list: ClassVar[bool] = False
     listing_kernels: ClassVar[tuple[Any, ...]] = ()
     shared_work: int = 0
     heeds_time_limit: bool = False

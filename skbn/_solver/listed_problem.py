@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.exact_sums import upper_sum
 from skbn._core.graphs import dag_of
 from skbn._core.subsets import mask_of, members_of
@@ -27,8 +27,6 @@ from skbn._solver.solution import TOLERANCE, Solution
 
 __all__ = ["ListedProblem"]
 
-Floats = npt.NDArray[np.float64]
-
 
 class ListedProblem(Problem):
     """The scores of listed families, and constraints.
@@ -46,7 +44,8 @@ class ListedProblem(Problem):
     def __init__(self, scores: ParentSetScores, constraints: Constraints) -> None:
         self.scores = scores
         self.constraints = constraints
-        self.families = GivenFamilies(len(scores.columns), scores.n_families)
+        m = len(scores.columns)
+        self.families = GivenFamilies(m, scores.n_families, scores.largest_n_parents)
 
     @property
     def shape(self) -> Shape:

@@ -14,7 +14,12 @@ from skbn._core.memory import available_memory
 from skbn._core.progress import SECONDS_BETWEEN_LINES
 from skbn._core.resources import Resources
 from skbn._core.threads import one_blas_thread
-from skbn._exact.k_best import NearOptimalNetwork, NearOptimalStream, sum_of_streams
+from skbn._exact.network_streams import (
+    NearOptimalNetwork,
+    NearOptimalStream,
+    sum_of_streams,
+    tie_tolerance,
+)
 from skbn._networks.equivalence import canonical_member
 from skbn._solver.certificate import certify_constraints, certify_score
 from skbn._solver.engines import SearchSettings
@@ -28,9 +33,6 @@ _NETWORKS_BETWEEN_CHECKS = 1 << 12
 # A list is not continued with less memory than this: the 4,096 networks until the next look at it
 # may take as much.
 _LEAST_MEMORY = 1 << 28
-# Scores that differ by no more tie: a difference in nats, and a share of the score for rounding.
-_TIE = 1e-9
-_ROUNDING = 1e-12
 
 
 class NearOptimal(NamedTuple):
@@ -125,7 +127,7 @@ def _first(
         if len(found) == n:  # one more than asked for shows whether the list is complete
             return found, False
         if not found and within is not None:
-            lowest = network.score - within - _TIE - _ROUNDING * abs(network.score)
+            lowest = network.score - within - tie_tolerance(network.score)
         found.append(network)
         if announce is not None and time.monotonic() > said + SECONDS_BETWEEN_LINES:
             said = time.monotonic()

@@ -154,7 +154,7 @@ def _plan_dynamic_program(
         except TooLargeError as error:
             refusals.append(error)
         else:
-            if search is not None:
+            if search is not None and (search.can_list or not settings.lists_networks):
                 searches.append(search)
     if not searches:
         raise min(refusals, key=lambda error: error.needed)

@@ -11,9 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
-import numpy as np
-import numpy.typing as npt
-
+from skbn._core.arrays import Floats
 from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.sample import Sample
@@ -27,8 +25,6 @@ from skbn._solver.order_families import OrderFamilies
 from skbn._solver.solution import Solution
 
 __all__ = ["Problem", "Shape"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class Shape(NamedTuple):
@@ -44,7 +40,7 @@ class Shape(NamedTuple):
     is_independent : bool
         Whether all columns together are known to be linearly independent.
     n_functions : int
-        Of how many functions of sets of columns the scores are differences, see `SetWeights`.
+        1 if one set function serves families and parents, else 2; see `SetWeights`.
     """
 
     families: Families

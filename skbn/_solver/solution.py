@@ -51,8 +51,8 @@ class Solution:
     n_nodes : int
         How many nodes the trees of branch and cut have.
     start_losses : tuple of float or None
-        By how many nats what each start of the order search found scores lower, ascending from 0;
-        None for an exact search.
+        For each start of an order search, how many nats its network scores below the best one,
+        ascending from 0; None for an exact search.
     """
 
     columns: list[str | int]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import singledispatch
 
 import numpy as np
 
@@ -35,12 +36,14 @@ __all__ = ["problem_of", "solve"]
 _WORK_A_SECOND, _LONG = 5e8, 60.0
 
 
+@singledispatch
 def problem_of(scores: BaseScores, constraints: Constraints) -> Problem:
     """Return the problem of finding the best network by some scores, within constraints."""
-    if isinstance(scores, ParentSetScores):
-        return ListedProblem(scores, constraints)
-    assert isinstance(scores, LocalScores)
-    return TableProblem(scores, constraints)
+    raise TypeError(f"There is no kind of Problem for {type(scores).__name__}; register one here.")
+
+
+problem_of.register(LocalScores, TableProblem)
+problem_of.register(ParentSetScores, ListedProblem)
 
 
 def solve(

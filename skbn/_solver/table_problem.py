@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.exact_sums import upper_sum
 from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
@@ -29,8 +29,6 @@ from skbn._solver.problem import Problem, Shape
 from skbn._solver.solution import Solution
 
 __all__ = ["TableProblem"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class TableProblem(Problem):

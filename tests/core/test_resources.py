@@ -1,5 +1,6 @@
 """Resources: limits, shares and deadlines."""
 
+import pickle
 import time
 from dataclasses import replace
 
@@ -52,3 +53,10 @@ def test_work_is_expected_once():
     progress.expect(1000.0)
     progress.advance(5.0)
     assert percents == [50]
+
+
+def test_resources_can_be_sent_to_another_process():
+    given = Resources(90, 60, n_jobs=2, progress=Progress(10.0, (print,)))
+    sent = pickle.loads(pickle.dumps(given))
+    assert replace(sent, progress=given.progress) == given
+    sent.progress.advance(1.0)

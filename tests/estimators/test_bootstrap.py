@@ -387,7 +387,7 @@ def test_learners_that_cannot_be_resampled(wine):
 
 def test_tables_that_cannot_be_resampled(wine):
     families = [(np.full((1, 1), -1), np.array([-1.0]))] * 2
-    with pytest.raises(TypeError, match="ParentSetScores have none"):
+    with pytest.raises(TypeError, match="ParentSetScores have no rows"):
         BootstrapBNLearner().fit(ParentSetScores(["a", "b"], families))
     scores = LocalScoreTransformer().fit_transform(wine)
     with pytest.raises(TypeError, match="Wrapped may not take LocalScores"):

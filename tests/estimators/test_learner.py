@@ -293,7 +293,7 @@ def test_penalties_beyond_any_score():
 
 def test_a_defect_of_the_search_is_an_error(monkeypatch):
     rows = make_gaussian_network(4, n_samples=60, random_state=0)[0]
-    monkeypatch.setattr(solve, "_best_networks", lambda *_: [Optimum([0, 0, 0, 0], -1.0)])
+    monkeypatch.setattr(solve, "_best_networks", lambda *_: [Optimum([0, 0, 0, 0], -1.0, 0.0)])
     with pytest.raises(RuntimeError, match="report"):
         GaussianBNLearner().fit(rows)
 

@@ -156,7 +156,7 @@ def test_2_to_the_m_numbers_are_stored(scores):
     assert np.shares_memory(scores.log_determinants, scores.log_determinants)
     holders = (scores.scorer, scores.scorer._shared, scores.sample)
     kept = [v for holder in holders for v in vars(holder).values() if isinstance(v, np.ndarray)]
-    small = 3 * 3 * 6 + 6  # the tables, given, shifted and without penalty, and the offsets
+    small = 2 * 3 * 6 + 6  # the tables, given and shifted, and the offsets
     assert sum(v.size for v in kept) == 40 * 6 + 2**6 + small
 
 

@@ -43,7 +43,7 @@ class OrderByOrder(GroupSearch):
             found.append((total, [masks[x] for x in self.columns]))
         total, masks = max(found)
         resources.progress.advance(1)
-        return Optimum(masks, total)
+        return Optimum(masks, total, 0.0)
 
 
 def plan_order_by_order(shape, group, resources, settings):

@@ -1,0 +1,96 @@
+"""Which networks need not be listed when only the best of each equivalence class is.
+
+An edge y -> x is covered if the other parents of x are those of y; reversing it gives a network of
+the same class (Chickering 1995). A network is left out if one of its covered edges can be reversed
+to give a higher score, or the same score and fewer edges from a later column to an earlier one.
+Among the best networks of a class, one with the fewest such edges is not left out. Others of its
+class may not be either; they are dropped when they come up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from skbn._core.subsets import members_of
+from skbn._exact.parent_set_lists import RankedFamilies
+from skbn._exact.search_paths import Step
+
+__all__ = ["EquivalenceFilter"]
+
+
+class EquivalenceFilter:
+    """Says which networks to leave out, and whether the class of a listed one is new.
+
+    Parameters
+    ----------
+    families : RankedFamilies
+    n_sinks : int
+    tie : float
+        Scores that differ by no more tie.
+    """
+
+    def __init__(self, families: RankedFamilies, n_sinks: int, tie: float) -> None:
+        self._families = families
+        self._numbers = families.numbers
+        self._sink_of = {families.numbers[x]: x for x in range(n_sinks)}
+        self._tie = tie
+        self._scores: dict[tuple[int, int], float] = {}
+        self._pairs: dict[tuple[int, int], tuple[int, int]] = {}
+        self._seen: set[Any] = set()
+
+    def leave_out(self, step: Step, before: Iterator[Step]) -> bool:
+        """Whether networks with a step are left out because of a covered edge to a sink before."""
+        y, bit = step.sink, 1 << self._numbers[step.sink]
+        for of_child in before:
+            if of_child.parents ^ bit == step.parents:
+                x, reversed_parents = (
+                    of_child.sink,
+                    step.parents | 1 << self._numbers[of_child.sink],
+                )
+                gain = self._score(x, step.parents) + self._score(y, reversed_parents)
+                gain -= of_child.score + step.score
+                # One bound is twice the other, so that no rounding leads in a circle.
+                if gain > (-self._tie / 2 if y > x else self._tie):
+                    return True
+        return False
+
+    def _score(self, child: int, parents: int) -> float:
+        score = self._scores.get((child, parents))
+        if score is None:
+            score = self._scores[child, parents] = self._families.score_of(child, parents)
+        return score
+
+    def is_new(self, steps: Iterator[Step]) -> bool:
+        """Whether the class of a path's network comes up for the first time.
+
+        Networks are of one class if they have the same joined pairs and the same v-structures
+        (Verma & Pearl 1990).
+        """
+        joined, pairs_of = 0, []
+        for step in steps:
+            edges, pairs = self._bits(step.sink, step.parents)
+            joined |= edges
+            pairs_of.append((step.sink, pairs))
+        v_structures = frozenset((x, pairs & ~joined) for x, pairs in pairs_of if pairs & ~joined)
+        n_before = len(self._seen)
+        self._seen.add((joined, v_structures))
+        return len(self._seen) > n_before
+
+    def _bits(self, child: int, parents: int) -> tuple[int, int]:
+        """Return the pairs that a family joins, and those of parents, as masks.
+
+        A pair has a bit in the row of each column of the search. Pairs without such a column are
+        left out: networks of one search with the same edges to the child agree on them.
+        """
+        found = self._pairs.get((child, parents))
+        if found is None:
+            n = self._families.n_numbers
+            edges, pairs = parents << child * n, 0
+            for number in members_of(parents):
+                if number in self._sink_of:
+                    row = self._sink_of[number] * n
+                    edges |= 1 << row + self._numbers[child]
+                    pairs |= (parents ^ 1 << number) << row
+            found = self._pairs[child, parents] = edges, pairs
+        return found
