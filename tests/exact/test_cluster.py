@@ -27,7 +27,8 @@ def client(request):
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     settings["processes"] = request.param == "processes"
     with (
-        distributed.LocalCluster(**settings, memory_limit="1GB") as cluster,
+        # Workers in threads share the memory of this process, which other tests have filled too.
+        distributed.LocalCluster(**settings, memory_limit="4GB") as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
