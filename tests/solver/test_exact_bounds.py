@@ -128,7 +128,8 @@ def test_lists_with_constants(seed, m, constants, tolerance, is_branched):
     engines = (plan_single_columns,) if is_branched else planner.ENGINES
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(planner, "ENGINES", engines)
-        if some >= 1e12 and is_refused(scores):
+        # A thousandth of a nat is lost where the largest terms add up to more than 1e9.
+        if some >= 1e8 and is_refused(scores):
             return
         found = solved(scores, tolerance)
     assert_right(scores, found, tolerance, highest_score(scores))
