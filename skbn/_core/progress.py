@@ -1,4 +1,4 @@
-"""Progress: how much of the work is done, and who is told."""
+"""Progress: how much of the work is done, and the listeners who hear of it."""
 
 from __future__ import annotations
 

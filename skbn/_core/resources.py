@@ -8,7 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
+from skbn._core.memory import available_memory
 from skbn._core.progress import Progress
+from skbn._core.text import bytes_of
 from skbn._core.threads import Threads, count_threads
 
 __all__ = ["Resources", "Workers"]
@@ -70,6 +72,13 @@ class Resources:
     deadline: float = math.inf
 
     # Memory
+
+    @classmethod
+    def of_machine(cls, max_memory: float | str | None, **settings: Any) -> Self:
+        """Return what this machine has left, within a user's limit: bytes, or text as "2GB"."""
+        allowed = bytes_of(max_memory) if isinstance(max_memory, str) else max_memory
+        allowed = None if allowed is None else int(allowed)
+        return cls(available_memory(), allowed, **settings)
 
     def beside(self, n_bytes: int) -> tuple[int, str]:
         """Return how much all tables may take, `n_bytes` of which exist already, and why."""

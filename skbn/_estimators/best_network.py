@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from skbn._core.estimator import check_values
-from skbn._core.memory import available_memory
 from skbn._core.resources import Resources
-from skbn._core.text import bytes_of, readable_value
+from skbn._core.text import readable_value
 from skbn._estimators.network_learner import NetworkLearner, network_of
 from skbn._estimators.validation import most_parents
 from skbn._networks.network import GaussianBayesianNetwork
@@ -123,13 +122,8 @@ None, default=None
         forbidden_edges=forbidden_edges,
         tiers=tiers,
     )
-    allowed = bytes_of(max_memory) if isinstance(max_memory, str) else max_memory
-    resources = Resources(
-        available_memory(),
-        allowed=None if allowed is None else int(allowed),
-        n_jobs=n_jobs,
-        time_limit=None if time_limit is None else float(time_limit),
-    )
+    limit = None if time_limit is None else float(time_limit)
+    resources = Resources.of_machine(max_memory, n_jobs=n_jobs, time_limit=limit)
     problem = problem_of(scores, constraints)
     (solution,) = solve(problem, resources, SearchSettings(tolerance=float(tol)))
     return BestNetwork(network_of(solution), solution.score, solution.is_optimal, solution.gap)

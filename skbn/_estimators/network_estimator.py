@@ -15,10 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.estimator import CallbackSupportMixin, Interval, MemorySize, listeners_of
 from skbn._core.graphs import GraphStateMixin
-from skbn._core.memory import available_memory
 from skbn._core.progress import Progress, say
 from skbn._core.resources import Resources
-from skbn._core.text import bytes_of
 from skbn._data.containers import is_dask
 from skbn._data.sample import Sample
 from skbn._data.table import Table
@@ -178,10 +176,8 @@ class NetworkEstimator(
 
     def _resources(self, context: Any = None) -> Resources:
         """Return what a computation may take; a callback's context hears of its progress."""
-        most = bytes_of(self.max_memory) if isinstance(self.max_memory, str) else self.max_memory
-        return Resources(
-            available_memory(),
-            allowed=None if most is None else int(most),
+        return Resources.of_machine(
+            self.max_memory,
             n_jobs=self.n_jobs,
             progress=Progress(listeners=listeners_of(self, context)),
             announce=self._announce if self.verbose else None,

@@ -43,6 +43,7 @@ from skbn._posterior.network_sum_kernels import (
     non_descendants,
     quotients,
 )
+from skbn._posterior.plan import NUMBERS_HANDED_OVER
 from skbn._posterior.row_kernels import n_pushed, new_memory
 from skbn._posterior.sum_kernels import sum_zeta
 
@@ -63,8 +64,6 @@ NETWORK_KERNELS = (
 _MOST_INNER_COLUMNS = 9
 # Task size in terms, 0.2 s: Ctrl-C is handled between tasks.
 _TASK = 1 << 28
-# Numbers, 32 MB, that a task of several sets of outer columns hands over at most.
-_NUMBERS_TO_PUSH = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -208,7 +207,7 @@ def _forward(
 
     for level, work in _levels(m, n_inner):
         n_numbers = len(level) * n_pushed(n_inner, _n_free(m, n_inner, level))
-        parts = threads.split(level, max(work // _TASK, n_numbers // _NUMBERS_TO_PUSH))
+        parts = threads.split(level, max(work // _TASK, n_numbers // NUMBERS_HANDED_OVER))
         for tasks, pushed in threads.map(run, [(part,) for part in parts]):
             add_pushed(pushed, Z, n_inner, tasks)
             progress.advance(work / 2 / len(parts))

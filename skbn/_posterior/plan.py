@@ -23,6 +23,7 @@ from skbn._solver.problem import Shape
 from skbn._solver.remedies import smaller_problems
 
 __all__ = [
+    "NUMBERS_HANDED_OVER",
     "UNIFORM_LIMIT",
     "WORK_OF_LISTED_FAMILY",
     "GroupPlan",
@@ -41,8 +42,9 @@ _MOST_IN_ONE_GROUP = 20
 # nearly halves the tables, and takes an eighth more time.
 _FIRST_TO_SPLIT = 25
 _MOST_OUTER_COLUMNS = 8
-# How many numbers a task of the uniform prior's sums hands over at most; see `network_sums`.
-_HANDED_OVER = 1 << 22
+# A task of the uniform prior's sums over several sets of outer columns hands over at most this many
+# numbers, 32 MB; see `network_sums`.
+NUMBERS_HANDED_OVER = 1 << 22
 # In units of one local score of a search, for each time that the families are gone through.
 WORK_OF_LISTED_FAMILY = 40
 # Numbers for each family of a child while it is weighed: scores, masks and products.
@@ -106,7 +108,7 @@ class GroupPlan:
         n, size = len(self.group.columns), 1 << len(self.group.columns)
         if self.prior == "uniform":
             # F, R, M and Z, what threads hand over, and for each column two tables of size / 2.
-            numbers = (4 + n) * size + 2 * self.n_threads * min(_HANDED_OVER, 32 * size)
+            numbers = (4 + n) * size + 2 * self.n_threads * min(NUMBERS_HANDED_OVER, 32 * size)
         else:
             # F and R; first the slab, and then gamma of one column for each thread.
             of_gamma = self.n_threads * size // 2

@@ -68,7 +68,7 @@ class AllFamilies(Families):
         self.work = log_determinants_work(m)
 
     def with_max_parents(self, max_parents: int) -> Families:
-        """Return the families of at most so many parents."""
+        """Return the families with this limit on the parents."""
         return SmallFamilies(self.m, max_parents)
 
     def of_columns(self, m: int) -> Self:
@@ -174,7 +174,7 @@ class SmallFamilies(Families):
         self.work = small_log_determinants_work(self._subsets)
 
     def with_max_parents(self, max_parents: int) -> Families:
-        """Return the families of at most so many parents."""
+        """Return the families with this limit on the parents."""
         return SmallFamilies(self.m, max_parents)
 
     def of_columns(self, m: int) -> Self:

@@ -414,7 +414,7 @@ class SearchedSets(NamedTuple):
 
 @dataclass
 class _SharedByPenalties:
-    """What scorers that differ in nothing but their penalty compute only once."""
+    """What scorers that differ only in their penalty compute once."""
 
     statistics: SampleStatistics | None = None
     log_determinants: npt.NDArray[np.float64] | None = None

@@ -61,7 +61,7 @@ class Shape(NamedTuple):
         return Shape(families, constraints, n_functions=self.n_functions)
 
     def of_columns(self, m: int) -> Shape:
-        """Return the problem of so many columns, without knowledge of their order."""
+        """Return the problem of m columns, without knowledge of their order."""
         allowed = [(1 << m) - 1 ^ 1 << x for x in range(m)]
         most = min(self.constraints.max_parents, m - 1)
         constraints = Constraints(allowed, [0] * m, most, allowed)

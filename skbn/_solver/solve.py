@@ -31,8 +31,8 @@ from skbn._solver.table_problem import TableProblem
 
 __all__ = ["problem_of", "solve"]
 
-# About how many local scores of a dense search a thread makes in a second, as measured; searches
-# longer than so many seconds announce their duration.
+# The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
+# seconds from which on a search announces its duration.
 _WORK_A_SECOND, _LONG = 5e8, 60.0
 
 

@@ -379,7 +379,7 @@ def test_tables_that_the_scores_have_are_no_room_for_folds(n_jobs, monkeypatch):
     scores = LocalScoreTransformer().fit_transform(rows)
     room = least_memory(12)
     assert scores.log_determinants.nbytes > room / 10
-    module = "skbn._estimators.network_estimator.available_memory"
+    module = "skbn._core.resources.available_memory"
     monkeypatch.setattr(module, lambda: 2 * room - scores.scorer.n_bytes)
     GaussianBNLearnerCV(PENALTIES, cv=FOLDS, n_jobs=n_jobs).fit(scores)
 
