@@ -10,7 +10,7 @@ are never formed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -22,6 +22,7 @@ from skbn._core.arrays import Floats
 from skbn._core.memory import read_only
 from skbn._core.threads import one_blas_thread
 from skbn._data.containers import is_dask
+from skbn._data.nodes import Nodes
 from skbn._data.row_values import in_order_of_rows, is_mask, no_weight, read_sample_weight
 from skbn._regressions.least_squares import triangular_factor
 
@@ -44,25 +45,36 @@ class Sample:
         How often each row counts; finite and not negative.
     labels : pandas.Index or ndarray of length n, optional
         The labels of the table's rows, if it has any.
+    nodes : Nodes, optional
+        Which columns stand for each node; by default each is a node.
 
     Attributes
     ----------
     labels : pandas.Index, ndarray or None
+    nodes : Nodes or None
     shape : tuple of int
         Number of rows and of columns.
     """
 
-    def __init__(self, rows: Floats, weight: Floats | None = None, labels: Any = None) -> None:
+    def __init__(
+        self,
+        rows: Floats,
+        weight: Floats | None = None,
+        labels: Any = None,
+        nodes: Nodes | None = None,
+    ) -> None:
         self._rows: Floats | None = rows
         self._weight = weight
         self.labels = labels
+        self.nodes = nodes
         self.shape: tuple[int, int] = rows.shape
 
     @classmethod
-    def of_summary(cls, summary: RowSummary) -> Self:
+    def of_summary(cls, summary: RowSummary, nodes: Nodes | None = None) -> Self:
         """Return a sample without its rows."""
         sample = cls.__new__(cls)
         sample._rows = sample._weight = sample.labels = None
+        sample.nodes = nodes
         sample.shape = (summary.n_rows, summary.n_columns)
         sample.summary = summary
         return sample
@@ -86,13 +98,21 @@ class Sample:
         in_order = in_order_of_rows(sample_weight, self.labels, n_rows, "sample_weight")
         weight = read_sample_weight(in_order, n_rows)
         if self.weight is None:
-            return type(self)(self.rows, weight, self.labels)
+            return self.weighted(weight)
         if not np.array_equal(self.weight, weight):
             raise ValueError(
                 "The LocalScores were made with another sample_weight. Pass sample_weight in one "
                 "place only."
             )
         return self
+
+    def without_rows(self) -> Self:
+        """Return only what regressions need to know."""
+        return self.of_summary(self.summary, self.nodes)
+
+    def weighted(self, weight: Floats) -> Self:
+        """Return the rows with these weights in place of their own."""
+        return type(self)(self.rows, weight, self.labels, self.nodes)
 
     @property
     def has_rows(self) -> bool:
@@ -162,7 +182,7 @@ class Sample:
         """Return the sample of some of the rows."""
         weight = None if self.weight is None else self.weight[chosen]
         labels = None if self.labels is None else self.labels[chosen]
-        return type(self)(self.rows[chosen], weight, labels)
+        return type(self)(self.rows[chosen], weight, labels, self.nodes)
 
 
 class TableMixin(ABC):
@@ -284,6 +304,19 @@ class RowSummary:
             mean=np.ldexp(self.mean, shift),
             mean_rest=np.ldexp(self.mean_rest, shift),
             factor=np.ldexp(self.factor, shift),
+        )
+
+    def select(self, columns: Sequence[int]) -> Self:
+        """Return the summary of some of the columns, by their numbers."""
+        at = list(columns)
+        return replace(
+            self,
+            minimum=self.minimum[at],
+            maximum=self.maximum[at],
+            exponent=self.exponent[at],
+            mean=self.mean[at],
+            mean_rest=self.mean_rest[at],
+            factor=triangular_factor(self.factor[:, at]),
         )
 
     def merge(self, other: Self) -> Self:

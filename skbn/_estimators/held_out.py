@@ -199,7 +199,7 @@ class HeldOutScores:
     ) -> list[Outcome]:
         # The search needs only a summary of the rows to learn from.
         sample = self._problem.scores.sample
-        learned, held_out = Sample.of_summary(sample[train].summary), sample[test]
+        learned, held_out = sample[train].without_rows(), sample[test]
         resources = self._resources.with_jobs(n_jobs)
         problem = self._problem.of_sample(learned, n_jobs)
         solutions = solve(problem, resources, self._settings, self._penalties)

@@ -109,7 +109,7 @@ class _Search:
 
     def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
         sample = self.problem.scores.sample
-        resample = Sample(sample.rows, weight, sample.labels)
+        resample = sample.weighted(weight)
         problem = self.problem.of_sample(resample, self.resources.n_jobs)
         (solution,) = solve(problem, self.resources.reporting(progress), self.settings)
         return network_of(solution)
@@ -129,7 +129,7 @@ class _Fit:
         learner = clone(self.learner)
         given = {} if self.y is None else {"y": self.y}
         if isinstance(self.X, LocalScores):
-            sample = Sample(self.X.sample.rows, weight, self.X.sample.labels)
+            sample = self.X.sample.weighted(weight)
             learner.fit(self.X.of_sample(sample, n_jobs=learner.n_jobs), **given)
         else:
             learner.fit(self.X, **given, sample_weight=weight)

@@ -82,7 +82,7 @@ class TableProblem(Problem):
         return type(self)(self.scores.of_sample(sample, n_jobs), self.constraints)
 
     def without_rows(self) -> Self:
-        return self.of_sample(Sample.of_summary(self.scores.sample.summary))
+        return self.of_sample(self.scores.sample.without_rows())
 
     def prepare(self, progress: Progress) -> None:
         self.regressions.log_determinants(progress)

@@ -1,0 +1,100 @@
+"""Nodes of several columns: which columns of numbers stand for each node.
+
+A category is a node of k - 1 indicators, those of all its levels but the first; a spline or a
+sensor of several channels is a node of the columns that the user names. All other columns are nodes
+of their own. Scores, networks and displays know nodes; regressions know columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from skbn._core.arrays import Integers
+from skbn._core.subsets import mask_of, members_of
+
+__all__ = ["NodeColumn", "Nodes"]
+
+
+class NodeColumn(NamedTuple):
+    """A column of numbers.
+
+    Parameters
+    ----------
+    name : str or int
+        For an indicator, the node and the level: "site=north".
+    source : int
+        The number of the user's column that it is made of.
+    level : object, optional
+        The level that it indicates; None for a column that is taken as it is.
+    """
+
+    name: str | int
+    source: int
+    level: Any = None
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes of a table, and the columns that stand for each.
+
+    Parameters
+    ----------
+    names : list of m str or int
+        The nodes, in their order.
+    columns : list of NodeColumn
+        Those of a node stand together; the nodes are in order.
+    widths : list of m int
+        How many columns each node has.
+    levels : dict of node to list
+        All levels of each category, the one without an indicator first.
+    labels : list
+        The labels of the user's columns, or their numbers if they have none.
+    """
+
+    names: list[str | int]
+    columns: list[NodeColumn]
+    widths: list[int]
+    levels: dict[str | int, list[Any]]
+    labels: list[Hashable]
+
+    @cached_property
+    def column_names(self) -> list[str | int]:
+        """The names of all columns."""
+        return [column.name for column in self.columns]
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where the columns of each node start, and where they end; shape (m + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.widths)])
+
+    def columns_of(self, nodes: Iterable[int]) -> list[int]:
+        """Return the numbers of the columns of some nodes, node by node."""
+        starts = self.starts
+        return [column for node in nodes for column in range(starts[node], starts[node + 1])]
+
+    def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
+        """Return the masks of each column's parents in a network of nodes.
+
+        They are the columns of the node's parents, and those before it in its own node.
+        """
+        of_columns = []
+        for node, mask in enumerate(parents):
+            others = mask_of(self.columns_of(members_of(mask)))
+            for column in self.columns_of([node]):
+                of_columns.append(others)
+                others |= 1 << column
+        return of_columns
+
+    def select(self, kept: Sequence[int]) -> Self:
+        """Return the nodes with only some of their columns, given by number in ascending order.
+
+        Each node must keep one.
+        """
+        node_of = np.repeat(np.arange(len(self.names)), self.widths)
+        widths = np.bincount(node_of[list(kept)], minlength=len(self.names)).tolist()
+        return replace(self, columns=[self.columns[i] for i in kept], widths=widths)
