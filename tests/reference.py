@@ -99,6 +99,31 @@ def _bge_marginal(rows, columns, alpha_mu, alpha_w, nu):
     )
 
 
+def block_score(blocks, child, parents, criterion="bic", penalty=1.0):
+    """The score of a block of columns given others: one of its columns after the other.
+
+    For "bge" the blocks of several columns are whitened.
+    """
+    if criterion == "bge":
+        blocks = [
+            b
+            if b.shape[1] == 1
+            else b @ np.linalg.inv(np.linalg.cholesky(np.cov(b.T, bias=True))).T
+            for b in blocks
+        ]
+    rows = np.hstack(blocks)
+    start = np.cumsum([0, *(b.shape[1] for b in blocks)])
+    before = [c for p in parents for c in range(start[p], start[p + 1])]
+    score = 0.0
+    for column in range(start[child], start[child + 1]):
+        if criterion == "bge":
+            score += bge_local_score(rows, column, before)
+        else:
+            score += local_score(rows, column, before, criterion, penalty)
+        before.append(column)
+    return score
+
+
 def all_local_scores(rows, criterion="bic", penalty=1.0):
     """The score of each family, as a dict."""
     return {(x, p): local_score(rows, x, p, criterion, penalty) for x, p in families(rows.shape[1])}

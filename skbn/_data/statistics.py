@@ -72,12 +72,15 @@ class IndependenceCheck:
         The error of a column's residual, in units of its norm.
     has_prior : bool
         Whether the rows of a prior are stacked under the columns.
+    remedy : str, optional
+        What the error advises.
     """
 
     names: Sequence[str | int]
     scale: Floats
     rounding: Floats
     has_prior: bool
+    remedy: str = "leave out one of these columns."
 
     def check(self, factor: Floats, columns: list[int]) -> None:
         """Raise if these columns, which have this triangular factor, are not independent."""
@@ -129,8 +132,8 @@ class IndependenceCheck:
         )
         return ValueError(
             f"Column {self.names[child]!r} is collinear with others: {self._name(child)} = "
-            f"{combination} + constant, up to {residual:.0e} of its spread. {consequence} leave "
-            "out one of these columns."
+            f"{combination} + constant, up to {residual:.0e} of its spread. {consequence} "
+            f"{self.remedy}"
         )
 
     def _name(self, column: int) -> str:
@@ -234,6 +237,7 @@ def sample_statistics(
     prior: Prior | None = None,
     largest_family: int | None = None,
     sensitivity: float | None = None,
+    remedy: str = IndependenceCheck.remedy,
 ) -> SampleStatistics:
     """Compute the statistics of some rows, if their columns determine all regressions.
 
@@ -249,6 +253,8 @@ def sample_statistics(
         How many columns take part in a regression, the child included; by default all.
     sensitivity : float, optional
         By how much a relative error of a residual changes a score; by default n.
+    remedy : str, optional
+        What an error about collinear columns advises.
 
     Raises
     ------
@@ -294,7 +300,7 @@ def sample_statistics(
     sensitivity = n if sensitivity is None else sensitivity
     merges = max(1.0, np.sqrt(summary.n_rows / n)) if n > 0 else 1.0
     rounding = _EPS * (2 * magnification + merges * sensitivity * np.sqrt(m) / SCORE_ACCURACY)
-    independence = IndependenceCheck(names, scale, rounding, has_prior=prior is not None)
+    independence = IndependenceCheck(names, scale, rounding, prior is not None, remedy)
     is_checked = True
     try:
         independence.check(factor, list(range(m)))

@@ -205,8 +205,10 @@ class HeldOutScores:
         solutions = solve(problem, resources, self._settings, self._penalties)
         outcomes = []
         for solution in solutions:
-            network = network_of(solution)
+            assert solution.model is not None
             with one_blas_thread():
-                score = held_out.mean(network.logpdf(held_out.rows))
-            outcomes.append((score, network.dag.number_of_edges(), not solution.is_optimal))
+                rows = problem.regressions.kept(held_out.rows)
+                score = held_out.mean(solution.model.log_density(rows))
+            n_edges = sum(mask.bit_count() for mask in solution.parents)
+            outcomes.append((score, n_edges, not solution.is_optimal))
         return outcomes

@@ -16,6 +16,7 @@ from skbn._core.text import readable_value
 from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics
 from skbn._scores.base import BaseScores
+from skbn._scores.block_scorer import BlockScorer
 from skbn._scores.criteria import Criterion, InformationCriterion
 from skbn._scores.criterion_checks import read_penalty
 from skbn._scores.families import ScoredParentSets, ScoredPiece
@@ -87,13 +88,17 @@ class LocalScores(TableMixin, BaseScores):
         self._criterion = criterion
         self._max_parents = max_parents
         self._n_jobs = n_jobs
-        m = sample.shape[1]
-        self._columns: list[str | int] = (
-            [*range(m)] if feature_names is None else [str(name) for name in feature_names]
-        )
+        self._columns: list[str | int]
+        kind = FamilyScorer
+        if sample.nodes is not None:
+            self._columns, kind = [*sample.nodes.names], BlockScorer
+        elif feature_names is None:
+            self._columns = [*range(sample.shape[1])]
+        else:
+            self._columns = [str(name) for name in feature_names]
         if feature_names is not None:
             self.feature_names_in_ = read_only(feature_names)
-        self.scorer = FamilyScorer(sample, self._columns, criterion, penalty, max_parents, n_jobs)
+        self.scorer = kind(sample, self._columns, criterion, penalty, max_parents, n_jobs)
 
     def with_penalty(self, penalty: float) -> Self:
         """Return the local scores with another penalty; the log-determinants are shared.
@@ -216,7 +221,7 @@ class LocalScores(TableMixin, BaseScores):
     @property
     def n_families(self) -> int:
         """Number of families; ``m * 2**(m - 1)`` without `max_parents`."""
-        return self.shape[1] * self.scorer.families.n_parent_sets
+        return len(self._columns) * self.scorer.families.n_parent_sets
 
     @property
     def statistics(self) -> SampleStatistics:
@@ -349,7 +354,7 @@ class LocalScores(TableMixin, BaseScores):
             A named tuple of `intercept`, `coefficients` and `residual_sum_of_squares`.
         """
         x, others = self._family(child, parents)
-        return self.scorer.statistics.regression(x, others)
+        return self.scorer.regression(x, others)
 
     def family_index(self, child: str | int, parents: Iterable[str | int] = ()) -> tuple[int, int]:
         """Return the row and column of a family's score in the array of `to_array`.
@@ -436,6 +441,6 @@ class LocalScores(TableMixin, BaseScores):
         return self.scorer.scored(child, candidates)
 
     def _families_to_write(self, child: int) -> ScoredParentSets:
-        others = [v for v in range(self.shape[1]) if v != child]
+        others = [v for v in range(len(self._columns)) if v != child]
         parents, scores = self.scorer.listed(child, [], others)
         return parents, scores + self.scorer.score_offsets[child]

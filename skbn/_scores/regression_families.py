@@ -169,9 +169,9 @@ class SmallFamilies(Families):
         self.m = m
         self.max_parents = min(int(max_parents), m - 1)
         self.n_parent_sets = sum(comb(m - 1, size) for size in range(self.max_parents + 1))
-        self._subsets = SmallSubsets(m, self.max_parents + 1)
-        self.n_subsets = self._subsets.n_sets
-        self.work = small_log_determinants_work(self._subsets)
+        self.subsets = SmallSubsets(m, self.max_parents + 1)
+        self.n_subsets = self.subsets.n_sets
+        self.work = small_log_determinants_work(self.subsets)
 
     def with_max_parents(self, max_parents: int) -> Families:
         """Return the families with this limit on the parents."""
@@ -202,7 +202,7 @@ class SmallFamilies(Families):
     ) -> npt.NDArray[np.float64]:
         """Return the log-determinants of the sets of at most ``max_parents + 1`` columns."""
         added = np.zeros(self.m) if offsets is None else offsets
-        return small_log_determinants(factor, self._subsets, added, n_jobs, progress)
+        return small_log_determinants(factor, self.subsets, added, n_jobs, progress)
 
     def nearly_dependent_sets(
         self,
@@ -217,7 +217,7 @@ class SmallFamilies(Families):
         threshold : float
             The smallest residual of a column of norm 1.
         """
-        subsets = self._subsets
+        subsets = self.subsets
         members = np.arange(subsets.most)
         added = np.zeros(self.m) if offsets is None else offsets
         limit = 2 * np.log(threshold)
@@ -298,7 +298,7 @@ class SmallFamilies(Families):
         """
         free = SmallSubsets(len(candidates), most)
         scores = np.empty(free.n_sets)
-        subsets = self._subsets
+        subsets = self.subsets
         score_families(
             child,
             *_int64_arrays(required, candidates),

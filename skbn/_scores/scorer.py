@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,9 @@ class FamilyScorer:
         How the families are numbered, and in what order the log-determinants are.
     """
 
+    # What depends on the penalty.
+    _of_penalty: ClassVar[tuple[str, ...]] = ("_criterion_tables", "tables", "score_offsets")
+
     def __init__(
         self,
         sample: Sample,
@@ -84,7 +87,7 @@ class FamilyScorer:
         """Return the scorer of another penalty; both compute log-determinants only once."""
         other = copy(self)
         other.penalty = penalty
-        for name in ("_criterion_tables", "tables", "score_offsets"):  # depend on the penalty
+        for name in self._of_penalty:
             vars(other).pop(name, None)
         return other
 
@@ -103,6 +106,11 @@ class FamilyScorer:
     def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
         """Return the masks of the columns' parents, from those of the nodes."""
         return list(parents)
+
+    @property
+    def _most_columns(self) -> int:
+        """How many columns the largest family has."""
+        return self.families.max_parents + 1
 
     @property
     def residual_weights(self) -> npt.NDArray[np.float64]:
@@ -138,14 +146,18 @@ class FamilyScorer:
         name = type(self.criterion).__name__
         if isinstance(self.criterion, InformationCriterion):
             tables = self.criterion.tables(n, m, penalty)
-        elif penalty == 1:
-            tables = self.criterion.tables(n, m)
         else:
+            self._require_no_penalty()
+            tables = self.criterion.tables(n, m)
+        return check_tables(tables, name, n, m, self.families.max_parents)
+
+    def _require_no_penalty(self) -> None:
+        if self.penalty != 1:
             raise ValueError(
-                f"penalty={readable_value(penalty)} was asked for, but {name} has no complexity "
+                f"penalty={readable_value(self.penalty)} was asked for, but "
+                f"{type(self.criterion).__name__} has no complexity "
                 "term that it could multiply. Leave the penalty at its default."
             )
-        return check_tables(tables, name, n, m, self.families.max_parents)
 
     @property
     def _n_samples(self) -> float:
@@ -213,7 +225,7 @@ class FamilyScorer:
             self.summary,
             self._names,
             prior=prior,
-            largest_family=self.families.max_parents + 1,
+            largest_family=self._most_columns,
             sensitivity=float(2 * np.abs(self._criterion_tables[1:]).max()),
         )
 
@@ -224,12 +236,13 @@ class FamilyScorer:
         """
         sample, scale = self._sample, self.statistics.scale
         for rows in centred_blocks(sample.rows, sample.weight, sample.summary):
-            yield self._columns_of(rows) * np.ldexp(1 / scale, self.summary.exponent)
+            yield self.kept(rows) * np.ldexp(1 / scale, self.summary.exponent)
         prior = self._prior()
         if prior is not None:
             yield prior.rows / scale
 
-    def _columns_of(self, rows: Floats) -> Floats:
+    def kept(self, rows: Floats) -> Floats:
+        """Return the columns of the scores' regressions, from all of the sample's."""
         return rows
 
     @property
@@ -304,7 +317,7 @@ class FamilyScorer:
             return
         # If a combination of k columns were too nearly 0, one of them would leave no more than k
         # times the largest rounding on the others.
-        threshold = (families.max_parents + 1) * statistics.independence.rounding.max()
+        threshold = self._most_columns * statistics.independence.rounding.max()
         for places in families.nearly_dependent_sets(log_det, offsets, threshold):
             self.require_independence([columns[place] for place in places])
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from skbn._data.nodes import Nodes
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._scores.criteria import Criterion
 
@@ -37,7 +38,9 @@ class Solution:
     criterion : Criterion or None
         The criterion that it maximises; None for listed scores.
     model : LinearGaussianModel or None
-        The network with its parameters. None for listed scores, which have no rows.
+        The columns' network with its parameters. None for listed scores, which have no rows.
+    nodes : Nodes or None
+        The nodes, if these have several columns each; by default each column is one.
     gap : float
         No network within the constraints scores higher by more than this, in nats; infinite if
         nothing is known. It is about the networks: the score may be rounded by more.
@@ -63,6 +66,7 @@ class Solution:
     score_losses: npt.NDArray[np.float64]
     criterion: Criterion | None = None
     model: LinearGaussianModel | None = None
+    nodes: Nodes | None = None
     gap: float = 0.0
     is_optimal: bool = True
     is_finished: bool = True

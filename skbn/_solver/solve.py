@@ -20,6 +20,7 @@ from skbn._core.threads import one_blas_thread
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
+from skbn._solver.block_problem import BlockProblem
 from skbn._solver.certificate import certify_constraints
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import EXACT, Optimum, SearchSettings
@@ -42,7 +43,12 @@ def problem_of(scores: BaseScores, constraints: Constraints) -> Problem:
     raise TypeError(f"There is no kind of Problem for {type(scores).__name__}; register one here.")
 
 
-problem_of.register(LocalScores, TableProblem)
+@problem_of.register
+def _of_table(scores: LocalScores, constraints: Constraints) -> Problem:
+    kind = TableProblem if scores.sample.nodes is None else BlockProblem
+    return kind(scores, constraints)
+
+
 problem_of.register(ParentSetScores, ListedProblem)
 
 

@@ -1,0 +1,418 @@
+"""BlockScorer: the local scores of nodes that have several columns each.
+
+The score of a node x with the parents P is ``F[P + x] - F[P]``, where the set function of nodes
+with d columns in all is that of these columns, ``F[S] = C[d] + a1[d - 1] * L[S]``, less what is
+paid for edges. It is the sum of the local scores of x's columns, each of which has the columns of
+P and those before it as parents, in whatever order they are. An information criterion's F changes
+by a constant for each node if a node's columns are replaced by another basis of their span; for
+other criteria each node's columns are whitened first, which makes F the same for all bases.
+
+References
+----------
+Andrews, Ramsey & Cooper (2019), "Learning high-dimensional directed acyclic graphs with mixed
+data-types", has this score, the degenerate Gaussian, for categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.memory import read_only
+from skbn._core.progress import Progress
+from skbn._core.subsets import members_of
+from skbn._core.text import readable_value
+from skbn._data.nodes import Nodes
+from skbn._data.sample import RowSummary, Sample
+from skbn._data.statistics import Prior, Regression, SampleStatistics, sample_statistics
+from skbn._regressions.least_squares import Neighbours, solve_triangular, triangular_factor
+from skbn._regressions.log_determinants import set_functions
+from skbn._regressions.set_function import SetWeights
+from skbn._regressions.small_walk import columns_of_small_sets, small_log_determinants
+from skbn._scores.criteria import Criterion, InformationCriterion
+from skbn._scores.criterion_checks import check_prior, check_tables, is_scale_free
+from skbn._scores.regression_families import AllFamilies, SmallFamilies
+from skbn._scores.scorer import FamilyScorer
+
+__all__ = ["BlockScorer", "independent_columns"]
+
+# A column that leaves a smaller share of its norm on the others of its node adds nothing to them.
+_LEAST_SHARE = 1e-10
+
+
+class BlockScorer(FamilyScorer):
+    """Scores the families of nodes. What it has computed, it keeps.
+
+    The sets of nodes have values of F where `FamilyScorer` has log-determinants, so that its tables
+    are those of a difference. F leaves out what is in `score_offsets`.
+
+    Parameters
+    ----------
+    sample : Sample
+        With nodes.
+    names, criterion, penalty, max_parents, n_jobs
+        As for `FamilyScorer`, with the names of the nodes.
+
+    Attributes
+    ----------
+    nodes : Nodes
+        With those columns that are independent of the others of their node in these rows: a level
+        without rows, for one, has no indicator.
+    """
+
+    _of_penalty = (
+        *FamilyScorer._of_penalty,
+        *("_node_terms", "_column_constant", "_set_tables"),
+    )
+
+    def __init__(
+        self,
+        sample: Sample,
+        names: list[str | int],
+        criterion: Criterion,
+        penalty: float,
+        max_parents: int | None,
+        n_jobs: int | None,
+    ) -> None:
+        if getattr(criterion, "nu", None) is not None:
+            raise ValueError(
+                "nu is a prior mean of columns, and nodes of several columns are whitened first. "
+                "Leave nu=None, which takes the means of the table."
+            )
+        super().__init__(sample, names, criterion, penalty, max_parents, n_jobs)
+
+    # The columns
+
+    @cached_property
+    def _kept(self) -> list[int]:
+        assert self._sample.nodes is not None
+        return independent_columns(self._sample.summary, self._sample.nodes)
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """The nodes with their columns that are independent of each other."""
+        assert self._sample.nodes is not None
+        return self._sample.nodes.select(self._kept)
+
+    @cached_property
+    def summary(self) -> RowSummary:
+        """The summary of these columns."""
+        return self._sample.summary.select(self._kept)
+
+    @property
+    def column_names(self) -> list[str | int]:
+        return self.nodes.column_names
+
+    def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
+        return self.nodes.parents_of_columns(parents)
+
+    def kept(self, rows: Floats) -> Floats:
+        return rows[:, self._kept]
+
+    @property
+    def _most_columns(self) -> int:
+        return sum(sorted(self.nodes.widths)[-self.families.max_parents - 1 :])
+
+    # The criterion
+
+    @cached_property
+    def _criterion_tables(self) -> npt.NDArray[np.float64]:
+        """The tables over the numbers of columns, shape (3, n_columns), without costs of edges."""
+        n, k, criterion = self._n_samples, len(self.column_names), self.criterion
+        name = type(criterion).__name__
+        if isinstance(criterion, InformationCriterion):
+            tables = criterion.tables_of_columns(n, k, self.penalty)
+        else:
+            self._require_no_penalty()
+            tables = criterion.tables(n, k)
+        most = self._most_columns
+        tables = check_tables(tables, name, n, k, most - 1)
+        tables[0, most:] = 0.0  # no family has so many columns
+        if not (
+            np.isfinite(tables[0]).all() and (tables[1, 1:most] == -tables[2, : most - 1]).all()
+        ):
+            raise ValueError(
+                f"criterion={readable_value(criterion)} cannot score nodes of several columns: "
+                "the score of a node must be the difference of one function of sets, with "
+                "a0[l + 1] == -a1[l] and finite c in its tables. Use 'bic', 'ebic', 'aic', "
+                "'loglik' or 'bge', limit parents by max_parents, or leave nodes at None."
+            )
+        return tables
+
+    @cached_property
+    def tables(self) -> npt.NDArray[np.float64]:
+        """The tables of a difference, shape (3, m), read-only."""
+        m = self.families.m
+        tables = np.stack([np.zeros(m), -np.ones(m), np.ones(m)])
+        tables[0, self.families.max_parents + 1 :] = -np.inf
+        return read_only(tables)
+
+    @property
+    def residual_weights(self) -> npt.NDArray[np.float64]:
+        return np.abs(self._criterion_tables[2])
+
+    @property
+    def largest_weight(self) -> float:
+        return float(np.abs(self._criterion_tables[1:]).max())
+
+    @cached_property
+    def _node_terms(self) -> Floats:
+        """What sets of 0, ..., m nodes pay for their edges, shape (m + 1,)."""
+        m = self.families.m
+        if not isinstance(self.criterion, InformationCriterion):
+            return np.zeros(m + 1)
+        return np.append(0.0, -np.cumsum(self.penalty * self.criterion.edge_costs(m)))
+
+    @cached_property
+    def _column_constant(self) -> float:
+        """A constant of each column, which is left out of F."""
+        return float(self._criterion_tables[0, : self._most_columns].max())
+
+    @cached_property
+    def _set_tables(self) -> Floats:
+        """C and the weight of a log-determinant, by the number of columns; shape (2, k + 1)."""
+        c, _, a1 = self._criterion_tables
+        C = np.append(0.0, np.cumsum(c - self._column_constant))
+        return np.stack([C, np.append(0.0, a1)])
+
+    def weights_of(self, columns: Sequence[int], max_parents: int) -> SetWeights:
+        tables = self._criterion_tables.copy()
+        tables[0] -= self._column_constant
+        widths = [self.nodes.widths[v] for v in columns]
+        most = min(max_parents, self.families.max_parents)
+        terms = self._node_terms[: len(widths) + 1]
+        return SetWeights(tables[:, : sum(widths)], widths, terms, max_parents=most)
+
+    # Units
+
+    @property
+    def _is_scale_free(self) -> bool:
+        return is_scale_free(self._criterion_tables[:, : self._most_columns])
+
+    @cached_property
+    def _factors_within(self) -> list[Floats]:
+        """The factor of each node's columns, in their own units, by which they are whitened.
+
+        That of a single column is 1: its unit is the user's choice.
+        """
+        summary, nodes = self.summary, self.nodes
+        factors = []
+        for node, width in enumerate(nodes.widths):
+            at = nodes.columns_of([node])
+            within = triangular_factor(summary.factor[:, at]) / np.sqrt(summary.n_samples)
+            factors.append(np.ldexp(within, summary.exponent[at]) if width > 1 else np.eye(1))
+        return factors
+
+    @cached_property
+    def offsets(self) -> npt.NDArray[np.float64] | None:
+        """What whitened columns, in their units, add to log-determinants; shape (m,), or None."""
+        if self._is_scale_free:
+            return None
+        own = np.array([2 * np.log(np.abs(np.diag(u))).sum() for u in self._factors_within])
+        return np.asarray(self._sum_by_node(2 * np.log(self.statistics.scale)) - own)
+
+    @cached_property
+    def score_offsets(self) -> npt.NDArray[np.float64]:
+        offsets = self._column_constant * np.array(self.nodes.widths, dtype=np.float64)
+        if self._is_scale_free:
+            units = self._sum_by_node(np.log(self.statistics.scale))
+            offsets += 2 * self._criterion_tables[2, 0] * units
+        return read_only(offsets)
+
+    def _sum_by_node(self, values: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(values, self.nodes.starts[:-1]))
+
+    # Regressions
+
+    def _prior(self) -> Prior | None:
+        """Return the criterion's prior of the whitened columns, as rows of the columns."""
+        summary = self.summary
+        k = len(self.column_names)
+        of_columns = np.zeros((k, k))
+        for node, factor in enumerate(self._factors_within):
+            at = self.nodes.columns_of([node])
+            of_columns[np.ix_(at, at)] = factor
+        whitened = solve_triangular(of_columns, np.eye(k))
+        prior = self.criterion.prior(summary.n_samples, summary.column_means @ whitened)
+        prior = check_prior(prior, f"{type(self.criterion).__name__}.prior", k)
+        if prior is None:
+            return None
+        return Prior(prior.rows @ of_columns, prior.mean @ of_columns)
+
+    def _statistics(self, prior: Prior | None) -> SampleStatistics:
+        summary, nodes, most = self.summary, self.nodes, self._most_columns
+        n = min(summary.n_rows, summary.n_samples)
+        if prior is None and n <= most:
+            widest = int(np.argmax(nodes.widths))
+            what = "levels" if nodes.names[widest] in nodes.levels else "columns"
+            n_parts = nodes.widths[widest] + (what == "levels")
+            raise ValueError(
+                f"X has {summary.n_rows} rows, whose weights sum to {summary.n_samples:g}, and "
+                f"nodes of {most} columns take part in a regression: with no more rows than "
+                f"columns, the likelihood is unbounded. Node {nodes.names[widest]!r} alone has "
+                f"{n_parts} {what}. Merge rare levels (as OneHotEncoder(min_frequency=...) does), "
+                'leave nodes out, set a lower max_parents, or use criterion="bge".'
+            )
+        return sample_statistics(
+            summary,
+            nodes.column_names,
+            prior=prior,
+            largest_family=most,
+            sensitivity=float(2 * self.largest_weight),
+            remedy="merge levels that stand for the same rows, or leave out one of these nodes.",
+        )
+
+    def require_independence(self, nodes: Sequence[int]) -> None:
+        statistics = self.statistics
+        if not statistics.is_checked and len(nodes):
+            statistics.check(self.nodes.columns_of(nodes))
+
+    def factor_of(
+        self, columns: list[int]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+        factor = triangular_factor(self.statistics.factor[:, self.nodes.columns_of(columns)])
+        return factor, None if self.offsets is None else self.offsets[columns]
+
+    def _values(
+        self,
+        families: AllFamilies | SmallFamilies,
+        columns: list[int],
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> npt.NDArray[np.float64]:
+        factor, offsets = self.factor_of(columns)
+        if isinstance(families, AllFamilies):
+            weights = self.weights_of(columns, families.max_parents)
+            return set_functions(factor, weights, n_jobs, progress, offsets).of_family
+        subsets, widths = families.subsets, [self.nodes.widths[v] for v in columns]
+        added = np.zeros(len(columns)) if offsets is None else offsets
+        log_det = small_log_determinants(factor, subsets, added, n_jobs, progress, widths=widths)
+        self._check_sets(families, log_det, added, columns)
+        n_nodes = np.repeat(np.arange(subsets.most + 1), np.diff(subsets.starts))
+        return self._value(columns_of_small_sets(subsets, widths), n_nodes, log_det)
+
+    def _check_sets(
+        self, families: SmallFamilies, log_det: Floats, offsets: Floats, columns: list[int]
+    ) -> None:
+        """Raise if the columns of a family depend on each other, unless all were checked."""
+        for node in columns:
+            self.require_independence([node])
+        # What a node adds to a set, relative to its own determinant, is the product of what its
+        # columns leave: if one is too small, so is the product.
+        own = np.array([self._log_determinant([node]) for node in columns])
+        self._check(families, log_det, own, columns)
+
+    def _value(self, n_columns: Integers, n_nodes: Integers, log_det: Floats) -> Floats:
+        """Return F of sets of so many columns and nodes, without the offsets."""
+        C, a1 = self._set_tables
+        return np.asarray(C[n_columns] + self._node_terms[n_nodes] + a1[n_columns] * log_det)
+
+    # Single families
+
+    def _log_determinant(self, nodes: Sequence[int]) -> float:
+        return self._log_determinants([], nodes)[1]
+
+    def _log_determinants(
+        self, parents: Sequence[int], child: Sequence[int]
+    ) -> tuple[float, float]:
+        """Return the log-determinants of some nodes, and of these with others, by LAPACK."""
+        of_parents = self.nodes.columns_of(parents)
+        every = [*of_parents, *self.nodes.columns_of(child)]
+        with np.errstate(divide="ignore"):  # of dependent columns, which no family may have
+            diagonal = np.abs(np.diag(triangular_factor(self.statistics.factor[:, every])))
+            logs = 2 * np.log(np.append(diagonal, np.zeros(len(every) - len(diagonal))))
+        k = len(of_parents)
+        before, after = float(logs[:k].sum()), float(logs.sum())
+        if self.offsets is not None:
+            before += float(self.offsets[list(parents)].sum())
+            after += float(self.offsets[[*parents, *child]].sum())
+        return before, after
+
+    def _terms(self, child: int, parents: Sequence[int]) -> tuple[tuple[float, float], Floats]:
+        """Return the log-determinants of a family, and the three terms of its score."""
+        log_det = self._log_determinants(parents, [child])
+        width = sum(self.nodes.widths[p] for p in parents)
+        n_columns = np.array([width, width + self.nodes.widths[child]])
+        n_nodes = np.array([len(parents), len(parents) + 1])
+        before, after = self._value(n_columns, n_nodes, np.array(log_det))
+        return log_det, np.array([0.0, -before, after])
+
+    def terms(self, child: int, parents: list[int]) -> tuple[float, float, float]:
+        self.require_independence([*parents, child])
+        constant, of_parents, of_family = self._terms(child, parents)[1].tolist()
+        return constant, of_parents, of_family
+
+    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
+        terms = [self.terms(x, members_of(mask)) for x, mask in enumerate(parents)]
+        return np.vstack([np.transpose(terms), self.score_offsets])
+
+    def neighbours(
+        self, is_parent: Booleans, children: Integers
+    ) -> Iterator[tuple[Neighbours, npt.NDArray[np.float64]]]:
+        m = len(is_parent)
+        for x in np.asarray(children).tolist():
+            of_sets, terms = np.empty((2, 1, m)), np.empty((3, 1, m))
+            for z in range(m):
+                changed = is_parent[x].copy()
+                changed[z] ^= z != x
+                # Families of more columns than the criterion is for are never chosen.
+                parents = np.flatnonzero(changed).tolist()
+                fits = len(parents) <= self.families.max_parents
+                log_det, own = (
+                    self._terms(x, parents) if fits else ((np.nan,) * 2, np.full(3, -np.inf))
+                )
+                of_sets[:, 0, z], terms[:, 0, z] = log_det, own
+            yield Neighbours(np.array([x]), of_sets[0], of_sets[1]), terms
+
+    def regression(self, child: int, parents: Sequence[int]) -> Regression:
+        """Return a child's regression on its parents' columns."""
+        if self.nodes.widths[child] > 1:
+            raise ValueError(
+                f"Node {self.nodes.names[child]!r} has {self.nodes.widths[child]} columns, each "
+                "with a regression of its own. Fit a network, whose table of edges has all "
+                "coefficients."
+            )
+        (column,) = self.nodes.columns_of([child])
+        return self.statistics.regression(column, self.nodes.columns_of(parents))
+
+
+def independent_columns(summary: RowSummary, nodes: Nodes) -> list[int]:
+    """Return the columns that are no combination of those before them in their node.
+
+    Raises
+    ------
+    ValueError
+        Naming a node of several columns that do not vary.
+    """
+    kept: list[int] = []
+    for node, name in enumerate(nodes.names):
+        columns = nodes.columns_of([node])
+        if len(columns) == 1:  # it is refused by its own regressions if it does not vary
+            kept += columns
+            continue
+        varies = [j for j in columns if summary.minimum[j] < summary.maximum[j]]
+        factor = summary.factor[:, varies]
+        norms = np.linalg.norm(factor, axis=0)
+        basis = np.zeros((len(factor), 0))
+        own = []
+        for j, column, norm in zip(varies, factor.T, norms, strict=True):
+            left = column
+            for _ in range(2):  # twice, as the first leaves rounding along the basis
+                left = left - basis @ (basis.T @ left)
+            length = np.linalg.norm(left)
+            if length > _LEAST_SHARE * norm:
+                basis = np.column_stack([basis, left / length])
+                own.append(j)
+        if not own:
+            seen = (
+                "only one of its levels has rows" if name in nodes.levels else "they are constant"
+            )
+            raise ValueError(
+                f"Node {name!r} has {len(columns)} columns that do not vary: {seen}. Leave it out."
+            )
+        kept += own
+    return kept
