@@ -14,7 +14,6 @@ from skbn._core.text import readable_value
 from skbn._core.threads import FEWEST_COLUMNS, explained, one_blas_thread, run_all
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample
-from skbn._estimators.network_learner import network_of
 from skbn._solver.engines import EXACT, SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem, Shape

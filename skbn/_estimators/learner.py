@@ -328,7 +328,7 @@ None, default=None
         self._keep(solution, problem)
         self._warn_about_proof()
         if solution.model is not None:
-            warn_about_data(solution.model, scores.sample)
+            warn_about_data(solution.model, problem.regressions)
             limit = problem.constraints.possible, problem.constraints.max_parents
             warn_about_limit(problem.regressions, solution.model, *limit)
         return self

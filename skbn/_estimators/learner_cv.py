@@ -273,7 +273,7 @@ None, default=None
         best, n_unproven = self._choose(problem, penalties, splits, settings, context)
         self._warn_about_proof(n_unproven)
         model, constraints = self.network_._model(), problem.constraints
-        warn_about_data(model, sample)
+        warn_about_data(model, best.regressions)
         limit = constraints.possible, constraints.max_parents
         warn_about_limit(best.regressions, model, *limit)
         return self

@@ -11,12 +11,14 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.threads import one_blas_thread
+from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics, sample_statistics
 from skbn._data.table import Table, read_columns
 from skbn._displays.fitted import fitted_network_and_table
 from skbn._displays.frames import frame_of
 from skbn._networks.averaging import EdgeSupport, averaged_parents
+from skbn._networks.block_network import network_of_model
 from skbn._networks.gaussian import estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.local_scores import LocalScores
@@ -38,6 +40,8 @@ class NetworkAverage:
         The statistics of all rows.
     divisors : ndarray of shape (m,) or None
         As in `estimate_model`.
+    nodes : Nodes or None
+        Which columns stand for each node; None if each is one.
     """
 
     columns: list[str | int]
@@ -45,6 +49,7 @@ class NetworkAverage:
     fixed: list[int]
     statistics: SampleStatistics
     divisors: Floats | None
+    nodes: Nodes | None = None
 
     def network(self, threshold: float) -> GaussianBayesianNetwork:
         """Return the averaged network with a threshold."""
@@ -52,9 +57,13 @@ class NetworkAverage:
         fixed = [mask & known for mask, known in zip(parents, self.fixed, strict=True)]
         with one_blas_thread():
             model = estimate_model(
-                self.statistics, parents, self.columns, fixed=fixed, divisors=self.divisors
+                self.statistics,
+                parents if self.nodes is None else self.nodes.parents_of_columns(parents),
+                self.columns if self.nodes is None else self.nodes.column_names,
+                fixed=fixed if self.nodes is None else self.nodes.parents_of_columns(fixed),
+                divisors=self.divisors,
             )
-        network = GaussianBayesianNetwork._from_model(model)
+        network = network_of_model(model, parents, self.nodes, fixed)
         number = {column: v for v, column in enumerate(self.columns)}
         for parent, child, data in network.dag.edges(data=True):
             edge = number[parent], number[child]
@@ -85,17 +94,17 @@ def union_of_masks(masks: list[list[int]]) -> list[int]:
 
 def estimates_of(
     table: Any, sample: Sample, columns: list[str | int], fitted: Any
-) -> tuple[SampleStatistics, Floats | None]:
+) -> tuple[SampleStatistics, Floats | None, Nodes | None]:
     """Return the statistics of all rows, and the divisors of the criterion if there is one.
 
     The rows are the table's or, if it lacks values, what reaches the learner of a pipeline.
     """
     if isinstance(table, LocalScores):
-        return table.scorer.statistics, table.scorer.noise_divisors
+        return table.scorer.statistics, table.scorer.noise_divisors, table.scorer.nodes
     if np.isnan(sample.rows).any():
         _, filled = fitted_network_and_table(fitted, table)
         sample = Sample(read_columns(Table(filled), columns, columns), sample.weight)
     summary = sample.summary
     # A family of as many columns as there are rows has no estimates.
     largest_family = min(len(columns), summary.n_rows - 1)
-    return sample_statistics(summary, columns, largest_family=largest_family), None
+    return sample_statistics(summary, columns, largest_family=largest_family), None, None

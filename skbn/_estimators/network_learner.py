@@ -21,7 +21,7 @@ from skbn._core.resources import Resources
 from skbn._core.text import readable_value
 from skbn._estimators.near_optimal_networks import NearOptimalNetworks
 from skbn._estimators.network_estimator import NetworkEstimator, OneNetworkEstimator
-from skbn._networks.block_network import GaussianBlockNetwork
+from skbn._networks.block_network import network_of_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion
 from skbn._solver.engines import SearchSettings
@@ -48,17 +48,13 @@ def _warn(message: str, stack_level: int = _STACK_LEVEL) -> None:
 
 def network_of(solution: Solution) -> GaussianBayesianNetwork:
     """Return the network of a solution, without parameters if it has none."""
-    if solution.nodes is not None and solution.model is not None:
-        network: GaussianBayesianNetwork = GaussianBlockNetwork._from_model(
-            solution.model, solution.parents, solution.nodes, solution.irreversible
-        )
-        network._keep(solution.model, solution.score_losses)
-        return network
     if solution.model is None:
         dag = dag_of(solution.columns, solution.parents, solution.irreversible)
+        network = GaussianBayesianNetwork(dag)
     else:
-        dag = solution.model.to_dag()
-    network = GaussianBayesianNetwork(dag)
+        network = network_of_model(
+            solution.model, solution.parents, solution.nodes, solution.irreversible
+        )
     network._keep(solution.model, solution.score_losses)
     return network
 

@@ -256,8 +256,9 @@ class GaussianBNPosterior(NetworkEstimator):
             check_settings(X, criterion=self.criterion, penalty=None)
         check_evidence(scores)
         constraints, log_odds = self._knowledge(scores)
+        problem = problem_of(scores, constraints)
         posterior = network_posterior(
-            problem_of(scores, constraints),
+            problem,
             self._resources(context),
             prior=self.structure_prior,
             log_odds=log_odds,
@@ -271,7 +272,7 @@ class GaussianBNPosterior(NetworkEstimator):
                 OrderPriorWarning,
                 stacklevel=5,
             )
-        network = median_network(scores, posterior.edges, constraints.max_parents)
+        network = median_network(problem, posterior.edges)
         learned: dict[str, Any] = {
             "posterior_": posterior,
             "local_scores_": scores,
@@ -286,7 +287,7 @@ class GaussianBNPosterior(NetworkEstimator):
             learned["path_probabilities_"] = posterior.paths.copy()
         self.__dict__.update(learned)
         if scores.sample.has_rows:
-            warn_about_data(network._model(), scores.sample)
+            warn_about_data(network._model(), scores.scorer)
         return self
 
     def _new_graph(self) -> nx.DiGraph:

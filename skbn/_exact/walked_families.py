@@ -84,9 +84,11 @@ class WalkedFamilies(ScoredFamilies):
         required: Sequence[int] | None = None,
         numbers: Sequence[int] | None = None,
     ) -> None:
-        super().__init__(len(factor), plan, allowed, required, numbers)
+        widths = np.ones(len(factor), dtype=np.int64) if weights.widths is None else weights.widths
+        super().__init__(len(widths), plan, allowed, required, numbers)
         self._factor, self._offsets, self._weights = factor, offsets, weights
-        self._walk = SubsetWalk(factor, offsets, weights)
+        self._node_of = np.repeat(np.arange(len(widths)), widths)
+        self._walk = SubsetWalk(factor, offsets, weights, weights.widths)
         self._memory: SetFunctions | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -97,8 +99,12 @@ class WalkedFamilies(ScoredFamilies):
         of_found = np.array([self._log_determinant(members_of(mask)) for mask in found.tolist()])
         return self._weights.at(sets, of_found[where].reshape(sets.shape))
 
+    def _columns_of(self, nodes: list[int]) -> Floats:
+        """Return the factor's columns of some nodes, which are in ascending order."""
+        return self._factor[:, np.isin(self._node_of, nodes)]
+
     def _log_determinant(self, columns: list[int]) -> float:
-        diagonal = np.abs(np.diag(triangular_factor(self._factor[:, columns])))
+        diagonal = np.abs(np.diag(triangular_factor(self._columns_of(columns))))
         of_offsets = 0.0 if self._offsets is None else self._offsets[columns].sum()
         return float(2 * np.log(diagonal).sum() + of_offsets)
 
@@ -183,9 +189,11 @@ class WalkedFamilies(ScoredFamilies):
         self._memory = None  # these take its place
         numbers = members_of(columns | self._others)
         n_children = columns.bit_count()
-        factor = triangular_factor(self._factor[:, numbers])
+        factor = triangular_factor(self._columns_of(numbers))
         offsets = None if self._offsets is None else self._offsets[numbers]
-        sets = set_functions(factor, self._weights, threads.n_threads, None, offsets)
+        sets = set_functions(
+            factor, self._weights.of_part(numbers), threads.n_threads, None, offsets
+        )
         position = {x: i for i, x in enumerate(numbers)}
 
         def positions(masks: Sequence[int]) -> list[int]:

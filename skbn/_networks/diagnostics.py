@@ -23,7 +23,6 @@ from skbn._core.arrays import Floats
 from skbn._core.estimator import N_WRAPPERS
 from skbn._core.subsets import members_of
 from skbn._core.threads import one_blas_thread
-from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.local_score import local_score_terms
 from skbn._scores.criteria import InformationCriterion
@@ -74,24 +73,26 @@ _STACK_LEVEL = 4 + N_WRAPPERS
 _told_of_folds: set[tuple[type[DataWarning], tuple[Hashable, ...]]] = set()
 
 
-def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
+def warn_about_data(model: LinearGaussianModel, scorer: FamilyScorer) -> None:
     """Warn if rows contradict the model of the network found in them, once for each reason.
 
     Parameters
     ----------
     model : LinearGaussianModel
-    sample : Sample
-        The rows in which the network was found, with its nodes as columns, in their order. If
-        the rows were not kept, there are no warnings.
+    scorer : FamilyScorer
+        Knows the rows in which the network was found. If they were not kept, there are no warnings.
+        Of nodes of several columns, no column is looked at: they are not meant to be Gaussian.
     """
+    sample = scorer.sample
     if not sample.has_rows:
         return
-    rows, weight, n_samples = sample.rows, sample.weight, float(sample.shape[0])
+    rows, weight, n_samples = scorer.kept(sample.rows), sample.weight, float(sample.shape[0])
     if weight is not None:
         rows, weight = rows[weight > 0], weight[weight > 0]
         share = weight / weight.max()
         n_samples = share.sum() ** 2 / (share**2).sum()  # Kish's (1965) effective number
     n_levels = _n_levels(rows, int(min(_MOST_LEVELS, n_samples // _FEWEST_ROWS_PER_LEVEL)))
+    n_levels = {v: n for v, n in n_levels.items() if scorer.is_number[v]}
     groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
     if groups:
         _warn(model, DummyEdgeWarning, _about_dummies(model, groups))
@@ -103,6 +104,7 @@ def warn_about_data(model: LinearGaussianModel, sample: Sample) -> None:
     skewness = _residual_skewness(model, rows, weight)
     # The skewness of a column with few values only says how often each value occurs.
     skewness[list(n_levels)] = 0
+    skewness[~scorer.is_number] = 0
     skewed = np.flatnonzero(np.abs(skewness) > _LARGEST_SKEWNESS)
     if len(skewed):
         own = _column_skewness(model, rows, weight, skewed)
@@ -300,6 +302,8 @@ def warn_about_limit(
     max_parents : int
         No warning if it is 0, which asks for the empty network, or all other columns.
     """
+    if not scorer.is_number.all():  # the gains are those of single columns
+        return
     m = len(model.parents)
     full = [x for x, mask in enumerate(model.parents) if mask.bit_count() == max_parents]
     if not 0 < max_parents < m - 1 or len(full) < max(_FEWEST_COLUMNS, _SMALLEST_SHARE * m):

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from skbn._core.columns import as_integer, finite_number
 from skbn._core.graphs import dag_of
 from skbn._core.text import readable_value
+from skbn._networks.block_network import network_of_model
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.family_weights import MASK_BITS
@@ -64,16 +65,19 @@ def with_parameters(
     scores: LocalScores, parents: npt.NDArray[np.int64], random_state: np.random.RandomState
 ) -> list[GaussianBayesianNetwork]:
     """Return networks with parameters drawn from their posterior."""
-    scorer, columns = scores.scorer, scores.columns
+    scorer = scores.scorer
     networks = []
     for start in range(0, len(parents), NETWORKS_AT_A_TIME):
         some = parents[start : start + NETWORKS_AT_A_TIME]
-        drawn = draw_parameters(scorer.statistics, scorer.criterion, some, random_state)
-        for masks, parameters in zip(some.tolist(), drawn, strict=True):
+        of_columns = np.array([scorer.parents_of_columns(masks) for masks in some.tolist()])
+        drawn = draw_parameters(scorer.statistics, scorer.criterion, of_columns, random_state)
+        for nodes, columns, parameters in zip(
+            some.tolist(), of_columns.tolist(), drawn, strict=True
+        ):
             model = LinearGaussianModel.from_estimates(
-                [*columns], masks, parameters, [0] * len(columns)
+                scorer.column_names, columns, parameters, [0] * len(columns)
             )
-            networks.append(GaussianBayesianNetwork._from_model(model))
+            networks.append(network_of_model(model, nodes, scorer.nodes))
     return networks
 
 
@@ -88,10 +92,11 @@ def require_feature(feature: Any) -> None:
 
 def require_masks(scores: LocalScores) -> None:
     """Raise if there are too many columns for the kernels of parameters."""
-    if len(scores.columns) > MASK_BITS:
+    n_columns = len(scores.scorer.column_names)
+    if n_columns > MASK_BITS:
         raise ValueError(
             f"Parameters are drawn for up to {MASK_BITS} columns, and there are "
-            f"{len(scores.columns)}. Use sample_dags, which draws graphs alone."
+            f"{n_columns}. Use sample_dags, which draws graphs alone."
         )
 
 

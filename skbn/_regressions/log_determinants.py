@@ -11,10 +11,15 @@ paper's section 6) is a set of lane and outer columns, which stand in front. All
 that its walk over the inner columns needs is the factor of the inner columns
 with those in front projected out, k x k, so that a rotation acts on k columns
 and not on m. The seeds with the same outer columns walk side by side.
+
+A node may have several columns, which stand together in the factor. The groups are then of nodes,
+those of few columns first, and the path over the inner nodes swaps neighbouring blocks, column by
+column: a set is a prefix when all columns of a block have arrived.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from functools import cache
 from typing import NamedTuple, Self
@@ -35,8 +40,13 @@ from skbn._regressions.givens import (
     swap_columns_in_lanes,
 )
 from skbn._regressions.least_squares import triangular_factor
-from skbn._regressions.set_function import SET_FUNCTIONS, SetFunctions, SetWeights
-from skbn._regressions.swaps import prefixes_of, seed_path
+from skbn._regressions.set_function import (
+    SET_FUNCTIONS,
+    SetFunctions,
+    SetWeights,
+    columns_of_sets,
+)
+from skbn._regressions.swaps import greedy_swaps, prefixes_of
 
 __all__ = [
     "SubsetWalk",
@@ -52,12 +62,15 @@ __all__ = [
 # beside their walk, while 64 factors of 8 x 8 still fit the first-level cache.
 _LANE_COLUMNS = 6
 _INNER_COLUMNS = 8
+# Inner nodes of several columns are fewer, so that they have about as many columns.
+_MOST_INNER = 12
+# What to do after a swap of columns that makes no set of nodes a prefix: extend the sums, if a
+# column has arrived, or nothing.
+_EXTENDS, _PASSES = -1, -2
 # Two lane columns, for vectors of four lanes, and one inner column.
 _FEWEST_COLUMNS = 3
 # Subsets in a task: Ctrl-C is handled between tasks, every few tenths of a second.
 _TASK = 1 << 25
-# Neighbouring sets that share one look-up of their weights: half a KiB of each table.
-_WIDTH = 64
 # Offsets are added to rows of 2**11 subsets, which the first-level cache holds.
 _OFFSET_COLUMNS = 11
 
@@ -67,8 +80,9 @@ def log_determinants(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     offsets: Floats | None = None,
+    widths: Sequence[int] | None = None,
 ) -> Floats:
-    """Return the log-determinants of all subsets of columns.
+    """Return the log-determinants of all subsets of nodes.
 
     Parameters
     ----------
@@ -79,14 +93,17 @@ def log_determinants(
     progress : Progress or None
         Advanced by ``log_determinants_work(m)`` in all.
     offsets : ndarray of shape (m,), float64, optional
-        What each column adds to the log-determinants of all sets that it is in.
+        What each node adds to the log-determinants of all sets that it is in.
+    widths : sequence of m int, optional
+        How many columns each node has, which stand together in the factor; by default one.
 
     Returns
     -------
     log_det : ndarray of shape (2**m,), float64
-        ``log_det[S]`` is that of the columns whose bits are set in S; 0 for none.
+        ``log_det[S]`` is that of the nodes whose bits are set in S; 0 for none.
     """
-    return _all_subsets(factor, n_jobs, progress, offsets, None).of_family
+    of_nodes = None if widths is None else np.array(widths, dtype=np.int64)
+    return _all_subsets(factor, n_jobs, progress, offsets, None, of_nodes).of_family
 
 
 def set_functions(
@@ -96,12 +113,12 @@ def set_functions(
     progress: Progress | None = None,
     offsets: Floats | None = None,
 ) -> SetFunctions:
-    """Return what local scores are differences of, for all subsets of columns.
+    """Return what local scores are differences of, for all subsets of nodes.
 
     They are the same bits as those that follow from `log_determinants`, which has the other
     parameters.
     """
-    return _all_subsets(factor, n_jobs, progress, offsets, weights)
+    return _all_subsets(factor, n_jobs, progress, offsets, weights, weights.widths)
 
 
 def _all_subsets(
@@ -110,16 +127,19 @@ def _all_subsets(
     progress: Progress | None,
     offsets: Floats | None,
     weights: SetWeights | None,
+    widths: Integers | None,
 ) -> SetFunctions:
-    m = len(factor)
+    m = len(factor) if widths is None else len(widths)
     if m < _FEWEST_COLUMNS:
+        if widths is not None:
+            return _few_subsets(factor, offsets, weights, widths)
         with_others = np.eye(_FEWEST_COLUMNS)
         with_others[:m, :m] = factor
         if offsets is not None:
             offsets = np.pad(offsets, (0, _FEWEST_COLUMNS - m))
-        of_more = _all_subsets(with_others, n_jobs, progress, offsets, weights)
+        of_more = _all_subsets(with_others, n_jobs, progress, offsets, weights, None)
         return SetFunctions(*(each[: 1 << m] for each in of_more))
-    walk = SubsetWalk(factor, offsets, weights)
+    walk = SubsetWalk(factor, offsets, weights, widths, by_width=True)
     with Threads(n_jobs, m) as threads:
         sets = walk.allocate(1 << m, threads)
         tasks = threads.split(np.arange(walk.n_seeds), (1 << m) // _TASK)
@@ -129,119 +149,197 @@ def _all_subsets(
     return sets
 
 
+def _few_subsets(
+    factor: Floats, offsets: Floats | None, weights: SetWeights | None, widths: Integers
+) -> SetFunctions:
+    """Return the numbers of the sets of one or two nodes, each by a regression of its own."""
+    node_of = np.repeat(np.arange(len(widths)), widths)
+    sets = np.arange(1 << len(widths))
+    log_det = np.zeros(len(sets))
+    for chosen in sets[1:]:
+        triangle = triangular_factor(factor[:, (chosen >> node_of & 1) == 1])
+        log_det[chosen] = 2 * np.log(np.abs(np.diag(triangle))).sum()
+    if offsets is not None:
+        log_det += sums_over_subsets(offsets)
+    return SetFunctions(log_det, log_det) if weights is None else weights.at(sets, log_det)
+
+
 class Walk(NamedTuple):
     """What the kernel of the walk needs to know.
 
     Parameters
     ----------
     start : ndarray of shape (k, k), float64
-        The factor of all columns, with those in front projected out.
+        The factor of all columns, with those in front projected out: those of inner nodes, of lane
+        nodes and of outer nodes.
     log_det_in_front : float
-    n_in_front : int
-        How many columns are in front, and their log-determinant.
-    n_inner, n_lane : int
-        How many inner and lane columns there are.
+    columns_in_front, nodes_in_front : int
+        How many columns and nodes are in front, and their log-determinant.
+    lane_starts, outer_starts : ndarray of int64
+        Where the columns of each lane node and of each outer node start, and the last one's end.
     swaps, prefixes : ndarray of int64
         The path over the inner columns, see `_path`.
+    first_prefixes : ndarray of int64
+        The set that each inner column completes at first, or `_EXTENDS`.
+    inner_sizes : ndarray of int64
+        How many columns each set of inner nodes has.
     low_offsets, high_offsets : ndarray, float64
-        Sums of offsets over the subsets of the first columns, and of the others; or empty.
-    weights : ndarray of shape (n_functions, 2, m + 1, width), float64
+        Sums of offsets over the subsets of the first nodes, and of the others; or empty.
+    weights, node_terms : ndarray, float64
         See `SetWeights.spread`; no functions stand for the log-determinants themselves.
+    places : ndarray of int64
+        Where the numbers of a seed's sets belong if the caller has another order of nodes; else
+        empty.
+    outer_places : ndarray of int64
+        The caller's bit of each outer node, then.
     """
 
     start: Floats
     log_det_in_front: float
-    n_in_front: int
-    n_inner: int
-    n_lane: int
+    columns_in_front: int
+    nodes_in_front: int
+    lane_starts: Integers
+    outer_starts: Integers
     swaps: Integers
     prefixes: Integers
+    first_prefixes: Integers
+    inner_sizes: Integers
     low_offsets: Floats
     high_offsets: Floats
     weights: Floats
+    node_terms: Floats
+    places: Integers
+    outer_places: Integers
 
 
 WALK = tuple_type(
     Walk,
-    *(float64[:, ::1], float64, int64, int64, int64, int64[::1], int64[::1]),
-    *(float64[::1], float64[::1], float64[:, :, :, ::1]),
+    *(float64[:, ::1], float64, int64, int64),
+    *(int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1]),
+    *(float64[::1], float64[::1], float64[:, :, :, ::1], float64[:, ::1]),
+    *(int64[::1], int64[::1]),
 )
 
 
 class SubsetWalk:
-    """The walk through all subsets of some columns, a part at a time.
+    """The walk through all subsets of some nodes, a part at a time.
 
     Parameters
     ----------
-    factor : ndarray of shape (m, m), float64
-        Upper triangular and not singular; m at least 3.
+    factor : ndarray of shape (n_columns, n_columns), float64
+        Upper triangular and not singular; of at least 3 nodes.
     offsets : ndarray of shape (m,), float64, optional
-        What each column adds to the log-determinants of all sets that it is in.
+        What each node adds to the log-determinants of all sets that it is in.
     weights : SetWeights, optional
         What local scores are differences of; by default the log-determinants are left as they are.
+    widths : ndarray of shape (m,), int64, optional
+        How many columns each node has; by default one.
+    by_width : bool
+        Whether to walk through nodes of few columns first. The numbers are where they belong in any
+        case, but there are no parts `with_columns` then.
 
     Attributes
     ----------
     n_columns : int
+        Number of nodes.
     n_seeds : int
-        How many sets of outer columns there are.
+        How many sets of outer nodes there are.
     seed_size : int
-        How many subsets the seeds with the same outer columns walk through.
+        How many subsets the seeds with the same outer nodes walk through.
     """
 
     def __init__(
-        self, factor: Floats, offsets: Floats | None = None, weights: SetWeights | None = None
+        self,
+        factor: Floats,
+        offsets: Floats | None = None,
+        weights: SetWeights | None = None,
+        widths: Integers | None = None,
+        by_width: bool = False,
     ) -> None:
-        m = len(factor)
+        widths = np.ones(len(factor), dtype=np.int64) if widths is None else widths
+        m = self.n_columns = len(widths)
+        order = np.argsort(widths, kind="stable") if by_width else np.arange(m)
+        own_starts = (np.cumsum(widths) - widths)[order]
+        widths = widths[order]
         n_lane = min(_LANE_COLUMNS, m - 1)
-        n_inner = min(_INNER_COLUMNS, m - n_lane)
+        n_inner = _n_inner(widths[n_lane:])
         n_seeded = n_lane + n_inner
-        columns = np.r_[n_lane:n_seeded, :n_lane, n_seeded:m]
-        start = np.ascontiguousarray(triangular_factor(factor[:, columns]))
+        of_inner, of_outer = slice(n_lane, n_seeded), slice(n_seeded, m)
+        in_factor = np.r_[of_inner, :n_lane, of_outer]
+        starts = np.append(0, np.cumsum(widths[in_factor]))
+        shift = np.repeat(own_starts[in_factor] - starts[:-1], widths[in_factor])
+        start = np.ascontiguousarray(triangular_factor(factor[:, shift + np.arange(starts[-1])]))
         low = high = np.empty(0)
         if offsets is not None:
             n_low = min(m, _OFFSET_COLUMNS)
+            offsets = offsets[order]
             low, high = sums_over_subsets(offsets[:n_low]), sums_over_subsets(offsets[n_low:])
         self._n_functions = 1 if weights is None else weights.n_functions
-        width = min(_WIDTH, 1 << n_lane)
-        spread = np.empty((0, 0, 0, 0)) if weights is None else weights.spread(width)
-        path = _path(m, n_inner)
-        self._walk = Walk(start, 0.0, 0, n_inner, n_lane, *path, low, high, spread)
-
-    @property
-    def n_columns(self) -> int:
-        return len(self._walk.start)
+        spread, node_terms = np.empty((0, 0, 0, 0)), np.empty((0, 0))
+        if weights is not None:
+            spread, node_terms = weights.spread(widths[:n_lane])
+        places = outer_places = np.empty(0, dtype=np.int64)
+        if (order != np.arange(m)).any():
+            bits = np.int64(1) << order
+            places = sums_over_subsets(bits[:n_seeded].astype(float)).astype(np.int64)
+            outer_places = bits[of_outer]
+        inner_sizes = columns_of_sets(np.arange(1 << n_inner), widths[of_inner])
+        self._n_seeded = n_seeded
+        swaps, prefixes, first_prefixes = _path(tuple(widths[of_inner].tolist()))
+        self._walk = Walk(
+            start=start,
+            log_det_in_front=0.0,
+            columns_in_front=0,
+            nodes_in_front=0,
+            lane_starts=starts[n_inner : n_seeded + 1],
+            outer_starts=starts[n_seeded:],
+            swaps=swaps,
+            prefixes=prefixes,
+            first_prefixes=first_prefixes,
+            inner_sizes=inner_sizes,
+            low_offsets=low,
+            high_offsets=high,
+            weights=spread,
+            node_terms=node_terms,
+            places=places,
+            outer_places=outer_places,
+        )
 
     @property
     def n_seeds(self) -> int:
-        return 1 << self.n_columns - self._walk.n_lane - self._walk.n_inner
+        return 1 << self.n_columns - self._n_seeded
 
     @property
     def seed_size(self) -> int:
-        return 1 << self._walk.n_lane + self._walk.n_inner
+        return 1 << self._n_seeded
 
     def with_columns(self, n: int, others: int) -> Self:
-        """Return the walk through the subsets of the first n columns, each joined with others.
+        """Return the walk through the subsets of the first n nodes, each joined with others.
 
-        Its numbers are the same bits as in the walk through all columns.
+        Its numbers are the same bits as in the walk through all nodes.
 
         Parameters
         ----------
         n : int
             At least as many as a seed walks through.
         others : int
-            The mask of columns after these; the lowest bit is the first of them.
+            The mask of nodes after these; the lowest bit is the first of them.
         """
         part, of_all = copy(self), self._walk
-        start, log_det = settle_columns(of_all.start, n, others)
+        starts = of_all.outer_starts[n - self._n_seeded :]
+        start, log_det = settle_columns(of_all.start, starts, others)
+        chosen = [i for i in range(len(starts) - 1) if others >> i & 1]
         high = of_all.high_offsets
         if high.size:
             size = (1 << n) // len(of_all.low_offsets)
             high = high[others * size : (others + 1) * size]
+        part.n_columns = n
         part._walk = of_all._replace(
             start=start,
             log_det_in_front=log_det,
-            n_in_front=others.bit_count(),
+            columns_in_front=int(np.diff(starts)[chosen].sum()),
+            nodes_in_front=len(chosen),
+            outer_starts=of_all.outer_starts[: n - self._n_seeded + 1],
             high_offsets=high,
         )
         return part
@@ -279,64 +377,104 @@ def log_determinants_work(m: int) -> int:
     return 20 << m
 
 
-@cache
-def _path(m: int, n_inner: int) -> tuple[Integers, Integers]:
-    """Return the swaps of a seed over the inner columns, and the set that each makes a prefix.
+def _n_inner(widths: Integers) -> int:
+    """Return how many of the nodes after those of lanes are inner nodes."""
+    n = int(np.searchsorted(np.cumsum(widths), _MOST_INNER, side="right"))
+    return min(max(n, 1), _INNER_COLUMNS)
 
-    They are those of seed 0, the empty set of columns. The path of another seed has its columns
+
+@cache
+def _path(widths: tuple[int, ...]) -> tuple[Integers, Integers, Integers]:
+    """Return a seed's swaps of inner columns, and the set of nodes that each makes a prefix.
+
+    Where it makes none, the prefix is `_EXTENDS` or `_PASSES`. The last array has the sets that the
+    columns complete before the first swap.
+
+    They are those of seed 0, the empty set of nodes. The path of another seed has its columns
     in front, where they stay; when they are projected out, what is left is this path.
     """
-    order, swaps = seed_path(m, n_seeds=1 << (m - n_inner), seed=0)
-    return swaps.astype(np.int64), prefixes_of(order, swaps)
+    order = list(range(len(widths)))
+    first = [_EXTENDS] * sum(widths)
+    for node in order:
+        first[sum(widths[: node + 1]) - 1] = (2 << node) - 1
+    swaps, prefixes = [], []
+    node_swaps = greedy_swaps(len(widths))
+    for i, prefix in zip(node_swaps, prefixes_of(np.array(order), node_swaps), strict=True):
+        position = sum(widths[node] for node in order[:i])
+        left, right = widths[order[i]], widths[order[i + 1]]
+        for column in range(right):
+            swaps += [position + column + step for step in range(left - 1, -1, -1)]
+            arrives = int(prefix) if column == right - 1 else _EXTENDS
+            prefixes += [_PASSES] * (left - 1) + [arrives]
+        order[i], order[i + 1] = order[i + 1], order[i]
+    path, passed, at_first = (np.array(each, dtype=np.int64) for each in (swaps, prefixes, first))
+    return path, passed, at_first
 
 
-@kernel(float64[:, ::1], int64, int64)
-def settle_columns(factor, n, chosen):
-    """Return the factor of the first n columns with some later ones projected out.
+@kernel(float64[:, ::1], int64[::1], int64)
+def settle_columns(factor, starts, chosen):
+    """Return the factor of the first nodes with some later ones projected out.
 
     Parameters
     ----------
-    factor : ndarray of shape (m, m), float64
-    n : int
+    factor : ndarray of shape (n_columns, n_columns), float64
+    starts : ndarray of int64
+        Where the columns of each later node start, and where the last one's end.
     chosen : int
-        The mask of these later columns; the lowest bit is column n.
+        The mask of these later nodes.
 
     Returns
     -------
-    factor : ndarray of shape (n, n), float64
+    factor : ndarray of shape (starts[0], starts[0]), float64
     log_det : float
-        The log-determinant of the chosen columns.
+        The log-determinant of the chosen nodes.
     """
     settled = factor.copy()
-    log_det = _settle_last_columns(settled, n, chosen, 0.0)
-    return settled[:n, :n].copy(), log_det
+    log_det = _settle_last_nodes(settled, starts, chosen, 0.0)
+    return settled[: starts[0], : starts[0]].copy(), log_det
 
 
 @kernel(WALK, int64[::1], SET_FUNCTIONS, seconds=2.0)
 def walk_seeds(walk, outer_sets, sets):
-    """Walk all seeds with these outer columns, and weigh what they find while it is in cache."""
-    n_inner, n_lane = walk.n_inner, walk.n_lane
+    """Walk all seeds with these outer nodes, and weigh what they find while it is in cache."""
+    n_lane = walk.lane_starts.size - 1
+    inner_columns, seeded = walk.lane_starts[0], walk.lane_starts[n_lane]
     lanes = 1 << n_lane
     outer_factor = np.empty(walk.start.shape)
-    lane_factors = np.empty((lanes, n_inner + n_lane, n_inner + n_lane))
-    factors = np.empty((n_inner, n_inner, lanes))
-    sums = np.empty((n_inner + 1, lanes))
-    length = lanes << n_inner
+    lane_factors = np.empty((lanes, seeded, seeded))
+    factors = np.empty((inner_columns, inner_columns, lanes))
+    sums = np.empty((inner_columns + 1, lanes))
+    length = lanes * walk.inner_sizes.size
+    is_placed = walk.places.size > 0
+    scratch = np.empty(length if is_placed else 0)
     for outer in outer_sets:
         copy_block(walk.start, outer_factor, walk.start.shape[0])
         in_front = walk.log_det_in_front
-        sums[0, 0] = _settle_last_columns(outer_factor, n_inner + n_lane, outer, in_front)
-        copy_block(outer_factor, lane_factors[0], n_inner + n_lane)
-        _settle_lane_columns(lane_factors, n_inner, n_lane, sums[0])
+        sums[0, 0] = _settle_last_nodes(outer_factor, walk.outer_starts, outer, in_front)
+        copy_block(outer_factor, lane_factors[0], seeded)
+        _settle_lane_nodes(lane_factors, walk.lane_starts, sums[0])
         _lanes_last(lane_factors, factors)
         first = outer * length
-        values = sets.of_family[first : first + length]
-        _walk(factors, sums, walk.swaps, walk.prefixes, values)
+        values = scratch if is_placed else sets.of_family[first : first + length]
+        _walk(factors, sums, walk.swaps, walk.prefixes, walk.first_prefixes, values)
         if walk.high_offsets.size > 0:
             _add_offsets(walk.low_offsets, walk.high_offsets, first, values)
         if walk.weights.shape[0] > 0:
-            size = walk.n_in_front + popcount(outer)
-            _weigh(walk.weights, size, values, sets.of_parents[first : first + length])
+            of_parents = values if is_placed else sets.of_parents[first : first + length]
+            _weigh(walk, outer, values, of_parents)
+        if is_placed:
+            _place(walk, outer, values, sets.of_family)
+
+
+@inner_kernel
+def _place(walk, outer, values, of_family):
+    """Store the numbers of a seed's sets where they belong in the caller's order of nodes."""
+    base = 0
+    for i in range(walk.outer_places.size):
+        if outer >> i & 1:
+            base |= walk.outer_places[i]
+    for i in range(values.size):
+        of_family[base | walk.places[i]] = values[i]
 
 
 @inner_kernel
@@ -349,14 +487,20 @@ def _add_offsets(low, high, first, values):
 
 
 @inner_kernel
-def _weigh(weights, size, values, of_parents):
-    """Turn log-determinants into set functions; the first set has `size` columns.
+def _weigh(walk, outer, values, of_parents):
+    """Turn log-determinants into set functions.
 
     If there is one function, the arrays are the same memory.
     """
+    weights, node_terms = walk.weights, walk.node_terms
     n_functions, _, n_sizes, width = weights.shape
-    for start in range(0, values.size, width):
-        place = (size + popcount(start)) * width
+    size, n_nodes = walk.columns_in_front, walk.nodes_in_front + popcount(outer)
+    for i in range(walk.outer_starts.size - 1):
+        if outer >> i & 1:
+            size += walk.outer_starts[i + 1] - walk.outer_starts[i]
+    for inner in range(walk.inner_sizes.size):
+        start = inner * width
+        place = (size + walk.inner_sizes[inner]) * width
         for i in range(0, width, 4):
             log_det = load(values, start + i)
             for k in range(n_functions - 1, -1, -1):  # the log-determinants are overwritten last
@@ -367,18 +511,22 @@ def _weigh(weights, size, values, of_parents):
                     store(values, start + i, weighed)
                 else:
                     store(of_parents, start + i, weighed)
+        if node_terms.shape[0] > 0:
+            at = (n_nodes + popcount(inner)) * width
+            for i in range(0, width, 4):
+                weighed = plus(load(values, start + i), load(node_terms, at + i))
+                store(values, start + i, weighed)
 
 
 @inner_kernel
-def _settle_lane_columns(factors, n_inner, n_lane, log_det):
+def _settle_lane_nodes(factors, starts, log_det):
     """From lane 0, derive the factor and the log-determinant that each lane starts with."""
-    for lane_column in range(n_lane - 1, -1, -1):
-        size = n_inner + lane_column + 1
-        chosen = 1 << lane_column
-        for lane in range(0, 1 << n_lane, 2 * chosen):
+    for node in range(starts.size - 2, -1, -1):
+        size, chosen = starts[node + 1], 1 << node
+        for lane in range(0, 1 << (starts.size - 1), 2 * chosen):
             copy_block(factors[lane], factors[lane + chosen], size)
-            log_square = move_last_in_front(factors[lane + chosen], size)
-            log_det[lane + chosen] = log_det[lane] + log_square
+            added = _move_last_node_in_front(factors[lane + chosen], starts[node], size)
+            log_det[lane + chosen] = log_det[lane] + added
 
 
 @inner_kernel
@@ -391,16 +539,25 @@ def _lanes_last(source, target):
 
 
 @inner_kernel
-def _settle_last_columns(factor, n, chosen, log_det):
-    """Drop the columns from n on, the chosen ones to the front; add their log-determinant."""
-    for size in range(factor.shape[0], n, -1):
-        if chosen >> (size - 1 - n) & 1:
-            log_det += move_last_in_front(factor, size)
+def _settle_last_nodes(factor, starts, chosen, log_det):
+    """Drop the nodes, the chosen ones to the front; add their log-determinant."""
+    for node in range(starts.size - 2, -1, -1):
+        if chosen >> node & 1:
+            log_det += _move_last_node_in_front(factor, starts[node], starts[node + 1])
     return log_det
 
 
 @inner_kernel
-def _walk(factors, sums, swaps, prefixes, log_det):
+def _move_last_node_in_front(factor, start, end):
+    """Project the columns from `start` on out of those before; return their log-determinant."""
+    log_det = 0.0
+    for size in range(end, start, -1):
+        log_det += move_last_in_front(factor, size)
+    return log_det
+
+
+@inner_kernel
+def _walk(factors, sums, swaps, prefixes, first_prefixes, log_det):
     """Follow the path; store what each new prefix's log-determinant is in each lane.
 
     ``sums[p, lane]`` is the log-determinant of the first p columns and those in front.
@@ -416,18 +573,20 @@ def _walk(factors, sums, swaps, prefixes, log_det):
         order[i] = i
         for lane in range(lanes):
             squared[lane] = factors[i, i, lane] * factors[i, i, lane]
-        _store_prefix(sums, i, squared, log_det, (2 << i) - 1)
+        _store_prefix(sums, i, squared, log_det, first_prefixes[i])
     for step in range(swaps.size):
         swap_columns_in_lanes(factors, order, swaps[step], cos, sin, squared)
-        _store_prefix(sums, swaps[step], squared, log_det, prefixes[step])
+        if prefixes[step] != _PASSES:
+            _store_prefix(sums, swaps[step], squared, log_det, prefixes[step])
 
 
 @inner_kernel
 def _store_prefix(sums, i, squared, log_det, prefix):
-    """Extend the first i columns by one."""
+    """Extend the first i columns by one, which may complete a set of nodes."""
     lanes = squared.size
     for lane in range(0, lanes, 4):
         shorter = load(sums, i * lanes + lane)
         longer = plus(shorter, logarithm(load(squared, lane)))
         store(sums, (i + 1) * lanes + lane, longer)
-        store(log_det, prefix * lanes + lane, longer)
+        if prefix >= 0:
+            store(log_det, prefix * lanes + lane, longer)

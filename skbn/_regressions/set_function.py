@@ -7,11 +7,16 @@ enters only through the set P + x. So the score is ``of_family[P + x] - of_paren
 If ``a0[l + 1] = -a1[l]``, as for all criteria that are score-equivalent, one function serves as
 both, the *set function* ``F[S] = C[d] + a1[d - 1] * L[S]`` of sets S of d columns, where
 ``C[d] = c[0] + ... + c[d - 1]``.
+
+Where a node has several columns, S is a set of nodes: d counts their columns, and what is paid for
+edges counts the nodes.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from copy import copy
+from typing import NamedTuple, Self
 
 import numpy as np
 from numba import float64
@@ -19,7 +24,14 @@ from numba import float64
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import tuple_type
 
-__all__ = ["LEAST_SCORE", "SET_FUNCTIONS", "SetFunctions", "SetWeights", "ruled_out"]
+__all__ = [
+    "LEAST_SCORE",
+    "SET_FUNCTIONS",
+    "SetFunctions",
+    "SetWeights",
+    "columns_of_sets",
+    "ruled_out",
+]
 
 
 # Where families of more than k parents are ruled out, the set function falls by this number with
@@ -79,9 +91,15 @@ class SetWeights:
         A constant, and what a log-determinant is multiplied by, for each number of columns.
     is_one : bool
         Whether one function serves as both.
+    widths : ndarray of int64, or None
+        How many columns each node has; None for one each.
+    node_terms : ndarray of float64
+        What each number of nodes adds; empty for nothing.
     """
 
     def __init__(self, tables: Floats) -> None:
+        self.widths: Integers | None = None
+        self.node_terms: Floats = np.empty(0)
         c, a0, a1 = tables
         m = len(c)
         n_allowed = int(np.argmin(np.append(c, -np.inf) > -np.inf))
@@ -103,10 +121,44 @@ class SetWeights:
                 tables[:2], ((0, 0), (0, 1))
             )  # padding: all columns together are nobody's parents
 
+    @classmethod
+    def of_nodes(
+        cls, tables: Floats, widths: Sequence[int], node_terms: Floats, max_parents: int
+    ) -> Self:
+        """Return the weights of sets of nodes that have several columns each.
+
+        Parameters
+        ----------
+        tables : ndarray of shape (3, n_columns), float64
+            Over the numbers of columns, finite, with ``a0[l + 1] == -a1[l]``.
+        widths : sequence of m int
+        node_terms : ndarray of shape (m + 1,), float64
+            What sets of 0, ..., m nodes have in addition.
+        max_parents : int
+            Families of more parent nodes are ruled out.
+        """
+        c, _, a1 = tables
+        weights = cls.__new__(cls)
+        weights.is_one = True
+        weights.of_family = np.stack([np.append(0.0, np.cumsum(c)), np.append(0.0, a1)])
+        weights.of_parents = weights.of_family
+        weights.widths = np.array(widths, dtype=np.int64)
+        n_beyond = np.arange(len(widths) + 1) - max_parents - 1.0
+        weights.node_terms = node_terms - _STEP * np.maximum(n_beyond, 0.0)
+        return weights
+
+    def of_part(self, nodes: Sequence[int]) -> SetWeights:
+        """Return the weights of sets of some of the nodes."""
+        if self.widths is None:
+            return self
+        part = copy(self)
+        part.widths = self.widths[list(nodes)]
+        return part
+
     def __eq__(self, other: object) -> bool:
+        names = ("of_family", "of_parents", "widths", "node_terms")
         return isinstance(other, SetWeights) and all(
-            np.array_equal(a, b)
-            for a, b in ((self.of_family, other.of_family), (self.of_parents, other.of_parents))
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -114,7 +166,8 @@ class SetWeights:
     @property
     def has_ruled_out(self) -> bool:
         """Whether scores below `LEAST_SCORE` stand for families that are ruled out."""
-        return bool(self.of_family[0, -1] < LEAST_SCORE)
+        last = self.node_terms if self.node_terms.size else self.of_family[0]
+        return bool(last[-1] < LEAST_SCORE)
 
     @property
     def n_functions(self) -> int:
@@ -123,12 +176,13 @@ class SetWeights:
 
     def at(self, sets: Integers, log_det: Floats) -> SetFunctions:
         """Return the values of some sets that have these log-determinants."""
-        size = np.bitwise_count(sets)
+        n_nodes = np.bitwise_count(sets)
+        size = n_nodes if self.widths is None else columns_of_sets(sets, self.widths)
 
         def values(weights: Floats) -> Floats:
             constants, factors = weights[:, size]
             weighed: Floats = constants + factors * log_det
-            return weighed
+            return weighed + self.node_terms[n_nodes] if self.node_terms.size else weighed
 
         of_family = values(self.of_family)
         return SetFunctions(of_family, of_family if self.is_one else values(self.of_parents))
@@ -142,19 +196,39 @@ class SetWeights:
                 values[sets] = of_piece
         return SetFunctions(functions[0], functions[-1])
 
-    def spread(self, width: int) -> Floats:
-        """Lay the weights out for `width` neighbouring sets, whose sizes differ.
+    def spread(self, widths: Integers) -> tuple[Floats, Floats]:
+        """Lay the weights out for the sets of some nodes, which are neighbours.
+
+        Parameters
+        ----------
+        widths : ndarray of shape (k,), int64
+            How many columns these nodes have.
 
         Returns
         -------
-        spread : ndarray of shape (n_functions, 2, m + 1, width), float64
-            If the first of the sets has s columns, the weights of set i are at ``[:, :, s, i]``.
+        spread : ndarray of shape (n_functions, 2, n_columns + 1, 2**k), float64
+            If the other columns of the sets are s, the weights of set i are at ``[:, :, s, i]``.
+        node_terms : ndarray of shape (m + 1, 2**k), float64
+            The same of `node_terms`, by the number of other nodes; empty if they are.
         """
-        m = self.of_family.shape[1] - 1
-        size = np.arange(m + 1)[:, np.newaxis] + np.bitwise_count(np.arange(width))
+        sets = np.arange(1 << len(widths))
+        n_columns = self.of_family.shape[1] - 1
+        size = np.arange(n_columns + 1)[:, np.newaxis] + columns_of_sets(sets, widths)
         functions = [self.of_family, self.of_parents][: self.n_functions]
-        spread = np.stack([each[:, np.minimum(size, m)] for each in functions])
-        return np.ascontiguousarray(spread)
+        spread = np.stack([each[:, np.minimum(size, n_columns)] for each in functions])
+        terms = self.node_terms
+        if terms.size:
+            n_nodes = np.arange(len(terms))[:, np.newaxis] + np.bitwise_count(sets)
+            terms = terms[np.minimum(n_nodes, len(terms) - 1)]
+        return np.ascontiguousarray(spread), terms.reshape(-1, len(sets))
+
+
+def columns_of_sets(sets: Integers, widths: Integers) -> Integers:
+    """Return how many columns each set of nodes has, by its mask."""
+    n_columns = np.zeros(sets.shape, dtype=np.int64)
+    for node, width in enumerate(widths.tolist()):
+        n_columns += (sets >> node & 1) * width
+    return n_columns
 
 
 def ruled_out(scores: Floats) -> Floats:

@@ -3,13 +3,16 @@
 It descends the same tree as the seeds do: starting from the last column, each column either
 drops out or is moved to the front by a chain of swaps and projected out. At each node the
 columns before the chosen ones are left; their norms are the residuals of all sets that have
-one column more. Small sets may be independent even if all columns together are not, as with
+one column more. A node may have several columns: they are moved together, and what they add is
+their log-determinant. Small sets may be independent even if all columns together are not, as with
 few rows; the log-determinants of dependent sets are -inf or noise.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from math import comb
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +27,7 @@ from skbn._regressions.givens import copy_block, move_last_in_front
 
 __all__ = [
     "add_singles",
+    "columns_of_small_sets",
     "small_log_determinants",
     "small_log_determinants_work",
     "walk_small_sets",
@@ -36,36 +40,40 @@ def small_log_determinants(
     offsets: npt.NDArray[np.float64],
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    widths: Sequence[int] | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Return the log-determinants of small sets of columns.
+    """Return the log-determinants of small sets of nodes.
 
     Parameters
     ----------
-    factor : ndarray of shape (m, m), float64
+    factor : ndarray of shape (n_columns, n_columns), float64
         Upper triangular, with rows of zeros if there are fewer rows than columns.
     subsets : SmallSubsets
-        Sets of m columns, with at least one column each.
+        Sets of m nodes, with at least one node each.
     offsets : ndarray of shape (m,), float64
-        What each column adds to the log-determinants of all sets that it is in.
+        What each node adds to the log-determinants of all sets that it is in.
     n_jobs : int or None
         Number of threads, by joblib's rules. It does not change a bit of the result.
     progress : Progress or None
         Advanced by ``small_log_determinants_work(subsets)`` in all.
+    widths : sequence of m int, optional
+        How many columns each node has; by default one.
 
     Returns
     -------
     log_det : ndarray of shape (subsets.n_sets,), float64
         In the order of `subsets`; 0 for the empty set.
     """
-    m = len(factor)
+    widths = [1] * len(factor) if widths is None else widths
+    m, starts = len(widths), np.append(0, np.cumsum(widths))
     factor = np.array(factor, order="C")  # the kernels are compiled for arrays that can be written
     log_det = allocate(subsets.n_sets)
     log_det[0] = 0.0
-    add_singles(factor, offsets, log_det)
+    add_singles(factor, starts, offsets, log_det)
     if subsets.most == 1:
         return log_det
     arguments = [
-        (factor, offsets, last, subsets.most, subsets.binomials, subsets.starts, log_det)
+        (factor, starts, offsets, last, subsets.most, subsets.binomials, subsets.starts, log_det)
         for last in range(m - 1, 0, -1)  # the longest first
     ]
     work = small_log_determinants_work(subsets) / len(arguments)
@@ -81,48 +89,94 @@ def small_log_determinants_work(subsets: SmallSubsets) -> int:
     return 60 * subsets.n_sets
 
 
-@kernel(float64[:, ::1], float64[::1], float64[::1])
-def add_singles(factor, offsets, log_det):
-    """Store the log-determinants of the single columns."""
-    _add_one_column(factor, factor.shape[0], 0.0, offsets, log_det, np.int64(1))
+def columns_of_small_sets(subsets: SmallSubsets, widths: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Return how many columns each of some small sets of nodes has, in the order of `subsets`."""
+    of_size = np.zeros(1, dtype=np.int64)
+    found = [of_size]
+    for size in range(1, subsets.most + 1):
+        # Sets of one size come in the order of their last members.
+        of_size = np.concatenate(
+            [of_size[: comb(last, size - 1)] + widths[last] for last in range(size - 1, subsets.n)]
+        )
+        found.append(of_size)
+    return np.concatenate(found)
 
 
-@kernel(float64[:, ::1], float64[::1], int64, int64, int64[:, ::1], int64[::1], float64[::1])
-def walk_small_sets(start, offsets, last, most, binomials, starts, log_det):
-    """Store the log-determinants of the sets of two or more whose last column is `last`."""
-    blocks = np.empty((most - 1, last + 1, last + 1))
+@kernel(float64[:, ::1], int64[::1], float64[::1], float64[::1])
+def add_singles(factor, starts, offsets, log_det):
+    """Store the log-determinants of the single nodes."""
+    _add_one_node(factor, starts, starts.size - 1, 0.0, offsets, log_det, np.int64(1))
+
+
+@kernel(
+    *(float64[:, ::1], int64[::1], float64[::1], int64, int64),
+    *(int64[:, ::1], int64[::1], float64[::1]),
+)
+def walk_small_sets(start, starts, offsets, last, most, binomials, set_starts, log_det):
+    """Store the log-determinants of the sets of two or more whose last node is `last`."""
+    width = starts[last + 1]
+    blocks = np.empty((most - 1, width, width))
     sums = np.empty(most - 1)
     chosen = np.empty(most - 1, dtype=np.int64)
     following = np.empty(most - 1, dtype=np.int64)
     depth = 0
-    column = last
-    copy_block(start, blocks[0], last + 1)
+    node = last
+    copy_block(start, blocks[0], width)
     above = 0.0
     while True:
-        log_square = move_last_in_front(blocks[depth], column + 1)
-        sums[depth] = above + log_square + offsets[column]
-        chosen[depth] = column
-        following[depth] = column
+        log_square = 0.0
+        for size in range(starts[node + 1], starts[node], -1):
+            log_square += move_last_in_front(blocks[depth], size)
+        sums[depth] = above + log_square + offsets[node]
+        chosen[depth] = node
+        following[depth] = node
         size = depth + 2
-        first = starts[size]
+        first = set_starts[size]
         for i in range(depth + 1):
             first += binomials[chosen[i], size - i]
-        _add_one_column(blocks[depth], column, sums[depth], offsets, log_det, first)
+        _add_one_node(blocks[depth], starts, node, sums[depth], offsets, log_det, first)
         while depth >= 0 and (depth + 2 == most or following[depth] == 1):
             depth -= 1
         if depth < 0:
             return
         following[depth] -= 1
-        column = following[depth]
-        copy_block(blocks[depth], blocks[depth + 1], column + 1)
+        node = following[depth]
+        copy_block(blocks[depth], blocks[depth + 1], starts[node + 1])
         above = sums[depth]
         depth += 1
 
 
 @inner_kernel
-def _add_one_column(factor, n, log_det_before, offsets, log_det, first):
-    for column in range(n):
-        square = 0.0
-        for row in range(column + 1):
-            square += factor[row, column] * factor[row, column]
-        log_det[first + column] = log_det_before + math.log(square) + offsets[column]
+def _add_one_node(factor, starts, n, log_det_before, offsets, log_det, first):
+    for node in range(n):
+        begin, end = starts[node], starts[node + 1]
+        if end - begin == 1:
+            added = math.log(_squared_length(factor, begin, end))
+        else:
+            added = _log_determinant_of(factor[:end, begin:end].copy())
+        log_det[first + node] = log_det_before + added + offsets[node]
+
+
+@inner_kernel
+def _squared_length(columns, j, n_rows):
+    square = 0.0
+    for row in range(n_rows):
+        square += columns[row, j] * columns[row, j]
+    return square
+
+
+@inner_kernel
+def _log_determinant_of(columns):
+    """Return the log-determinant of columns, taking each in turn out of those after it."""
+    log_det = 0.0
+    n_rows, n = columns.shape
+    for i in range(n):
+        square = _squared_length(columns, i, n_rows)
+        log_det += math.log(square)
+        for j in range(i + 1, n):
+            product = 0.0
+            for row in range(n_rows):
+                product += columns[row, i] * columns[row, j]
+            for row in range(n_rows):
+                columns[row, j] -= product / square * columns[row, i]
+    return log_det

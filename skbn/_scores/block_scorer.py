@@ -107,6 +107,15 @@ class BlockScorer(FamilyScorer):
     def column_names(self) -> list[str | int]:
         return self.nodes.column_names
 
+    @property
+    def is_number(self) -> Booleans:
+        nodes = self.nodes
+        is_number = [
+            width == 1 and name not in nodes.levels
+            for name, width in zip(nodes.names, nodes.widths, strict=True)
+        ]
+        return np.repeat(is_number, nodes.widths)
+
     def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
         return self.nodes.parents_of_columns(parents)
 
@@ -185,7 +194,7 @@ class BlockScorer(FamilyScorer):
         widths = [self.nodes.widths[v] for v in columns]
         most = min(max_parents, self.families.max_parents)
         terms = self._node_terms[: len(widths) + 1]
-        return SetWeights(tables[:, : sum(widths)], widths, terms, max_parents=most)
+        return SetWeights.of_nodes(tables[:, : sum(widths)], widths, terms, most)
 
     # Units
 

@@ -18,6 +18,7 @@ from skbn._core.progress import Progress
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._core.threads import one_blas_thread
+from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, centred_blocks
 from skbn._data.statistics import Prior, Regression, SampleStatistics, sample_statistics
 from skbn._regressions.least_squares import Neighbours, neighbours, triangular_factor
@@ -99,9 +100,24 @@ class FamilyScorer:
         return self._sample.summary
 
     @property
+    def nodes(self) -> Nodes | None:
+        """Which columns stand for each node; None if each is one."""
+        return None
+
+    @property
     def column_names(self) -> list[str | int]:
         """The names of these columns."""
         return self._names
+
+    @property
+    def sample(self) -> Sample:
+        """The rows and their weights, with all columns."""
+        return self._sample
+
+    @property
+    def is_number(self) -> Booleans:
+        """Which of the columns are nodes by themselves, shape (n_columns,)."""
+        return np.ones(len(self.column_names), dtype=bool)
 
     def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
         """Return the masks of the columns' parents, from those of the nodes."""

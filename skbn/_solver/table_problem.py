@@ -13,6 +13,7 @@ from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
+from skbn._networks.block_network import network_of_model
 from skbn._networks.equivalence import canonical_member
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
@@ -146,15 +147,21 @@ class TableProblem(Problem):
             losses,
             criterion=self.scores.criterion,
             model=model,
+            nodes=self.regressions.nodes,
         )
 
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
         with one_blas_thread():
-            return GaussianBayesianNetwork._from_model(self._model(parents))
+            model = self._model(parents)
+        irreversible = self.constraints.irreversible(parents)
+        return network_of_model(model, parents, self.regressions.nodes, irreversible)
 
     def _model(self, parents: list[int]) -> LinearGaussianModel:
         scorer = self.regressions
-        fixed, divisors = self.constraints.irreversible(parents), scorer.noise_divisors
         return estimate_model(
-            scorer.statistics, parents, self.names, fixed=fixed, divisors=divisors
+            scorer.statistics,
+            scorer.parents_of_columns(parents),
+            scorer.column_names,
+            fixed=scorer.parents_of_columns(self.constraints.irreversible(parents)),
+            divisors=scorer.noise_divisors,
         )

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+import reference
+from block_tables import block_sample, indicators, mixed_blocks
 from numpy.testing import assert_allclose
 
 from skbn import AIC, BIC, EBIC, BGe, Criterion, LogLikelihood
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._scores.local_scores import LocalScores
-from tests import reference
-from tests.block_tables import block_sample, indicators, mixed_blocks
 
 CRITERIA = {"bic": BIC, "aic": AIC, "loglik": LogLikelihood, "bge": BGe}
 
@@ -106,7 +106,7 @@ def test_refusals_name_the_node_or_the_criterion():
         scores_of(wide).local_score("v1")
     assert np.isfinite(scores_of(wide, BGe()).local_score("v1", ["v0", "v2"]))
     blocks = mixed_blocks(3, 40, rng)
-    with pytest.raises(ValueError, match="NoSetFunction.* cannot score nodes of several"):
+    with pytest.raises(ValueError, match=r"NoSetFunction.* cannot score nodes of several"):
         scores_of(blocks, NoSetFunction()).to_array()
     with pytest.raises(ValueError, match="nu is a prior mean of columns"):
         scores_of(blocks, BGe(nu=[0.0] * 3))
@@ -114,10 +114,10 @@ def test_refusals_name_the_node_or_the_criterion():
         scores_of([np.ones((20, 2)), x]).local_score("v1")
     unknown = np.arange(20) < 4
     codes = [np.where(unknown, 9, rng.integers(0, 3, size=20)) for _ in range(2)]
-    with pytest.raises(ValueError, match="collinear.*leave out one of these nodes"):
+    with pytest.raises(ValueError, match=r"collinear.*leave out one of these nodes"):
         scores_of([indicators(codes[0]), indicators(codes[1]), x]).to_array()
     with pytest.raises(ValueError, match="a regression of its own"):
-        scores_of(blocks + [rng.normal(size=(40, 2))]).coef("v3")
+        scores_of([*blocks, rng.normal(size=(40, 2))]).coef("v3")
 
 
 def test_nodes_know_their_columns():
