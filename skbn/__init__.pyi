@@ -18,6 +18,7 @@ from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
 from ._estimators.near_optimal_networks import NearOptimalNetworks as NearOptimalNetworks
 from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
+from ._networks.block_network import GaussianBlockNetwork as GaussianBlockNetwork
 from ._networks.distribution import GaussianDistribution as GaussianDistribution
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
 from ._posterior.adjustment import AdjustedEffectPosterior as AdjustedEffectPosterior

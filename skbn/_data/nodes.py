@@ -90,6 +90,20 @@ class Nodes:
                 others |= 1 << column
         return of_columns
 
+    def select_nodes(self, nodes: Sequence[int]) -> Self:
+        """Return some of the nodes, with those of the user's columns that they are made of."""
+        chosen = [self.columns[i] for i in self.columns_of(nodes)]
+        sources = sorted({column.source for column in chosen})
+        names = [self.names[v] for v in nodes]
+        return replace(
+            self,
+            names=names,
+            columns=[column._replace(source=sources.index(column.source)) for column in chosen],
+            widths=[self.widths[v] for v in nodes],
+            levels={name: self.levels[name] for name in names if name in self.levels},
+            labels=[self.labels[source] for source in sources],
+        )
+
     def select(self, kept: Sequence[int]) -> Self:
         """Return the nodes with only some of their columns, given by number in ascending order.
 

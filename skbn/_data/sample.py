@@ -114,6 +114,12 @@ class Sample:
         """Return the rows with these weights in place of their own."""
         return type(self)(self.rows, weight, self.labels, self.nodes)
 
+    def select(self, columns: Sequence[int]) -> Self:
+        """Return the sample of some of the columns, which are nodes by themselves then."""
+        if self._rows is None:
+            return self.of_summary(self.summary.select(columns))
+        return type(self)(self.rows[:, list(columns)], self._weight, self.labels)
+
     @property
     def has_rows(self) -> bool:
         """Whether the rows were kept."""

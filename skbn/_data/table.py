@@ -73,12 +73,25 @@ class Table:
         elif is_dask(X):
             self._values, self.labels = X, list(range(X.shape[1]))
         elif isinstance(X, TableMixin):
-            self._values, self.labels = X.sample.rows, X.columns
+            nodes = X.sample.nodes
+            self._values = X.sample.rows
+            self.labels = X.columns if nodes is None else [*nodes.column_names]
         else:
             self._values = array_of(X)
             self.labels = list(range(self._values.shape[1]))
         are_names = self.labels and all(isinstance(label, str) for label in self.labels)
         self.names: list[Any] | None = self.labels if are_names else None
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the rows are not in memory, as those of dask."""
+        return is_dask(self._values)
+
+    def column(self, number: int) -> Any:
+        """Return a column as its container has it."""
+        if self.is_frame:
+            return self._values[self.labels[number]]
+        return self._values[:, number]
 
     def check_positions(self, nodes: Sequence[Hashable] = ()) -> None:
         """Check that labels that are not strings are the columns' positions, or the nodes.
@@ -164,8 +177,8 @@ class Table:
 
     def _column(self, number: int, name: Hashable) -> Floats:
         if self.is_frame:
-            return _floats_of_series(self._values[self.labels[number]], name, number)
-        return _floats_of_values(self._values[:, number], name)
+            return _floats_of_series(self.column(number), name, number)
+        return _floats_of_values(self.column(number), name)
 
 
 def read_columns(
@@ -239,8 +252,9 @@ def _floats_of_series(column: Any, name: Hashable, number: int) -> Floats:
     """Return a data frame's column as numbers, with NaN for missing values."""
     if str(getattr(column, "type", "")).startswith("dictionary"):
         raise ValueError(
-            f"Column {name!r} is dictionary-encoded, as categories are. Leave it out, or, if they "
-            f"are numbers, pass X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
+            f"Column {name!r} is dictionary-encoded, as categories are. Let a learner take it as a "
+            'category by nodes="auto", leave it out, or, if they are numbers, pass '
+            f"X.set_column({number}, {name!r}, X[{name!r}].cast('double'))."
         )
     values = as_numpy(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
     floats = _floats_of_values(values, name)
@@ -287,6 +301,11 @@ def _float(value: Any, name: Hashable, row: int) -> float:
                 raise ValueError(_inexact(int(value), name, row))
             return number
     remedy = "Encode it as numbers or leave the column out."
+    if isinstance(value, str):
+        remedy = (
+            'Let a learner take the column as a category by nodes="auto", encode it as numbers, or '
+            "leave it out."
+        )
     if isinstance(value, (complex, np.complexfloating)):
         remedy = "Give its real and imaginary part a column each."
     text = shortened(str(value), _LONGEST_VALUE)

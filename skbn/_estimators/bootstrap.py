@@ -280,12 +280,18 @@ class BootstrapBNLearner(OneNetworkEstimator):
             return X, sample
         check_parameters(learner)
         if not isinstance(X, BaseScores):
-            sample = read_sample(self, X, sample_weight, reset=True, min_samples=2)
-            learn_columns(learner, getattr(self, "feature_names_in_", None), sample.shape[1])
+            sample = read_sample(
+                self, X, sample_weight, reset=True, min_samples=2, nodes=learner.nodes
+            )
+            names = getattr(self, "feature_names_in_", None)
+            learn_columns(learner, names, self.n_features_in_, sample.nodes)
+            learner.nodes = None  # the scores have them
             penalty = getattr(learner, "penalty", None)
             return make_scores(learner, sample, 1.0 if penalty is None else penalty), sample
         scores = X.with_sample_weight(sample_weight)
-        learn_columns(self, getattr(X, "feature_names_in_", None), len(X.columns))
+        nodes = scores.sample.nodes
+        n_columns = len(X.columns if nodes is None else nodes.labels)
+        learn_columns(self, getattr(X, "feature_names_in_", None), n_columns, nodes)
         return scores, scores.sample
 
     def _draws(self, sample: Sample) -> Draws:
@@ -308,6 +314,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         return Draws(n_drawn, self.replace, seeds)
 
     def _columns(self) -> list[str | int]:
+        if self._nodes is not None:
+            return [*self._nodes.names]
         names = getattr(self, "feature_names_in_", None)
         return list(range(self.n_features_in_)) if names is None else [str(name) for name in names]
 

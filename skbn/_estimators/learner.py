@@ -50,6 +50,13 @@ class GaussianBNLearner(NetworkLearner):
         of the LocalScores if `fit` is given those. With a small number, such as 3, the exact search
         takes more columns. A limit that is too low can cost the network much of its score, of which
         a `MaxParentsWarning` tells.
+    nodes : "auto", dict, array-like of shape (n_features,) or None, default=None
+        Which columns make a node. None: each is one. "auto": columns of a categorical, bool,
+        string or object dtype are categories, whose nodes have an indicator for each level but the
+        first; the others are nodes of numbers. A dict has lists of columns, by name or number, for
+        nodes of several columns, such as splines or the channels of a sensor; columns that it does
+        not name are nodes as in "auto". An array has the node of each column. Edges, parents,
+        tiers and `max_parents` are then of nodes.
     required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
         Edges that the network must have. A table (a data frame or an array) has a row for each
@@ -209,6 +216,7 @@ None, default=None
         *,
         penalty: float | None = None,
         max_parents: int | None = None,
+        nodes: Any = None,
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
@@ -225,6 +233,7 @@ None, default=None
         self.criterion = criterion
         self.penalty = penalty
         self.max_parents = max_parents
+        self.nodes = nodes
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers

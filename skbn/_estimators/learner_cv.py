@@ -65,6 +65,13 @@ class GaussianBNLearnerCV(NetworkLearner):
         "bic" for a table, and the criterion of the LocalScores if `fit` is given those.
     max_parents : int or None, default=None
         As in `GaussianBNLearner`.
+    nodes : "auto", dict, array-like of shape (n_features,) or None, default=None
+        Which columns make a node. None: each is one. "auto": columns of a categorical, bool,
+        string or object dtype are categories, whose nodes have an indicator for each level but the
+        first; the others are nodes of numbers. A dict has lists of columns, by name or number, for
+        nodes of several columns, such as splines or the channels of a sensor; columns that it does
+        not name are nodes as in "auto". An array has the node of each column. Edges, parents,
+        tiers and `max_parents` are then of nodes.
     required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
         As in `GaussianBNLearner`.
@@ -168,6 +175,7 @@ None, default=None
         rule: str = "best",
         criterion: str | Criterion | None = None,
         max_parents: int | None = None,
+        nodes: Any = None,
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
@@ -184,6 +192,7 @@ None, default=None
         self.rule = rule
         self.criterion = criterion
         self.max_parents = max_parents
+        self.nodes = nodes
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers

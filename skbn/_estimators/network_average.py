@@ -63,7 +63,7 @@ class NetworkAverage:
                 fixed=fixed if self.nodes is None else self.nodes.parents_of_columns(fixed),
                 divisors=self.divisors,
             )
-        network = network_of_model(model, parents, self.nodes, fixed)
+        network = network_of_model(model, self.nodes)
         number = {column: v for v, column in enumerate(self.columns)}
         for parent, child, data in network.dag.edges(data=True):
             edge = number[parent], number[child]

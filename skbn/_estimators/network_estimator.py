@@ -17,6 +17,7 @@ from skbn._core.estimator import CallbackSupportMixin, Interval, MemorySize, lis
 from skbn._core.graphs import GraphStateMixin
 from skbn._core.progress import Progress, say
 from skbn._core.resources import Resources
+from skbn._core.text import readable_value
 from skbn._data.containers import is_dask
 from skbn._data.sample import Sample
 from skbn._data.table import Table
@@ -32,6 +33,7 @@ from skbn._estimators.validation import (
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
+from skbn._scores.local_scores import LocalScores
 from skbn._solver.constraints import Constraints, read_constraints
 
 __all__ = ["NetworkEstimator", "OneNetworkEstimator"]
@@ -45,6 +47,7 @@ class NetworkEstimator(
     _allowed_values: ClassVar[dict[str, Any]] = {
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
         "max_parents": PARAMETER_CONSTRAINTS["max_parents"],
+        "nodes": PARAMETER_CONSTRAINTS["nodes"],
         "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
         "max_memory": [Interval(Real, 0, None, closed="neither"), MemorySize(), None],
         "verbose": ["verbose"],
@@ -52,6 +55,7 @@ class NetworkEstimator(
     _default_criterion = "bic"
     criterion: str | Criterion | None
     max_parents: int | None
+    nodes: Any = None
     required_edges: Any
     forbidden_edges: Any
     tiers: Any
@@ -154,16 +158,24 @@ class NetworkEstimator(
                 self, X, sample_weight, reset=True, min_samples=2, needs_rows=needs_rows
             )
             return make_scores(self, sample, penalty)
+        if self.nodes is not None:
+            raise ValueError(
+                f"nodes={readable_value(self.nodes)} was asked for, but X is {type(X).__name__}. "
+                "Set it where they are made, and nodes=None here."
+            )
         m, kind = len(X.columns), type(X).__name__
         if m < 2:
             name = type(self).__name__
             raise ValueError(f"{name} needs at least 2 columns; the {kind} have {m}.")
-        learn_columns(self, getattr(X, "feature_names_in_", None), m)
+        nodes = X.sample.nodes if isinstance(X, LocalScores) else None
+        n_columns = m if nodes is None else len(nodes.labels)
+        learn_columns(self, getattr(X, "feature_names_in_", None), n_columns, nodes)
         return X.with_sample_weight(sample_weight)
 
     def _check_columns_of(self, scores: BaseScores) -> None:
         names = getattr(scores, "feature_names_in_", None)
-        check_columns(self, names, len(scores.columns))
+        nodes = scores.sample.nodes if isinstance(scores, LocalScores) else None
+        check_columns(self, names, len(scores.columns if nodes is None else nodes.labels))
 
     def _constraints(self, scores: BaseScores) -> Constraints:
         return read_constraints(
@@ -215,7 +227,8 @@ class OneNetworkEstimator(NetworkEstimator):
             If X is not a table of these columns.
         """
         check_is_fitted(self)
-        return self.network_.logpdf(self._sample(X).rows)
+        sample = self.network_._own_columns(self._sample(X))
+        return self.network_._model().log_density(sample.rows)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log-likelihood of a row under the fitted network, in nats.
@@ -252,4 +265,4 @@ class OneNetworkEstimator(NetworkEstimator):
         """
         check_is_fitted(self)
         sample = self._sample(X, sample_weight, needs_rows=False)
-        return self.network_._model().mean_log_density(sample)
+        return self.network_._model().mean_log_density(self.network_._own_columns(sample))

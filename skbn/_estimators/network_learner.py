@@ -52,9 +52,7 @@ def network_of(solution: Solution) -> GaussianBayesianNetwork:
         dag = dag_of(solution.columns, solution.parents, solution.irreversible)
         network = GaussianBayesianNetwork(dag)
     else:
-        network = network_of_model(
-            solution.model, solution.parents, solution.nodes, solution.irreversible
-        )
+        network = network_of_model(solution.model, solution.nodes)
     network._keep(solution.model, solution.score_losses)
     return network
 

@@ -87,6 +87,13 @@ class GaussianBNPosterior(NetworkEstimator):
     max_parents : int or None, default=None
         The largest number of parents; None stands for any number. With a small number, families
         are listed one by one if that is faster, so that in tiers there may be many columns.
+    nodes : "auto", dict, array-like of shape (n_features,) or None, default=None
+        Which columns make a node. None: each is one. "auto": columns of a categorical, bool,
+        string or object dtype are categories, whose nodes have an indicator for each level but the
+        first; the others are nodes of numbers. A dict has lists of columns, by name or number, for
+        nodes of several columns, such as splines or the channels of a sensor; columns that it does
+        not name are nodes as in "auto". An array has the node of each column. Edges, parents,
+        tiers and `max_parents` are then of nodes.
     required_edges : collection of (parent, child), table or networkx.DiGraph, default=None
         Edges that every network has, as for `GaussianBNLearner`: all else is conditional on them.
     forbidden_edges : collection of (parent, child), table or networkx.DiGraph, default=None
@@ -188,6 +195,7 @@ class GaussianBNPosterior(NetworkEstimator):
         structure_prior: str = "auto",
         edge_prior: Any = None,
         max_parents: int | None = None,
+        nodes: Any = None,
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
@@ -199,6 +207,7 @@ class GaussianBNPosterior(NetworkEstimator):
         self.structure_prior = structure_prior
         self.edge_prior = edge_prior
         self.max_parents = max_parents
+        self.nodes = nodes
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers

@@ -18,6 +18,7 @@ from skbn._core.estimator import (
     fit_task,
 )
 from skbn._core.threads import one_blas_thread
+from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, summarise
 from skbn._displays.notebook import DocLinkMixin
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
@@ -64,6 +65,13 @@ class LocalScoreTransformer(
     max_parents : int or None, default=None
         The largest number of parents. With K, only the sets of up to K + 1 columns are visited
         and stored, so that a hundred columns are possible and K + 2 rows suffice.
+    nodes : "auto", dict, array-like of shape (n_features,) or None, default=None
+        Which columns make a node. None: each is one. "auto": columns of a categorical, bool,
+        string or object dtype are categories, whose nodes have an indicator for each level but the
+        first; the others are nodes of numbers. A dict has lists of columns, by name or number, for
+        nodes of several columns, such as splines or the channels of a sensor; columns that it does
+        not name are nodes as in "auto". An array has the node of each column. Edges, parents,
+        tiers and `max_parents` are then of nodes.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
 
@@ -105,6 +113,7 @@ class LocalScoreTransformer(
     # scikit-learn would raise an error unless both are requested.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
     local_scores_: LocalScores
+    _nodes: Nodes | None
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
 
@@ -114,11 +123,13 @@ class LocalScoreTransformer(
         *,
         penalty: float = 1.0,
         max_parents: int | None = None,
+        nodes: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
         self.penalty = penalty
         self.max_parents = max_parents
+        self.nodes = nodes
         self.n_jobs = n_jobs
 
     @fit_method
@@ -269,7 +280,8 @@ class LocalScoreTransformer(
         return sample
 
     def _keep(self, summary: RowSummary) -> None:
-        self.local_scores_ = make_scores(self, Sample.of_summary(summary), self.penalty)
+        sample = Sample.of_summary(summary, self._nodes)
+        self.local_scores_ = make_scores(self, sample, self.penalty)
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(super().__getstate__())  # copied, in case another thread is fitting

@@ -16,6 +16,8 @@ from skbn._core.estimator import Interval, StrOptions
 from skbn._core.text import readable_value
 from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
+from skbn._data.encoding import encoded_rows, learn_nodes
+from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 from skbn._scores.base import BaseScores
@@ -39,6 +41,7 @@ PARAMETER_CONSTRAINTS: dict[str, list[Any]] = {
     "criterion": [StrOptions(set(CRITERIA)), Criterion],
     "penalty": [Interval(Real, 0, LARGEST_PENALTY, closed="both")],
     "max_parents": [Interval(Integral, 0, None, closed="left"), None],
+    "nodes": [StrOptions({"auto"}), dict, "array-like", None],
     "n_jobs": [
         Interval(Integral, 1, None, closed="left"),
         Interval(Integral, None, -1, closed="right"),
@@ -72,6 +75,7 @@ def read_sample(
     needs_rows: bool = True,
     is_chunk: bool = False,
     may_miss: bool = False,
+    nodes: Any = None,
 ) -> Sample:
     """Return the rows of a table with their weights, or their summary if the table is of dask.
 
@@ -91,6 +95,9 @@ def read_sample(
         Whether other rows will be added, so that all weights of a table of dask may be 0.
     may_miss : bool
         Whether values may be missing.
+    nodes : optional
+        What nodes to learn if `reset`; by default those that the estimator's parameter `nodes`
+        asks for.
 
     Returns
     -------
@@ -110,6 +117,7 @@ def read_sample(
     if not reset:
         check_columns(estimator, table.names, len(table.labels))
 
+    learned = _learned_nodes(estimator, table, nodes) if reset else estimator._nodes
     fewest = min_samples, 2 if reset else 1
 
     def check_shape(rows: npt.NDArray[np.float64]) -> None:
@@ -127,19 +135,42 @@ def read_sample(
         check_shape(np.zeros((min_samples, m)))  # before the rows are read
         n_rows, sample = read_dask_rows(X, sample_weight, is_chunk=is_chunk)
         check_shape(np.zeros((min(n_rows, min_samples), m)))
+        if learned is not None:
+            chosen = [column.source for column in learned.columns]
+            sample = Sample.of_summary(sample.summary.select(chosen), learned)
     else:
-        rows = table.rows(may_miss=may_miss)
+        rows = table.rows(may_miss=may_miss) if learned is None else encoded_rows(learned, table)
         check_shape(rows)
         rows.setflags(write=False)
-        sample = Sample(rows, labels=row_labels(X)).with_weight(sample_weight)
+        sample = Sample(rows, None, row_labels(X), learned).with_weight(sample_weight)
     if reset:
-        learn_columns(estimator, table.names, len(table.labels))
+        learn_columns(estimator, table.names, len(table.labels), learned)
     return sample
 
 
-def learn_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_columns: int) -> None:
-    """Set `n_features_in_` and `feature_names_in_`, as scikit-learn's estimators do."""
+def _learned_nodes(estimator: BaseEstimator, table: Table, nodes: Any) -> Nodes | None:
+    """Return the nodes that `nodes`, or else the estimator's parameter, makes of a table."""
+    spec = getattr(estimator, "nodes", None) if nodes is None else nodes
+    if table.is_lazy and isinstance(spec, str):
+        raise ValueError(
+            "nodes='auto' needs the rows in memory, to see the levels of categories; X is a table "
+            "of dask. Encode the categories and give nodes as a dict, or pass X.compute()."
+        )
+    learned = learn_nodes(spec, table)
+    if learned is not None and len(learned.names) < 2:
+        raise ValueError(f"At least two nodes are needed; nodes makes {learned.names} of X.")
+    return learned
+
+
+def learn_columns(
+    estimator: BaseEstimator,
+    names: Sequence[str] | None,
+    n_columns: int,
+    nodes: Nodes | None = None,
+) -> None:
+    """Set `n_features_in_` and `feature_names_in_`, as scikit-learn's estimators do, and nodes."""
     estimator.n_features_in_ = n_columns
+    estimator._nodes = nodes
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):

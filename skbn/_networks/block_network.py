@@ -1,26 +1,631 @@
-"""stub"""
+"""GaussianBlockNetwork: a network whose nodes are blocks of columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self, overload
 
-from skbn._core.graphs import dag_of
-from skbn._data.nodes import Nodes
-from skbn._networks.gaussian import LinearGaussianModel
+import networkx as nx
+import numpy as np
+
+from skbn._core.arrays import Floats
+from skbn._core.columns import by_label, finite_number, named_nodes
+from skbn._core.estimator import fit_method, fit_task
+from skbn._core.files import replaced_file
+from skbn._core.graphs import check_dag, dag_of, fixed_parent_masks, parent_masks
+from skbn._core.subsets import members_of
+from skbn._core.text import readable_value
+from skbn._data.containers import row_labels
+from skbn._data.encoding import encoded_rows
+from skbn._data.nodes import NodeColumn, Nodes
+from skbn._data.sample import Sample
+from skbn._data.statistics import sample_statistics
+from skbn._data.table import Table
+from skbn._displays.frames import frame_of
+from skbn._networks import inference, interchange
+from skbn._networks.descriptions import edge_columns, network_text, score_losses
+from skbn._networks.distribution import GaussianDistribution
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._scores.base import BaseScores
+from skbn._scores.criteria import Criterion, as_criterion
+from skbn._scores.local_scores import LocalScores
+
+__all__ = ["GaussianBlockNetwork", "network_of_model"]
 
 
 class GaussianBlockNetwork(GaussianBayesianNetwork):
-    pass
+    """A Gaussian Bayesian network whose nodes have several columns each.
+
+    A learner with the parameter `nodes` finds one. A category is a node whose columns are the
+    indicators of its levels but the first; a spline or a sensor has the columns that the user
+    named. Structure, the table of edges and pictures are about nodes. The joint distribution is
+    that of the columns, a Gaussian network in which the columns of a node are joined to each other
+    and to all columns of the node's parents: `columns_` is that network.
+
+    A category's indicators are taken for Gaussian. What is predicted of them are linear
+    probabilities, which may leave [0, 1].
+
+    Parameters
+    ----------
+    dag : networkx.DiGraph
+        Acyclic; its nodes are those of `blocks`.
+    blocks : Nodes
+        Which columns stand for each node, as a learner makes them of a table.
+
+    See Also
+    --------
+    GaussianBNLearner : Finds the best network of a table; its `nodes` says what a node is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skbn import GaussianBNLearner
+    >>> iris = load_iris(as_frame=True)
+    >>> table = iris.data.iloc[:, 2:].set_axis(["length", "width"], axis=1)
+    >>> table["species"] = iris.target_names[iris.target]
+    >>> network = GaussianBNLearner(nodes="auto").fit(table).network_
+    >>> network.nodes_["species"]
+    ['species=versicolor', 'species=virginica']
+    >>> round(network.condition({"species": "setosa"})["length"].mean, 2)
+    1.46
+    """
+
+    def __init__(self, dag: nx.DiGraph, blocks: Nodes) -> None:
+        super().__init__(dag)
+        self.blocks = blocks
+
+    @fit_method
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Estimate the parameters of the graph by maximum likelihood.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), or LocalScores
+            The user's columns, with categories as they are.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self : GaussianBlockNetwork
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `GaussianBayesianNetwork.fit`; if a category has a level that the nodes lack.
+        """
+        with fit_task(self, X, y, sample_weight):
+            check_dag(self.dag)
+            parents = self.blocks.parents_of_columns(parent_masks(self.dag, self.blocks.names))
+            names = self.blocks.column_names
+            most = 1 + max(mask.bit_count() for mask in parents)
+            summary = self._sample_of(X, sample_weight).summary
+            statistics = sample_statistics(summary, names, largest_family=most)
+            fixed = self.blocks.parents_of_columns(fixed_parent_masks(self.dag))
+            self._keep(estimate_model(statistics, parents, names, fixed=fixed))
+        return self
+
+    # Nodes and columns
+
+    @property
+    def nodes_(self) -> dict[Hashable, list[str | int]]:
+        """The names of each node's columns."""
+        names = self.blocks.column_names
+        return {
+            node: [names[column] for column in self.blocks.columns_of([v])]
+            for v, node in enumerate(self.blocks.names)
+        }
+
+    @property
+    def columns_(self) -> GaussianBayesianNetwork:
+        """The network of the columns, with its parameters.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        """
+        return GaussianBayesianNetwork._from_model(self._model())
+
+    @property
+    def dag_(self) -> nx.DiGraph:
+        """The graph of the nodes.
+
+        Its edges have the attribute `coefficients`: those of the child's columns, in a list for
+        each column of the parent, in the regression of the child's columns on those of its parents.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        """
+        model, dag = self._model(), self._structure()
+        number = {node: v for v, node in enumerate(self.blocks.names)}
+        for parent, child, data in dag.edges(data=True):
+            data["coefficients"] = self._coefficients(model, number[parent], number[child]).tolist()
+            if self.dag.edges[parent, child].get("fixed"):
+                data["fixed"] = True
+        return dag
+
+    def _coefficients(self, model: LinearGaussianModel, parent: int, child: int) -> Floats:
+        """Return the coefficients of a child's columns on a parent's, shape (n_parent, n_child).
+
+        Each column of the child has those before it as parents too; these are solved for.
+        """
+        of_parent, of_child = (self.blocks.columns_of([v]) for v in (parent, child))
+        within = np.eye(len(of_child)) - model.coef[np.ix_(of_child, of_child)]
+        solved = np.linalg.solve(within.T, model.coef[np.ix_(of_parent, of_child)].T)
+        return np.asarray(solved.T)
+
+    # Density
+
+    def logpdf(self, X: Any) -> Floats:
+        """Return the log density of each row's columns.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), or LocalScores
+            As in `fit`.
+
+        Returns
+        -------
+        log_density : ndarray of shape (n_samples,), float64, nats
+        """
+        return self._model().log_density(self._sample_of(X).rows)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log density of a row's columns, in nats; larger is better.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), or LocalScores
+            As in `fit`.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        score : float, nats
+        """
+        return self._model().mean_log_density(self._sample_of(X, sample_weight))
+
+    def _sample_of(self, X: Any, sample_weight: Any = None) -> Sample:
+        """Return the rows of a table, or of LocalScores, with the columns of the nodes."""
+        if isinstance(X, BaseScores):
+            return self._own_columns(X.sample).with_weight(sample_weight)
+        rows = encoded_rows(self.blocks, Table(X))
+        return Sample(rows, labels=row_labels(X)).with_weight(sample_weight)
+
+    def _own_columns(self, sample: Sample) -> Sample:
+        assert sample.nodes is not None
+        names = sample.nodes.column_names
+        return sample.select([names.index(name) for name in self.blocks.column_names])
+
+    # Samples, conditional distributions, predictions and interventions
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+        """Draw rows of the columns; refused if a node is a category.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState, Generator or None, default=None
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, n_columns), float64
+
+        Raises
+        ------
+        ValueError
+            If a node is a category: what is drawn for its indicators would be no level.
+        """
+        if self.blocks.levels:
+            raise ValueError(
+                f"The nodes {readable_value(list(self.blocks.levels))} are categories, whose "
+                "indicators the network takes for Gaussian: what is drawn would be no level. "
+                "network.columns_.sample() draws the columns as they are modelled."
+            )
+        return super().sample(n_samples, random_state)
+
+    def __getitem__(self, node: Any) -> Any:
+        """Return the marginal of a node, or the joint distribution of a list of nodes."""
+        return self._of_nodes(self.condition({}), node)
+
+    def _of_nodes(self, distribution: GaussianDistribution, node: Any) -> Any:
+        chosen, is_single = named_nodes(node, self.blocks.names, "nodes")
+        columns = [column for each in chosen for column in self.nodes_[each]]
+        return distribution[columns[0] if is_single and len(columns) == 1 else columns]
+
+    def condition(self, evidence: Mapping[Hashable, Any]) -> GaussianDistribution:
+        """Return the distribution of the other nodes' columns, given the values of some nodes.
+
+        Parameters
+        ----------
+        evidence : dict of node to value, or pandas.Series
+            A category is given by a level, another node of several columns by a list of values.
+
+        Returns
+        -------
+        distribution : GaussianDistribution
+            Of the columns: the mean of an indicator is a linear probability.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If there is no such node or level, or a value is not a finite number.
+        """
+        return inference.condition(self._model(), self._values(evidence, "evidence"))
+
+    def do(self, interventions: Mapping[Hashable, Any]) -> Self:
+        """Return the network after nodes are set to values from outside.
+
+        Parameters
+        ----------
+        interventions : dict of node to value, or pandas.Series
+            As in `condition`.
+
+        Returns
+        -------
+        network : GaussianBlockNetwork
+        """
+        model = self._model()
+        values = self._values(interventions, "interventions")
+        number = {name: column for column, name in enumerate(model.nodes)}
+        held = model.do({number[name]: value for name, value in values.items()})
+        return self._of_model(held, self.blocks)
+
+    def _values(self, given: Mapping[Hashable, Any], parameter: str) -> dict[Hashable, float]:
+        """Return the values of the columns of some nodes."""
+        values: dict[Hashable, float] = {}
+        blocks = self.blocks
+        for node, value in by_label(given, parameter, "node").items():
+            named, _ = named_nodes(node, blocks.names, parameter)
+            name: Any = named[0]
+            columns = [blocks.columns[i] for i in blocks.columns_of([blocks.names.index(name)])]
+            if name in blocks.levels:
+                if value not in blocks.levels[name]:
+                    raise ValueError(
+                        f"{parameter}: node {name!r} has the levels {blocks.levels[name]}; got "
+                        f"{readable_value(value)}."
+                    )
+                values |= {column.name: float(column.level == value) for column in columns}
+                continue
+            parts = [value] if np.ndim(value) == 0 else list(value)
+            if len(parts) != len(columns):
+                raise ValueError(
+                    f"{parameter}: node {name!r} has {len(columns)} columns; got "
+                    f"{readable_value(value)}. Give a value for each, in a list."
+                )
+            for column, part in zip(columns, parts, strict=True):
+                what = f"The value of {column.name!r} in {parameter}"
+                values[column.name] = finite_number(part, what)
+        return values
+
+    def predict(self, X: Any, target: Any = None, given: Any = None) -> Any:
+        """Predict nodes from others, row by row, by their conditional means.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The user's columns, with categories as they are.
+        target : node or list of nodes, optional
+            By default all nodes that are not given.
+        given : node or list of nodes, optional
+            By default all nodes that are not targets and whose columns X has.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples, k) or (n_samples,)
+            For a category there is a column for each level, the first included: linear
+            probabilities, which add up to 1 and may leave [0, 1]. For a pandas data frame, a data
+            frame whose columns are named ``"node=level"``, or by the levels alone if the category
+            is the only target.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If X lacks columns; if a name is not a node, or is both given and predicted; if no node
+            is left to predict or to predict from.
+        """
+        model, blocks, table = self._model(), self.blocks, Table(X)
+        is_single = False
+        targets: list[Any] = []
+        if target is not None:
+            targets, is_single = named_nodes(target, blocks.names, "target")
+        if given is None:
+            known = table.names
+            given = [
+                name
+                for v, name in enumerate(blocks.names)
+                if name not in targets
+                and (known is None or {*blocks.select_nodes([v]).labels} <= {*known})
+            ]
+        else:
+            given, _ = named_nodes(given, blocks.names, "given")
+        if both := [name for name in given if name in targets]:
+            raise ValueError(f"The nodes {both} are both in given and in target.")
+        if target is None:
+            targets = [name for name in blocks.names if name not in given]
+        if not targets or not given:
+            missing = "predict" if not targets else "predict from"
+            raise ValueError(f"No node is left to {missing}; name target and given.")
+        numbers, others = ([blocks.names.index(v) for v in some] for some in (given, targets))
+        rows = encoded_rows(blocks.select_nodes(numbers), table)
+        columns = blocks.columns_of(others)
+        mean, _ = model.condition(blocks.columns_of(numbers), rows, columns)
+        return self._predictions(mean, others, X, is_single)
+
+    def _predictions(self, mean: Floats, targets: list[int], X: Any, is_single: bool) -> Any:
+        """Return conditional means of columns, with those of first levels."""
+        names: list[Hashable] = []
+        parts, start = [], 0
+        for v in targets:
+            node, width = self.blocks.names[v], self.blocks.widths[v]
+            own = mean[:, start : start + width]
+            start += width
+            columns = [self.blocks.columns[i] for i in self.blocks.columns_of([v])]
+            if node in self.blocks.levels:
+                own = np.column_stack([1 - own.sum(axis=1), own])
+                levels = [self.blocks.levels[node][0], *(column.level for column in columns)]
+                names += levels if is_single else [f"{node}={level}" for level in levels]
+            else:
+                names += [column.name for column in columns]
+            parts.append(own)
+        together = np.column_stack(parts)
+        return inference.like_pandas(together, X, names, is_single and together.shape[1] == 1)
+
+    def residuals(self, X: Any) -> Any:
+        """Return the difference of each column's values from what its regression predicts.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), or LocalScores
+            As in `fit`.
+
+        Returns
+        -------
+        residuals : ndarray or pandas.DataFrame of shape (n_samples, n_columns), float64
+        """
+        differences = self._model().residuals(self._sample_of(X).rows)
+        return inference.like_pandas(differences, X, self._model().nodes, is_single=False)
+
+    # A table of the edges
+
+    def to_frame(self, scores: Any = None, *, criterion: str | Criterion | None = None) -> Any:
+        """Return a table with a row for each edge between nodes.
+
+        Parameters
+        ----------
+        scores : LocalScores or table, optional
+            What to compute `score_loss` from. Not needed for the network of a learner.
+        criterion : str or Criterion, optional
+            How to score a table; by default the BIC.
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            With the columns of `GaussianBayesianNetwork.to_frame`, but for the weights:
+
+            - `weight`: the coefficient if both nodes have one column, else NaN
+            - `coefficients`: a dict of (parent's column, child's column) to coefficient
+            - `partial_r2`: the share of the child's generalised variance, given its other parents,
+              that this parent explains; from 0 to 1 for every edge
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `GaussianBayesianNetwork.to_frame`.
+        """
+        check_dag(self.dag)
+        losses = self._score_losses if self._is_learned_graph() else None
+        if scores is not None:
+            losses = score_losses(self.dag, self._local_scores(scores, criterion), None)
+        elif criterion is not None:
+            raise ValueError(f"criterion={readable_value(criterion)} needs a table to score.")
+        columns = edge_columns(self.dag, None, losses)
+        model = self._parameters()
+        if model is not None:
+            number = {node: v for v, node in enumerate(self.blocks.names)}
+            edges = [
+                (number[p], number[c])
+                for p, c in zip(columns["parent"], columns["child"], strict=True)
+            ]
+            of_edges = {
+                "weight": [self._weight(model, *edge) for edge in edges],
+                "coefficients": [self._named_coefficients(model, *edge) for edge in edges],
+                "partial_r2": self._partial_r2(model, edges),
+            }
+            ends = {name: columns.pop(name) for name in ("parent", "child")}
+            columns = ends | of_edges | columns
+        return frame_of(columns)
+
+    def _local_scores(self, X: Any, criterion: str | Criterion | None) -> LocalScores:
+        if isinstance(X, LocalScores):
+            return X
+        sample = Sample(encoded_rows(self.blocks, Table(X)), nodes=self.blocks)
+        most = max(degree for _, degree in self.dag.in_degree())
+        chosen = as_criterion("bic" if criterion is None else criterion)
+        return LocalScores(sample, chosen, max_parents=most)
+
+    def _weight(self, model: LinearGaussianModel, parent: int, child: int) -> float:
+        coefficients = self._coefficients(model, parent, child)
+        return float(coefficients[0, 0]) if coefficients.size == 1 else np.nan
+
+    def _named_coefficients(
+        self, model: LinearGaussianModel, parent: int, child: int
+    ) -> dict[tuple[Hashable, Hashable], float]:
+        coefficients = self._coefficients(model, parent, child)
+        rows, columns = (self.blocks.columns_of([v]) for v in (parent, child))
+        return {
+            (model.nodes[i], model.nodes[j]): float(coefficients[a, b])
+            for a, i in enumerate(rows)
+            for b, j in enumerate(columns)
+        }
+
+    def _partial_r2(
+        self, model: LinearGaussianModel, edges: Sequence[tuple[int, int]]
+    ) -> list[float]:
+        covariance = model.covariance()
+        deviation = np.sqrt(np.diag(covariance))
+        deviation[deviation == 0] = 1.0
+        correlation = covariance / deviation / deviation[:, np.newaxis]
+        parents = parent_masks(self.dag, self.blocks.names)
+
+        def log_det(nodes: Sequence[int]) -> float:
+            at = self.blocks.columns_of(nodes)
+            return float(np.linalg.slogdet(correlation[np.ix_(at, at)])[1])
+
+        found = []
+        for parent, child in edges:
+            others = [v for v in members_of(parents[child]) if v != parent]
+            with_parent = log_det([*others, parent, child]) - log_det([*others, parent])
+            without = log_det([*others, child]) - log_det(others)
+            found.append(1 - np.exp(with_parent - without))
+        return found
+
+    # Formats of other programs
+
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+    @overload
+    def to_json(self, path: str | os.PathLike[str]) -> None: ...
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Return the nodes and the columns' network as JSON, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or path, optional
+
+        Returns
+        -------
+        text : str, or None with a path
+            `from_json` reads the same parameters from it, to the last bit.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError
+            If a level is neither a string, a number nor a bool.
+        """
+        blocks = self.blocks
+        contents = {
+            "blocks": {
+                "names": blocks.names,
+                "columns": [list(column) for column in blocks.columns],
+                "widths": blocks.widths,
+                "levels": [[name, levels] for name, levels in blocks.levels.items()],
+                "labels": blocks.labels,
+            },
+            "network": json.loads(str(interchange.to_json(self._model().to_dag(), None))),
+        }
+        try:
+            text = json.dumps(contents, allow_nan=False)
+        except TypeError as error:
+            raise ValueError(
+                f"JSON keeps levels that are strings, numbers or bools ({error}). Rename them."
+            ) from None
+        if path is None:
+            return text
+        with replaced_file(path) as file:
+            file.write(text + "\n")
+        return None
+
+    @classmethod
+    def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
+        """Read a network from the text that `to_json` returns, or the file that it writes.
+
+        Parameters
+        ----------
+        text_or_path : str or path
+
+        Returns
+        -------
+        network : GaussianBlockNetwork
+
+        Raises
+        ------
+        ValueError
+            If it is not such a text.
+        """
+        is_text = isinstance(text_or_path, str)
+        text = text_or_path if is_text else Path(text_or_path).read_text(encoding="utf-8")
+        try:
+            contents = json.loads(str(text))
+            parts = contents["blocks"]
+            blocks = Nodes(
+                parts["names"],
+                [NodeColumn(*column) for column in parts["columns"]],
+                parts["widths"],
+                dict(parts["levels"]),
+                parts["labels"],
+            )
+            network = json.dumps(contents["network"])
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"This is not what GaussianBlockNetwork.to_json writes ({error!r})."
+            ) from None
+        return cls._of_model(LinearGaussianModel.from_dag(interchange.from_json(network)), blocks)
+
+    def to_pgmpy(self) -> Any:
+        """Raise: pgmpy's linear Gaussian networks have nodes of one column.
+
+        Raises
+        ------
+        TypeError
+            Always; ``network.columns_.to_pgmpy()`` has the columns' network.
+        """
+        raise TypeError("pgmpy has nodes of one column. Use network.columns_.to_pgmpy().")
+
+    # What the methods share
+
+    @classmethod
+    def _of_model(cls, model: LinearGaussianModel, blocks: Nodes) -> Self:
+        """Return the network of nodes whose columns have these parameters."""
+        node_of = np.repeat(np.arange(len(blocks.names)), blocks.widths)
+
+        def of_nodes(masks: Sequence[int]) -> list[int]:
+            # The first column of a node has none of its own as parents.
+            first = [masks[start] for start in blocks.starts[:-1]]
+            return [sum(1 << v for v in {*node_of[members_of(mask)].tolist()}) for mask in first]
+
+        dag = dag_of(blocks.names, of_nodes(model.parents), of_nodes(model.fixed))
+        network = cls(dag, blocks)
+        network._keep(model)
+        return network
+
+    def _parameters(self) -> LinearGaussianModel | None:
+        check_dag(self.dag)
+        return self._estimated if self._is_learned_graph() else None
+
+    def _exported_graph(self, cpdag: bool) -> nx.DiGraph:
+        return self.cpdag() if cpdag else self._structure()
+
+    def __repr__(self) -> str:
+        n_columns = len(self.blocks.columns)
+        return f"{type(self).__name__}(dag=<{self.dag}>, {n_columns} columns)"
+
+    def __str__(self) -> str:
+        title, _, edges = network_text(type(self).__name__, self.dag, None).partition("\n")
+        model = self._parameters()
+        if model is None:
+            return f"{title}\n{edges}"
+        _, _, equations = network_text("", model.to_dag(), model).partition("\n")
+        return f"{title}\n{equations}"
 
 
-def network_of_model(
-    model: LinearGaussianModel,
-    parents: Sequence[int],
-    nodes: Nodes | None,
-    irreversible: Sequence[int] | None = None,
-) -> GaussianBayesianNetwork:
-    """Return the network of nodes that has these parameters of columns."""
+def network_of_model(model: LinearGaussianModel, nodes: Nodes | None) -> GaussianBayesianNetwork:
+    """Return the network of nodes whose columns have these parameters; None: each is a node."""
     if nodes is None:
         return GaussianBayesianNetwork._from_model(model)
-    return GaussianBayesianNetwork(dag_of(nodes.names, list(parents), irreversible))
+    return GaussianBlockNetwork._of_model(model, nodes)

@@ -24,6 +24,7 @@ from skbn._networks.gaussian import LinearGaussianModel
 __all__ = [
     "check_container",
     "condition",
+    "like_pandas",
     "predict",
     "random_generator",
     "residuals",
@@ -120,7 +121,7 @@ def predict(model: LinearGaussianModel, X: Any, target: Any = None, given: Any =
         raise ValueError("All nodes are given, so none is left to predict; name a target.")
     inputs, outputs = ([model.nodes.index(v) for v in some] for some in (given, targets))
     mean, _ = model.condition(inputs, rows, outputs)
-    return _like_pandas(mean, X, targets, is_single)
+    return like_pandas(mean, X, targets, is_single)
 
 
 def _read_given_columns(
@@ -164,10 +165,10 @@ def residuals(model: LinearGaussianModel, X: Any) -> Any:
                 f"The residual of node {node!r} in row {row} is out of float64's range. Leave "
                 "out this row, or measure the nodes in other units."
             )
-    return _like_pandas(differences, X, model.nodes, is_single=False)
+    return like_pandas(differences, X, model.nodes, is_single=False)
 
 
-def _like_pandas(values: Floats, X: Any, target: list[Hashable], is_single: bool) -> Any:
+def like_pandas(values: Floats, X: Any, target: list[Hashable], is_single: bool) -> Any:
     """Return values of shape (n, k) in the container of X: pandas keeps its index.
 
     A single column becomes a vector, or a Series.

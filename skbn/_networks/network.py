@@ -1191,6 +1191,10 @@ class GaussianBayesianNetwork(
         """Whether the graph is still that of the estimates and the score losses."""
         return self._learned_graph == graph_contents(self.dag)
 
+    def _own_columns(self, sample: Sample) -> Sample:
+        """Return the sample of a learner's rows with the columns that the parameters are of."""
+        return sample
+
     def _parameters(self) -> LinearGaussianModel | None:
         """Return the estimates if they belong to the graph, else the graph's own, or None."""
         check_dag(self.dag)

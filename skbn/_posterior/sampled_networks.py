@@ -71,13 +71,11 @@ def with_parameters(
         some = parents[start : start + NETWORKS_AT_A_TIME]
         of_columns = np.array([scorer.parents_of_columns(masks) for masks in some.tolist()])
         drawn = draw_parameters(scorer.statistics, scorer.criterion, of_columns, random_state)
-        for nodes, columns, parameters in zip(
-            some.tolist(), of_columns.tolist(), drawn, strict=True
-        ):
+        for columns, parameters in zip(of_columns.tolist(), drawn, strict=True):
             model = LinearGaussianModel.from_estimates(
                 scorer.column_names, columns, parameters, [0] * len(columns)
             )
-            networks.append(network_of_model(model, nodes, scorer.nodes))
+            networks.append(network_of_model(model, scorer.nodes))
     return networks
 
 

@@ -153,8 +153,7 @@ class TableProblem(Problem):
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
         with one_blas_thread():
             model = self._model(parents)
-        irreversible = self.constraints.irreversible(parents)
-        return network_of_model(model, parents, self.regressions.nodes, irreversible)
+        return network_of_model(model, self.regressions.nodes)
 
     def _model(self, parents: list[int]) -> LinearGaussianModel:
         scorer = self.regressions
