@@ -638,6 +638,7 @@ class GaussianBNPosterior(NetworkEstimator):
         """
         check_is_fitted(self)
         scores = self.local_scores_
+        self._require_columns("Effects")
         x, y = (column_number(scores.columns, column) for column in (cause, outcome))
         if x == y:
             raise ValueError(
@@ -689,7 +690,16 @@ class GaussianBNPosterior(NetworkEstimator):
                [0.31, 0.  , 0.  ]])
         """
         check_is_fitted(self)
+        self._require_columns("Effects")
         return self._effects(range(len(self.local_scores_.columns)), n_samples, random_state)
+
+    def _require_columns(self, what: str) -> None:
+        """Raise if nodes have several columns."""
+        if self._nodes is not None:
+            raise ValueError(
+                f"{what} of nodes of several columns are not known. Draw networks by "
+                "sample_networks, and ask each, by do or logpdf."
+            )
 
     def _effects(self, causes: Sequence[int], n_samples: int, random_state: Any) -> TotalEffects:
         require_two(n_samples)
@@ -740,6 +750,7 @@ class GaussianBNPosterior(NetworkEstimator):
         -1.772
         """
         check_is_fitted(self)
+        self._require_columns("Predictive densities")
         sample = self._sample(X, sample_weight, needs_rows=False)
         return mean_log_predictive_density(
             self.posterior_, self.local_scores_, sample, self._resources()

@@ -271,7 +271,7 @@ class SubsetWalk:
         start = np.ascontiguousarray(triangular_factor(factor[:, shift + np.arange(starts[-1])]))
         low = high = np.empty(0)
         if offsets is not None:
-            n_low = min(m, _OFFSET_COLUMNS)
+            n_low = min(n_seeded, _OFFSET_COLUMNS)
             offsets = offsets[order]
             low, high = sums_over_subsets(offsets[:n_low]), sums_over_subsets(offsets[n_low:])
         self._n_functions = 1 if weights is None else weights.n_functions

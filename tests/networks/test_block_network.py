@@ -1,0 +1,184 @@
+"""Networks whose nodes have several columns each."""
+
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal
+
+from skbn import (
+    BootstrapBNLearner,
+    GaussianBlockNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    GaussianBNPosterior,
+    LocalScoreTransformer,
+)
+
+pd = pytest.importorskip("pandas")
+
+
+def table(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    site = rng.choice(["north", "south", "west"], size=n)
+    age = rng.normal(50, 10, size=n)
+    dose = age / 10 + 2 * (site == "west") + rng.normal(size=n)
+    smokes = rng.random(n) < 0.3
+    return pd.DataFrame(
+        {
+            "site": site,
+            "age": age,
+            "x": rng.normal(size=n),
+            "dose": dose,
+            "smokes": smokes,
+            "y": dose + 2 * smokes + rng.normal(size=n),
+        }
+    ).assign(x2=lambda t: t["x"] ** 2 + t["y"])
+
+
+NODES = {"spline": ["x", "x2"]}
+
+
+@pytest.fixture(scope="module")
+def learner():
+    return GaussianBNLearner(nodes=NODES).fit(table())
+
+
+def test_structure_is_about_nodes(learner):
+    network = learner.network_
+    assert network.nodes == ["site", "age", "spline", "dose", "smokes", "y"]
+    assert {("site", "dose"), ("age", "dose")} <= {*learner.dag_.edges}
+    assert network.markov_blanket("age") == ["site", "dose"]
+    assert network.nodes_["site"] == ["site=south", "site=west"]
+    assert set(network.cpdag()) == set(network.nodes)
+    assert "site" in network.to_mermaid()
+    assert "site=west = " in str(network)
+
+
+def test_the_columns_network_has_the_density(learner):
+    network, X = learner.network_, table(20, seed=1)
+    columns = network.columns_
+    indicators = [X["site"] == "south", X["site"] == "west"]
+    numbers = [X[c] for c in ("age", "x", "x2", "dose", "smokes", "y")]
+    rows = np.column_stack([*indicators, *numbers]).astype(float)
+    density = multivariate_normal(columns.mean_, columns.covariance_)
+    assert_allclose(network.logpdf(X), density.logpdf(rows), rtol=1e-9)
+    assert_allclose(learner.score(X), density.logpdf(rows).mean(), rtol=1e-9)
+    assert_allclose(learner.score_samples(X), network.logpdf(X))
+    assert_allclose(network.residuals(X), columns.residuals(rows))
+    again = GaussianBlockNetwork(learner.dag_, network.blocks).fit(table())
+    assert_allclose(again.coef_, network.coef_)
+
+
+def test_evidence_and_interventions_are_given_by_level(learner):
+    network = learner.network_
+    given = {"site": "west", "spline": [0.5, 3.0], "age": 40}
+    of_columns = {"site=south": 0, "site=west": 1, "x": 0.5, "x2": 3.0, "age": 40}
+    found, expected = network.condition(given), network.columns_.condition(of_columns)
+    assert found.nodes == expected.nodes
+    assert_allclose(found.mean, expected.mean)
+    held = network.do({"site": "north"})
+    assert isinstance(held, GaussianBlockNetwork)
+    assert held["site"].mean.tolist() == [0, 0]
+    expected = network.columns_.do({"site=south": 0, "site=west": 0})["y"].mean
+    assert_allclose(held["y"].mean, expected)
+    assert network[["site", "age"]].nodes == ["site=south", "site=west", "age"]
+
+
+def test_predictions_of_a_category_are_linear_probabilities(learner):
+    network, X = learner.network_, table(5, seed=2)
+    found = network.predict(X, "site")
+    assert list(found.columns) == ["north", "south", "west"]
+    assert_allclose(found.sum(axis=1), 1)
+    both = network.predict(X.drop(columns="site"), ["site", "y"])
+    assert list(both.columns) == ["site=north", "site=south", "site=west", "y"]
+    single = network.predict(X, "y", given=["dose", "smokes"])
+    rows = np.column_stack([X["dose"], X["smokes"]]).astype(float)
+    columns = network.columns_.predict(rows, "y", given=["dose", "smokes=True"])
+    assert_allclose(single, columns)
+
+
+def test_edges_between_blocks_have_coefficients_and_one_strength(learner):
+    frame = learner.network_.to_frame()
+    edge = frame[(frame["parent"] == "site") & (frame["child"] == "dose")].iloc[0]
+    network, X = learner.network_, table()
+    S = network.columns_[["dose", "age"]].covariance
+    without = S[0, 0] - S[0, 1] ** 2 / S[1, 1]
+    predictors = [np.ones(len(X)), X["age"], X["site"] == "south", X["site"] == "west"]
+    coefficients, (left,), *_ = np.linalg.lstsq(
+        np.column_stack(predictors).astype(float), X["dose"], rcond=None
+    )
+    assert_allclose(edge["partial_r2"], 1 - left / len(X) / without)
+    assert_allclose(list(edge["coefficients"].values()), coefficients[2:])
+    assert np.isnan(edge["weight"])
+    assert edge["score_loss"] > 0
+    of_age = frame[(frame["parent"] == "age") & (frame["child"] == "dose")].iloc[0]
+    assert_allclose(of_age["weight"], coefficients[1])
+    assert_allclose(learner.network_.to_frame(X)["score_loss"], frame["score_loss"], rtol=1e-6)
+
+
+def test_json_and_pickles_keep_blocks_to_the_bit(learner, tmp_path):
+    network = learner.network_
+    network.to_json(tmp_path / "network.json")
+    read = GaussianBlockNetwork.from_json(tmp_path / "network.json")
+    for copy in (read, pickle.loads(pickle.dumps(network))):
+        assert_array_equal(copy.coef_, network.coef_)
+        assert nx.utils.graphs_equal(copy.dag_, network.dag_)
+        assert copy.blocks == network.blocks
+    with pytest.raises(ValueError, match="not what GaussianBlockNetwork"):
+        GaussianBlockNetwork.from_json("{}")
+
+
+def test_what_makes_no_sense_is_refused(learner):
+    network = learner.network_
+    with pytest.raises(ValueError, match=r"'site', 'smokes'.* are categories.* no level"):
+        network.sample(3)
+    with pytest.raises(ValueError, match=r"node 'site' has the levels .*'east'"):
+        network.condition({"site": "east"})
+    with pytest.raises(ValueError, match="node 'spline' has 2 columns; got 1"):
+        network.do({"spline": 1})
+    with pytest.raises(TypeError, match=r"columns_\.to_pgmpy"):
+        network.to_pgmpy()
+    with pytest.raises(ValueError, match="Column 'site' has the level 'east'"):
+        learner.score(table(5).assign(site="east"))
+    with pytest.raises(ValueError, match=r'nodes="auto"'):
+        GaussianBNLearner().fit(table())
+    scores = LocalScoreTransformer(nodes=NODES).fit_transform(table())
+    with pytest.raises(ValueError, match="Set it where they are made"):
+        GaussianBNLearner(nodes="auto").fit(scores)
+
+
+def test_estimators_agree_on_nodes(learner):
+    X = table()
+    scores = LocalScoreTransformer(nodes=NODES).fit_transform(X)
+    assert scores.columns == learner.network_.nodes
+    assert_allclose(scores.network_score(learner.dag_), learner.network_score_)
+    of_scores = GaussianBNLearner().fit(scores)
+    assert of_scores.dag_.edges == learner.dag_.edges
+    assert_allclose(of_scores.score(X), learner.score(X))
+    chosen = GaussianBNLearnerCV(nodes=NODES, penalties=[1.0], cv=3).fit(X)
+    assert chosen.dag_.edges == learner.dag_.edges
+    averaged = BootstrapBNLearner(GaussianBNLearner(nodes=NODES), n_resamples=3, random_state=0)
+    assert averaged.fit(X).edge_support_.shape == (6, 6)
+    assert averaged.network_.nodes == learner.network_.nodes
+    assert learner.near_optimal(2).scores[0] == pytest.approx(learner.network_score_)
+    parts = LocalScoreTransformer(nodes="auto")
+    for start in (0, 60):
+        parts.partial_fit(X.iloc[start : start + 60])
+    whole = LocalScoreTransformer(nodes="auto").fit(X).local_scores_
+    assert_allclose(parts.local_scores_.to_array(), whole.to_array(), rtol=1e-9)
+
+
+def test_a_posterior_is_about_nodes():
+    X = table().assign(age=lambda t: (t["age"] - 50) / 10)
+    posterior = GaussianBNPosterior(nodes=NODES, edge_prior=0.2).fit(X)
+    assert posterior.edge_probabilities_.shape == (6, 6)
+    assert posterior.median_network_.nodes == ["site", "age", "spline", "dose", "smokes", "y"]
+    (drawn,) = posterior.sample_networks(1, random_state=0)
+    assert np.isfinite(drawn.logpdf(X)).all()
+    with pytest.raises(ValueError, match="nodes of several columns"):
+        posterior.effect("age", "y")
+    with pytest.raises(ValueError, match="nodes of several columns"):
+        posterior.score(X)
