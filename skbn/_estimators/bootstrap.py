@@ -314,8 +314,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         return Draws(n_drawn, self.replace, seeds)
 
     def _columns(self) -> list[str | int]:
-        if self._nodes is not None:
-            return [*self._nodes.names]
+        if self._nodes_ is not None:
+            return [*self._nodes_.names]
         names = getattr(self, "feature_names_in_", None)
         return list(range(self.n_features_in_)) if names is None else [str(name) for name in names]
 

@@ -695,7 +695,7 @@ class GaussianBNPosterior(NetworkEstimator):
 
     def _require_columns(self, what: str) -> None:
         """Raise if nodes have several columns."""
-        if self._nodes is not None:
+        if self._nodes_ is not None:
             raise ValueError(
                 f"{what} of nodes of several columns are not known. Draw networks by "
                 "sample_networks, and ask each, by do or logpdf."

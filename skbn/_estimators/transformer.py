@@ -113,7 +113,7 @@ class LocalScoreTransformer(
     # scikit-learn would raise an error unless both are requested.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
     local_scores_: LocalScores
-    _nodes: Nodes | None
+    _nodes_: Nodes | None
     n_features_in_: int
     feature_names_in_: npt.NDArray[np.object_]
 
@@ -280,7 +280,7 @@ class LocalScoreTransformer(
         return sample
 
     def _keep(self, summary: RowSummary) -> None:
-        sample = Sample.of_summary(summary, self._nodes)
+        sample = Sample.of_summary(summary, self._nodes_)
         self.local_scores_ = make_scores(self, sample, self.penalty)
 
     def __getstate__(self) -> dict[str, Any]:

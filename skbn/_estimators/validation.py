@@ -117,7 +117,7 @@ def read_sample(
     if not reset:
         check_columns(estimator, table.names, len(table.labels))
 
-    learned = _learned_nodes(estimator, table, nodes) if reset else estimator._nodes
+    learned = _learned_nodes(estimator, table, nodes) if reset else estimator._nodes_
     fewest = min_samples, 2 if reset else 1
 
     def check_shape(rows: npt.NDArray[np.float64]) -> None:
@@ -170,7 +170,7 @@ def learn_columns(
 ) -> None:
     """Set `n_features_in_` and `feature_names_in_`, as scikit-learn's estimators do, and nodes."""
     estimator.n_features_in_ = n_columns
-    estimator._nodes = nodes
+    estimator._nodes_ = nodes
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):

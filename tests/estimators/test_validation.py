@@ -19,6 +19,7 @@ from skbn import (
     GaussianBNLearnerCV,
     LocalScoreTransformer,
 )
+from skbn._data.sample import Sample
 
 ESTIMATORS = [GaussianBNLearner, LocalScoreTransformer]
 each_estimator = pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -106,7 +107,7 @@ def test_strings(estimator, values):
 def test_strings_in_arrays(estimator):
     with pytest.raises(ValueError, match="Column 1 holds 'x' in row 1"):
         estimator().fit([[1, 2.0], [3, "x"], [4, 5]])
-    with pytest.raises(ValueError, match=r"Column 0 holds .*'1' in row 0.*Encode it"):
+    with pytest.raises(ValueError, match=r"Column 0 holds .*'1' in row 0.*encode it"):
         estimator().fit(np.array([["1", "2"], ["3", "5"], ["8", "9"]]))
     with pytest.raises(ValueError, match="Column 'd' holds 'red'"):
         estimator().fit(pl.DataFrame({"a": [1, 2], "d": ["red", "green"]}))
@@ -213,7 +214,7 @@ def test_one_column(estimator):
 
 def test_one_column_of_local_scores():
     scores = LocalScoreTransformer().fit_transform(table())
-    one = type(scores)(np.asarray(scores)[:, :1], scores.criterion)
+    one = type(scores)(Sample(np.asarray(scores)[:, :1]), scores.criterion)
     with pytest.raises(ValueError, match="needs at least 2 columns; the LocalScores have 1"):
         GaussianBNLearner().fit(one)
 
