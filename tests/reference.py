@@ -291,3 +291,16 @@ def cost_of_layers(orders, n, edges, widths, widest, passing=0.0):
         crossed = [(p, q) for p, q in combinations(links, 2) if (p[0] - q[0]) * (p[1] - q[1]) < 0]
         total += 1000 * len(crossed)
     return total
+
+
+def block_log_determinants(factor, widths, offsets=None):
+    """Of each set of blocks of columns, by its mask: the log-determinant of its columns' Gram."""
+    gram = factor.T @ factor
+    starts = np.cumsum([0, *widths])
+    log_det = np.zeros(1 << len(widths))
+    for mask in range(1, len(log_det)):
+        nodes = [i for i in range(len(widths)) if mask >> i & 1]
+        columns = [c for i in nodes for c in range(starts[i], starts[i + 1])]
+        log_det[mask] = np.linalg.slogdet(gram[np.ix_(columns, columns)])[1]
+        log_det[mask] += 0.0 if offsets is None else sum(offsets[i] for i in nodes)
+    return log_det

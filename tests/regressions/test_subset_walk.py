@@ -58,7 +58,7 @@ def test_settled_columns(m, n):
     before = factor.copy()
     gram = factor.T @ factor
     for chosen in range(1 << m - n):
-        left, log_det = settle_columns(factor, n, chosen)
+        left, log_det = settle_columns(factor, np.ones(m, dtype=np.int64), n, chosen)
         later = [n + i for i in members_of(chosen)]
         assert log_det == pytest.approx(log_det_of_gram(gram, later), abs=1e-12)
         onto, _, _, _ = np.linalg.lstsq(factor[:, later], factor[:, :n], rcond=None)
