@@ -52,7 +52,7 @@ def weights_of_group(
     """
     columns = plan.columns
     if plan.listing is None:
-        weights = SetWeights(tables[:, : len(columns)])
+        weights = scorer.weights_of(columns, constraints.max_parents)
         sets = scorer.set_functions_of(columns, weights, n_jobs, progress)
         return _dense_weights(plan, constraints, log_odds, sets, threads)
     ascending = sorted(columns)

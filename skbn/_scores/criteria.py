@@ -227,6 +227,23 @@ class InformationCriterion(Criterion):
         cost : ndarray of shape (m,), float64
         """
 
+    def edge_complexity(self, m: int) -> npt.NDArray[np.float64]:
+        """Return a further cost of a child with 0, ..., m - 1 parents; by default none.
+
+        Where nodes have several columns each, `complexity` counts columns, as each has a
+        coefficient, and this cost counts nodes, as edges join these.
+
+        Parameters
+        ----------
+        m : int
+            Number of nodes.
+
+        Returns
+        -------
+        cost : ndarray of shape (m,), float64, nats
+        """
+        return np.zeros(m)
+
     def tables(self, n_samples: float, m: int, penalty: float = 1.0) -> npt.NDArray[np.float64]:
         """Return c, a0 and a1 as the rows of an array of shape (3, m).
 
@@ -243,6 +260,20 @@ class InformationCriterion(Criterion):
         -------
         tables : ndarray of shape (3, m), float64
         """
+        tables = self.tables_of_columns(n_samples, m, penalty)
+        tables[0] -= penalty * self.edge_costs(m)
+        return tables
+
+    def edge_costs(self, m: int) -> npt.NDArray[np.float64]:
+        """Return `edge_complexity` after checking it."""
+        return check_numbers(
+            self.edge_complexity(m), (m,), f"{type(self).__name__}.edge_complexity({m})"
+        )
+
+    def tables_of_columns(
+        self, n_samples: float, m: int, penalty: float = 1.0
+    ) -> npt.NDArray[np.float64]:
+        """Return what `tables` returns, without `edge_complexity`."""
         check_parameters(self)
         half_n = n_samples / 2
         name = type(self).__name__
@@ -373,13 +404,13 @@ class EBIC(BIC):
         self.gamma = gamma
         self.form = form
 
-    def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+    def edge_complexity(self, m: int) -> npt.NDArray[np.float64]:
         n_parents = np.arange(float(m))
         if self.form == "chen-chen":
             extension = gammaln(m) - gammaln(n_parents + 1) - gammaln(m - n_parents)
         else:
             extension = (4 if self.form == "bnlearn" else 2) * n_parents * math.log(m)
-        return super().complexity(n_samples, m) + self.gamma * extension
+        return np.asarray(self.gamma * extension)
 
 
 class BGe(Criterion):

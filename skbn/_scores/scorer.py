@@ -11,16 +11,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import BYTES
+from skbn._core.arrays import BYTES, Booleans, Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import read_only, require_memory
 from skbn._core.progress import Progress
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._core.threads import one_blas_thread
-from skbn._data.sample import Sample, centred_blocks
-from skbn._data.statistics import Prior, SampleStatistics, sample_statistics
-from skbn._regressions.least_squares import triangular_factor
+from skbn._data.sample import RowSummary, Sample, centred_blocks
+from skbn._data.statistics import Prior, Regression, SampleStatistics, sample_statistics
+from skbn._regressions.least_squares import Neighbours, neighbours, triangular_factor
 from skbn._regressions.local_score import local_score_terms
 from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetFunctions, SetWeights
@@ -69,7 +69,7 @@ class FamilyScorer:
         max_parents: int | None,
         n_jobs: int | None,
     ) -> None:
-        m = sample.shape[1]
+        m = len(names)
         self.families: AllFamilies | SmallFamilies = (
             AllFamilies(m) if max_parents is None else SmallFamilies(m, max_parents)
         )
@@ -88,6 +88,35 @@ class FamilyScorer:
             vars(other).pop(name, None)
         return other
 
+    # The columns, of which each is a node here; `BlockScorer` has nodes of several columns
+
+    @property
+    def summary(self) -> RowSummary:
+        """The summary of the columns from which the scores follow."""
+        return self._sample.summary
+
+    @property
+    def column_names(self) -> list[str | int]:
+        """The names of these columns."""
+        return self._names
+
+    def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
+        """Return the masks of the columns' parents, from those of the nodes."""
+        return list(parents)
+
+    @property
+    def residual_weights(self) -> npt.NDArray[np.float64]:
+        """By how much a relative error of a residual sum of squares changes a score.
+
+        Shape (n_columns,), by the number of parents.
+        """
+        return np.abs(self.tables[2])
+
+    @property
+    def largest_weight(self) -> float:
+        """The largest weight of a log-determinant in a score."""
+        return float(np.abs(self.tables[1:]).max())
+
     # The criterion
 
     @cached_property
@@ -105,9 +134,7 @@ class FamilyScorer:
     def _criterion_tables(self) -> npt.NDArray[np.float64]:
         """The tables as the criterion returns them; a0 and a1 are the same with every penalty."""
         penalty = self.penalty
-        n, m = self._sample.summary.n_samples, self.families.m
-        if n == 0:
-            raise ValueError("There are no rows to compute scores from; give some.")
+        n, m = self._n_samples, self.families.m
         name = type(self.criterion).__name__
         if isinstance(self.criterion, InformationCriterion):
             tables = self.criterion.tables(n, m, penalty)
@@ -121,14 +148,21 @@ class FamilyScorer:
         return check_tables(tables, name, n, m, self.families.max_parents)
 
     @property
+    def _n_samples(self) -> float:
+        n = self.summary.n_samples
+        if n == 0:
+            raise ValueError("There are no rows to compute scores from; give some.")
+        return n
+
+    @property
     def noise_divisors(self) -> npt.NDArray[np.float64]:
-        """The divisors of residual sums of squares, by the number of parents."""
-        n, m = self.statistics.n_samples, self.families.m
+        """The divisors of residual sums of squares, by the number of parents of a column."""
+        n, m = self.statistics.n_samples, len(self.column_names)
         divisors = self.criterion.noise_divisors(n, m)
         return check_noise_divisors(divisors, type(self.criterion).__name__, n, m)
 
     def _prior(self) -> Prior | None:
-        summary = self._sample.summary
+        summary = self.summary
         prior = self.criterion.prior(summary.n_samples, summary.column_means)
         return check_prior(prior, f"{type(self.criterion).__name__}.prior", self.families.m)
 
@@ -144,7 +178,7 @@ class FamilyScorer:
 
     @cached_property
     def offsets(self) -> npt.NDArray[np.float64] | None:
-        """What each column's unit adds to the log-determinants, shape (m,); None for nothing."""
+        """What each node's units add to the log-determinants, shape (m,); None for nothing."""
         if is_scale_free(self._criterion_tables):
             return None
         return 2 * np.log(self.statistics.scale)
@@ -171,14 +205,17 @@ class FamilyScorer:
         if self._shared.statistics is None:
             prior = self._prior()
             with one_blas_thread():
-                self._shared.statistics = sample_statistics(
-                    self._sample.summary,
-                    self._names,
-                    prior=prior,
-                    largest_family=self.families.max_parents + 1,
-                    sensitivity=float(2 * np.abs(self._criterion_tables[1:]).max()),
-                )
+                self._shared.statistics = self._statistics(prior)
         return self._shared.statistics
+
+    def _statistics(self, prior: Prior | None) -> SampleStatistics:
+        return sample_statistics(
+            self.summary,
+            self._names,
+            prior=prior,
+            largest_family=self.families.max_parents + 1,
+            sensitivity=float(2 * np.abs(self._criterion_tables[1:]).max()),
+        )
 
     def unit_rows(self) -> Iterator[npt.NDArray[np.float64]]:
         """Yield, in pieces, the rows whose triangular factor the statistics have.
@@ -187,11 +224,13 @@ class FamilyScorer:
         """
         sample, scale = self._sample, self.statistics.scale
         for rows in centred_blocks(sample.rows, sample.weight, sample.summary):
-            rows *= np.ldexp(1 / scale, sample.summary.exponent)
-            yield rows
+            yield self._columns_of(rows) * np.ldexp(1 / scale, self.summary.exponent)
         prior = self._prior()
         if prior is not None:
             yield prior.rows / scale
+
+    def _columns_of(self, rows: Floats) -> Floats:
+        return rows
 
     @property
     def n_bytes(self) -> int:
@@ -211,12 +250,11 @@ class FamilyScorer:
         families = self.families
         if self._shared.log_determinants is None:
             self._shared.searched = None  # they take its place
-            statistics, offsets = self.statistics, self.offsets
+            nodes = list(range(families.m))
+            _ = self.statistics  # a table that is refused needs no memory
             self._require_memory()
             compile_kernels(families.kernels)
-            log_det = families.log_determinants(statistics.factor, offsets, self._n_jobs, progress)
-            self._check(families, log_det, offsets, list(range(families.m)))
-            self._shared.log_determinants = log_det
+            self._shared.log_determinants = self._values(families, nodes, self._n_jobs, progress)
         elif progress is not None:
             progress.advance(families.work)
         return self._shared.log_determinants
@@ -238,10 +276,20 @@ class FamilyScorer:
     ) -> tuple[SmallFamilies, npt.NDArray[np.float64]]:
         """Return the families of few parents among some columns, and what they need."""
         families = SmallFamilies(len(columns), max_parents)
+        return families, self._values(families, columns, n_jobs, progress)
+
+    def _values(
+        self,
+        families: AllFamilies | SmallFamilies,
+        columns: list[int],
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> npt.NDArray[np.float64]:
+        """Return what `tables` weigh, for the sets that the families need."""
         factor, offsets = self.factor_of(columns)
         log_det = families.log_determinants(factor, offsets, n_jobs, progress)
         self._check(families, log_det, offsets, columns)
-        return families, log_det
+        return log_det
 
     def _check(
         self,
@@ -258,7 +306,22 @@ class FamilyScorer:
         # times the largest rounding on the others.
         threshold = (families.max_parents + 1) * statistics.independence.rounding.max()
         for places in families.nearly_dependent_sets(log_det, offsets, threshold):
-            statistics.check([columns[place] for place in places])
+            self.require_independence([columns[place] for place in places])
+
+    def require_independence(self, nodes: Sequence[int]) -> None:
+        """Raise if the columns of these nodes are not linearly independent."""
+        statistics = self.statistics
+        if not statistics.is_checked and len(nodes):
+            statistics.check(list(nodes))
+
+    def weights_of(self, columns: Sequence[int], max_parents: int) -> SetWeights:
+        """Return how set functions of these nodes follow from log-determinants.
+
+        Families of more than `max_parents` are ruled out.
+        """
+        tables = self.tables[:, : len(columns)].copy()
+        tables[0, max_parents + 1 :] = -np.inf
+        return SetWeights(tables)
 
     def set_functions_of(
         self,
@@ -291,6 +354,8 @@ class FamilyScorer:
         self, columns: list[int]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
         """Return what the log-determinants of some columns follow from: factor and offsets."""
+        if columns == list(range(self.families.m)):
+            return self.statistics.factor, self.offsets
         factor = triangular_factor(self.statistics.factor[:, columns])
         return factor, None if self.offsets is None else self.offsets[columns]
 
@@ -311,6 +376,10 @@ class FamilyScorer:
         terms = local_score_terms(self.tables, len(parents), of_parents, of_family)
         constant, parents_term, family_term = map(float, terms)
         return constant, parents_term, family_term
+
+    def regression(self, child: int, parents: Sequence[int]) -> Regression:
+        """Return a child's regression on its parents."""
+        return self.statistics.regression(child, parents)
 
     def largest_term(self, child: int, parents: list[int]) -> float:
         """Return the largest magnitude of a term of this local score, apart from its offset."""
@@ -339,6 +408,39 @@ class FamilyScorer:
             of_family += is_parent @ self.offsets + self.offsets
         terms = local_score_terms(self.tables, n, of_parents, of_family)
         return np.stack([*terms, self.score_offsets])
+
+    def neighbours(
+        self, is_parent: Booleans, children: Integers
+    ) -> Iterator[tuple[Neighbours, npt.NDArray[np.float64]]]:
+        """Yield the families that differ from a network's by one parent, and their terms.
+
+        Parameters
+        ----------
+        is_parent : ndarray of shape (m, m), bool
+            Row x has node x's parents.
+        children : ndarray of int
+            The children whose families to yield.
+
+        Yields
+        ------
+        neighbours : Neighbours
+            For k children, with their units.
+        terms : ndarray of shape (3, k, m)
+        """
+        m, offsets = len(is_parent), self.offsets
+        for found in neighbours(self.statistics.factor, is_parent, children):
+            x, own = found.children, is_parent[found.children]
+            change = np.where(own, -1, 1)
+            change[np.arange(len(x)), x] = 0
+            of_parents, of_family = found.of_parents, found.of_family
+            if offsets is not None:  # the columns in their own units
+                added = (own @ offsets)[:, np.newaxis] + change * offsets
+                of_parents += added
+                of_family += added + offsets[x][:, np.newaxis]
+            n_parents = np.minimum(own.sum(axis=1, keepdims=True) + change, m - 1)
+            with np.errstate(invalid="ignore"):  # dependent columns, which no family may have
+                terms = local_score_terms(self.tables, n_parents, of_parents, of_family)
+            yield found, np.stack(np.broadcast_arrays(*terms))
 
     # Many families, by the log-determinants
 

@@ -76,8 +76,8 @@ def certify_network(
     constraints : Constraints
     parents : list of int
         The mask of each column's parents.
-    coef : ndarray of shape (m, m)
-        The edges' weights, ``coef[i, j]`` that of i -> j.
+    coef : ndarray of shape (n_columns, n_columns)
+        The weights of the edges between columns, ``coef[i, j]`` that of i -> j.
 
     Returns
     -------
@@ -102,10 +102,10 @@ def certify_network(
             f"with the edge {scores.columns[parent]!r} -> {scores.columns[child]!r} {what} the "
             f"network found scores higher by {gain:g} nats and more"
         )
-    is_parent = bits_of(parents, len(parents))
     if scores.sample.has_rows:
-        _check_rows(scores, is_parent, coef)
-    return np.where(is_parent, -changes.gains, np.nan).T
+        of_columns = scores.scorer.parents_of_columns(parents)
+        _check_rows(scores.scorer, bits_of(of_columns, len(of_columns)), coef)
+    return np.where(bits_of(parents, len(parents)), -changes.gains, np.nan).T
 
 
 def certify_listed_network(
@@ -135,7 +135,7 @@ def _check_determinants(scorer: FamilyScorer, changes: EdgeChanges) -> None:
     found, weights = scorer.searched
     own_parents = np.array(changes.parents, dtype=np.int64)[:, np.newaxis]
     masks: npt.NDArray[np.int64] = own_parents ^ np.where(np.eye(m, dtype=bool), 0, one)
-    largest = np.abs(scorer.tables[1:]).max()
+    largest = scorer.largest_weight
     families = masks | one[:, np.newaxis]
     for sets, own, searched, expected in (
         (
@@ -164,9 +164,9 @@ def _check_determinants(scorer: FamilyScorer, changes: EdgeChanges) -> None:
             )
 
 
-def _check_rows(scores: LocalScores, is_parent: Booleans, coef: Floats) -> None:
+def _check_rows(scorer: FamilyScorer, is_parent: Booleans, coef: Floats) -> None:
     """Raise unless the residuals are those of least squares, and agree with the scores."""
-    scorer, m = scores.scorer, len(is_parent)
+    m, names = len(is_parent), scorer.column_names
     scale = scorer.statistics.scale
     # The columns of unit norm times this matrix are the residuals.
     residual_of = np.eye(m) - coef * scale[:, np.newaxis] / scale
@@ -188,15 +188,15 @@ def _check_rows(scores: LocalScores, is_parent: Booleans, coef: Floats) -> None:
         transposed = families.first_block(n_parents).transpose(0, 2, 1)
         in_basis = np.linalg.solve(transposed, with_parents[:, :, np.newaxis])
         explained = (in_basis[:, :, 0] ** 2).sum(axis=1)
-        weight = np.abs(scorer.tables[2, n_parents])
+        weight = scorer.residual_weights[n_parents]
         off = np.abs(np.log(squares[children] / by_scores)) + explained / by_scores
         is_off = ~(weight * off <= score_tolerance(weight))
         if is_off.any():
             i = int(np.argmax(is_off))
             x, n = children[i], n_parents[i]
-            parents = [scores.columns[p] for p in columns[i, :n]]
+            parents = [names[p] for p in columns[i, :n]]
             raise internal_error(
-                f"the regression of column {scores.columns[x]!r} on {parents} leaves a share of "
+                f"the regression of column {names[x]!r} on {parents} leaves a share of "
                 f"{squares[x]:.17g} of its scatter in the rows and {by_scores[i]:.17g} in the "
                 f"scores, and other coefficients would explain {explained[i]:g} more"
             )

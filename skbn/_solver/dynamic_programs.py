@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-import numpy.typing as npt
-
 from skbn._core.resources import Resources
 from skbn._core.subsets import SmallSubsets, renumbered
 from skbn._exact.cluster import search_on_cluster
@@ -24,7 +21,6 @@ from skbn._exact.plan import (
 from skbn._exact.recurrences import SLAB_KERNELS, exact_search
 from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
 from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
-from skbn._regressions.set_function import SetWeights
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints, Group
 from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
@@ -136,7 +132,7 @@ class _DenseSearch(GroupSearch):
             of_group = renumbered([masks[x] for x in self.columns], position)
             return [*of_group, *[0] * self._plan.n_roots]
 
-        weights = SetWeights(self._tables(scorer))
+        weights = scorer.weights_of(columns, self._constraints.max_parents)
         rest = (
             self._plan,
             positions(constraints.allowed),
@@ -148,12 +144,6 @@ class _DenseSearch(GroupSearch):
             return WalkedFamilies(factor, offsets, weights, *rest)
         n_jobs, progress = resources.n_jobs, resources.progress
         return DenseFamilies(scorer.set_functions_of(columns, weights, n_jobs, progress), *rest)
-
-    def _tables(self, scorer: FamilyScorer) -> npt.NDArray[np.float64]:
-        """Return the criterion's tables, with families of too many parents ruled out."""
-        tables = scorer.tables[:, : len(self._sets_of)].copy()
-        tables[0, self._constraints.max_parents + 1 :] = -np.inf
-        return tables
 
 
 # Listed families

@@ -16,8 +16,7 @@ import numpy as np
 from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import bits_of, members_of
 from skbn._networks.equivalence import canonical_member
-from skbn._regressions.least_squares import neighbours
-from skbn._regressions.local_score import internal_error, local_score_terms, score_tolerance
+from skbn._regressions.local_score import internal_error, score_tolerance
 from skbn._scores.criterion_checks import is_score_equivalent
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
@@ -148,32 +147,22 @@ class EdgeChanges:
 
     def _require_independence(self, change: EdgeChange) -> None:
         """Raise if a family of the changed network has dependent columns, and so no score."""
-        statistics = self._scorer.statistics
         child, parent = change.child, change.parent
         for x, z in ((child, parent), (parent, child)):
-            if not statistics.is_checked and (x == child or change.what == "reversed"):
-                statistics.check([*members_of(self.parents[x] & ~(1 << z)), z, x])
+            if x == child or change.what == "reversed":
+                others = members_of(self.parents[x] & ~(1 << z))
+                self._scorer.require_independence([*others, z, x])
 
     def _score(self, children: Integers) -> None:
         """Compute the rows of some children."""
-        scorer, m = self._scorer, len(self.parents)
-        is_parent, offsets = bits_of(self.parents, m), scorer.offsets
-        for found in neighbours(scorer.statistics.factor, is_parent, children):
-            x, own = found.children, is_parent[found.children]
-            change = np.where(own, -1, 1)
-            change[np.arange(len(x)), x] = 0
-            of_parents, of_family = found.of_parents, found.of_family
-            if offsets is not None:  # the columns in their own units
-                added = (own @ offsets)[:, np.newaxis] + change * offsets
-                of_parents += added
-                of_family += added + offsets[x][:, np.newaxis]
-            n_parents = np.minimum(own.sum(axis=1, keepdims=True) + change, m - 1)
+        is_parent = bits_of(self.parents, len(self.parents))
+        for found, terms in self._scorer.neighbours(is_parent, children):
+            x = found.children
             with np.errstate(invalid="ignore"):  # dependent columns, which no family may have
-                terms = local_score_terms(scorer.tables, n_parents, of_parents, of_family)
-                scores = terms[0] + terms[1] + terms[2]
+                scores = terms.sum(axis=0)
                 self.gains[x] = scores - np.take_along_axis(scores, x[:, np.newaxis], axis=1)
             self._largest[x] = np.abs(terms).max(axis=0)
-            self.of_parents[x], self.of_family[x] = of_parents, of_family
+            self.of_parents[x], self.of_family[x] = found.of_parents, found.of_family
 
 
 def polished(scorer: FamilyScorer, constraints: Constraints, parents: Sequence[int]) -> list[int]:

@@ -16,7 +16,6 @@ from skbn._data.sample import Sample
 from skbn._networks.equivalence import canonical_member
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._regressions.set_function import SetWeights
 from skbn._scores.criterion_checks import is_score_equivalent
 from skbn._scores.families import ScoredParentSets
 from skbn._scores.local_scores import LocalScores
@@ -51,7 +50,8 @@ class TableProblem(Problem):
     def shape(self) -> Shape:
         scorer = self.scores.scorer
         is_independent = not self.families.are_listed or scorer.statistics.is_checked
-        n_functions = SetWeights(scorer.tables).n_functions
+        everything = range(len(self.names))
+        n_functions = scorer.weights_of(everything, self.families.max_parents).n_functions
         return Shape(self.families, self.constraints, scorer.n_bytes, is_independent, n_functions)
 
     @property
