@@ -6,6 +6,7 @@ ORDER = (
     "wine",
     "breast_cancer",
     "many_columns",
+    "categories",
     "expert_knowledge",
     "penalty",
     "scores",

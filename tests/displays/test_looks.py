@@ -352,8 +352,8 @@ def test_large_parameters_are_shown_in_short():
     assert len(html) < 49_500
     assert "<script>alert" not in html
     assert len(repr(learner)) < 2500
-    assert len(GaussianBNLearner(required_edges=dag)._repr_html_()) < 45_000
-    assert len(GaussianBayesianNetwork(dag)._repr_html_()) < 45_000
+    assert len(GaussianBNLearner(required_edges=dag)._repr_html_()) < 45_500
+    assert len(GaussianBayesianNetwork(dag)._repr_html_()) < 45_500
 
 
 def out_of_range():

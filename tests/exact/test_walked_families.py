@@ -9,8 +9,10 @@ from families_of_factors import Case, network_of, random_case, scores_of, table_
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import Threads
 from skbn._exact import walked_families
+from skbn._exact.dense_families import DenseFamilies
+from skbn._exact.plan import SearchPlan
 from skbn._exact.walked_families import WalkedFamilies
-from skbn._regressions.log_determinants import SubsetWalk
+from skbn._regressions.log_determinants import SubsetWalk, set_functions
 from skbn._regressions.set_function import SetWeights
 
 KINDS = {
@@ -186,6 +188,45 @@ def test_rounding_and_ties_change_no_network(make, seed):
     assert len(expected.parents) == m
     for n_varying in (1, 3):
         assert network_of(*case.walked(3, n_varying)) == expected
+
+
+# Nodes of several columns
+
+
+@pytest.mark.parametrize("max_parents", [15, 3])
+@pytest.mark.parametrize("has_offsets", [False, True])
+def test_nodes_of_several_columns(max_parents, has_offsets):
+    """Families in memory are walked through in another order, and rounded in other ways."""
+    widths = [1, 2, 1, 1, 3, 1, 1, 2, 1, 1, 1, 1, 2, 1, 1, 1]
+    m, n_columns = len(widths), sum(widths)
+    case = random_case(n_columns, has_offsets=False)
+    offsets = np.random.default_rng(1).normal(size=m) if has_offsets else None
+    weights = SetWeights.of_nodes(case.tables, widths, -0.1 * np.arange(m + 1.0), max_parents)
+    sets = set_functions(case.factor, weights, offsets=offsets)
+    plan = SearchPlan(m, 1, 0)
+    dense = DenseFamilies(sets, plan)
+    best, local = scores_of(plan, dense)
+    walked_plan = SearchPlan(m, 2, 0, n_varying=1)
+    walked = WalkedFamilies(case.factor, offsets, weights, walked_plan)
+    found, found_local = scores_of(walked_plan, walked)
+    np.testing.assert_allclose(found, best, rtol=1e-12)
+    np.testing.assert_allclose(found_local, local, rtol=1e-12)
+    expected, network = network_of(plan, dense), network_of(walked_plan, walked)
+    assert network.parents == expected.parents
+    assert sum(mask.bit_count() for mask in network.parents) > 2
+    assert network.score == pytest.approx(expected.score, rel=1e-12)
+    some = np.array([0, 5, 1 << m - 1, 49_151])
+    np.testing.assert_allclose(
+        walked.functions_of(some).of_family, sets.of_family[some], rtol=1e-12, atol=1e-9
+    )
+    everyone = (1 << m) - 1
+    with Threads(1) as threads:
+        for columns in (0b1010_1100_0111, everyone):
+            members = members_of(columns)[::-1][:3]
+            thresholds = {x: dense.best_parents(x, columns ^ 1 << x)[0] - 1e-6 for x in members}
+            of_dense = dense.first_sink(columns, thresholds, threads)
+            assert of_dense is not None
+            assert walked.first_sink(columns, thresholds, threads) == of_dense
 
 
 # Faults

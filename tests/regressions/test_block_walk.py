@@ -43,6 +43,14 @@ def test_all_sets_have_the_determinants_of_their_columns(widths, seed):
     assert_array_equal(found, log_determinants(factor, 2, offsets=offsets, widths=widths))
 
 
+@pytest.mark.parametrize("widths", [[14, 1, 2], [1] * 6 + [13, 13, 1], [2] * 9, [5, 4, 3, 2, 1]])
+def test_nodes_may_be_wider_than_the_inner_columns(widths):
+    factor = factor_of(widths, 1)
+    found = log_determinants(factor, 1, widths=widths)
+    expected = [by_slogdet(factor, widths, members(mask)) for mask in range(1 << len(widths))]
+    assert_allclose(found, expected, atol=1e-8)
+
+
 @given(WIDTHS, st.integers(0, 100), st.integers(0, 8))
 def test_set_functions_count_columns_and_nodes(widths, seed, max_parents):
     factor, m, k = factor_of(widths, seed), len(widths), sum(widths)
