@@ -168,8 +168,9 @@ def _about_discrete(model: LinearGaussianModel, children: dict[int, int]) -> str
     listed = ", ".join(f"{model.nodes[v]!r} ({n} values)" for v, n in children.items())
     return (
         f"Columns of few different values have parents in the network: {listed}. Their noise "
-        "cannot be Gaussian. Let them be parents only: add all edges into them to the list "
-        f"forbidden_edges, by {_forbidding_edges_into([*children], model)}, or leave them out."
+        "cannot be Gaussian. If they are categories, pass them as such, in a categorical dtype, to a "
+        'learner with nodes="auto". Or let them be parents only: add all edges into them to the '
+        f"list forbidden_edges, by {_forbidding_edges_into([*children], model)}, or leave them out."
     )
 
 
@@ -212,7 +213,8 @@ def _about_dummies(model: LinearGaussianModel, groups: list[list[int]]) -> str:
     dummies = sorted({v for group in groups for v in group})
     return (
         f"Edges join columns of which at most one is 1 in each row: {listed}. If they are dummies "
-        "of one category, these edges only say how it was coded. Let dummies be parents only: "
+        "of one category, these edges only say how it was coded. Pass the category itself to a "
+        'learner with nodes="auto". Or let dummies be parents only: '
         "add all edges into them to the list forbidden_edges, by "
         f"{_forbidding_edges_into(dummies, model)}, or leave the category out."
     )
