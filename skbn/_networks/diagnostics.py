@@ -168,7 +168,7 @@ def _about_discrete(model: LinearGaussianModel, children: dict[int, int]) -> str
     listed = ", ".join(f"{model.nodes[v]!r} ({n} values)" for v, n in children.items())
     return (
         f"Columns of few different values have parents in the network: {listed}. Their noise "
-        "cannot be Gaussian. If they are categories, pass them as such, in a categorical dtype, to a "
+        "cannot be Gaussian. If they are categories, pass them in a categorical dtype to a "
         'learner with nodes="auto". Or let them be parents only: add all edges into them to the '
         f"list forbidden_edges, by {_forbidding_edges_into([*children], model)}, or leave them out."
     )
