@@ -77,17 +77,18 @@ class Nodes:
         starts = self.starts
         return [column for node in nodes for column in range(starts[node], starts[node + 1])]
 
-    def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
+    def parents_of_columns(self, parents: Sequence[int], *, within: bool = True) -> list[int]:
         """Return the masks of each column's parents in a network of nodes.
 
-        They are the columns of the node's parents, and those before it in its own node.
+        They are the columns of the node's parents and, unless `within` is False, those before it in
+        its own node.
         """
         of_columns = []
         for node, mask in enumerate(parents):
             others = mask_of(self.columns_of(members_of(mask)))
             for column in self.columns_of([node]):
                 of_columns.append(others)
-                others |= 1 << column
+                others |= within << column
         return of_columns
 
     def select_nodes(self, nodes: Sequence[int]) -> Self:

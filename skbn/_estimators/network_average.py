@@ -60,7 +60,9 @@ class NetworkAverage:
                 self.statistics,
                 parents if self.nodes is None else self.nodes.parents_of_columns(parents),
                 self.columns if self.nodes is None else self.nodes.column_names,
-                fixed=fixed if self.nodes is None else self.nodes.parents_of_columns(fixed),
+                fixed=fixed
+                if self.nodes is None
+                else self.nodes.parents_of_columns(fixed, within=False),
                 divisors=self.divisors,
             )
         network = network_of_model(model, self.nodes)

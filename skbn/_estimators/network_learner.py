@@ -51,6 +51,8 @@ def network_of(solution: Solution) -> GaussianBayesianNetwork:
     if solution.model is None:
         dag = dag_of(solution.columns, solution.parents, solution.irreversible)
         network = GaussianBayesianNetwork(dag)
+    elif solution.nodes is None:
+        network = GaussianBayesianNetwork(solution.model.to_dag())
     else:
         network = network_of_model(solution.model, solution.nodes)
     network._keep(solution.model, solution.score_losses)

@@ -151,6 +151,8 @@ def read_sample(
 def _learned_nodes(estimator: BaseEstimator, table: Table, nodes: Any) -> Nodes | None:
     """Return the nodes that `nodes`, or else the estimator's parameter, makes of a table."""
     spec = getattr(estimator, "nodes", None) if nodes is None else nodes
+    if spec is None:
+        return None
     if table.is_lazy and isinstance(spec, str):
         raise ValueError(
             "nodes='auto' needs the rows in memory, to see the levels of categories; X is a table "

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, overload
 
 import networkx as nx
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from skbn._core.arrays import Floats
-from skbn._core.columns import by_label, finite_number, named_nodes
+from skbn._core.columns import by_label, finite_number, is_labelled, named_nodes
 from skbn._core.estimator import fit_method, fit_task
 from skbn._core.files import replaced_file
-from skbn._core.graphs import check_dag, dag_of, fixed_parent_masks, parent_masks
+from skbn._core.graphs import check_dag, dag_of, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
@@ -100,15 +102,32 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             As for `GaussianBayesianNetwork.fit`; if a category has a level that the nodes lack.
         """
         with fit_task(self, X, y, sample_weight):
-            check_dag(self.dag)
+            self._check_nodes()
             parents = self.blocks.parents_of_columns(parent_masks(self.dag, self.blocks.names))
             names = self.blocks.column_names
             most = 1 + max(mask.bit_count() for mask in parents)
             summary = self._sample_of(X, sample_weight).summary
             statistics = sample_statistics(summary, names, largest_family=most)
-            fixed = self.blocks.parents_of_columns(fixed_parent_masks(self.dag))
-            self._keep(estimate_model(statistics, parents, names, fixed=fixed))
+            self._keep(estimate_model(statistics, parents, names, fixed=self._fixed()))
         return self
+
+    def _check_nodes(self) -> None:
+        """Raise unless `dag` is a network of the nodes of `blocks`."""
+        check_dag(self.dag)
+        if {*self.dag} != {*self.blocks.names}:
+            raise ValueError(
+                f"The nodes of dag are {readable_value(list(self.dag))}, and those of blocks "
+                f"{readable_value(self.blocks.names)}. They must be the same."
+            )
+
+    def _fixed(self) -> list[int]:
+        """Return the masks of those parents of each column whose edges are fixed."""
+        number = {node: v for v, node in enumerate(self.blocks.names)}
+        fixed = [0] * len(number)
+        for parent, child, is_fixed in self.dag.edges(data="fixed"):
+            if is_fixed:
+                fixed[number[child]] |= 1 << number[parent]
+        return self.blocks.parents_of_columns(fixed, within=False)
 
     # Nodes and columns
 
@@ -298,6 +317,9 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
                     )
                 values |= {column.name: float(column.level == value) for column in columns}
                 continue
+            if is_labelled(value):
+                of_columns = by_label(value, f"{parameter}[{name!r}]", "column")
+                value = [of_columns[each.name] for each in columns if each.name in of_columns]
             parts = [value] if np.ndim(value) == 0 else list(value)
             if len(parts) != len(columns):
                 raise ValueError(
@@ -477,12 +499,12 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     ) -> list[float]:
         covariance = model.covariance()
         deviation = np.sqrt(np.diag(covariance))
-        deviation[deviation == 0] = 1.0
-        correlation = covariance / deviation / deviation[:, np.newaxis]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            correlation = covariance / deviation / deviation[:, np.newaxis]
         parents = parent_masks(self.dag, self.blocks.names)
 
         def log_det(nodes: Sequence[int]) -> float:
-            at = self.blocks.columns_of(nodes)
+            at = [i for i in self.blocks.columns_of(nodes) if deviation[i] > 0]  # `do` holds some
             return float(np.linalg.slogdet(correlation[np.ix_(at, at)])[1])
 
         found = []
@@ -605,8 +627,16 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         return network
 
     def _parameters(self) -> LinearGaussianModel | None:
-        check_dag(self.dag)
-        return self._estimated if self._is_learned_graph() else None
+        self._check_nodes()
+        if self._estimated is None or not self._is_learned_graph():
+            return None
+        return replace(self._estimated, fixed=self._fixed())
+
+    def _model(self) -> LinearGaussianModel:
+        model = self._parameters()
+        if model is None:
+            raise NotFittedError("This GaussianBlockNetwork has no parameters yet. Call fit.")
+        return model
 
     def _exported_graph(self, cpdag: bool) -> nx.DiGraph:
         return self.cpdag() if cpdag else self._structure()

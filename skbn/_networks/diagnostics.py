@@ -92,7 +92,8 @@ def warn_about_data(model: LinearGaussianModel, scorer: FamilyScorer) -> None:
         share = weight / weight.max()
         n_samples = share.sum() ** 2 / (share**2).sum()  # Kish's (1965) effective number
     n_levels = _n_levels(rows, int(min(_MOST_LEVELS, n_samples // _FEWEST_ROWS_PER_LEVEL)))
-    n_levels = {v: n for v, n in n_levels.items() if scorer.is_number[v]}
+    is_number = scorer.is_number
+    n_levels = {v: n for v, n in n_levels.items() if is_number[v]}
     groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
     if groups:
         _warn(model, DummyEdgeWarning, _about_dummies(model, groups))
@@ -104,7 +105,7 @@ def warn_about_data(model: LinearGaussianModel, scorer: FamilyScorer) -> None:
     skewness = _residual_skewness(model, rows, weight)
     # The skewness of a column with few values only says how often each value occurs.
     skewness[list(n_levels)] = 0
-    skewness[~scorer.is_number] = 0
+    skewness[~is_number] = 0
     skewed = np.flatnonzero(np.abs(skewness) > _LARGEST_SKEWNESS)
     if len(skewed):
         own = _column_skewness(model, rows, weight, skewed)
@@ -304,11 +305,11 @@ def warn_about_limit(
     max_parents : int
         No warning if it is 0, which asks for the empty network, or all other columns.
     """
-    if not scorer.is_number.all():  # the gains are those of single columns
-        return
     m = len(model.parents)
     full = [x for x, mask in enumerate(model.parents) if mask.bit_count() == max_parents]
     if not 0 < max_parents < m - 1 or len(full) < max(_FEWEST_COLUMNS, _SMALLEST_SHARE * m):
+        return
+    if scorer.nodes is not None:  # the gains are those of single columns
         return
     gains = gains_of_one_more_parent(scorer, model.parents, possible, full)
     gain = float(np.maximum(gains, 0).sum())

@@ -119,6 +119,9 @@ class BlockScorer(FamilyScorer):
     def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
         return self.nodes.parents_of_columns(parents)
 
+    def fixed_of_columns(self, fixed: Sequence[int]) -> list[int]:
+        return self.nodes.parents_of_columns(fixed, within=False)
+
     def kept(self, rows: Floats) -> Floats:
         return rows[:, self._kept]
 

@@ -128,6 +128,10 @@ class FamilyScorer:
         """How many columns the largest family has."""
         return self.families.max_parents + 1
 
+    def fixed_of_columns(self, fixed: Sequence[int]) -> list[int]:
+        """Return the masks of the columns' parents whose edges are fixed, from those of nodes."""
+        return list(fixed)
+
     @property
     def residual_weights(self) -> npt.NDArray[np.float64]:
         """By how much a relative error of a residual sum of squares changes a score.

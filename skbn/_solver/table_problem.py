@@ -161,6 +161,6 @@ class TableProblem(Problem):
             scorer.statistics,
             scorer.parents_of_columns(parents),
             scorer.column_names,
-            fixed=scorer.parents_of_columns(self.constraints.irreversible(parents)),
+            fixed=scorer.fixed_of_columns(self.constraints.irreversible(parents)),
             divisors=scorer.noise_divisors,
         )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
+from sklearn.exceptions import NotFittedError
 
 from skbn import (
     BootstrapBNLearner,
@@ -129,6 +130,28 @@ def test_json_and_pickles_keep_blocks_to_the_bit(learner, tmp_path):
         assert copy.blocks == network.blocks
     with pytest.raises(ValueError, match="not what GaussianBlockNetwork"):
         GaussianBlockNetwork.from_json("{}")
+
+
+def test_graphs_in_another_order_and_fixed_edges(learner):
+    blocks, X = learner.network_.blocks, table()
+    dag = nx.DiGraph()
+    dag.add_nodes_from(["y", "spline", "dose", "smokes", "age", "site"])
+    dag.add_edge("site", "y", fixed=True)
+    dag.add_edge("age", "y")
+    network = GaussianBlockNetwork(dag, blocks).fit(X)
+    assert network.cpdag()["site"]["y"]["undirected"] is False
+    read = GaussianBlockNetwork.from_json(network.to_json())
+    assert read.dag.edges["site", "y"]["fixed"]
+    assert "fixed" not in read.dag.edges["age", "y"]
+    held = network.do({"site": "west"})
+    assert held.dag.has_edge("age", "y")
+    assert np.isfinite(held.to_frame()["partial_r2"]).all()
+    by_name = network.condition({"spline": pd.Series({"x2": 2.0, "x": 1.0})})
+    assert_allclose(by_name.mean, network.condition({"spline": [1.0, 2.0]}).mean)
+    with pytest.raises(ValueError, match="They must be the same"):
+        GaussianBlockNetwork(nx.DiGraph([("a", "b")]), blocks).fit(X)
+    with pytest.raises(NotFittedError, match="GaussianBlockNetwork has no parameters"):
+        GaussianBlockNetwork(dag, blocks).logpdf(X)
 
 
 def test_what_makes_no_sense_is_refused(learner):
