@@ -65,7 +65,7 @@ class PlotMixin:
             do not tell their direction.
         **options
             Options of `NetworkDisplay.plot`: `figsize`, `orientation`, `pos`, `tiers`,
-            `node_color`, `edge_label`, `highlight`, `markov_blanket`, `nodes`, `hide_isolated`,
+            `node_color`, `edge_label`, `highlight`, `markov_blanket`, ``nodes``, `hide_isolated`,
             `labels`, `legend` and `min_font_size`.
 
         Returns

@@ -33,7 +33,7 @@ from skbn._regressions.least_squares import Neighbours, solve_triangular, triang
 from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetWeights
 from skbn._regressions.small_walk import columns_of_small_sets, small_log_determinants
-from skbn._scores.criteria import Criterion, InformationCriterion
+from skbn._scores.criteria import Criterion, InformationCriterion, edge_costs, tables_of_columns
 from skbn._scores.criterion_checks import check_prior, check_tables, is_scale_free
 from skbn._scores.regression_families import AllFamilies, SmallFamilies
 from skbn._scores.scorer import FamilyScorer
@@ -137,7 +137,7 @@ class BlockScorer(FamilyScorer):
         n, k, criterion = self._n_samples, len(self.column_names), self.criterion
         name = type(criterion).__name__
         if isinstance(criterion, InformationCriterion):
-            tables = criterion.tables_of_columns(n, k, self.penalty)
+            tables = tables_of_columns(criterion, n, k, self.penalty)
         else:
             self._require_no_penalty()
             tables = criterion.tables(n, k)
@@ -177,7 +177,7 @@ class BlockScorer(FamilyScorer):
         m = self.families.m
         if not isinstance(self.criterion, InformationCriterion):
             return np.zeros(m + 1)
-        return np.append(0.0, -np.cumsum(self.penalty * self.criterion.edge_costs(m)))
+        return np.append(0.0, -np.cumsum(self.penalty * edge_costs(self.criterion, m)))
 
     @cached_property
     def _column_constant(self) -> float:

@@ -44,6 +44,8 @@ __all__ = [
     "LogLikelihood",
     "as_criterion",
     "criterion_for",
+    "edge_costs",
+    "tables_of_columns",
 ]
 
 
@@ -260,37 +262,38 @@ class InformationCriterion(Criterion):
         -------
         tables : ndarray of shape (3, m), float64
         """
-        tables = self.tables_of_columns(n_samples, m, penalty)
-        tables[0] -= penalty * self.edge_costs(m)
+        tables = tables_of_columns(self, n_samples, m, penalty)
+        tables[0] -= penalty * edge_costs(self, m)
         return tables
-
-    def edge_costs(self, m: int) -> npt.NDArray[np.float64]:
-        """Return `edge_complexity` after checking it."""
-        return check_numbers(
-            self.edge_complexity(m), (m,), f"{type(self).__name__}.edge_complexity({m})"
-        )
-
-    def tables_of_columns(
-        self, n_samples: float, m: int, penalty: float = 1.0
-    ) -> npt.NDArray[np.float64]:
-        """Return what `tables` returns, without `edge_complexity`."""
-        check_parameters(self)
-        half_n = n_samples / 2
-        name = type(self).__name__
-        divisors = check_noise_divisors(self.noise_divisors(n_samples, m), name, n_samples, m)
-        cost = check_numbers(
-            self.complexity(n_samples, m), (m,), f"{name}.complexity({n_samples:.10g}, {m})"
-        )
-        # A divisor of 0: as many coefficients as rows leave no noise to estimate.
-        log_divisors = np.log(divisors, where=divisors > 0, out=np.full(m, -np.inf))
-        constant = half_n * (log_divisors - math.log(2 * math.pi)) - divisors / 2
-        # An infinite cost rules a number of parents out, whatever the penalty.
-        constant = constant - np.multiply(penalty, cost, where=cost < np.inf, out=cost)
-        return np.array([constant, np.full(m, half_n), np.full(m, -half_n)])
 
     def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
         n_coefficients = np.arange(1, m + 1) if self.unbiased_variance else np.zeros(m)
         return n_samples - n_coefficients.astype(np.float64)
+
+
+def tables_of_columns(
+    criterion: InformationCriterion, n_samples: float, m: int, penalty: float
+) -> npt.NDArray[np.float64]:
+    """Return a criterion's tables for m columns without what it charges for edges."""
+    check_parameters(criterion)
+    half_n = n_samples / 2
+    name = type(criterion).__name__
+    divisors = check_noise_divisors(criterion.noise_divisors(n_samples, m), name, n_samples, m)
+    cost = check_numbers(
+        criterion.complexity(n_samples, m), (m,), f"{name}.complexity({n_samples:.10g}, {m})"
+    )
+    # A divisor of 0: as many coefficients as rows leave no noise to estimate.
+    log_divisors = np.log(divisors, where=divisors > 0, out=np.full(m, -np.inf))
+    constant = half_n * (log_divisors - math.log(2 * math.pi)) - divisors / 2
+    # An infinite cost rules a number of parents out, whatever the penalty.
+    constant = constant - np.multiply(penalty, cost, where=cost < np.inf, out=cost)
+    return np.array([constant, np.full(m, half_n), np.full(m, -half_n)])
+
+
+def edge_costs(criterion: InformationCriterion, m: int) -> npt.NDArray[np.float64]:
+    """Return what a criterion charges for 0, ..., m - 1 edges to a node, after checking it."""
+    what = f"{type(criterion).__name__}.edge_complexity({m})"
+    return check_numbers(criterion.edge_complexity(m), (m,), what)
 
 
 class LogLikelihood(InformationCriterion):
