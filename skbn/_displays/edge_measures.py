@@ -68,8 +68,9 @@ def strengths_of(dag: nx.DiGraph) -> Strengths:
         If a parameter is missing, not a finite number or a negative variance, or if a mean or
         a variance is out of float64's range.
     """
-    if not is_parametrised(dag):
-        return Strengths({}, set())
+    if not is_parametrised(dag):  # nodes of several columns have them for some edges
+        known = dag.edges(data="standardised_weight")
+        return Strengths({(a, b): float(w) for a, b, w in known if w is not None}, set())
     model = LinearModel.from_dag(dag)
     deviation = model.standard_deviations()
     with np.errstate(over="ignore"):

@@ -313,7 +313,9 @@ class _Drawn:
     def _sign(self, edge: Edge) -> int:
         """Return the sign of an edge's weight; 0 also stands for an unknown one."""
         dag = self.picture.dag
-        return int(np.sign(dag.edges[edge]["weight"])) if is_parametrised(dag) else 0
+        if is_parametrised(dag):
+            return int(np.sign(dag.edges[edge]["weight"]))
+        return int(np.sign(self.picture.strengths.weights.get(edge, 0.0)))
 
 
 def _with_room_for_edges(

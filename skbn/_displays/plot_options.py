@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, TypedDict
 import networkx as nx
 
 from skbn._core.columns import by_label, column_number, finite_number, is_labelled
-from skbn._core.text import readable_value
+from skbn._core.text import readable_name, readable_value
 from skbn._displays.appearance import Edge
 from skbn._displays.layout.curves import Point
 
@@ -156,7 +156,7 @@ def _makes_blanket(dag: nx.DiGraph, parent: Hashable, child: Hashable, centre: H
 
 
 def names_of(dag: nx.DiGraph, labels: Any) -> dict[Hashable, str]:
-    """Return the labels of nodes that have one.
+    """Return the labels of nodes that have one; that of a category has the number of levels.
 
     Raises
     ------
@@ -165,8 +165,13 @@ def names_of(dag: nx.DiGraph, labels: Any) -> dict[Hashable, str]:
     ValueError
         If it names nodes that do not exist.
     """
+    of_categories = {
+        node: f"{readable_name(node)} ({len(levels)} levels)"
+        for node, levels in dag.nodes(data="levels")
+        if levels
+    }
     if labels is None:
-        return {}
+        return of_categories
     if not is_labelled(labels):
         raise TypeError(f"labels must be a dict of node to text; got {type(labels).__name__}.")
     names = by_label(labels, "labels", "node")
@@ -176,7 +181,7 @@ def names_of(dag: nx.DiGraph, labels: Any) -> dict[Hashable, str]:
             f"labels: there are no nodes {readable_value(unknown)}; the nodes are "
             f"{readable_value(list(dag))}."
         )
-    return {node: str(name) for node, name in names.items()}
+    return of_categories | {node: str(name) for node, name in names.items()}
 
 
 def checked_size(figsize: Any, ax: Any) -> tuple[float, float | None] | None:

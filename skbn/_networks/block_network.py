@@ -157,19 +157,35 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
 
         Its edges have the attribute `coefficients`: those of the child's columns, in a list for
         each column of the parent, in the regression of the child's columns on those of its parents.
+        Edges between single columns that are no categories have a `standardised_weight` too, and
+        categories their `levels`.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             If there are no parameters.
         """
-        model, dag = self._model(), self._structure()
-        number = {node: v for v, node in enumerate(self.blocks.names)}
-        for parent, child, data in dag.edges(data=True):
-            data["coefficients"] = self._coefficients(model, number[parent], number[child]).tolist()
-            if self.dag.edges[parent, child].get("fixed"):
-                data["fixed"] = True
+        dag = self._structure()
+        self._describe(dag, self._model())
+        for parent, child, is_fixed in self.dag.edges(data="fixed"):
+            if is_fixed:
+                dag.edges[parent, child]["fixed"] = True
         return dag
+
+    def _describe(self, dag: nx.DiGraph, model: LinearGaussianModel) -> None:
+        """Set the attributes of a graph's nodes and edges that say what the parameters are."""
+        blocks, deviation = self.blocks, model.standard_deviations()
+        number = {node: v for v, node in enumerate(blocks.names)}
+        for node, levels in blocks.levels.items():
+            dag.nodes[node]["levels"] = list(levels)
+        for parent, child, data in dag.edges(data=True):
+            ends = number[parent], number[child]
+            coefficients = self._coefficients(model, *ends)
+            data["coefficients"] = coefficients.tolist()
+            of_parent, of_child = (deviation[blocks.columns_of([v])[0]] for v in ends)
+            is_number = coefficients.size == 1 and not {parent, child} & {*blocks.levels}
+            if is_number and of_parent > 0 and of_child > 0:
+                data["standardised_weight"] = float(coefficients[0, 0] * of_parent / of_child)
 
     def _coefficients(self, model: LinearGaussianModel, parent: int, child: int) -> Floats:
         """Return the coefficients of a child's columns on a parent's, shape (n_parent, n_child).
@@ -623,6 +639,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
 
         dag = dag_of(blocks.names, of_nodes(model.parents), of_nodes(model.fixed))
         network = cls(dag, blocks)
+        network._describe(dag, model)
         network._keep(model)
         return network
 

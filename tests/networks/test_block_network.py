@@ -120,6 +120,18 @@ def test_edges_between_blocks_have_coefficients_and_one_strength(learner):
     assert_allclose(learner.network_.to_frame(X)["score_loss"], frame["score_loss"], rtol=1e-6)
 
 
+def test_pictures_show_categories_and_signs_where_there_are_any(learner):
+    pytest.importorskip("matplotlib").use("agg")
+    display = learner.plot()
+    assert display.names_["site"].get_text() == "site (3 levels)"
+    assert display.names_["dose"].get_text() == "dose"
+    weights = nx.get_edge_attributes(learner.dag_, "standardised_weight")
+    assert weights["age", "dose"] > 0
+    assert all(not {*edge} & {"site", "smokes", "spline"} for edge in weights)
+    assert "standardised_weight" not in learner.dag_.edges["site", "dose"]
+    assert "data:image/svg" in learner._repr_html_()
+
+
 def test_json_and_pickles_keep_blocks_to_the_bit(learner, tmp_path):
     network = learner.network_
     network.to_json(tmp_path / "network.json")
