@@ -27,6 +27,7 @@ from sklearn.utils import estimator_html_repr
 from sphinx.search.en import SearchEnglish
 
 import skbn
+from skbn._data.nodes import Nodes
 
 ROOT = Path(__file__).parents[1]
 
@@ -162,7 +163,11 @@ def is_estimator(public: object) -> bool:
 
 def texts_linked_to(estimator: type) -> list[str]:
     """Return the texts on its page to which an estimator's HTML links its parameters, unspaced."""
-    arguments = [networkx.DiGraph()] if estimator is skbn.GaussianBayesianNetwork else []
+    arguments: list[object] = []
+    if issubclass(estimator, skbn.GaussianBayesianNetwork):
+        arguments = [networkx.DiGraph()]
+    if issubclass(estimator, skbn.GaussianBlockNetwork):
+        arguments.append(Nodes([], [], [], {}, []))
     links = re.findall(r"#:~:text=([^\"]*)\"", estimator_html_repr(estimator(*arguments)))
     return ["".join(unquote(unescape(t)).replace(",-", "", 1).split()) for t in links]
 

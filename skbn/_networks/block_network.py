@@ -663,6 +663,10 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         return f"{type(self).__name__}(dag=<{self.dag}>, {n_columns} columns)"
 
     def __str__(self) -> str:
+        try:
+            self._check_nodes()
+        except (TypeError, ValueError):
+            return repr(self)
         title, _, edges = network_text(type(self).__name__, self.dag, None).partition("\n")
         model = self._parameters()
         if model is None:

@@ -258,14 +258,15 @@ class SubsetWalk:
     ) -> None:
         widths = np.ones(len(factor), dtype=np.int64) if widths is None else widths
         m = self.n_columns = len(widths)
-        order = np.argsort(widths, kind="stable") if by_width else np.arange(m)
+        every = np.arange(m)
+        order = np.argsort(widths, kind="stable") if by_width else every
         own_starts = (np.cumsum(widths) - widths)[order]
         widths = widths[order]
         n_lane = min(_LANE_COLUMNS, m - 1)
         n_inner = _n_inner(widths[n_lane:])
         n_seeded = n_lane + n_inner
         of_inner, of_outer = slice(n_lane, n_seeded), slice(n_seeded, m)
-        in_factor = np.r_[of_inner, :n_lane, of_outer]
+        in_factor = np.concatenate([every[of_inner], every[:n_lane], every[of_outer]])
         starts = np.append(0, np.cumsum(widths[in_factor]))
         shift = np.repeat(own_starts[in_factor] - starts[:-1], widths[in_factor])
         start = np.ascontiguousarray(triangular_factor(factor[:, shift + np.arange(starts[-1])]))
@@ -279,7 +280,7 @@ class SubsetWalk:
         if weights is not None:
             spread, node_terms = weights.spread(widths[:n_lane])
         places = outer_places = np.empty(0, dtype=np.int64)
-        if (order != np.arange(m)).any():
+        if (order != every).any():
             bits = np.int64(1) << order
             places = sums_over_subsets(bits[:n_seeded].astype(float)).astype(np.int64)
             outer_places = bits[of_outer]

@@ -225,6 +225,8 @@ class SetWeights:
 
 def columns_of_sets(sets: Integers, widths: Integers) -> Integers:
     """Return how many columns each set of nodes has, by its mask."""
+    if (widths == 1).all():
+        return np.bitwise_count(sets).astype(np.int64)
     n_columns = np.zeros(sets.shape, dtype=np.int64)
     for node, width in enumerate(widths.tolist()):
         n_columns += (sets >> node & 1) * width
