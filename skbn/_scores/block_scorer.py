@@ -66,7 +66,7 @@ class BlockScorer(FamilyScorer):
 
     _of_penalty = (
         *FamilyScorer._of_penalty,
-        *("_node_terms", "_column_constant", "_set_tables"),
+        *("_node_terms", "_column_constant", "_weights"),
     )
 
     def __init__(
@@ -185,11 +185,9 @@ class BlockScorer(FamilyScorer):
         return float(self._criterion_tables[0, : self._most_columns].max())
 
     @cached_property
-    def _set_tables(self) -> Floats:
-        """C and the weight of a log-determinant, by the number of columns; shape (2, k + 1)."""
-        c, _, a1 = self._criterion_tables
-        C = np.append(0.0, np.cumsum(c - self._column_constant))
-        return np.stack([C, np.append(0.0, a1)])
+    def _weights(self) -> SetWeights:
+        """The weights of sets of all nodes."""
+        return self.weights_of(range(self.families.m), self.families.max_parents)
 
     def weights_of(self, columns: Sequence[int], max_parents: int) -> SetWeights:
         tables = self._criterion_tables.copy()
@@ -303,30 +301,25 @@ class BlockScorer(FamilyScorer):
         subsets, widths = families.subsets, [self.nodes.widths[v] for v in columns]
         added = np.zeros(len(columns)) if offsets is None else offsets
         log_det = small_log_determinants(factor, subsets, added, n_jobs, progress, widths=widths)
-        self._check_sets(families, log_det, added, columns)
+        self._check_sets(families, log_det, columns)
         n_nodes = np.repeat(np.arange(subsets.most + 1), np.diff(subsets.starts))
         return self._value(columns_of_small_sets(subsets, widths), n_nodes, log_det)
 
-    def _check_sets(
-        self, families: SmallFamilies, log_det: Floats, offsets: Floats, columns: list[int]
-    ) -> None:
+    def _check_sets(self, families: SmallFamilies, log_det: Floats, columns: list[int]) -> None:
         """Raise if the columns of a family depend on each other, unless all were checked."""
         for node in columns:
             self.require_independence([node])
         # What a node adds to a set, relative to its own determinant, is the product of what its
         # columns leave: if one is too small, so is the product.
-        own = np.array([self._log_determinant([node]) for node in columns])
+        own = np.array([self._log_determinants([], [node])[1] for node in columns])
         self._check(families, log_det, own, columns)
 
     def _value(self, n_columns: Integers, n_nodes: Integers, log_det: Floats) -> Floats:
         """Return F of sets of so many columns and nodes, without the offsets."""
-        C, a1 = self._set_tables
-        return np.asarray(C[n_columns] + self._node_terms[n_nodes] + a1[n_columns] * log_det)
+        constants, factors = self._weights.of_family[:, n_columns]
+        return np.asarray(constants + self._weights.node_terms[n_nodes] + factors * log_det)
 
     # Single families
-
-    def _log_determinant(self, nodes: Sequence[int]) -> float:
-        return self._log_determinants([], nodes)[1]
 
     def _log_determinants(
         self, parents: Sequence[int], child: Sequence[int]

@@ -248,8 +248,14 @@ class LocalScores(TableMixin, BaseScores):
         Raises
         ------
         ValueError
-            If `statistics` raises it, or memory does not suffice.
+            If `statistics` raises it, or memory does not suffice; if nodes have several columns,
+            whose scores are kept in their place.
         """
+        if self._sample.nodes is not None:
+            raise ValueError(
+                "Log-determinants of nodes of several columns are not kept, but what their scores "
+                "are differences of. Ask local_score, or to_array for the scores of all families."
+            )
         return read_only(self.scorer.log_determinants())
 
     def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:

@@ -116,6 +116,8 @@ def test_refusals_name_the_node_or_the_criterion():
     codes = [np.where(unknown, 9, rng.integers(0, 3, size=20)) for _ in range(2)]
     with pytest.raises(ValueError, match=r"collinear.*leave out one of these nodes"):
         scores_of([indicators(codes[0]), indicators(codes[1]), x]).to_array()
+    with pytest.raises(ValueError, match=r"Log-determinants of nodes .* are not kept"):
+        _ = scores_of(blocks).log_determinants
     with pytest.raises(ValueError, match="a regression of its own"):
         scores_of([*blocks, rng.normal(size=(40, 2))]).coef("v3")
 
