@@ -65,10 +65,10 @@ class WalkedFamilies(ScoredFamilies):
 
     Parameters
     ----------
-    factor : ndarray of shape (m, m), float64
-        The columns' triangular factor, not singular.
+    factor : ndarray of shape (n_columns, n_columns), float64
+        The columns' triangular factor, not singular; the weights say how many each node has.
     offsets : ndarray of shape (m,), float64, or None
-        What each column adds to the log-determinants of all sets that it is in.
+        What each node adds to the log-determinants of all sets that it is in.
     weights : SetWeights
     plan, allowed, required, numbers
         As for `ScoredFamilies`. The plan has `n_varying`.

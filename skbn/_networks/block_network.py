@@ -197,37 +197,10 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         solved = np.linalg.solve(within.T, model.coef[np.ix_(of_parent, of_child)].T)
         return np.asarray(solved.T)
 
-    # Density
+    # What the density is of
 
-    def logpdf(self, X: Any) -> Floats:
-        """Return the log density of each row's columns.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            As in `fit`.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,), float64, nats
-        """
-        return self._model().log_density(self._sample_of(X).rows)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean log density of a row's columns, in nats; larger is better.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features), or LocalScores
-            As in `fit`.
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        score : float, nats
-        """
-        return self._model().mean_log_density(self._sample_of(X, sample_weight))
+    def _rows_of(self, X: Any) -> Floats:
+        return self._sample_of(X).rows
 
     def _sample_of(self, X: Any, sample_weight: Any = None) -> Sample:
         """Return the rows of a table, or of LocalScores, with the columns of the nodes."""
@@ -676,7 +649,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
 
 
 def network_of_model(model: LinearGaussianModel, nodes: Nodes | None) -> GaussianBayesianNetwork:
-    """Return the network of nodes whose columns have these parameters; None: each is a node."""
+    """Return the network whose columns have these parameters; without `nodes`, each is a node."""
     if nodes is None:
         return GaussianBayesianNetwork._from_model(model)
     return GaussianBlockNetwork._of_model(model, nodes)

@@ -480,8 +480,7 @@ class GaussianBayesianNetwork(
         >>> GaussianBayesianNetwork(dag).logpdf([[0], [2]]).round(4)
         array([-0.9189, -2.9189])
         """
-        model = self._model()
-        return model.log_density(read_columns(Table(X), model.nodes, model.nodes))
+        return self._model().log_density(self._rows_of(X))
 
     def score_samples(self, X: Any) -> Floats:
         """Return the log density of each row: `logpdf`, by scikit-learn's name.
@@ -530,8 +529,7 @@ class GaussianBayesianNetwork(
         >>> cross_val_score(GaussianBayesianNetwork(dag), wine).mean().round(2)
         np.float64(-8.58)
         """
-        model = self._model()
-        return model.mean_log_density(_sample(X, model.nodes, sample_weight))
+        return self._model().mean_log_density(self._sample_of(X, sample_weight))
 
     # Samples, conditional distributions, predictions and interventions
 
@@ -1190,6 +1188,14 @@ class GaussianBayesianNetwork(
     def _is_learned_graph(self) -> bool:
         """Whether the graph is still that of the estimates and the score losses."""
         return self._learned_graph == graph_contents(self.dag)
+
+    def _rows_of(self, X: Any) -> Floats:
+        """Return a table's rows with the columns that the parameters are of."""
+        return read_columns(Table(X), self.nodes, self.nodes)
+
+    def _sample_of(self, X: Any, sample_weight: Any = None) -> Sample:
+        """Return these rows with their weights, or a summary of them."""
+        return _sample(X, self.nodes, sample_weight)
 
     def _own_columns(self, sample: Sample) -> Sample:
         """Return the sample of a learner's rows with the columns that the parameters are of."""

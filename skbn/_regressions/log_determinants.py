@@ -86,8 +86,8 @@ def log_determinants(
 
     Parameters
     ----------
-    factor : ndarray of shape (m, m), float64
-        Upper triangular and not singular; m at least 1.
+    factor : ndarray of shape (n_columns, n_columns), float64
+        Upper triangular and not singular, of at least one column.
     n_jobs : int or None
         Number of threads, by joblib's rules. It does not change a bit of the result.
     progress : Progress or None

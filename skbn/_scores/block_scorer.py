@@ -364,7 +364,7 @@ class BlockScorer(FamilyScorer):
             for z in range(m):
                 changed = is_parent[x].copy()
                 changed[z] ^= z != x
-                # Families of more columns than the criterion is for are never chosen.
+                # A family of more parents than the limit is never chosen, and may have no score.
                 parents = np.flatnonzero(changed).tolist()
                 fits = len(parents) <= self.families.max_parents
                 log_det, own = (
