@@ -16,7 +16,7 @@ from skbn._data.table import Table, numbers_of
 __all__ = ["encoded_rows", "learn_nodes"]
 
 
-def learn_nodes(spec: Any, table: Table) -> Nodes | None:
+def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | None:
     """Return the nodes of a table that a user's parameter asks for; None if each column is one.
 
     Parameters
@@ -24,17 +24,20 @@ def learn_nodes(spec: Any, table: Table) -> Nodes | None:
     spec : None, "auto", dict or sequence
         As the parameter `nodes` of a learner.
     table : Table
+    may_miss : bool
+        Whether values may be missing.
 
     Raises
     ------
     ValueError, TypeError
-        If `spec` does not go with the columns; if a category has one level, or lacks values.
+        If `spec` does not go with the columns; if a category has one level, or lacks values that
+        may not be missing.
     """
     if spec is None:
         return None
     labels = table.labels
     blocks = _blocks(spec, table)
-    levels_of = {} if table.is_lazy else _categories(table)
+    levels_of = {} if table.is_lazy else _categories(table, may_miss)
     if not levels_of and all(len(own) == 1 and name == labels[own[0]] for name, own in blocks):
         return None
     columns: list[NodeColumn] = []
@@ -64,8 +67,11 @@ def learn_nodes(spec: Any, table: Table) -> Nodes | None:
     return Nodes([name for name, _ in blocks], columns, widths, levels, list(labels))
 
 
-def encoded_rows(nodes: Nodes, table: Table) -> Floats:
+def encoded_rows(nodes: Nodes, table: Table, *, may_miss: bool = False) -> Floats:
     """Return the numbers of the nodes' columns, shape (n, n_columns).
+
+    With `may_miss`, they are NaN where values are missing: in all columns of a category whose level
+    is.
 
     Raises
     ------
@@ -75,13 +81,13 @@ def encoded_rows(nodes: Nodes, table: Table) -> Floats:
     """
     names = nodes.column_names
     if table.names is not None and set(names) <= set(table.names):  # encoded already
-        return table.rows(numbers_of(table, names, names), names)
+        return table.rows(numbers_of(table, names, names), names, may_miss=may_miss)
     source = numbers_of(table, nodes.labels, nodes.labels)
     numeric = [i for i, column in enumerate(nodes.columns) if column.level is None]
     found: dict[int, Floats] = {}
     if numeric:
         at = [source[nodes.columns[i].source] for i in numeric]
-        rows = table.rows(at, [nodes.columns[i].name for i in numeric])
+        rows = table.rows(at, [nodes.columns[i].name for i in numeric], may_miss=may_miss)
         found = {i: rows[:, k] for k, i in enumerate(numeric)}
     of_category = {
         column.source: name
@@ -89,10 +95,11 @@ def encoded_rows(nodes: Nodes, table: Table) -> Floats:
         if name in nodes.levels and (column := nodes.columns[start])
     }
     for j, name in of_category.items():
-        codes = _codes(table, source[j], name, nodes.levels[name])
+        codes = _codes(table, source[j], name, nodes.levels[name], may_miss)
         for i, column in enumerate(nodes.columns):
             if column.source == j:
-                found[i] = (codes == nodes.levels[name].index(column.level)).astype(np.float64)
+                indicator = codes == nodes.levels[name].index(column.level)
+                found[i] = np.where(codes < 0, np.nan, indicator)
     return np.ascontiguousarray(np.column_stack([found[i] for i in range(len(nodes.columns))]))
 
 
@@ -171,13 +178,13 @@ def _blocks_of_dict(spec: Mapping[Any, Any], table: Table) -> list[tuple[str | i
 # Categories
 
 
-def _categories(table: Table) -> dict[int, list[Any]]:
+def _categories(table: Table, may_miss: bool) -> dict[int, list[Any]]:
     """Return the levels of each category, by its number."""
-    found = {j: _levels(table, j) for j in range(len(table.labels))}
+    found = {j: _levels(table, j, may_miss) for j in range(len(table.labels))}
     return {j: levels for j, levels in found.items() if levels is not None}
 
 
-def _levels(table: Table, number: int) -> list[Any] | None:
+def _levels(table: Table, number: int, may_miss: bool) -> list[Any] | None:
     """Return the levels of a column, or None if it is not a category."""
     column = table.column(number)
     label = table.labels[number]
@@ -189,7 +196,7 @@ def _levels(table: Table, number: int) -> list[Any] | None:
     values = np.asarray(column)
     if values.dtype.kind not in "bUSO" and not is_declared:
         return None
-    known = _known_values(values, label)
+    known = [value for value in _values(values, label, may_miss) if value is not None]
     if not is_declared and not any(isinstance(value, str | bool | bytes) for value in known):
         return None
     if declared is not None:
@@ -211,23 +218,28 @@ def _are_alike(values: set[Any]) -> bool:
     return len({type(value) for value in values}) == 1
 
 
-def _known_values(values: Any, label: Hashable) -> list[Any]:
-    """Return a column's values as Python's; raise if some are missing."""
+def _values(values: Any, label: Hashable, may_miss: bool) -> list[Any]:
+    """Return a column's values as Python's, None for those that are missing if they may be."""
     found: list[Any] = values.tolist()
     for row, value in enumerate(found):
         # NaN is the one value that differs from itself; pandas.NA has no truth value.
         if value is None or type(value).__name__ == "NAType" or value != value:
-            raise ValueError(
-                f"X has missing values: the first of column {label!r}, a category, is in row "
-                f"{row}. Give them a level of their own, such as 'unknown', or drop these rows."
-            )
+            if not may_miss:
+                raise ValueError(
+                    f"X has missing values: the first of column {label!r}, a category, is in row "
+                    f"{row}. Let GaussianBNLearner(missing='em') take them, give them a level of "
+                    "their own, such as 'unknown', or drop these rows."
+                )
+            found[row] = None
     return found
 
 
-def _codes(table: Table, number: int, name: Hashable, levels: list[Any]) -> Integers:
-    """Return the number of each row's level."""
-    values = _known_values(np.asarray(table.column(number)), table.labels[number])
-    code = {level: k for k, level in enumerate(levels)}
+def _codes(
+    table: Table, number: int, name: Hashable, levels: list[Any], may_miss: bool
+) -> Integers:
+    """Return the number of each row's level, -1 where it is missing."""
+    values = _values(np.asarray(table.column(number)), table.labels[number], may_miss)
+    code = {None: -1, **{level: k for k, level in enumerate(levels)}}
     try:
         return np.array([code[value] for value in values], dtype=np.int64)
     except KeyError as error:

@@ -40,7 +40,7 @@ class Sample:
     Parameters
     ----------
     rows : ndarray of shape (n, m), float64
-        Finite.
+        Finite, or NaN where values are missing; there is no summary of such rows.
     weight : ndarray of shape (n,), float64, optional
         How often each row counts; finite and not negative.
     labels : pandas.Index or ndarray of length n, optional
@@ -119,6 +119,11 @@ class Sample:
         if self._rows is None:
             return self.of_summary(self.summary.select(columns))
         return type(self)(self.rows[:, list(columns)], self._weight, self.labels)
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether no value is missing."""
+        return self._rows is None or not np.isnan(self._rows).any()
 
     @property
     def has_rows(self) -> bool:

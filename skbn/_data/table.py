@@ -186,12 +186,15 @@ def read_columns(
     wanted: Sequence[Hashable],
     columns: Sequence[Hashable],
     remedy: str = "Give these columns, or a data frame whose columns have the nodes' names.",
+    *,
+    may_miss: bool = False,
 ) -> Floats:
     """Return the columns of a table that `numbers_of` finds, in an array of shape (n, k).
 
-    Raises a ValueError or a TypeError if they hold values that are not finite numbers, too.
+    Raises a ValueError or a TypeError if they hold values that are not finite numbers, too. With
+    `may_miss`, values may be missing, which are NaN.
     """
-    rows = table.rows(numbers_of(table, wanted, columns, remedy), wanted)
+    rows = table.rows(numbers_of(table, wanted, columns, remedy), wanted, may_miss=may_miss)
     if not rows.size:
         check_array(rows, ensure_all_finite=False, input_name="X")  # raises in scikit-learn's words
     return rows
@@ -357,8 +360,9 @@ def _check_finite(
     also = f" It has infinite values in {where}; drop or replace these first." if where else ""
     keep_names = '.set_output(transform="pandas")' if isinstance(names[0], str) else ""
     raise ValueError(
-        f"X has missing values (NaN) in {_places(missing, names, n_columns)}.{also} Impute "
-        f"the values, for example by sklearn.impute.IterativeImputer(){keep_names}, which needs "
+        f"X has missing values (NaN) in {_places(missing, names, n_columns)}.{also} "
+        "GaussianBNLearner(missing='em') and GaussianBNPosterior(missing='augment') take them. Or "
+        f"impute them, for example by sklearn.impute.IterativeImputer(){keep_names}, which needs "
         "`from sklearn.experimental import enable_iterative_imputer`; dropping the rows loses more."
     )
 

@@ -117,7 +117,7 @@ def read_sample(
     if not reset:
         check_columns(estimator, table.names, len(table.labels))
 
-    learned = _learned_nodes(estimator, table, nodes) if reset else estimator._nodes_
+    learned = _learned_nodes(estimator, table, nodes, may_miss) if reset else estimator._nodes_
     fewest = min_samples, 2 if reset else 1
 
     def check_shape(rows: npt.NDArray[np.float64]) -> None:
@@ -139,7 +139,10 @@ def read_sample(
             chosen = [column.source for column in learned.columns]
             sample = Sample.of_summary(sample.summary.select(chosen), learned)
     else:
-        rows = table.rows(may_miss=may_miss) if learned is None else encoded_rows(learned, table)
+        if learned is None:
+            rows = table.rows(may_miss=may_miss)
+        else:
+            rows = encoded_rows(learned, table, may_miss=may_miss)
         check_shape(rows)
         rows.setflags(write=False)
         sample = Sample(rows, None, row_labels(X), learned).with_weight(sample_weight)
@@ -148,7 +151,9 @@ def read_sample(
     return sample
 
 
-def _learned_nodes(estimator: BaseEstimator, table: Table, nodes: Any) -> Nodes | None:
+def _learned_nodes(
+    estimator: BaseEstimator, table: Table, nodes: Any, may_miss: bool
+) -> Nodes | None:
     """Return the nodes that `nodes`, or else the estimator's parameter, makes of a table."""
     spec = getattr(estimator, "nodes", None) if nodes is None else nodes
     if spec is None:
@@ -158,7 +163,7 @@ def _learned_nodes(estimator: BaseEstimator, table: Table, nodes: Any) -> Nodes 
             "nodes='auto' needs the rows in memory, to see the levels of categories; X is a table "
             "of dask. Encode the categories and give nodes as a dict, or pass X.compute()."
         )
-    learned = learn_nodes(spec, table)
+    learned = learn_nodes(spec, table, may_miss=may_miss)
     if learned is not None and len(learned.names) < 2:
         raise ValueError(f"At least two nodes are needed; nodes makes {learned.names} of X.")
     return learned

@@ -439,7 +439,6 @@ def test_a_learner_and_its_network_read_the_same_columns(names):
         ([[1, np.inf, 2]], ValueError, r"infinite values in 1 .*\('b'\).* row 0"),
         (np.zeros((0, 3)), ValueError, "0 sample"),
         (np.zeros((2, 3), complex), ValueError, "Complex"),
-        (np.ma.masked_array(np.zeros((2, 3))), TypeError, "masked"),
         (pd.Series(np.zeros(3)), ValueError, r"got Series of shape \(3,\)"),
         (None, TypeError, "a data frame or an array .*; got NoneType"),
         ({"a": [1.0]}, TypeError, "got dict"),
