@@ -15,6 +15,7 @@ __all__ = [
     "DiscreteChildWarning",
     "DummyEdgeWarning",
     "MaxParentsWarning",
+    "MissingValuesWarning",
     "OrderPriorWarning",
     "SkewedResidualsWarning",
 ]
@@ -82,6 +83,21 @@ class DummyEdgeWarning(DataWarning):
     >>> import warnings
     >>> import skbn
     >>> warnings.filterwarnings("ignore", category=skbn.exceptions.DummyEdgeWarning)
+    """
+
+
+class MissingValuesWarning(DataWarning):
+    """Missing values leave little to learn from.
+
+    Two columns are observed together in fewer rows than five for each column, or rows without any
+    value were ignored. The message says which columns, and how many rows. Leave out columns with
+    few values.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.MissingValuesWarning)
     """
 
 

@@ -10,8 +10,16 @@ import skbn
 # From the bottom: a room imports nothing from the rooms after it. The last is skbn itself, which
 # has the public names.
 ROOMS = [
-    *("exceptions", "_core", "_regressions", "_data", "_exact", "_orders", "_branch_and_cut"),
-    *("_displays", "_scores", "_networks", "_solver", "_posterior", "_estimators"),
+    *("exceptions", "_core", "_regressions", "_data", "_missing", "_exact", "_orders"),
+    *(
+        "_branch_and_cut",
+        "_displays",
+        "_scores",
+        "_networks",
+        "_solver",
+        "_posterior",
+        "_estimators",
+    ),
     *("compile", "datasets", "skbn"),
 ]
 

@@ -134,6 +134,11 @@ class Resources:
         return now + share * (self.deadline - now)
 
     @property
+    def is_over(self) -> bool:
+        """Whether the deadline has passed."""
+        return time.monotonic() >= self.deadline
+
+    @property
     def keeps_best_on_interrupt(self) -> bool:
         """Whether Ctrl-C ends the search with the best network so far."""
         return self.ends_on_interrupt and self.time_limit is not None

@@ -281,7 +281,13 @@ class BootstrapBNLearner(OneNetworkEstimator):
         check_parameters(learner)
         if not isinstance(X, BaseScores):
             sample = read_sample(
-                self, X, sample_weight, reset=True, min_samples=2, nodes=learner.nodes
+                self,
+                X,
+                sample_weight,
+                reset=True,
+                min_samples=2,
+                may_miss=learner._may_miss,
+                nodes=learner.nodes,
             )
             names = getattr(self, "feature_names_in_", None)
             learn_columns(learner, names, self.n_features_in_, sample.nodes)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skbn._core.estimator import StrOptions, all_or_nothing, fit_method, fit_task
+from skbn._core.estimator import Interval, StrOptions, all_or_nothing, fit_method, fit_task
 from skbn._core.resources import Resources
+from skbn._displays.frames import frame_of
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
@@ -19,7 +21,9 @@ from skbn._exact.cluster import current_cluster
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
+from skbn._solver.engines import SearchSettings
 from skbn._solver.solve import problem_of, solve
+from skbn._solver.structural_em import EMSolution
 
 __all__ = ["GaussianBNLearner"]
 
@@ -57,6 +61,14 @@ class GaussianBNLearner(NetworkLearner):
         nodes of several columns, such as splines or the channels of a sensor; columns that it does
         not name are nodes as in "auto". An array has the node of each column. Edges, parents,
         tiers and `max_parents` are then of nodes.
+    missing : {"error", "em"}, default="error"
+        What to do with missing values: NaN, None, pandas.NA, nulls of polars and pyarrow, and
+        masked values. "error" refuses them. "em" looks for the network whose *observed* values have
+        the highest penalised likelihood, by structural EM: see the notes. It is not proven to be
+        the best, and `is_optimal_` says so. A table without holes is fitted as always.
+    n_candidates : int, default=30
+        How many equivalence classes ``missing="em"`` scores by the observed values. More take
+        longer and may find a better network.
     required_edges : list of (parent, child), table of two columns, networkx.DiGraph or \
 None, default=None
         Edges that the network must have. A table (a data frame or an array) has a row for each
@@ -123,21 +135,23 @@ None, default=None
         the attribute `weight`, the coefficient in the child's regression, and `fixed`, which is
         True, if the constraints rule out the reverse edge.
     network_score_ : float
-        The network's score, in nats.
+        The network's score, in nats. With missing values, it is the log-likelihood of those that
+        are observed, less the criterion's cost.
     is_optimal_ : bool
         Whether it is proven that no network within the constraints has a score that is higher by
         more than `tol`. True after an exact search that no `time_limit` ended, unless the scores
         are so large that rounding hides more than `tol`.
     score_bound_ : float
         A score that no network within the constraints exceeds, in nats, rounded up; inf after
-        ``search="order"``, which has no bound.
+        ``search="order"`` and with missing values, as there is no bound then.
     optimality_gap_ : float
         By how much another network may score higher at most, in nats: no more than `tol` if the
         network is optimal. It is 0 after dynamic programming over a table, and the rounding of its
         sums over ParentSetScores, whose scores are taken as exact numbers.
     n_iter_ : int
         How many perturbed orders of the columns the order search started from again; 0 for an
-        exact search.
+        exact search. With missing values, how many better networks were found after the first list
+        of candidates.
     n_nodes_ : int
         How many nodes the tree of branch and cut has; 0 for other searches.
     start_scores_ : ndarray of shape (n_starts,) or None
@@ -145,6 +159,14 @@ None, default=None
         highest first, which is `network_score_`; None for an exact search. Starts that agree make
         it likely, but do not prove, that no network scores much higher. With `tiers`, the starts
         of each group are ranked, and those of the same rank added up.
+    n_effective_ : float
+        Only with missing values: in how many rows those two columns are both observed that are so
+        least. The candidates are those of a search of so many rows.
+    candidates_ : pandas.DataFrame, or a table that converts to one if pandas is not installed
+        Only with missing values: a row for each equivalence class that was scored by its observed
+        values, the best first. Its columns are `observed_score`; `searched_score`, by which the
+        class was listed, and which is of `n_effective_` rows; `list`, in which list it was first;
+        and `n_edges`. The scores are in nats.
     network_ : GaussianBayesianNetwork
         The network as an object with densities, samples, conditional distributions,
         interventions, equivalence and interchange formats. Its `to_frame` is a table of the edges,
@@ -180,6 +202,15 @@ None, default=None
     programming, and starts again from perturbed orders. Each fit verifies that no edge that is
     added, deleted or reversed raises the score.
 
+    With missing values the score has no closed form, and no search proves its maximum. EM estimates
+    the saturated model; an exact search lists the best equivalence classes by what it expects of
+    the holes, at `n_effective_` rows; each class is scored by an EM of its own, and what EM expects
+    under the best of them makes the next list, until a list brings nothing better. Structural EM
+    goes on from there (Friedman 1997, "Learning belief networks in the presence of missing values
+    and hidden variables"): it searches all rows as EM expects them, exactly. The observed score
+    never falls. With ``search="order"``, and where a list does not fit in memory, each list is one
+    network. Values must be missing at random: whether one is may depend on observed values only.
+
     Ties, that is scores that are equal up to rounding, are broken by column order. Among parent
     sets that tie, the search takes one with the fewest columns, and among those the first when
     their columns are compared in order. Networks that imply the same independences always tie.
@@ -206,6 +237,8 @@ None, default=None
     _allowed_values: ClassVar[dict[str, Any]] = {
         **NetworkLearner._allowed_values,
         "penalty": [*PARAMETER_CONSTRAINTS["penalty"], None],
+        "missing": [StrOptions({"error", "em"})],
+        "n_candidates": [Interval(Integral, 1, None, closed="left")],
         "scratch": [str, os.PathLike, None],
         "scheduler": [StrOptions({"dask"}), None],
     }
@@ -217,6 +250,8 @@ None, default=None
         penalty: float | None = None,
         max_parents: int | None = None,
         nodes: Any = None,
+        missing: str = "error",
+        n_candidates: int = 30,
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
@@ -234,6 +269,8 @@ None, default=None
         self.penalty = penalty
         self.max_parents = max_parents
         self.nodes = nodes
+        self.missing = missing
+        self.n_candidates = n_candidates
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers
@@ -334,6 +371,9 @@ None, default=None
         problem = problem_of(scores, self._constraints(scores))
         resources = replace(self._resources(context), ends_on_interrupt=True)
         (solution,) = solve(problem, resources, settings)
+        if isinstance(solution, EMSolution):
+            self._keep_em(solution)
+            return self
         self._keep(solution, problem)
         self._warn_about_proof()
         if solution.model is not None:
@@ -341,3 +381,24 @@ None, default=None
             limit = problem.constraints.possible, problem.constraints.max_parents
             warn_about_limit(problem.regressions, solution.model, *limit)
         return self
+
+    def _search_settings(self) -> SearchSettings:
+        return super()._search_settings()._replace(n_candidates=self.n_candidates)
+
+    def _keep_em(self, solution: EMSolution) -> None:
+        """Keep what structural EM found, and warn of what may be wrong with it."""
+        candidates = solution.candidates
+        frame = frame_of(
+            {
+                "observed_score": [each.observed for each in candidates],
+                "searched_score": [each.searched for each in candidates],
+                "list": [each.list_number for each in candidates],
+                "n_edges": [sum(m.bit_count() for m in each.parents) for each in candidates],
+            }
+        )
+        expected, model = solution.expected, solution.model
+        self._keep(solution, expected, n_effective_=solution.n_effective, candidates_=frame)
+        self._warn_about_missing(solution.remarks)
+        assert model is not None
+        limit = expected.constraints.possible, expected.constraints.max_parents
+        warn_about_limit(expected.regressions, model, *limit)

@@ -99,9 +99,12 @@ def estimates_of(
 ) -> tuple[SampleStatistics, Floats | None, Nodes | None]:
     """Return the statistics of all rows, and the divisors of the criterion if there is one.
 
-    The rows are the table's or, if it lacks values, what reaches the learner of a pipeline.
+    The rows are the table's or, if it lacks values, those that EM expects, or what reaches the
+    learner of a pipeline.
     """
     if isinstance(table, LocalScores):
+        if not table.sample.is_complete:
+            table = fitted._searched_.scores  # of the rows that EM expects
         return table.scorer.statistics, table.scorer.noise_divisors, table.scorer.nodes
     if np.isnan(sample.rows).any():
         _, filled = fitted_network_and_table(fitted, table)

@@ -56,6 +56,7 @@ class NetworkEstimator(
     criterion: str | Criterion | None
     max_parents: int | None
     nodes: Any = None
+    missing: str = "error"
     required_edges: Any
     forbidden_edges: Any
     tiers: Any
@@ -69,6 +70,16 @@ class NetworkEstimator(
 
     def __sklearn_is_fitted__(self) -> bool:
         return "dag_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._may_miss
+        return tags
+
+    @property
+    def _may_miss(self) -> bool:
+        """Whether values may be missing."""
+        return self.missing != "error"
 
     def predict(self, X: Any = None) -> nx.DiGraph:
         """Return the graph of the fitted network.
@@ -147,16 +158,18 @@ class NetworkEstimator(
             sample = X.sample
             self._check_columns_of(X)
             return sample.with_weight(sample_weight)
-        return read_sample(self, X, sample_weight, reset=False, needs_rows=needs_rows)
+        may_miss = self._may_miss
+        return read_sample(
+            self, X, sample_weight, reset=False, needs_rows=needs_rows, may_miss=may_miss
+        )
 
     def _read_scores(
         self, X: Any, sample_weight: Any, penalty: float, *, needs_rows: bool = False
     ) -> BaseScores:
         """Return X if it is scores, else the local scores of the table X."""
         if not isinstance(X, BaseScores):
-            sample = read_sample(
-                self, X, sample_weight, reset=True, min_samples=2, needs_rows=needs_rows
-            )
+            settings = {"needs_rows": needs_rows, "may_miss": self._may_miss}
+            sample = read_sample(self, X, sample_weight, reset=True, min_samples=2, **settings)
             return make_scores(self, sample, penalty)
         if self.nodes is not None:
             raise ValueError(

@@ -28,6 +28,7 @@ from skbn._solver.engines import SearchSettings
 from skbn._solver.near_optimal import near_optimal
 from skbn._solver.problem import Problem
 from skbn._solver.solution import Solution
+from skbn.exceptions import MissingValuesWarning
 
 __all__ = ["NetworkLearner", "network_of"]
 
@@ -137,6 +138,17 @@ class NetworkLearner(OneNetworkEstimator):
                 f"score up to {self.optimality_gap_:.3g} nats higher. {_LESS_TO_PROVE}"
             )
 
+    def _warn_about_missing(self, remarks: list[str]) -> None:
+        """Warn of what a table with missing values lacks, and of a time limit that was reached."""
+        for remark in remarks:
+            warnings.warn(remark, MissingValuesWarning, stacklevel=_STACK_LEVEL)
+        if not self._is_finished_:
+            _warn(
+                "time_limit ended structural EM before it had scored all candidates, or while the "
+                "score still rose. Raise it, or lower n_candidates.",
+                6 + N_WRAPPERS,
+            )
+
     def _warn_about_starts(self) -> None:
         """Warn if other starts of an order search did not come near its network."""
         starts = self.start_scores_
@@ -175,6 +187,8 @@ class NetworkLearner(OneNetworkEstimator):
     def _shown_note(self) -> str:
         if vars(self).get("is_optimal_", True):
             return ""
+        if "candidates_" in vars(self):
+            return 'Not proven optimal: found by missing="em".'
         if self._search_ == "order":
             return 'Not proven optimal: found by search="order".'
         return f"Not proven optimal: at most {self.optimality_gap_:.3g} nats below the best."
@@ -214,8 +228,8 @@ class NetworkLearner(OneNetworkEstimator):
         ValueError, TypeError
             If `n` is not a positive integer, `within` not a number from 0 on, or
             `equivalence_classes` not a bool; if the list takes more memory than there is, as after
-            a fit by branch and cut; after a fit with ``search="order"``, which does not prove what
-            it leaves out.
+            a fit by branch and cut; after a fit with ``search="order"`` or to missing values, which
+            do not prove what they leave out.
 
         Notes
         -----
@@ -235,6 +249,11 @@ class NetworkLearner(OneNetworkEstimator):
         False
         """
         check_is_fitted(self)
+        if "candidates_" in vars(self):
+            raise ValueError(
+                "Structural EM does not prove which networks are near-optimal for a table with "
+                "missing values. candidates_ has the scores of those that it compared."
+            )
         if self._search_ == "order":
             raise ValueError(
                 "The order search does not prove which networks are near-optimal. Fit with "

@@ -34,9 +34,8 @@ from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.engines import SearchSettings
-from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem
-from skbn._solver.solve import problem_of, solve
+from skbn._solver.solve import problem_of, solve, work_of
 from skbn.exceptions import DataWarning, MaxParentsWarning
 
 __all__ = [
@@ -309,7 +308,7 @@ def plan_resamples(
         resources = resources.share(n_at_a_time)
         if type(learner).fit is GaussianBNLearner.fit:
             resources = resources.with_jobs(learner.n_jobs or max(1, n_threads // n_at_a_time))
-            work = plan_searches(problem.shape, resources, settings).work()
+            work = work_of(problem, resources, settings)
             refit = _Search(problem, resources, work, settings)
         else:
             most = resources.available if resources.allowed is None else resources.allowed

@@ -39,6 +39,8 @@ class SearchSettings(NamedTuple):
         can.
     share : float
         The share of the time until the deadline that the search of a group may take.
+    n_candidates : int
+        How many equivalence classes a search of a table with missing values scores by EM.
     """
 
     is_exact: bool = True
@@ -46,6 +48,7 @@ class SearchSettings(NamedTuple):
     tolerance: float = TOLERANCE
     lists_networks: bool = False
     share: float = 1.0
+    n_candidates: int = 30
 
 
 EXACT = SearchSettings()

@@ -24,13 +24,15 @@ from skbn._solver.block_problem import BlockProblem
 from skbn._solver.certificate import certify_constraints
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import EXACT, Optimum, SearchSettings
+from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import Plan, plan_searches
 from skbn._solver.problem import Problem
 from skbn._solver.solution import Solution
+from skbn._solver.structural_em import structural_em, work_of_em
 from skbn._solver.table_problem import TableProblem
 
-__all__ = ["problem_of", "solve"]
+__all__ = ["problem_of", "solve", "work_of"]
 
 # The local scores of a dense search that a thread makes in a second, roughly, as measured; and the
 # seconds from which on a search announces its duration.
@@ -45,7 +47,9 @@ def problem_of(scores: BaseScores, constraints: Constraints) -> Problem:
 
 @problem_of.register
 def _of_table(scores: LocalScores, constraints: Constraints) -> Problem:
-    kind = TableProblem if scores.sample.nodes is None else BlockProblem
+    kind: type[TableProblem] = TableProblem if scores.sample.nodes is None else BlockProblem
+    if not scores.sample.is_complete:
+        kind = IncompleteProblem
     return kind(scores, constraints)
 
 
@@ -80,6 +84,8 @@ def solve(
     ImportError
         If branch and cut is needed, and highspy is not installed.
     """
+    if isinstance(problem, IncompleteProblem):
+        return [structural_em(problem, resources, settings, solve)]
     plan = plan_searches(problem.shape, resources, settings)
     path = [problem] if penalties is None else problem.with_penalties(penalties)
     if resources.announce is not None:
@@ -97,6 +103,13 @@ def solve(
         _certified(each, optimum, settings.tolerance)
         for each, optimum in zip(path, optima, strict=True)
     ]
+
+
+def work_of(problem: Problem, resources: Resources, settings: SearchSettings) -> int:
+    """Return by how much `solve` advances the progress."""
+    if isinstance(problem, IncompleteProblem):
+        return work_of_em(settings)
+    return plan_searches(problem.shape, resources, settings).work()
 
 
 def _expected_time(plan: Plan, n_penalties: int, resources: Resources) -> str:

@@ -136,7 +136,7 @@ class TableProblem(Problem):
         if self.any_member:
             parents = canonical_member(parents)
         score = certify_score(self.scores, parents, searched)
-        model = self._model(parents)
+        model = self.model(parents)
         losses = certify_network(self.scores, self.constraints, parents, model.coef)
         return Solution(
             self.names,
@@ -152,10 +152,11 @@ class TableProblem(Problem):
 
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
         with one_blas_thread():
-            model = self._model(parents)
+            model = self.model(parents)
         return network_of_model(model, self.regressions.nodes)
 
-    def _model(self, parents: list[int]) -> LinearGaussianModel:
+    def model(self, parents: list[int]) -> LinearGaussianModel:
+        """Return the columns' network with parameters, from the masks of the nodes' parents."""
         scorer = self.regressions
         return estimate_model(
             scorer.statistics,

@@ -1,0 +1,118 @@
+"""EM: the parameters of a Gaussian network that make rows with holes most probable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import networkx as nx
+import numpy as np
+
+from skbn._core.arrays import Floats
+from skbn._core.compile import compile_kernels
+from skbn._core.graphs import dag_of
+from skbn._core.subsets import bits_of
+from skbn._missing.em_kernels import maximise_likelihood
+from skbn._missing.incomplete_rows import IncompleteRows
+
+__all__ = ["Estimate", "UnboundedError", "estimate", "saturated", "start"]
+
+# Rows of independent columns that keep the likelihood of the saturated model bounded. A whole row
+# would show in columns that nearly depend on each other.
+_PRIOR_ROWS = 0.1
+# Far more than EM takes, unless the likelihood is unbounded.
+_MOST_STEPS = 10_000
+
+
+class UnboundedError(ValueError):
+    """A column is determined by its parents, so that the likelihood has no maximum."""
+
+    def __init__(self, column: int) -> None:
+        super().__init__(column)
+        self.column = column
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Parameters of a network in the units of `IncompleteRows`, and what they say of the holes.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (m,)
+    covariance : ndarray of shape (m, m)
+    log_likelihood : float
+        Of the observed values, in nats and in these units.
+    expected_mean : ndarray of shape (m,)
+    scatter : ndarray of shape (m, m)
+        The expected scatter of the complete rows about this mean.
+    n_steps : int
+        How many E-steps it took.
+    """
+
+    mean: Floats
+    covariance: Floats
+    log_likelihood: float
+    expected_mean: Floats
+    scatter: Floats
+    n_steps: int
+
+
+def start(rows: IncompleteRows) -> Estimate:
+    """Return independent columns with the moments of their observed values."""
+    m = rows.n_columns
+    zeros, unit = np.zeros(m), np.eye(m)
+    return Estimate(zeros, unit, -np.inf, zeros, rows.n_samples * unit, 0)
+
+
+def estimate(
+    rows: IncompleteRows,
+    parents: Sequence[int],
+    begin: Estimate,
+    *,
+    tolerance: float,
+    prior: float = 0.0,
+) -> Estimate:
+    """Return the parameters of a network by EM.
+
+    Parameters
+    ----------
+    rows : IncompleteRows
+    parents : sequence of m int
+        The masks of the columns' parents.
+    begin : Estimate
+        EM begins with the parameters that make its expected rows most probable.
+    tolerance : float
+        In nats: EM ends with the first step that raises the log-likelihood by no more.
+    prior : float
+        How many rows of independent columns of variance 1 are added.
+
+    Raises
+    ------
+    UnboundedError
+        If a column's parents determine it.
+    """
+    m = rows.n_columns
+    is_parent = bits_of(parents, m)
+    compile_kernels([maximise_likelihood])
+    order = np.array([*nx.topological_sort(dag_of(range(m), list(parents)))], dtype=np.int64)
+    expected_mean, scatter = begin.expected_mean.copy(), begin.scatter.copy()
+    mean, covariance = np.empty(m), np.empty((m, m))
+    log_likelihood, n_steps, column = maximise_likelihood(
+        *(rows.values, rows.weight, rows.observed, rows.starts, order, is_parent),
+        *(prior, tolerance, _MOST_STEPS, expected_mean, scatter, mean, covariance),
+    )
+    if column >= 0 or np.isnan(log_likelihood):
+        raise UnboundedError(max(column, 0))
+    return Estimate(mean, covariance, log_likelihood, expected_mean, scatter, n_steps)
+
+
+def saturated(rows: IncompleteRows, tolerance: float) -> Estimate:
+    """Return the parameters of the complete network, whose likelihood a small prior bounds.
+
+    The expected scatter includes the prior, in proportion.
+    """
+    m = rows.n_columns
+    complete = [(1 << x) - 1 for x in range(m)]
+    found = estimate(rows, complete, start(rows), tolerance=tolerance, prior=_PRIOR_ROWS)
+    share = rows.n_samples / (rows.n_samples + _PRIOR_ROWS)
+    return replace(found, scatter=share * (found.scatter + _PRIOR_ROWS * np.eye(m)))

@@ -1,0 +1,286 @@
+"""The kernel of EM: the parameters of a Gaussian network that make rows with holes most probable.
+
+An E-step takes one partial Cholesky decomposition for each pattern of holes. With the observed
+columns first, it leaves their factor, the regressions of the hidden columns on them, and the hidden
+columns' conditional covariance.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import boolean, float64, int64
+
+from skbn._core.compile import inner_kernel, kernel
+
+__all__ = ["maximise_likelihood"]
+
+# A column that leaves a smaller share of its variance on others is determined by them.
+_LEAST_SHARE = 1e-11
+
+
+@inner_kernel
+def eliminate(matrix, n_first):
+    """Take the first columns out of a symmetric matrix, of which the upper half is given.
+
+    Their rows become the Cholesky factor's; the rest of the upper half becomes the others'
+    covariance given these. Return the place of the first column that others determine, or -1.
+    """
+    m = matrix.shape[0]
+    for i in range(n_first):
+        matrix[i, i] = math.sqrt(matrix[i, i])
+        for j in range(i + 1, m):
+            matrix[i, j] /= matrix[i, i]
+        for r in range(i + 1, m):
+            weight = matrix[i, r]
+            before = matrix[r, r]
+            for j in range(r, m):
+                matrix[r, j] -= weight * matrix[i, j]
+            if not matrix[r, r] > _LEAST_SHARE * before:
+                return r
+    return -1
+
+
+@inner_kernel
+def observed_first(is_observed, columns):
+    """Set `columns` to the observed columns and then the hidden ones; return how many are seen."""
+    k = 0
+    for j in range(columns.size):
+        if is_observed[j]:
+            columns[k] = j
+            k += 1
+    place = k
+    for j in range(columns.size):
+        if not is_observed[j]:
+            columns[place] = j
+            place += 1
+    return k
+
+
+@inner_kernel
+def take_columns(symmetric, columns, matrix):
+    """Set the upper half of `matrix` to these rows and columns of a symmetric matrix."""
+    for i in range(columns.size):
+        for j in range(i, columns.size):
+            matrix[i, j] = symmetric[columns[i], columns[j]]
+
+
+@inner_kernel
+def complete(row, mean, columns, k, matrix, left, deviation):
+    """Set `deviation` to a row's expected difference from the mean; return a sum of squares.
+
+    `matrix` is what `eliminate` leaves of the covariance of `columns`, of which k are observed. The
+    sum is the squared Mahalanobis distance of what is observed.
+    """
+    m = columns.size
+    for i in range(k):
+        left[i] = row[columns[i]] - mean[columns[i]]
+        deviation[columns[i]] = left[i]
+    left[k:] = 0.0
+    squares = 0.0
+    for i in range(k):
+        own = left[i] / matrix[i, i]
+        squares += own * own
+        for j in range(i + 1, m):
+            left[j] -= own * matrix[i, j]
+    for i in range(k, m):
+        deviation[columns[i]] = -left[i]
+    return squares
+
+
+@inner_kernel
+def add_square(deviation, weight, shift, scatter):
+    """Add a weighted difference from the mean to the sum, and its square to the upper half."""
+    m = deviation.size
+    for i in range(m):
+        own = weight * deviation[i]
+        shift[i] += own
+        for j in range(i, m):
+            scatter[i, j] += own * deviation[j]
+
+
+@inner_kernel
+def expect(values, weight, observed, starts, mean, covariance, expected_mean, scatter):
+    """Set the expected mean and scatter of the complete rows; return the log-likelihood.
+
+    The scatter is about the expected mean. The log-likelihood is NaN if the covariance is singular.
+    """
+    m = values.shape[1]
+    log_likelihood = 0.0
+    scatter[:] = 0.0
+    shift = np.zeros(m)
+    columns = np.empty(m, np.int64)
+    matrix = np.empty((m, m))
+    left = np.empty(m)
+    deviation = np.empty(m)
+    for g in range(observed.shape[0]):
+        k = observed_first(observed[g], columns)
+        take_columns(covariance, columns, matrix)
+        if eliminate(matrix, k) >= 0:
+            return np.nan
+        log_det = k * math.log(2 * math.pi)
+        for i in range(k):
+            log_det += 2 * math.log(matrix[i, i])
+        of_pattern = 0.0
+        for r in range(starts[g], starts[g + 1]):
+            squares = complete(values[r], mean, columns, k, matrix, left, deviation)
+            add_square(deviation, weight[r], shift, scatter)
+            log_likelihood -= 0.5 * weight[r] * (log_det + squares)
+            of_pattern += weight[r]
+        for i in range(k, m):
+            for j in range(i, m):  # hidden columns ascend
+                scatter[columns[i], columns[j]] += of_pattern * matrix[i, j]
+    total = weight.sum()
+    for i in range(m):
+        expected_mean[i] = mean[i] + shift[i] / total
+        for j in range(i, m):
+            scatter[i, j] -= shift[i] * shift[j] / total
+            scatter[j, i] = scatter[i, j]
+    return log_likelihood
+
+
+@inner_kernel
+def regress(matrix, k, coefficients):
+    """Set the coefficients of column k on those before it, from what `eliminate` leaves of them."""
+    for i in range(k - 1, -1, -1):
+        coefficients[i] = matrix[i, k]
+        for j in range(i + 1, k):
+            coefficients[i] -= matrix[i, j] * coefficients[j]
+        coefficients[i] /= matrix[i, i]
+
+
+@inner_kernel
+def fit(scatter, n, order, is_parent, covariance):
+    """Set the covariance of a network fitted to a scatter of n rows; return a column or -1.
+
+    The column is one that its parents determine.
+    """
+    m = order.size
+    columns = np.empty(m, np.int64)
+    family = np.empty((m, m))
+    coefficients = np.empty(m)
+    for place in range(m):
+        x = order[place]
+        k = 0
+        for before in range(place):
+            if is_parent[x, order[before]]:
+                columns[k] = order[before]
+                k += 1
+        columns[k] = x
+        matrix = family[: k + 1, : k + 1]
+        take_columns(scatter, columns[: k + 1], matrix)
+        if not matrix[k, k] > 0 or eliminate(matrix, k) >= 0:
+            return x
+        regress(matrix, k, coefficients)
+        variance = matrix[k, k] / n
+        for before in range(place):
+            y = order[before]
+            total = 0.0
+            for i in range(k):
+                total += coefficients[i] * covariance[columns[i], y]
+            covariance[x, y] = covariance[y, x] = total
+        for i in range(k):
+            variance += coefficients[i] * covariance[columns[i], x]
+        covariance[x, x] = variance
+    return -1
+
+
+@inner_kernel
+def log_density_of_unit_rows(covariance):
+    """Return the mean log density of rows about the mean whose scatter is the identity.
+
+    Without the constant of normal densities.
+    """
+    m = covariance.shape[0]
+    matrix = covariance.copy()
+    eliminate(matrix, m)
+    total = 0.0
+    solved = np.empty(m)
+    for j in range(m):  # row by row of the inverse factor, whose squares are the inverse's trace
+        total -= math.log(matrix[j, j])
+        solved[:] = 0.0
+        solved[j] = 1.0
+        for i in range(j, m):
+            solved[i] /= matrix[i, i]
+            total -= 0.5 * solved[i] ** 2
+            for r in range(i + 1, m):
+                solved[r] -= matrix[i, r] * solved[i]
+    return total
+
+
+@kernel(
+    *(float64[:, ::1], float64[::1], boolean[:, ::1], int64[::1]),
+    *(int64[::1], boolean[:, ::1], float64, float64, int64),
+    *(float64[::1], float64[:, ::1], float64[::1], float64[:, ::1]),
+    seconds=3.0,
+)
+def maximise_likelihood(
+    values,
+    weight,
+    observed,
+    starts,
+    order,
+    is_parent,
+    prior,
+    tolerance,
+    most,
+    expected_mean,
+    scatter,
+    mean,
+    covariance,
+):
+    """Improve the mean and covariance of a network by EM until the likelihood hardly rises.
+
+    Parameters
+    ----------
+    values, weight, observed, starts
+        As in `IncompleteRows`.
+    order : ndarray of shape (m,), int64
+        The columns, parents before their children.
+    is_parent : ndarray of shape (m, m), bool
+        Row x has column x's parents.
+    prior : float
+        How many rows are added to the scatter, of independent columns of variance 1.
+    tolerance : float
+        In nats.
+    most : int
+        Number of E-steps at most, from 1 on.
+    expected_mean : ndarray of shape (m,), float64
+    scatter : ndarray of shape (m, m), float64
+        The expected statistics of the complete rows to begin with. They are replaced by those under
+        the parameters found.
+    mean : ndarray of shape (m,), float64
+    covariance : ndarray of shape (m, m), float64
+        Set to the parameters found.
+
+    Returns
+    -------
+    log_likelihood : float
+        Of the observed values, in nats, under the parameters found; NaN if their covariance is
+        singular.
+    n_steps : int
+        The number of E-steps.
+    column : int
+        A column that its parents determine, so that the likelihood is unbounded; else -1.
+    """
+    n = weight.sum() + prior
+    before = -np.inf
+    log_likelihood = np.nan
+    for step in range(most):
+        mean[:] = expected_mean
+        for j in range(mean.size):
+            scatter[j, j] += prior
+        column = fit(scatter, n, order, is_parent, covariance)
+        if column >= 0:
+            return log_likelihood, step, column
+        log_likelihood = expect(
+            values, weight, observed, starts, mean, covariance, expected_mean, scatter
+        )
+        penalised = log_likelihood
+        if prior > 0:
+            penalised += prior * log_density_of_unit_rows(covariance)
+        if not penalised - before > tolerance:
+            return log_likelihood, step + 1, -1
+        before = penalised
+    return log_likelihood, most, -1

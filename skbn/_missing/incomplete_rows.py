@@ -1,0 +1,137 @@
+"""IncompleteRows: rows with missing values, those with the same holes side by side.
+
+All that the likelihood needs of the rows with the same holes is their weight, their mean and their
+scatter. So where a pattern of holes has more rows than columns, a few rows take their place that
+agree in all three.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import helmert
+
+from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._regressions.least_squares import triangular_factor
+
+__all__ = ["IncompleteRows", "incomplete_rows"]
+
+
+@dataclass(frozen=True)
+class IncompleteRows:
+    """Rows in units in which each column's observed values have mean 0 and variance 1.
+
+    Parameters
+    ----------
+    values : ndarray of shape (k, m), float64
+        Those of a pattern stand together; 0 where a value is missing.
+    weight : ndarray of shape (k,), float64
+        How often each row counts.
+    observed : ndarray of shape (n_patterns, m), bool
+        Which columns each pattern of holes leaves.
+    starts : ndarray of shape (n_patterns + 1,), int64
+        Where the rows of each pattern start, and where they end.
+    mean, scale : ndarray of shape (m,)
+        Of the observed values, in the columns' own units.
+    n_rows : int
+        How many rows there were, of a positive weight and with a value.
+    """
+
+    values: Floats
+    weight: Floats
+    observed: Booleans
+    starts: Integers
+    mean: Floats
+    scale: Floats
+    n_rows: int
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.values.shape[1]
+
+    @property
+    def n_samples(self) -> float:
+        """Sum of the weights."""
+        return float(self.weight.sum())
+
+    @property
+    def pattern_weights(self) -> Floats:
+        """The sum of the weights of each pattern's rows, shape (n_patterns,)."""
+        return np.add.reduceat(self.weight, self.starts[:-1])
+
+    def pair_weights(self) -> Floats:
+        """Return the weight of the rows in which two columns are both observed, shape (m, m)."""
+        seen = self.observed.astype(np.float64)
+        return np.asarray(seen.T @ (seen * self.pattern_weights[:, np.newaxis]))
+
+    def log_units(self) -> float:
+        """Return what the columns' units take from the log density of all observed values."""
+        return float(self.pattern_weights @ self.observed @ np.log(self.scale))
+
+
+def incomplete_rows(rows: Floats, weight: Floats | None = None) -> IncompleteRows:
+    """Return rows by their patterns of holes.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, m), float64
+        NaN where a value is missing. Each column has two different values. Rows without any value
+        are left out.
+    weight : ndarray of shape (n,), float64, optional
+        How often each row counts. Rows of weight 0 are left out.
+    """
+    seen = ~np.isnan(rows)
+    counts = seen.any(axis=1)
+    if weight is not None:
+        counts &= weight > 0
+    rows, seen = rows[counts], seen[counts]
+    own = np.ones(len(rows)) if weight is None else weight[counts]
+    mean, scale = _units(rows, seen, own)
+    values = np.where(seen, (rows - mean) / scale, 0.0)
+    packed = np.packbits(seen, axis=1)
+    _, pattern = np.unique(packed, axis=0, return_inverse=True)
+    order = np.argsort(pattern.ravel(), kind="stable")
+    sizes = np.bincount(pattern.ravel())
+    pieces, observed = [], []
+    for some in np.split(order, np.cumsum(sizes)[:-1]):
+        observed.append(seen[some[0]])
+        pieces.append(_fewer_rows(values[some], own[some], observed[-1]))
+    starts = np.cumsum([0, *(len(of_rows) for _, of_rows in pieces)])
+    return IncompleteRows(
+        np.concatenate([each for each, _ in pieces]),
+        np.concatenate([each for _, each in pieces]),
+        np.array(observed),
+        starts.astype(np.int64),
+        mean,
+        scale,
+        len(rows),
+    )
+
+
+def _units(rows: Floats, seen: Booleans, weight: Floats) -> tuple[Floats, Floats]:
+    """Return the weighted means and standard deviations of the observed values, shape (m,)."""
+    shares = seen * weight[:, np.newaxis]
+    shares /= shares.sum(axis=0)
+    filled = np.where(seen, rows, 0.0)
+    # Powers of two change no digit, and keep squares from overflowing.
+    unit = np.ldexp(1.0, np.frexp(np.abs(filled).max(axis=0))[1])
+    mean = (shares * (filled / unit)).sum(axis=0)
+    deviations = np.where(seen, filled / unit - mean, 0.0)
+    return mean * unit, np.sqrt((shares * deviations**2).sum(axis=0)) * unit
+
+
+def _fewer_rows(values: Floats, weight: Floats, observed: Booleans) -> tuple[Floats, Floats]:
+    """Return rows and weights that have the same total weight, mean and scatter."""
+    at = np.flatnonzero(observed)
+    k = len(at)
+    if len(values) <= k + 1:
+        return values, weight
+    total = weight.sum()
+    mean = weight @ values / total
+    factor = triangular_factor((values - mean)[:, at] * np.sqrt(weight)[:, np.newaxis])
+    # The rows of a Helmert matrix are orthonormal and add up to 0.
+    few = np.tile(mean, (k + 1, 1))
+    few[:, at] += helmert(k + 1).T @ factor * np.sqrt((k + 1) / total)
+    return few, np.full(k + 1, total / (k + 1))

@@ -1,0 +1,209 @@
+"""IncompleteProblem: a table with missing values, and constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from skbn._core.arrays import Floats
+from skbn._core.text import readable_value
+from skbn._data.nodes import Nodes
+from skbn._data.sample import RowSummary, Sample, summarise
+from skbn._missing.em import Estimate, start
+from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows
+from skbn._scores.block_scorer import independent_columns
+from skbn._scores.criteria import InformationCriterion
+from skbn._scores.local_scores import LocalScores
+from skbn._solver.block_problem import BlockProblem
+from skbn._solver.constraints import Constraints
+from skbn._solver.problem import Shape
+from skbn._solver.table_problem import TableProblem
+
+__all__ = ["IncompleteProblem"]
+
+# With fewer rows for each column, the likelihood of the observed values says little.
+_ROWS_A_COLUMN = 5
+
+
+class IncompleteProblem(TableProblem):
+    """A table with missing values, and constraints.
+
+    Its families have no scores of their own; `expected` returns the problem of complete rows as EM
+    expects them.
+
+    Parameters
+    ----------
+    scores : LocalScores
+        Of rows with holes.
+    constraints : Constraints
+
+    Raises
+    ------
+    ValueError
+        If the criterion is no log-likelihood less a cost.
+    """
+
+    def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
+        super().__init__(scores, constraints)
+        if not isinstance(scores.criterion, InformationCriterion):
+            raise ValueError(
+                f"missing='em' maximises a likelihood less a cost, and criterion="
+                f"{readable_value(scores.criterion)} has none. Use 'bic', 'ebic', 'aic' or "
+                "'loglik'; GaussianBNPosterior(missing='augment') takes 'bge'."
+            )
+
+    @property
+    def shape(self) -> Shape:
+        return self.expected(start(self.rows), self.rows.n_samples).shape
+
+    def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
+        return type(self)(self.scores.of_sample(sample, n_jobs), self.constraints)
+
+    # The columns
+
+    @cached_property
+    def _filled(self) -> RowSummary:
+        """The summary of the rows with means in their holes.
+
+        Raises
+        ------
+        ValueError
+            Naming a column without values.
+        """
+        sample = self.scores.sample
+        rows = sample.rows if sample.weight is None else sample.rows[sample.weight > 0]
+        weight = None if sample.weight is None else sample.weight[sample.weight > 0]
+        seen = ~np.isnan(rows)
+        for name, of_column in zip(self._all_names, seen.T, strict=True):
+            if not of_column.any():
+                raise ValueError(
+                    f"Column {name!r} has no value: all {len(rows)} are missing. Leave it out."
+                )
+        counts = seen.any(axis=1)
+        rows, seen = rows[counts], seen[counts]
+        first = rows[seen.argmax(axis=0), range(rows.shape[1])]
+        return summarise(np.where(seen, rows, first), None if weight is None else weight[counts])
+
+    @property
+    def _all_names(self) -> list[str | int]:
+        nodes = self.scores.sample.nodes
+        return self.names if nodes is None else nodes.column_names
+
+    @cached_property
+    def _kept(self) -> list[int]:
+        """The columns that vary, and are independent of the others of their node."""
+        nodes = self.scores.sample.nodes
+        every = [*range(self._filled.n_columns)]
+        kept = every if nodes is None else independent_columns(self._filled, nodes)
+        for j in kept:
+            if self._filled.minimum[j] == self._filled.maximum[j]:
+                raise ValueError(
+                    f"Column {self._all_names[j]!r} has zero variance: all its observed values "
+                    f"equal {self._filled.minimum[j]:g}. Leave it out."
+                )
+        return kept
+
+    @cached_property
+    def nodes(self) -> Nodes | None:
+        """The nodes with these columns."""
+        nodes = self.scores.sample.nodes
+        return None if nodes is None else nodes.select(self._kept)
+
+    @property
+    def column_names(self) -> list[str | int]:
+        """The names of these columns."""
+        return [self._all_names[j] for j in self._kept]
+
+    # The rows
+
+    @cached_property
+    def rows(self) -> IncompleteRows:
+        """The rows of these columns.
+
+        Raises
+        ------
+        ValueError
+            If a column has no two values, or two columns are seen together in too few rows.
+        """
+        sample = self.scores.sample
+        rows = incomplete_rows(sample.rows[:, self._kept], sample.weight)
+        together = rows.pair_weights()
+        most = self._most_columns
+        if together.min() <= most:
+            raise ValueError(
+                f"{self._seen_least(together)}: too few to tell how they depend on each other"
+                f"{' beside others' if together.min() > 2 else ''}. Leave one of them out"
+                + (
+                    f", or set max_parents to {int(together.min()) - 2} or less."
+                    if together.min() > 2
+                    else "."
+                )
+            )
+        return rows
+
+    @property
+    def _most_columns(self) -> int:
+        """How many columns the largest family has."""
+        widths = [1] * len(self.names) if self.nodes is None else self.nodes.widths
+        return sum(sorted(widths)[-self.constraints.max_parents - 1 :])
+
+    @property
+    def n_effective(self) -> float:
+        """The weight of the rows in which those two columns are seen that are so least."""
+        return float(self.rows.pair_weights().min())
+
+    def _seen_least(self, together: Floats) -> str:
+        a, b = sorted(np.unravel_index(int(together.argmin()), together.shape))
+        names, n = self.column_names, f"{together.min():g}"
+        if a == b:
+            return f"Column {names[a]!r} has values in only {n} rows"
+        if together.min() == 0:
+            return f"Columns {names[a]!r} and {names[b]!r} are never observed together"
+        return f"Columns {names[a]!r} and {names[b]!r} are observed together in only {n} rows"
+
+    def remarks(self) -> list[str]:
+        """Return what a user should be warned of."""
+        sample, rows = self.scores.sample, self.rows
+        found = []
+        n_empty = int(np.isnan(sample.rows).all(axis=1).sum())
+        if n_empty:
+            found.append(
+                f"{n_empty} of {len(sample.rows)} rows of X have no value and are ignored."
+            )
+        together = rows.pair_weights()
+        if together.min() < _ROWS_A_COLUMN * rows.n_columns:
+            found.append(
+                f"{self._seen_least(together)}, which is fewer than {_ROWS_A_COLUMN} for each of "
+                f"the {rows.n_columns} columns. The network may be far from that of a complete "
+                "table; leave out columns with few values."
+            )
+        return found
+
+    # Expected rows
+
+    def expected(self, statistics: Estimate, n_samples: float) -> TableProblem:
+        """Return the problem of complete rows with the expected moments, as so many rows."""
+        rows, filled = self.rows, self._filled.select(self._kept)
+        exponent = filled.exponent
+        unit = np.ldexp(rows.scale, -exponent)
+        factor = np.linalg.cholesky(statistics.scatter * (n_samples / rows.n_samples)).T
+        summary = RowSummary(
+            rows.n_rows,
+            n_samples,
+            filled.minimum,
+            filled.maximum,
+            exponent,
+            np.asarray(np.ldexp(rows.mean, -exponent)),
+            statistics.expected_mean * unit,
+            np.asarray(factor * unit),
+        )
+        sample = Sample.of_summary(summary, self.nodes)
+        kind = TableProblem if self.nodes is None else BlockProblem
+        return kind(self.scores.of_sample(sample), self.constraints)
+
+    def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
+        """Return the masks of the columns' parents, from those of the nodes."""
+        return list(parents) if self.nodes is None else self.nodes.parents_of_columns(parents)

@@ -1,0 +1,316 @@
+"""Structural EM: the network whose observed values have the highest penalised likelihood.
+
+The score of a network is the log-likelihood of what is observed, at its maximum over parameters,
+less the criterion's cost. No search proves its maximum. What comes near it are exact lists: the
+best equivalence classes by what EM of the saturated model expects of the holes, at the number of
+rows in which the two columns are seen that are seen together least; with all rows the search would
+take expected values for seen ones. Each class is then scored by an EM of its own. What EM expects
+under the best of them makes the next list, until a list brings nothing better.
+
+Then it searches all rows as EM expects them. A network that scores higher on these also has a
+higher observed score (Friedman 1997, "Learning belief networks in the presence of missing values
+and hidden variables").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from skbn._core.arrays import Floats
+from skbn._core.progress import Progress
+from skbn._core.resources import Resources
+from skbn._core.subsets import members_of
+from skbn._core.threads import one_blas_thread, run_all
+from skbn._exact.plan import TooLargeError
+from skbn._missing.em import Estimate, UnboundedError, estimate, saturated
+from skbn._solver.engines import SearchSettings
+from skbn._solver.incomplete_problem import IncompleteProblem
+from skbn._solver.near_optimal import near_optimal
+from skbn._solver.problem import Problem
+from skbn._solver.solution import Solution
+from skbn._solver.table_problem import TableProblem
+
+__all__ = ["Candidate", "EMSolution", "structural_em", "work_of_em"]
+
+# In nats. EM of a class of a list ends when a step raises its likelihood by no more: enough to
+# tell classes apart.
+_COARSE = 1e-4
+# The progress is that of so many lists; there are rarely more.
+_LISTS = 3
+
+
+class Candidate(NamedTuple):
+    """A class that was scored by an EM of its own.
+
+    Parameters
+    ----------
+    parents : list of m int
+    observed : float
+        The score of the observed values, in nats.
+    searched : float
+        The score by which it was listed.
+    list_number : int
+        In which list it was first; from 0 on.
+    """
+
+    parents: list[int]
+    observed: float
+    searched: float
+    list_number: int
+
+
+@dataclass(frozen=True)
+class EMSolution(Solution):
+    """The network that structural EM found.
+
+    Parameters
+    ----------
+    n_effective : float
+        The number of rows of the searches that made lists of candidates.
+    candidates : list of Candidate
+        The best first.
+    scores : tuple of float
+        The observed-data score of the best network of the first list, and of each better one.
+    expected : TableProblem
+        The problem of complete rows, as EM expects them under the network.
+    remarks : list of str
+        What to warn of.
+    """
+
+    expected: TableProblem = field(kw_only=True)
+    n_effective: float = field(kw_only=True)
+    candidates: list[Candidate] = field(kw_only=True)
+    scores: tuple[float, ...] = field(kw_only=True)
+    remarks: list[str] = field(kw_only=True)
+
+
+class Search(Protocol):
+    """What `solve` does."""
+
+    def __call__(
+        self, problem: Problem, resources: Resources, settings: SearchSettings
+    ) -> list[Solution]:
+        """Return the best network of complete rows, in a list."""
+
+
+class _Scored(NamedTuple):
+    """A network, its parameters by EM, and the score of what is observed."""
+
+    parents: list[int]
+    found: Estimate
+    score: float
+
+
+def structural_em(
+    problem: IncompleteProblem, resources: Resources, settings: SearchSettings, search: Search
+) -> EMSolution:
+    """Return the network with the highest observed-data score that was found.
+
+    Parameters
+    ----------
+    problem : IncompleteProblem
+    resources : Resources
+        A time limit ends it after the step that it falls in.
+    settings : SearchSettings
+    search : callable
+        `solve`.
+
+    Raises
+    ------
+    ValueError
+        As `solve`, and if the likelihood is unbounded, naming a column.
+    """
+    resources = resources.from_now()
+    resources.progress.expect(work_of_em(settings))
+    with one_blas_thread():
+        em = _StructuralEM(problem, resources, settings, search)
+        best = em.best_of_list(em.saturated)
+        scores = [best.score]
+        while not resources.is_over:
+            better = em.best_of_list(best.found)
+            if better.score <= best.score + settings.tolerance:
+                better = em.searched(best)
+            if better.score <= best.score + settings.tolerance:
+                break
+            best = better
+            scores.append(best.score)
+        return em.solution(best, scores)
+
+
+class _StructuralEM:
+    """Lists networks, and scores them by EM of their parameters.
+
+    Attributes
+    ----------
+    saturated : Estimate
+        Of the saturated model.
+    """
+
+    def __init__(
+        self,
+        problem: IncompleteProblem,
+        resources: Resources,
+        settings: SearchSettings,
+        search: Search,
+    ) -> None:
+        self._problem = problem
+        self._resources = resources
+        self._silent = replace(resources, announce=None, progress=Progress(), cluster=None)
+        self._settings = settings
+        self._search = search
+        self._n = problem.rows.n_samples
+        self._log_units = problem.rows.log_units()
+        self._candidates: list[Candidate] = []
+        self._n_lists = 0
+        self.saturated = self._bounded(lambda: saturated(problem.rows, _COARSE))
+        self._priced = problem.expected(self.saturated, self._n)
+        self._free = self._priced.with_penalties([0.0])[0]
+
+    # Networks
+
+    def best_of_list(self, statistics: Estimate) -> _Scored:
+        """Return the best of the classes that are listed by these expected rows."""
+        parents, searched = self._listed(statistics)
+        tried = {tuple(each.parents) for each in self._candidates}
+        new = [i for i, each in enumerate(parents) if tuple(each) not in tried]
+        scored = self._scored([parents[i] for i in new], statistics)
+        for i, each in zip(new, scored, strict=False):
+            if each is not None:
+                found = Candidate(each.parents, each.score, searched[i], self._n_lists)
+                self._candidates.append(found)
+        self._n_lists += 1
+        self._announce(len(new))
+        best = max(self._candidates, key=lambda each: each.observed)
+        begin = next(
+            (each.found for each in scored if each is not None and each.parents == best.parents),
+            statistics,
+        )
+        return self._em(best.parents, begin, self._settings.tolerance)
+
+    def _announce(self, n_new: int) -> None:
+        if self._resources.announce is not None:
+            best = max(each.observed for each in self._candidates)
+            self._resources.announce(
+                f"list {self._n_lists} of {self._problem.n_effective:g} rows: {n_new} candidates "
+                f"more, best observed score {best:.3f}"
+            )
+
+    def _listed(self, statistics: Estimate) -> tuple[list[list[int]], list[float]]:
+        """Return the best equivalence classes and their scores, or only the best network.
+
+        That is all there is after an order search, and where a list does not fit in memory.
+        """
+        problem = self._problem.expected(statistics, self._problem.n_effective)
+        settings = self._settings
+        if settings.is_exact:
+            with suppress(TooLargeError):
+                near = near_optimal(
+                    problem,
+                    self._silent,
+                    n=settings.n_candidates,
+                    within=None,
+                    equivalence_classes=True,
+                )
+                return near.parents, near.scores.tolist()
+        (found,) = self._search(problem, self._silent, settings)
+        return [found.parents], [found.score]
+
+    def searched(self, best: _Scored) -> _Scored:
+        """Return the best network of all rows as EM expects them, or the same one."""
+        expected = self._problem.expected(best.found, self._n)
+        (found,) = self._search(expected, self._silent, self._settings)
+        if _score(expected, found.parents) <= _score(expected, best.parents):
+            return best
+        return self._em(found.parents, best.found, self._settings.tolerance)
+
+    # Scores
+
+    def _scored(self, networks: list[list[int]], begin: Estimate) -> list[_Scored | None]:
+        """Return the scores of networks; None for those for which no time is left."""
+        resources = self._resources
+
+        def score(i: int) -> _Scored | None:
+            if resources.is_over and (i or self._candidates):
+                return None
+            scored = self._em(networks[i], begin, _COARSE)
+            if self._n_lists < _LISTS:
+                resources.progress.advance(1)
+            return scored
+
+        arguments = [(i,) for i in range(len(networks))]
+        return run_all(resources.n_threads, score, arguments, resources.progress)
+
+    def _em(self, parents: list[int], begin: Estimate, tolerance: float) -> _Scored:
+        """Return the parameters and the observed-data score of a network."""
+        problem = self._problem
+        of_columns = problem.parents_of_columns(parents)
+        found = self._bounded(
+            lambda: estimate(problem.rows, of_columns, begin, tolerance=tolerance)
+        )
+        cost = _score(self._free, parents) - _score(self._priced, parents)
+        return _Scored(parents, found, found.log_likelihood - self._log_units - cost)
+
+    def _bounded(self, run: Callable[[], Estimate]) -> Estimate:
+        try:
+            return run()
+        except UnboundedError as error:
+            name = self._problem.column_names[error.column]
+            failure = ValueError(
+                f"Column {name!r} is collinear with others, or nearly so, in the rows in which "
+                "they are observed together, and the likelihood is unbounded there. Leave out one "
+                "of these columns, or give more rows."
+            )
+        raise failure
+
+    # The result
+
+    def solution(self, best: _Scored, scores: list[float]) -> EMSolution:
+        """Return a network with the parameters that maximise its expected likelihood."""
+        problem, parents = self._problem, best.parents
+        expected = problem.expected(best.found, self._n)
+        n_told = sum(each.list_number < _LISTS for each in self._candidates)
+        self._resources.progress.advance(work_of_em(self._settings) - n_told)
+        return EMSolution(
+            problem.names,
+            parents,
+            problem.constraints.irreversible(parents),
+            best.score,
+            np.inf,
+            self._losses(best),
+            problem.scores.criterion,
+            expected.model(parents),
+            problem.nodes,
+            gap=np.inf,
+            is_optimal=False,
+            is_finished=not self._resources.is_over,
+            n_iter=len(scores) - 1,
+            n_effective=problem.n_effective,
+            candidates=sorted(self._candidates, key=lambda each: -each.observed),
+            scores=tuple(scores),
+            expected=expected,
+            remarks=problem.remarks(),
+        )
+
+    def _losses(self, best: _Scored) -> Floats:
+        """Return by how much the score is lower without each edge, NaN where there is none."""
+        parents = best.parents
+        edges = [(a, b) for b, mask in enumerate(parents) for a in members_of(mask)]
+        losses = np.full((len(parents), len(parents)), np.nan)
+        for a, b in edges:
+            without = [mask & ~(1 << a) if x == b else mask for x, mask in enumerate(parents)]
+            losses[a, b] = best.score - self._em(without, best.found, _COARSE).score
+        return losses
+
+
+def work_of_em(settings: SearchSettings) -> int:
+    """Return by how much structural EM advances the progress."""
+    return _LISTS * settings.n_candidates
+
+
+def _score(problem: TableProblem, parents: Sequence[int]) -> float:
+    return float(np.sum(problem.network_terms(parents)))
