@@ -316,3 +316,54 @@ def cost_of_layers(orders, n, edges, widths, widest, passing=0.0):
         crossed = [(p, q) for p, q in combinations(links, 2) if (p[0] - q[0]) * (p[1] - q[1]) < 0]
         total += 1000 * len(crossed)
     return total
+
+
+def observed_log_likelihood(rows, mean, covariance, weight=None):
+    """The log-likelihood of the values that are not NaN."""
+    total = 0.0
+    for row, w in zip(rows, np.ones(len(rows)) if weight is None else weight, strict=True):
+        seen = np.flatnonzero(~np.isnan(row))
+        if len(seen) and w:
+            own = covariance[np.ix_(seen, seen)]
+            deviation = row[seen] - mean[seen]
+            _, log_det = np.linalg.slogdet(2 * np.pi * own)
+            total -= w / 2 * (log_det + deviation @ np.linalg.solve(own, deviation))
+    return total
+
+
+def em_step(rows, parents, mean, covariance, weight=None, prior=None):
+    """The mean and covariance of a network after a step of EM, row by row.
+
+    The prior is a scatter, and its weight in rows.
+    """
+    n, m = rows.shape
+    weight = np.ones(n) if weight is None else weight
+    filled, hidden_scatter = rows.copy(), np.zeros((m, m))
+    for i, row in enumerate(rows):
+        seen, hidden = np.flatnonzero(~np.isnan(row)), np.flatnonzero(np.isnan(row))
+        slopes = np.zeros((len(hidden), len(seen)))
+        if len(seen):
+            slopes = covariance[np.ix_(hidden, seen)] @ np.linalg.inv(
+                covariance[np.ix_(seen, seen)]
+            )
+        filled[i, hidden] = mean[hidden] + slopes @ (row[seen] - mean[seen])
+        left = covariance[np.ix_(hidden, hidden)] - slopes @ covariance[np.ix_(seen, hidden)]
+        hidden_scatter[np.ix_(hidden, hidden)] += weight[i] * left
+    mean = np.average(filled, axis=0, weights=weight)
+    scatter = (filled - mean).T @ ((filled - mean) * weight[:, np.newaxis]) + hidden_scatter
+    scale = weight.sum()
+    if prior is not None:
+        scatter, scale = scatter + prior[0], scale + prior[1]
+    return mean, covariance_of_network(scatter / scale, parents)
+
+
+def covariance_of_network(covariance, parents):
+    """The covariance of a network fitted to a covariance, by regressions."""
+    m = len(parents)
+    coef, noise = np.zeros((m, m)), np.empty(m)
+    for x, of_child in enumerate(parents):
+        p = list(of_child)
+        coef[p, x] = np.linalg.solve(covariance[np.ix_(p, p)], covariance[p, x])
+        noise[x] = covariance[x, x] - coef[p, x] @ covariance[p, x]
+    whole = np.linalg.inv(np.eye(m) - coef)
+    return whole.T @ np.diag(noise) @ whole

@@ -265,6 +265,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
         )
         return self
 
+    @property
+    def _may_miss(self) -> bool:
+        return getattr(self.estimator, "missing", "error") != "error"
+
     def _read(self, learner: Any, X: Any, sample_weight: Any) -> tuple[Any, Sample]:
         """Return what the learner is fitted to, LocalScores if it reads them, and the rows."""
         if isinstance(X, BaseScores):

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.estimator import (
     CallbackSupportMixin,
+    StrOptions,
     all_or_nothing,
     check_parameters,
     fit_method,
@@ -25,6 +26,7 @@ from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores
+from skbn._solver.incomplete_problem import expected_sample
 
 __all__ = ["LocalScoreTransformer"]
 
@@ -72,6 +74,12 @@ class LocalScoreTransformer(
         nodes of several columns, such as splines or the channels of a sensor; columns that it does
         not name are nodes as in "auto". An array has the node of each column. Edges, parents,
         tiers and `max_parents` are then of nodes.
+    missing : {"error", "em"}, default="error"
+        What to do with missing values. "em" estimates the saturated Gaussian by EM, and returns the
+        scores of the expected rows. They count as many as those in which the two columns are both
+        observed that are so least: ``scores.statistics.n_samples``. The rows are not kept. A
+        learner finds the best network by these scores; `GaussianBNLearner(missing="em")` goes on
+        to the score of the observed values.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
 
@@ -108,7 +116,10 @@ class LocalScoreTransformer(
     array([1.38])
     """
 
-    _allowed_values: ClassVar[dict[str, list[Any]]] = PARAMETER_CONSTRAINTS
+    _allowed_values: ClassVar[dict[str, list[Any]]] = {
+        **PARAMETER_CONSTRAINTS,
+        "missing": [StrOptions({"error", "em"})],
+    }
     # Weights are routed to transform, and so to fit_transform. If fit could request them too,
     # scikit-learn would raise an error unless both are requested.
     __metadata_request__fit: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
@@ -124,12 +135,14 @@ class LocalScoreTransformer(
         penalty: float = 1.0,
         max_parents: int | None = None,
         nodes: Any = None,
+        missing: str = "error",
         n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
         self.penalty = penalty
         self.max_parents = max_parents
         self.nodes = nodes
+        self.missing = missing
         self.n_jobs = n_jobs
 
     @fit_method
@@ -247,8 +260,7 @@ class LocalScoreTransformer(
         """
         check_is_fitted(self)
         check_parameters(self)
-        sample = read_sample(self, X, sample_weight, reset=False, needs_rows=False)
-        return make_scores(self, sample, self.penalty)
+        return make_scores(self, self._read(X, sample_weight, reset=False), self.penalty)
 
     @fit_method
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalScores:
@@ -275,9 +287,24 @@ class LocalScoreTransformer(
             return self._learn(X, sample_weight)
 
     def _learn(self, X: Any, sample_weight: Any) -> Sample:
-        sample = read_sample(self, X, sample_weight, reset=True, min_samples=2, needs_rows=False)
+        sample = self._read(X, sample_weight, reset=True)
         self._keep(sample.summary)
         return sample
+
+    def _read(self, X: Any, sample_weight: Any, *, reset: bool) -> Sample:
+        """Return the rows of a table, or what EM expects of them if values are missing."""
+        sample = read_sample(
+            self,
+            X,
+            sample_weight,
+            reset=reset,
+            min_samples=1 + reset,
+            needs_rows=False,
+            may_miss=self.missing == "em",
+        )
+        if sample.is_complete:
+            return sample
+        return expected_sample(make_scores(self, sample, self.penalty))
 
     def _keep(self, summary: RowSummary) -> None:
         sample = Sample.of_summary(summary, self._nodes_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Self
 
@@ -10,20 +10,23 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.text import readable_value
+from skbn._core.threads import explained, one_blas_thread
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, summarise
-from skbn._missing.em import Estimate, start
+from skbn._missing.em import Estimate, UnboundedError, estimate, saturated, start
 from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows
 from skbn._scores.block_scorer import independent_columns
 from skbn._scores.criteria import InformationCriterion
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.block_problem import BlockProblem
-from skbn._solver.constraints import Constraints
+from skbn._solver.constraints import Constraints, read_constraints
 from skbn._solver.problem import Shape
 from skbn._solver.table_problem import TableProblem
 
-__all__ = ["IncompleteProblem"]
+__all__ = ["COARSE", "IncompleteProblem", "expected_sample"]
 
+# In nats. EM that only compares networks ends when a step raises its likelihood by no more.
+COARSE = 1e-4
 # With fewer rows for each column, the likelihood of the observed values says little.
 _ROWS_A_COLUMN = 5
 
@@ -184,6 +187,32 @@ class IncompleteProblem(TableProblem):
 
     # Expected rows
 
+    def saturated(self) -> Estimate:
+        """Return what EM of the saturated model expects of the holes; it raises as `estimate`."""
+        return self._bounded(lambda: saturated(self.rows, COARSE))
+
+    def estimate(self, parents: Sequence[int], begin: Estimate, tolerance: float) -> Estimate:
+        """Return the parameters of a network, given the masks of its nodes' parents.
+
+        Raises
+        ------
+        ValueError
+            If the likelihood is unbounded, naming a column.
+        """
+        of_columns = list(parents) if self.nodes is None else self.nodes.parents_of_columns(parents)
+        return self._bounded(lambda: estimate(self.rows, of_columns, begin, tolerance=tolerance))
+
+    def _bounded(self, run: Callable[[], Estimate]) -> Estimate:
+        def explain(error: ValueError) -> str:
+            assert isinstance(error, UnboundedError)
+            return (
+                f"Column {self.column_names[error.column]!r} is collinear with others, or nearly "
+                "so, in the rows in which they are observed together, and the likelihood is "
+                "unbounded there. Leave out one of these columns, or give more rows."
+            )
+
+        return explained(run, explain)
+
     def expected(self, statistics: Estimate, n_samples: float) -> TableProblem:
         """Return the problem of complete rows with the expected moments, as so many rows."""
         rows, filled = self.rows, self._filled.select(self._kept)
@@ -204,6 +233,14 @@ class IncompleteProblem(TableProblem):
         kind = TableProblem if self.nodes is None else BlockProblem
         return kind(self.scores.of_sample(sample), self.constraints)
 
-    def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
-        """Return the masks of the columns' parents, from those of the nodes."""
-        return list(parents) if self.nodes is None else self.nodes.parents_of_columns(parents)
+
+def expected_sample(scores: LocalScores) -> Sample:
+    """Return the rows with holes of some scores as EM of the saturated model expects them.
+
+    They count as many as are seen of the two columns that are seen together least.
+    """
+    m = len(scores.columns)
+    most = m - 1 if scores.max_parents is None else min(scores.max_parents, m - 1)
+    problem = IncompleteProblem(scores, read_constraints(scores.columns, max_parents=most))
+    with one_blas_thread():
+        return problem.expected(problem.saturated(), problem.n_effective).scores.sample

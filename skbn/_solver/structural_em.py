@@ -14,7 +14,7 @@ and hidden variables").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
@@ -27,9 +27,9 @@ from skbn._core.resources import Resources
 from skbn._core.subsets import members_of
 from skbn._core.threads import one_blas_thread, run_all
 from skbn._exact.plan import TooLargeError
-from skbn._missing.em import Estimate, UnboundedError, estimate, saturated
+from skbn._missing.em import Estimate
 from skbn._solver.engines import SearchSettings
-from skbn._solver.incomplete_problem import IncompleteProblem
+from skbn._solver.incomplete_problem import COARSE, IncompleteProblem
 from skbn._solver.near_optimal import near_optimal
 from skbn._solver.problem import Problem
 from skbn._solver.solution import Solution
@@ -37,9 +37,6 @@ from skbn._solver.table_problem import TableProblem
 
 __all__ = ["Candidate", "EMSolution", "structural_em", "work_of_em"]
 
-# In nats. EM of a class of a list ends when a step raises its likelihood by no more: enough to
-# tell classes apart.
-_COARSE = 1e-4
 # The progress is that of so many lists; there are rarely more.
 _LISTS = 3
 
@@ -167,7 +164,7 @@ class _StructuralEM:
         self._log_units = problem.rows.log_units()
         self._candidates: list[Candidate] = []
         self._n_lists = 0
-        self.saturated = self._bounded(lambda: saturated(problem.rows, _COARSE))
+        self.saturated = problem.saturated()
         self._priced = problem.expected(self.saturated, self._n)
         self._free = self._priced.with_penalties([0.0])[0]
 
@@ -237,7 +234,7 @@ class _StructuralEM:
         def score(i: int) -> _Scored | None:
             if resources.is_over and (i or self._candidates):
                 return None
-            scored = self._em(networks[i], begin, _COARSE)
+            scored = self._em(networks[i], begin, COARSE)
             if self._n_lists < _LISTS:
                 resources.progress.advance(1)
             return scored
@@ -247,25 +244,9 @@ class _StructuralEM:
 
     def _em(self, parents: list[int], begin: Estimate, tolerance: float) -> _Scored:
         """Return the parameters and the observed-data score of a network."""
-        problem = self._problem
-        of_columns = problem.parents_of_columns(parents)
-        found = self._bounded(
-            lambda: estimate(problem.rows, of_columns, begin, tolerance=tolerance)
-        )
+        found = self._problem.estimate(parents, begin, tolerance)
         cost = _score(self._free, parents) - _score(self._priced, parents)
         return _Scored(parents, found, found.log_likelihood - self._log_units - cost)
-
-    def _bounded(self, run: Callable[[], Estimate]) -> Estimate:
-        try:
-            return run()
-        except UnboundedError as error:
-            name = self._problem.column_names[error.column]
-            failure = ValueError(
-                f"Column {name!r} is collinear with others, or nearly so, in the rows in which "
-                "they are observed together, and the likelihood is unbounded there. Leave out one "
-                "of these columns, or give more rows."
-            )
-        raise failure
 
     # The result
 
@@ -303,7 +284,7 @@ class _StructuralEM:
         losses = np.full((len(parents), len(parents)), np.nan)
         for a, b in edges:
             without = [mask & ~(1 << a) if x == b else mask for x, mask in enumerate(parents)]
-            losses[a, b] = best.score - self._em(without, best.found, _COARSE).score
+            losses[a, b] = best.score - self._em(without, best.found, COARSE).score
         return losses
 
 

@@ -1,0 +1,129 @@
+"""EM of the parameters of networks."""
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from incomplete_tables import correlated_rows, with_holes
+
+from skbn._core.compile import compile_kernels
+from skbn._missing.em import UnboundedError, estimate, saturated, start
+from skbn._missing.em_kernels import maximise_likelihood
+from skbn._missing.incomplete_rows import incomplete_rows
+
+
+def random_parents(m, rng):
+    """Parents of the columns in a random order, as tuples and as masks."""
+    order = rng.permutation(m)
+    tuples = [()] * m
+    for place, x in enumerate(order):
+        tuples[x] = tuple(int(p) for p in order[:place] if rng.random() < 0.5)
+    return tuples, [sum(1 << p for p in each) for each in tuples]
+
+
+def in_units(rows, found):
+    return rows.mean + found.mean * rows.scale, found.covariance * np.outer(rows.scale, rows.scale)
+
+
+def table_with_holes(seed, m=4, n=60, share=0.3):
+    rng = np.random.default_rng(seed)
+    return with_holes(correlated_rows(m, n, rng), share, rng, at_random=seed % 2 == 0), rng
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_steps_are_those_of_em_row_by_row(seed, weighted):
+    table, rng = table_with_holes(seed)
+    weight = rng.integers(1, 4, len(table)).astype(float) if weighted else None
+    parents, masks = random_parents(4, rng)
+    rows = incomplete_rows(table, weight)
+    found = estimate(rows, masks, start(rows), tolerance=1e-9)
+    mean, covariance = rows.mean, np.diag(rows.scale**2)
+    for _ in range(found.n_steps - 1):
+        mean, covariance = reference.em_step(table, parents, mean, covariance, weight)
+    for ours, theirs in zip(in_units(rows, found), (mean, covariance), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-8)
+    expected = reference.observed_log_likelihood(table, mean, covariance, weight)
+    assert found.log_likelihood - rows.log_units() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_parameters_nearby_are_better(seed):
+    table, rng = table_with_holes(seed)
+    parents, masks = random_parents(4, rng)
+    rows = incomplete_rows(table)
+    mean, covariance = in_units(rows, estimate(rows, masks, start(rows), tolerance=1e-10))
+    best = reference.observed_log_likelihood(table, mean, covariance)
+    for _ in range(50):
+        other = covariance + 0.02 * np.diag(rng.normal(size=4))
+        other = reference.covariance_of_network(other, parents)
+        shifted = mean + 0.02 * rng.normal(size=4)
+        assert reference.observed_log_likelihood(table, shifted, other) < best + 1e-6
+
+
+@given(st.integers(0, 10**6))
+def test_the_likelihood_never_falls(seed):
+    table, rng = table_with_holes(seed, m=5, n=30)
+    rows = incomplete_rows(table)
+    m = rows.n_columns
+    compile_kernels([maximise_likelihood])
+    _, masks = random_parents(m, rng)
+    is_parent = np.array([[bool(mask >> j & 1) for j in range(m)] for mask in masks])
+    order = np.argsort([_depth(x, masks) for x in range(m)], kind="stable")
+    begin = start(rows)
+    expected_mean, scatter = begin.expected_mean.copy(), begin.scatter.copy()
+    mean, covariance = np.empty(m), np.empty((m, m))
+    path = []
+    for _ in range(20):
+        log_likelihood, _, column = maximise_likelihood(
+            *(rows.values, rows.weight, rows.observed, rows.starts, order, is_parent),
+            *(0.0, 0.0, 1, expected_mean, scatter, mean, covariance),
+        )
+        assert column == -1
+        path.append(log_likelihood)
+    assert np.diff(path).min() > -1e-9
+
+
+def _depth(x, masks):
+    parents = [p for p in range(len(masks)) if masks[x] >> p & 1]
+    return 1 + max((_depth(p, masks) for p in parents), default=0)
+
+
+def test_rows_without_holes_need_no_iteration():
+    table = correlated_rows(4, 50, np.random.default_rng(0))
+    rows = incomplete_rows(table)
+    parents = [(), (0,), (0, 1), (2,)]
+    found = estimate(rows, [0, 1, 3, 4], start(rows), tolerance=1e-9)
+    covariance = reference.covariance_of_network(np.cov(table.T, bias=True), parents)
+    mean, ours = in_units(rows, found)
+    np.testing.assert_allclose(mean, table.mean(axis=0))
+    np.testing.assert_allclose(ours, covariance, rtol=1e-9)
+    np.testing.assert_allclose(found.scatter, 50 * np.corrcoef(table.T), atol=1e-9)
+
+
+def test_a_prior_bounds_the_saturated_model():
+    rng = np.random.default_rng(0)
+    table = with_holes(correlated_rows(3, 60, rng), 0.3, rng)
+    table = np.column_stack([table, table[:, 0] + table[:, 1]])
+    rows = incomplete_rows(table)
+    with pytest.raises(UnboundedError) as refusal:
+        estimate(rows, [0, 1, 0, 3], start(rows), tolerance=1e-9)
+    assert refusal.value.column == 3
+    found = saturated(rows, 1e-4)
+    assert np.linalg.eigvalsh(found.covariance)[0] > 1e-5
+    assert np.trace(found.scatter) == pytest.approx(rows.n_samples * 4, rel=0.2)
+
+
+def test_the_saturated_model_is_that_of_em_row_by_row():
+    table, _ = table_with_holes(4)
+    rows = incomplete_rows(table)
+    found = saturated(rows, 1e-10)
+    scaled = (table - rows.mean) / rows.scale
+    mean, covariance = np.zeros(4), np.eye(4)
+    complete = [tuple(range(x)) for x in range(4)]
+    for _ in range(500):
+        prior = 0.1 * np.eye(4), 0.1
+        mean, covariance = reference.em_step(scaled, complete, mean, covariance, prior=prior)
+    np.testing.assert_allclose(found.mean, mean, atol=1e-5)
+    np.testing.assert_allclose(found.covariance, covariance, atol=1e-5)
