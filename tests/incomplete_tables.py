@@ -11,11 +11,16 @@ def correlated_rows(m, n, rng, density=0.5):
 
 
 def with_holes(rows, share, rng, at_random=True):
-    """Return rows with holes at random, or more of them where the first column is large."""
+    """Return rows with holes at random, or only where the first column is large.
+
+    Each row keeps a value.
+    """
     chance = np.full(rows.shape, share)
     if not at_random:
         chance = chance * 2 * (rows[:, :1] > np.median(rows[:, 0]))
         chance[:, 0] = 0.0
     holes = rows.copy()
     holes[rng.random(rows.shape) < chance] = np.nan
+    empty = np.isnan(holes).all(axis=1)
+    holes[empty, -1] = rows[empty, -1]
     return holes

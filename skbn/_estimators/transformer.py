@@ -310,6 +310,11 @@ class LocalScoreTransformer(
         sample = Sample.of_summary(summary, self._nodes_)
         self.local_scores_ = make_scores(self, sample, self.penalty)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "em"
+        return tags
+
     def __getstate__(self) -> dict[str, Any]:
         return dict(super().__getstate__())  # copied, in case another thread is fitting
 

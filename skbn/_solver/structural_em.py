@@ -15,7 +15,6 @@ and hidden variables").
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
@@ -26,11 +25,11 @@ from skbn._core.progress import Progress
 from skbn._core.resources import Resources
 from skbn._core.subsets import members_of
 from skbn._core.threads import one_blas_thread, run_all
-from skbn._exact.plan import TooLargeError
 from skbn._missing.em import Estimate
 from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import COARSE, IncompleteProblem
 from skbn._solver.near_optimal import near_optimal
+from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem
 from skbn._solver.solution import Solution
 from skbn._solver.table_problem import TableProblem
@@ -203,18 +202,12 @@ class _StructuralEM:
         That is all there is after an order search, and where a list does not fit in memory.
         """
         problem = self._problem.expected(statistics, self._problem.n_effective)
-        settings = self._settings
-        if settings.is_exact:
-            with suppress(TooLargeError):
-                near = near_optimal(
-                    problem,
-                    self._silent,
-                    n=settings.n_candidates,
-                    within=None,
-                    equivalence_classes=True,
-                )
-                return near.parents, near.scores.tolist()
-        (found,) = self._search(problem, self._silent, settings)
+        settings, resources = self._settings, self._silent
+        if settings.is_exact and _can_list(problem, resources):
+            n = settings.n_candidates
+            near = near_optimal(problem, resources, n=n, within=None, equivalence_classes=True)
+            return near.parents, near.scores.tolist()
+        (found,) = self._search(problem, resources, settings)
         return [found.parents], [found.score]
 
     def searched(self, best: _Scored) -> _Scored:
@@ -286,6 +279,15 @@ class _StructuralEM:
             without = [mask & ~(1 << a) if x == b else mask for x, mask in enumerate(parents)]
             losses[a, b] = best.score - self._em(without, best.found, COARSE).score
         return losses
+
+
+def _can_list(problem: TableProblem, resources: Resources) -> bool:
+    """Whether a list of networks fits in memory."""
+    try:
+        plan_searches(problem.shape, resources, SearchSettings(lists_networks=True))
+    except ValueError:
+        return False
+    return True
 
 
 def work_of_em(settings: SearchSettings) -> int:

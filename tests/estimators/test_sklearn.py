@@ -30,6 +30,8 @@ SLOW_CONFIGURATIONS = [
     GaussianBNLearner(search="order", random_state=0),
     GaussianBNLearner(nodes="auto"),
     LocalScoreTransformer(nodes="auto"),
+    GaussianBNLearner(missing="em", n_candidates=3),
+    LocalScoreTransformer(missing="em"),
     GaussianBNLearnerCV(),
     GaussianBNLearnerCV([1, 3], cv=3, search="order", time_limit=5.0, random_state=0),
 ]

@@ -1,0 +1,459 @@
+"""GaussianBNLearner(missing="em"), and what else takes tables with holes."""
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from incomplete_tables import correlated_rows, with_holes
+from sklearn.exceptions import ConvergenceWarning
+
+from skbn import (
+    BIC,
+    EBIC,
+    BGe,
+    BootstrapBNLearner,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+)
+from skbn._core.resources import Resources
+from skbn._core.subsets import members_of
+from skbn._data.sample import Sample
+from skbn._missing.em import estimate, saturated
+from skbn._missing.incomplete_rows import incomplete_rows
+from skbn._scores.local_scores import LocalScores
+from skbn._solver.constraints import read_constraints
+from skbn._solver.solve import problem_of, solve
+from skbn.exceptions import MaxParentsWarning, MissingValuesWarning
+
+
+def table(seed=0, m=5, n=150, share=0.2, at_random=True):
+    rng = np.random.default_rng(seed)
+    return with_holes(correlated_rows(m, n, rng), share, rng, at_random=at_random)
+
+
+def learned(X, **parameters):
+    return GaussianBNLearner(missing="em", **parameters).fit(X)
+
+
+def observed_score(learner, rows, penalty=1.0, weight=None, cost=None):
+    """The score of a learner's network with its parameters, by another program."""
+    network = learner.network_
+    n = len(rows) if weight is None else weight.sum()
+    m, k = rows.shape[1], network.dag.number_of_edges()
+    cost = math.log(n) / 2 * (k + 2 * m) if cost is None else cost
+    found = reference.observed_log_likelihood(
+        rows, np.asarray(network.mean_), np.asarray(network.covariance_), weight
+    )
+    return found - penalty * cost
+
+
+# The score
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"penalty": 2.5},
+        {"max_parents": 1},
+        {"tiers": [[4, 2], ...]},
+        {"required_edges": [(0, 1)], "forbidden_edges": [(2, ...)]},
+        {"search": "order", "random_state": 0},
+    ],
+)
+def test_the_score_is_that_of_the_observed_values(seed, parameters):
+    rows = table(seed, at_random=seed % 2 == 0)
+    learner = learned(rows, **parameters)
+    expected = observed_score(learner, rows, parameters.get("penalty", 1.0))
+    assert learner.network_score_ == pytest.approx(expected, abs=1e-6)
+    assert not learner.is_optimal_
+    assert learner.optimality_gap_ == learner.score_bound_ == np.inf
+    assert learner.candidates_["observed_score"].max() <= learner.network_score_ + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.MaxParentsWarning")
+def test_constraints_hold():
+    rows = table(1)
+    learner = learned(
+        rows, max_parents=2, tiers=[[4, 2], ...], required_edges=[(2, 0)], forbidden_edges=[(1, 3)]
+    )
+    assert learner.dag_.has_edge(2, 0)
+    assert not learner.dag_.has_edge(1, 3)
+    assert max(dict(learner.dag_.in_degree).values()) <= 2
+    assert not any(a not in (4, 2) and b in (4, 2) for a, b in learner.dag_.edges)
+    assert learner.dag_.edges[2, 0]["fixed"]
+
+
+def test_weights_are_repeated_rows():
+    rows = table(2, n=100)
+    weight = np.random.default_rng(0).integers(0, 4, 100)
+    weighted = GaussianBNLearner(missing="em").fit(rows, sample_weight=weight)
+    repeated = learned(np.repeat(rows, weight, axis=0))
+    assert weighted.network_score_ == pytest.approx(repeated.network_score_, abs=1e-6)
+    assert weighted.n_effective_ == repeated.n_effective_
+    expected = observed_score(weighted, rows, weight=weight.astype(float))
+    assert weighted.network_score_ == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "cost"),
+    [
+        ("aic", lambda n, m, k: k + 2 * m),
+        ("loglik", lambda n, m, k: 0.0),
+        (EBIC(gamma=1), lambda n, m, k: math.log(n) / 2 * (k + 2 * m) + 2 * k * math.log(m)),
+    ],
+)
+def test_other_criteria(criterion, cost):
+    rows = table(3, m=4)
+    learner = learned(rows, criterion=criterion)
+    k = learner.dag_.number_of_edges()
+    by_hand = observed_score(learner, rows, cost=cost(150, 4, k))
+    assert learner.network_score_ == pytest.approx(by_hand, abs=1e-6)
+
+
+def test_the_loss_of_an_edge_is_that_of_the_observed_score():
+    rows = table(4)
+    learner = learned(rows)
+    frame = learner.network_.to_frame()
+    assert len(frame)
+    for a, b, loss in zip(frame["parent"], frame["child"], frame["score_loss"], strict=True):
+        others = [(c, d) for c, d in learner.dag_.edges if (c, d) != (a, b)]
+        parents = [sum(1 << c for c, d in others if d == x) for x in range(5)]
+        known = incomplete_rows(rows)
+        found = estimate(known, parents, saturated(known, 1e-4), tolerance=1e-8)
+        cost = math.log(150) / 2 * (len(others) + 10)
+        score = found.log_likelihood - known.log_units() - cost
+        assert loss == pytest.approx(learner.network_score_ - score, abs=0.02)
+
+
+def test_a_table_without_holes_is_fitted_as_always():
+    rows = correlated_rows(5, 100, np.random.default_rng(0))
+    with_em, without = learned(rows), GaussianBNLearner().fit(rows)
+    assert with_em.network_score_ == without.network_score_
+    assert list(with_em.dag_.edges(data=True)) == list(without.dag_.edges(data=True))
+    assert with_em.is_optimal_
+    assert not hasattr(with_em, "candidates_")
+
+
+# The search
+
+
+def solution_of(rows, **settings):
+    scores = LocalScores(Sample(rows), BIC())
+    m = rows.shape[1]
+    problem = problem_of(scores, read_constraints(scores.columns, max_parents=m - 1))
+    (solution,) = solve(problem, Resources.of_machine(None, n_jobs=1), **settings)
+    return solution
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_score_never_falls(seed):
+    scores = solution_of(table(seed, m=8, n=120, share=0.35)).scores
+    assert (np.diff(scores) > -1e-9).all()
+
+
+def classes(m):
+    """A network of each equivalence class, as tuples of parents."""
+    return list({reference.equivalence_class(p): p for p in reference.all_dags(m)}.values())
+
+
+def best_observed_score(rows):
+    """The highest score of all classes, each by its own EM from the saturated model."""
+    known = incomplete_rows(rows)
+    begin = saturated(known, 1e-4)
+    n, m = rows.shape
+    found = []
+    for parents in classes(m):
+        masks = [sum(1 << p for p in each) for each in parents]
+        own = estimate(known, masks, begin, tolerance=1e-7)
+        cost = math.log(n) / 2 * (sum(map(len, parents)) + 2 * m)
+        found.append(own.log_likelihood - known.log_units() - cost)
+    return max(found)
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(4), *(pytest.param(s, marks=pytest.mark.slow) for s in range(4, 30))]
+)
+def test_the_best_of_all_classes_is_found(seed):
+    rng = np.random.default_rng(100 + seed)
+    rows = with_holes(correlated_rows(4, 100, rng), 0.3, rng, at_random=seed % 2 == 0)
+    assert learned(rows).network_score_ == pytest.approx(best_observed_score(rows), abs=1e-3)
+
+
+@given(st.integers(0, 10**6), st.permutations(range(4)))
+def test_the_order_of_columns_and_rows_does_not_matter(seed, order):
+    rows = table(seed, m=4, n=100)
+    rng = np.random.default_rng(seed)
+    score = learned(rows).network_score_
+    assert learned(rows[:, order]).network_score_ == pytest.approx(score, abs=1e-3)
+    assert learned(rng.permutation(rows)).network_score_ == pytest.approx(score, abs=1e-6)
+
+
+def test_units_change_the_score_by_a_constant():
+    rows = table(5)
+    unit = np.array([1e6, 1e-6, 3.0, 1.0, 0.1])
+    one, other = learned(rows), learned(rows * unit + [0, 0, 1e3, 0, -5])
+    constant = -(np.log(unit) * (~np.isnan(rows)).sum(axis=0)).sum()
+    assert other.network_score_ - one.network_score_ == pytest.approx(constant, abs=1e-4)
+    assert one.dag_.edges == other.dag_.edges
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_the_number_of_jobs_does_not_change_a_bit(n_jobs):
+    rows = table(6, m=8)
+    one, other = learned(rows, n_jobs=1), learned(rows, n_jobs=n_jobs)
+    assert one.network_score_ == other.network_score_
+    assert list(one.dag_.edges(data=True)) == list(other.dag_.edges(data=True))
+    pd.testing.assert_frame_equal(one.candidates_, other.candidates_)
+
+
+def test_candidates_are_in_order():
+    learner = learned(table(7), n_candidates=12)
+    frame = learner.candidates_
+    assert frame["observed_score"].is_monotonic_decreasing
+    assert (frame["list"] == 0).sum() == 12
+    first = frame[frame["list"] == 0]["searched_score"]
+    assert learner.n_iter_ >= (frame["list"].iloc[0] > 0)
+    assert len(first) == 12
+
+
+def test_an_order_search_has_one_network_a_list():
+    learner = learned(table(8), search="order", random_state=0)
+    assert (np.bincount(learner.candidates_["list"]) == 1).all()
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.MaxParentsWarning")
+def test_many_columns_with_few_parents():
+    pytest.importorskip("highspy")
+    rng = np.random.default_rng(0)
+    rows = with_holes(correlated_rows(36, 400, rng, 0.03), 0.1, rng)
+    learner = learned(rows, max_parents=1)
+    assert (np.bincount(learner.candidates_["list"]) == 1).all()  # no list fits
+    assert learner.network_score_ == pytest.approx(observed_score(learner, rows), abs=1e-6)
+
+
+# Nodes of several columns
+
+
+def mixed_frame(seed=0, n=200, share=0.15):
+    rng = np.random.default_rng(seed)
+    x = correlated_rows(3, n, rng)
+    site = pd.Categorical.from_codes(np.digitize(x[:, 0], [-0.7, 0.7]), ["low", "mid", "high"])
+    frame = pd.DataFrame({"x": x[:, 1], "site": site, "y": x[:, 2]})
+    holes = rng.random(frame.shape) < share
+    holes[holes.all(axis=1), 0] = False
+    return frame.mask(holes)
+
+
+def test_a_missing_level_is_missing_in_all_indicators():
+    frame = mixed_frame()
+    learner = learned(frame, nodes="auto")
+    columns = learner.network_.columns_
+    codes = pd.get_dummies(frame["site"], dtype=float)[["mid", "high"]]
+    codes[frame["site"].isna()] = np.nan
+    rows = pd.concat([frame[["x"]], codes, frame[["y"]]], axis=1).to_numpy()
+    assert columns.nodes == ["x", "site=mid", "site=high", "y"]
+    sizes = {"x": 1, "site": 2, "y": 1}
+    edges = sum(sizes[a] * sizes[b] for a, b in learner.dag_.edges)
+    cost = math.log(len(rows)) / 2 * (edges + 1 + 2 * 4)  # an edge within site
+    model = learner.network_._model()
+    found = reference.observed_log_likelihood(rows, model.mean, model.covariance())
+    assert learner.network_score_ == pytest.approx(found - cost, abs=1e-6)
+
+
+def test_a_level_without_rows_is_left_out():
+    frame = mixed_frame()
+    frame["site"] = frame["site"].cat.add_categories(["far"])
+    assert "site=far" not in learned(frame, nodes="auto").network_.columns_.nodes
+
+
+# Tables
+
+
+def test_each_container_has_its_missing_values():
+    rows = table(9, m=3)
+    frame = pd.DataFrame(rows, columns=list("abc"))
+    score = learned(rows).network_score_
+    for other in (
+        frame,
+        frame.astype("Float64"),
+        frame.astype(object).where(frame.notna(), None),
+        pl.DataFrame({name: pl.Series(frame[name]).fill_nan(None) for name in "abc"}),
+        np.ma.masked_invalid(rows),
+        np.ma.masked_array(np.nan_to_num(rows), np.isnan(rows)),
+        frame.convert_dtypes().astype("Float64").to_numpy(dtype=object, na_value=None),
+    ):
+        assert learned(other).network_score_ == pytest.approx(score, abs=1e-9)
+
+
+def test_rows_without_values_are_ignored_and_counted():
+    rows = table(10)
+    score = learned(rows).network_score_
+    more = np.insert(rows, [3, 3, 50], np.nan, axis=0)
+    with pytest.warns(MissingValuesWarning, match=r"^3 of 153 rows of X have no value"):
+        assert learned(more).network_score_ == score
+
+
+def test_few_rows_of_a_pair_are_named():
+    rows = table(11, share=0.0)
+    rows[:70, 1] = np.nan
+    rows[62 + 30 :, 3] = np.nan
+    message = "Columns 1 and 3 are observed together in only 22 rows, .* 5 for each of the 5 col"
+    with pytest.warns(MissingValuesWarning, match=message):
+        learner = learned(rows)
+    assert learner.n_effective_ == 22
+
+
+def with_column(values, column=1):
+    rows = table(12)
+    rows[:, column] = values
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (with_column(np.nan), "Column 1 has no value: all 150 are missing"),
+        (with_column([np.nan, 4.0] * 75), "Column 1 has zero variance: all its observed .* 4"),
+        (
+            np.where(np.arange(150)[:, np.newaxis] < [75, 150, 0], table(m=3, share=0.0), np.nan)
+            + np.where(np.arange(150)[:, np.newaxis] < [75, 150, 0], 0, 0),
+            "Column 2 has no value",
+        ),
+    ],
+)
+def test_columns_that_say_nothing_are_named(rows, message):
+    with pytest.raises(ValueError, match=message):
+        learned(rows)
+
+
+def test_columns_that_are_never_seen_together_are_named():
+    rows = table(13, share=0.0)
+    rows[:75, 0] = np.nan
+    rows[75:, 2] = np.nan
+    with pytest.raises(ValueError, match=r"Columns 0 and 2 are never observed together.* Leave "):
+        learned(rows)
+    rows[75:79, 2] = 1.0, 2.0, 4.0, -1.0
+    message = "observed together in only 4 rows.*set max_parents to 2 or less"
+    with pytest.raises(ValueError, match=message):
+        learned(rows)
+    with pytest.warns(MissingValuesWarning):
+        learned(rows, max_parents=2)
+
+
+def test_collinear_columns_are_named():
+    rows = table(14)
+    rows = np.column_stack([rows, rows[:, 0] + rows[:, 1]])
+    with pytest.raises(ValueError, match=r"Column [015] is collinear .* unbounded .* Leave out"):
+        learned(rows)
+
+
+@pytest.mark.parametrize("criterion", ["bge", BGe()])
+def test_criteria_that_are_no_penalised_likelihood_are_refused(criterion):
+    with pytest.raises(ValueError, match=r"criterion=.* has none\. .*missing='augment'"):
+        learned(table(), criterion=criterion)
+
+
+def test_the_default_refuses_and_names_the_parameter():
+    with pytest.raises(ValueError, match=r"GaussianBNLearner\(missing='em'\)"):
+        GaussianBNLearner().fit(table())
+    with pytest.raises(ValueError, match="missing"):
+        GaussianBNLearner(missing="drop").fit(table())
+    frame = mixed_frame()
+    with pytest.raises(ValueError, match=r"'site', a category, .*missing='em'"):
+        GaussianBNLearner(nodes="auto").fit(frame)
+
+
+def test_nothing_near_optimal_is_listed():
+    learner = learned(table())
+    with pytest.raises(ValueError, match=r"does not prove .* candidates_"):
+        learner.near_optimal()
+    assert "missing=" in learner._shown_note()
+    learner.missing = "error"
+    learner.fit(correlated_rows(4, 50, np.random.default_rng(0)))
+    assert len(learner.near_optimal(3)) == 3
+
+
+def test_a_time_limit_ends_it_with_a_warning():
+    with pytest.warns(ConvergenceWarning, match="time_limit ended structural EM"):
+        learner = learned(table(m=8), time_limit=1e-6)
+    assert np.isfinite(learner.network_score_)
+    assert len(learner.candidates_) < 30
+
+
+def test_a_low_limit_on_parents_is_told():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 8))
+    rows[:, 5:] += rows[:, :3].sum(axis=1, keepdims=True)
+    with pytest.warns(MaxParentsWarning):
+        learned(with_holes(rows, 0.05, rng), max_parents=1)
+
+
+def test_progress_is_told(capsys):
+    learned(table(), verbose=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(
+        r".*list 1 of \d+ rows: 30 candidates more, best observed score -.*", lines[0]
+    )
+
+
+# Other estimators
+
+
+def test_a_bootstrap_resamples_rows_with_their_holes():
+    rows = table(15)
+    bootstrap = BootstrapBNLearner(
+        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=6, random_state=0
+    )
+    bootstrap.fit(rows)
+    assert bootstrap.estimator_.network_score_ == learned(rows, n_candidates=5).network_score_
+    again = BootstrapBNLearner(
+        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=6, random_state=0, n_jobs=2
+    ).fit(rows)
+    np.testing.assert_array_equal(bootstrap.strength_, again.strength_)
+    weight = np.bincount(np.random.default_rng(0).integers(0, 150, 150), minlength=150)
+    one = GaussianBNLearner(missing="em", n_candidates=5).fit(rows, sample_weight=weight)
+    assert one.network_.nodes == bootstrap.networks_[0].nodes
+    with pytest.raises(ValueError, match="missing values"):
+        BootstrapBNLearner(GaussianBNLearner(), n_resamples=2).fit(rows)
+
+
+def test_transformers_return_the_scores_of_expected_rows():
+    rows = table(16)
+    scores = LocalScoreTransformer(missing="em").fit_transform(rows)
+    known = incomplete_rows(rows)
+    expected = saturated(known, 1e-4)
+    n = known.pair_weights().min()
+    assert scores.statistics.n_samples == n
+    child, parents = 2, [0, 1]
+    scatter = expected.scatter * n / len(rows) * np.outer(known.scale, known.scale)
+    slope = np.linalg.solve(scatter[np.ix_(parents, parents)], scatter[parents, child])
+    rss = scatter[child, child] - slope @ scatter[parents, child]
+    local = -n / 2 * (math.log(2 * math.pi * rss / n) + 1) - 2 * math.log(n)
+    assert scores.local_score(child, parents) == pytest.approx(local, rel=1e-9)
+    learner = GaussianBNLearner().fit(scores)
+    first = learned(rows).candidates_.query("list == 0")["searched_score"].max()
+    assert learner.network_score_ == pytest.approx(first, rel=1e-12)
+    complete = correlated_rows(3, 40, np.random.default_rng(0))
+    assert LocalScoreTransformer(missing="em").fit_transform(complete).sample.has_rows
+
+
+def test_cross_validation_refuses_holes():
+    with pytest.raises(ValueError, match="missing values"):
+        GaussianBNLearnerCV().fit(table())
+
+
+def test_families_of_the_network_are_those_of_the_graph():
+    learner = learned(table(17))
+    solution = learner.network_._model()
+    assert [set(members_of(mask)) for mask in solution.parents] == [
+        set(learner.dag_.predecessors(x)) for x in range(5)
+    ]
