@@ -39,6 +39,7 @@ _MODULES = (
     "skbn._orders.insertion_kernels",
     "skbn._orders.list_kernels",
     "skbn._exact.sink_kernels",
+    "skbn._missing.em_kernels",
     "skbn._regressions.small_walk",
     "skbn._posterior.effect_kernels",
     "skbn._regressions.givens",

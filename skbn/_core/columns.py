@@ -22,7 +22,9 @@ __all__ = [
     "family_numbers",
     "finite_number",
     "is_labelled",
+    "is_missing",
     "is_series",
+    "known_values",
     "named_nodes",
     "named_values",
     "numbers_by_column",
@@ -172,6 +174,29 @@ def is_series(values: Any) -> bool:
 def is_labelled(values: Any) -> bool:
     """Whether values have labels, as those of a dict or a Series do."""
     return isinstance(values, Mapping) or is_series(values)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN or pandas.NA.
+
+    Examples
+    --------
+    >>> [is_missing(value) for value in (None, float("nan"), 0.0, "red", [None])]
+    [True, True, False, False, False]
+    """
+    if value is None or type(value).__name__ == "NAType":  # which has no truth value
+        return True
+    return isinstance(value, float | np.floating) and bool(value != value)
+
+
+def known_values(values: Any) -> Any:
+    """Return a dict or a Series without the values that are missing; anything else as it is."""
+    if not is_labelled(values):
+        return values
+    missing = [label for label, value in values.items() if is_missing(value)]
+    if not missing:
+        return values
+    return {label: value for label, value in values.items() if not is_missing(value)}
 
 
 def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:

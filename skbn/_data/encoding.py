@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.columns import column_number
+from skbn._core.columns import column_number, is_missing
 from skbn._core.text import first_few, readable_value
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.table import Table, numbers_of
@@ -222,8 +222,7 @@ def _values(values: Any, label: Hashable, may_miss: bool) -> list[Any]:
     """Return a column's values as Python's, None for those that are missing if they may be."""
     found: list[Any] = values.tolist()
     for row, value in enumerate(found):
-        # NaN is the one value that differs from itself; pandas.NA has no truth value.
-        if value is None or type(value).__name__ == "NAType" or value != value:
+        if is_missing(value):
             if not may_miss:
                 raise ValueError(
                     f"X has missing values: the first of column {label!r}, a category, is in row "

@@ -7,6 +7,7 @@ agree in all three.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.linalg import helmert
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._regressions.least_squares import triangular_factor
 
-__all__ = ["IncompleteRows", "incomplete_rows"]
+__all__ = ["IncompleteRows", "incomplete_rows", "rows_by_pattern"]
 
 
 @dataclass(frozen=True)
@@ -90,14 +91,10 @@ def incomplete_rows(rows: Floats, weight: Floats | None = None) -> IncompleteRow
     own = np.ones(len(rows)) if weight is None else weight[counts]
     mean, scale = _units(rows, seen, own)
     values = np.where(seen, (rows - mean) / scale, 0.0)
-    packed = np.packbits(seen, axis=1)
-    _, pattern = np.unique(packed, axis=0, return_inverse=True)
-    order = np.argsort(pattern.ravel(), kind="stable")
-    sizes = np.bincount(pattern.ravel())
     pieces, observed = [], []
-    for some in np.split(order, np.cumsum(sizes)[:-1]):
-        observed.append(seen[some[0]])
-        pieces.append(_fewer_rows(values[some], own[some], observed[-1]))
+    for some, pattern in rows_by_pattern(seen):
+        observed.append(pattern)
+        pieces.append(_fewer_rows(values[some], own[some], pattern))
     starts = np.cumsum([0, *(len(of_rows) for _, of_rows in pieces)])
     return IncompleteRows(
         np.concatenate([each for each, _ in pieces]),
@@ -108,6 +105,21 @@ def incomplete_rows(rows: Floats, weight: Floats | None = None) -> IncompleteRow
         scale,
         len(rows),
     )
+
+
+def rows_by_pattern(seen: Booleans) -> Iterator[tuple[Integers, Booleans]]:
+    """Yield the numbers of the rows with the same holes, and which columns are observed in them.
+
+    Parameters
+    ----------
+    seen : ndarray of shape (n, m), bool
+    """
+    _, pattern = np.unique(np.packbits(seen, axis=1), axis=0, return_inverse=True)
+    pattern = pattern.ravel()  # some versions of numpy return a column
+    order = np.argsort(pattern, kind="stable")
+    for some in np.split(order, np.cumsum(np.bincount(pattern))[:-1]):
+        if len(some):
+            yield some, seen[some[0]]
 
 
 def _units(rows: Floats, seen: Booleans, weight: Floats) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from skbn._core.arrays import Floats
-from skbn._core.columns import by_label, finite_number, is_labelled, named_nodes
+from skbn._core.columns import by_label, finite_number, is_labelled, known_values, named_nodes
 from skbn._core.estimator import fit_method, fit_task
 from skbn._core.files import replaced_file
 from skbn._core.graphs import check_dag, dag_of, parent_masks
@@ -25,13 +25,14 @@ from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
-from skbn._data.table import Table
+from skbn._data.table import Table, numbers_of
 from skbn._displays.frames import frame_of
 from skbn._networks import inference, interchange
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._networks.partial_rows import conditional_means, imputed_columns, with_columns
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion, as_criterion
 from skbn._scores.local_scores import LocalScores
@@ -106,7 +107,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             parents = self.blocks.parents_of_columns(parent_masks(self.dag, self.blocks.names))
             names = self.blocks.column_names
             most = 1 + max(mask.bit_count() for mask in parents)
-            summary = self._sample_of(X, sample_weight).summary
+            summary = self._sample_of(X, sample_weight, may_miss=False).summary
             statistics = sample_statistics(summary, names, largest_family=most)
             self._keep(estimate_model(statistics, parents, names, fixed=self._fixed()))
         return self
@@ -202,12 +203,27 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     def _rows_of(self, X: Any) -> Floats:
         return self._sample_of(X).rows
 
-    def _sample_of(self, X: Any, sample_weight: Any = None) -> Sample:
+    def _sample_of(self, X: Any, sample_weight: Any = None, *, may_miss: bool = True) -> Sample:
         """Return the rows of a table, or of LocalScores, with the columns of the nodes."""
         if isinstance(X, BaseScores):
             return self._own_columns(X.sample).with_weight(sample_weight)
-        rows = encoded_rows(self.blocks, Table(X))
+        rows = encoded_rows(self.blocks, Table(X), may_miss=may_miss)
         return Sample(rows, labels=row_labels(X)).with_weight(sample_weight)
+
+    def _check_drawable(self, rows: Floats) -> None:
+        for v, name in enumerate(self.blocks.names):
+            if name in self.blocks.levels and np.isnan(rows[:, self.blocks.columns_of([v])]).any():
+                raise ValueError(
+                    f"Levels of the category {name!r} are missing, and what is drawn for its "
+                    "indicators would be no level. impute fills in the most probable ones."
+                )
+
+    def _with_holes_filled(self, X: Any, rows: Floats, complete: Floats) -> Any:
+        table = Table(X)
+        columns = imputed_columns(rows, complete, self.blocks)
+        at = numbers_of(table, self.blocks.labels, self.blocks.labels)
+        labels = {j: table.labels[at[j]] if table.is_frame else at[j] for j in columns}
+        return with_columns(X, {labels[j]: values for j, values in columns.items()})
 
     def _own_columns(self, sample: Sample) -> Sample:
         assert sample.nodes is not None
@@ -256,7 +272,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         Parameters
         ----------
         evidence : dict of node to value, or pandas.Series
-            A category is given by a level, another node of several columns by a list of values.
+            A category is given by a level, another node of several columns by a list of values. A
+            missing value gives nothing.
 
         Returns
         -------
@@ -270,7 +287,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         ValueError, TypeError
             If there is no such node or level, or a value is not a finite number.
         """
-        return inference.condition(self._model(), self._values(evidence, "evidence"))
+        known = known_values(evidence)
+        return inference.condition(self._model(), self._values(known, "evidence"))
 
     def do(self, interventions: Mapping[Hashable, Any]) -> Self:
         """Return the network after nodes are set to values from outside.
@@ -326,7 +344,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            The user's columns, with categories as they are.
+            The user's columns, with categories as they are. Values that are missing in a row are
+            not used for it.
         target : node or list of nodes, optional
             By default all nodes that are not given.
         given : node or list of nodes, optional
@@ -371,9 +390,9 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             missing = "predict" if not targets else "predict from"
             raise ValueError(f"No node is left to {missing}; name target and given.")
         numbers, others = ([blocks.names.index(v) for v in some] for some in (given, targets))
-        rows = encoded_rows(blocks.select_nodes(numbers), table)
+        rows = encoded_rows(blocks.select_nodes(numbers), table, may_miss=True)
         columns = blocks.columns_of(others)
-        mean, _ = model.condition(blocks.columns_of(numbers), rows, columns)
+        mean = conditional_means(model, blocks.columns_of(numbers), rows, columns)
         return self._predictions(mean, others, X, is_single)
 
     def _predictions(self, mean: Floats, targets: list[int], X: Any, is_single: bool) -> Any:
@@ -407,7 +426,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         -------
         residuals : ndarray or pandas.DataFrame of shape (n_samples, n_columns), float64
         """
-        differences = self._model().residuals(self._sample_of(X).rows)
+        differences = self._model().residuals(self._sample_of(X, may_miss=False).rows)
         return inference.like_pandas(differences, X, self._model().nodes, is_single=False)
 
     # A table of the edges

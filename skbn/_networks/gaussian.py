@@ -7,12 +7,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.linear_model import LinearModel, equilibrated, propagate, require_finite
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics
+from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
 __all__ = [
@@ -151,6 +152,19 @@ class LinearGaussianModel(LinearModel):
             If the nodes given before it already determine a given node; if the result is out of
             float64's range.
         """
+        mean, factor = self.conditional_factor(given, values, others)
+        with np.errstate(over="ignore", invalid="ignore"):
+            covariance = factor.T @ factor
+        require_finite(covariance, [self.nodes[v] for v in others])
+        return mean, np.asarray(covariance)
+
+    def conditional_factor(
+        self, given: list[int], values: Floats, others: list[int]
+    ) -> tuple[Floats, Floats]:
+        """Return the same, with a triangular factor in place of the covariance.
+
+        Its product with rows of standard noise has the conditional distribution about the mean.
+        """
         g = len(given)
         scaled, unit = equilibrated(self.factor()[:, [*given, *others]])
         require_finite(unit, [self.nodes[v] for v in [*given, *others]])
@@ -170,11 +184,8 @@ class LinearGaussianModel(LinearModel):
             deviations = (values - self.mean[given]) / unit[:g]
             mean = self.mean[others] + deviations @ coefficients * unit[g:]
             factor = triangle[g:, g:] * unit[g:]
-            covariance = factor.T @ factor
-        left = [self.nodes[v] for v in others]
-        require_finite(mean, left)
-        require_finite(covariance, left)
-        return np.asarray(mean), np.asarray(covariance)
+        require_finite(mean, [self.nodes[v] for v in others])
+        return np.asarray(mean), np.asarray(factor)
 
     def residuals(self, rows: Floats) -> Floats:
         """Return each row's differences from what the nodes' parents predict, shape (n, m).
@@ -188,6 +199,8 @@ class LinearGaussianModel(LinearModel):
     def log_density(self, rows: Floats) -> Floats:
         """Return the log density of each row, shape (n,), in nats.
 
+        That of what is observed, if values are NaN: 0 for a row without any.
+
         Raises
         ------
         ValueError
@@ -199,12 +212,35 @@ class LinearGaussianModel(LinearModel):
                     f"Node {node!r} has no noise, so that the network has no density: rows lie in "
                     "a subspace. Use mean_ and covariance_, sample or condition."
                 )
+        seen = ~np.isnan(rows)
+        if not seen.all():
+            return self._marginal_log_density(rows, seen)
         with np.errstate(over="ignore", invalid="ignore"):
             squares = ((self.residuals(rows) / np.sqrt(self.noise_variance)) ** 2).sum(axis=1)
         # A row so far off that its squares overflow has log density -inf.
         squares[np.isnan(squares)] = np.inf
         log_scale = (np.log(2 * np.pi) + np.log(self.noise_variance)).sum()
         return np.asarray(-0.5 * (squares + log_scale))
+
+    def _marginal_log_density(self, rows: Floats, seen: Booleans) -> Floats:
+        """Return the log density of the values that are seen, by a factor for each pattern."""
+        log_density = np.zeros(len(rows))
+        factor = self.factor()
+        for at, observed in rows_by_pattern(seen):
+            columns = np.flatnonzero(observed)
+            if len(columns) == len(self.nodes):
+                log_density[at] = self.log_density(rows[at])
+            elif len(columns):
+                scaled, unit = equilibrated(factor[:, columns])
+                triangle = triangular_factor(scaled)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    deviations = (rows[np.ix_(at, columns)] - self.mean[columns]) / unit
+                    noise = solve_triangular(triangle, deviations.T, transposed=True)
+                    squares = (noise**2).sum(axis=0)
+                squares[np.isnan(squares)] = np.inf
+                log_scale = np.log(2 * np.pi) / 2 + np.log(np.abs(np.diag(triangle)) * unit)
+                log_density[at] = -0.5 * squares - log_scale.sum()
+        return log_density
 
     def mean_log_density(self, sample: Sample) -> float:
         """Return the weighted mean of the rows' log densities, in nats.

@@ -15,11 +15,12 @@ from sklearn import get_config
 from sklearn.utils import check_random_state
 
 from skbn._core.arrays import Floats
-from skbn._core.columns import named_nodes, named_values
+from skbn._core.columns import known_values, named_nodes, named_values
 from skbn._core.text import readable_value
 from skbn._data.table import Table, read_columns
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel
+from skbn._networks.partial_rows import conditional_means
 
 __all__ = [
     "check_container",
@@ -99,8 +100,8 @@ def _in_container(rows: Floats, nodes: list[Hashable], container: str | None) ->
 def condition(
     model: LinearGaussianModel, evidence: Mapping[Hashable, float]
 ) -> GaussianDistribution:
-    """Return the distribution of the other nodes, given the values of some."""
-    values = named_values(evidence, model.nodes, "evidence")
+    """Return the distribution of the other nodes, given the values of some; NaN gives none."""
+    values = named_values(known_values(evidence), model.nodes, "evidence")
     given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
     mean, covariance = model.condition(given, np.array(list(values.values())), others)
     return GaussianDistribution([model.nodes[v] for v in others], mean, covariance)
@@ -120,7 +121,7 @@ def predict(model: LinearGaussianModel, X: Any, target: Any = None, given: Any =
     if not targets:
         raise ValueError("All nodes are given, so none is left to predict; name a target.")
     inputs, outputs = ([model.nodes.index(v) for v in some] for some in (given, targets))
-    mean, _ = model.condition(inputs, rows, outputs)
+    mean = conditional_means(model, inputs, rows, outputs)
     return like_pandas(mean, X, targets, is_single)
 
 
@@ -140,7 +141,7 @@ def _read_given_columns(
         both = [node for node in given if node in target]
         if both:
             raise ValueError(f"The nodes {both} are both in given and in target.")
-        return read_columns(Table(X), given, given), given
+        return read_columns(Table(X), given, given, may_miss=True), given
     table, nodes = Table(X), model.nodes
     names = table.names
     deviations = model.standard_deviations()
@@ -152,7 +153,7 @@ def _read_given_columns(
             f"{target}, and the columns of X {nodes if names is None else names}."
         )
     remedy = "Give these columns, or name those that X has in given."
-    return read_columns(table, given, nodes, remedy), given
+    return read_columns(table, given, nodes, remedy, may_miss=True), given
 
 
 def residuals(model: LinearGaussianModel, X: Any) -> Any:

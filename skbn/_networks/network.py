@@ -40,7 +40,7 @@ from skbn._data.statistics import sample_statistics
 from skbn._data.table import Table, numbers_of, read_columns
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
-from skbn._networks import equivalence, inference, interchange
+from skbn._networks import equivalence, inference, interchange, partial_rows
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
@@ -453,12 +453,13 @@ class GaussianBayesianNetwork(
     # Density
 
     def logpdf(self, X: Any) -> Floats:
-        """Return the log density of each row.
+        """Return the log density of each row, or of what is observed in it.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
-            As in `fit`.
+            As in `fit`, but values may be missing: they are integrated out, and a row without any
+            value has log density 0.
 
         Returns
         -------
@@ -488,7 +489,7 @@ class GaussianBayesianNetwork(
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
-            As in `fit`.
+            As in `logpdf`.
 
         Returns
         -------
@@ -502,7 +503,7 @@ class GaussianBayesianNetwork(
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, m), or LocalScores
-            As in `fit`.
+            As in `logpdf`. LocalScores need no rows, nor do tables of dask fit in memory.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             As in `fit`.
@@ -625,7 +626,8 @@ class GaussianBayesianNetwork(
         Parameters
         ----------
         evidence : dict of node to float, or pandas.Series
-            It may be empty. If it names all nodes, the result has none.
+            It may be empty. If it names all nodes, the result has none. A value that is None, NaN
+            or pandas.NA gives nothing.
 
         Returns
         -------
@@ -670,7 +672,8 @@ class GaussianBayesianNetwork(
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_columns), or LocalScores
-            Finite numbers in the columns that are given; others may hold anything.
+            Numbers in the columns that are given; others may hold anything. Values that are missing
+            in a row are not used for it.
         target : node or list of nodes, optional
             The nodes to predict; by default all that are not given.
         given : node or list of nodes, optional
@@ -711,6 +714,84 @@ class GaussianBayesianNetwork(
         array([2., 6.])
         """
         return inference.predict(self._model(), X, target, given)
+
+    def impute(self, X: Any) -> Any:
+        """Return a table with its missing values filled by their conditional means.
+
+        The values that are observed in a row predict those that are missing. They are expected
+        values, and vary less than the missing ones did; `sample_missing` draws.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns), or LocalScores
+            The columns of the nodes, found as in `predict`.
+
+        Returns
+        -------
+        filled : data frame or ndarray of the shape of X
+            For a data frame of pandas or polars, one with the same columns; those that are no nodes
+            are left as they are. Observed values are not changed by a bit. A missing level of a
+            category becomes the one with the largest linear probability.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If X is not such a table.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
+        >>> dag.add_edge("a", "b", weight=2)
+        >>> GaussianBayesianNetwork(dag).impute([[1, None], [None, 5], [3, 4]])
+        array([[1., 2.],
+               [2., 5.],
+               [3., 4.]])
+        """
+        rows = self._rows_of(X)
+        return self._with_holes_filled(X, rows, partial_rows.filled(self._model(), rows))
+
+    def sample_missing(self, X: Any, random_state: Any = None) -> Any:
+        """Return a table with its missing values drawn from their conditional distribution.
+
+        Those of a row are drawn together, given what is observed in it.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_columns), or LocalScores
+            As in `impute`.
+        random_state : int, RandomState, Generator or None, default=None
+
+        Returns
+        -------
+        filled : data frame or ndarray of the shape of X
+            As `impute` returns.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If X is not such a table; if levels of a category are missing.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
+        >>> dag.add_edge("a", "b", weight=2)
+        >>> GaussianBayesianNetwork(dag).sample_missing([[1, None]], random_state=0).round(2)
+        array([[1. , 2.4]])
+        """
+        rows = self._rows_of(X)
+        self._check_drawable(rows)
+        rng = inference.random_generator(random_state)
+        return self._with_holes_filled(X, rows, partial_rows.drawn(self._model(), rows, rng))
 
     def residuals(self, X: Any) -> Any:
         """Return the difference of each value from what the node's parents predict.
@@ -1189,13 +1270,24 @@ class GaussianBayesianNetwork(
         """Whether the graph is still that of the estimates and the score losses."""
         return self._learned_graph == graph_contents(self.dag)
 
+    def _check_drawable(self, rows: Floats) -> None:
+        """Raise unless draws of what is missing are values of the nodes."""
+
+    def _with_holes_filled(self, X: Any, rows: Floats, complete: Floats) -> Any:
+        """Return a table with these values where some were missing."""
+        table = Table(X)
+        holes = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
+        at = numbers_of(table, self.nodes, self.nodes)
+        labels = {j: table.labels[at[j]] if table.is_frame else at[j] for j in holes}
+        return partial_rows.with_columns(X, {labels[j]: complete[:, j] for j in holes})
+
     def _rows_of(self, X: Any) -> Floats:
         """Return a table's rows with the columns that the parameters are of."""
-        return read_columns(Table(X), self.nodes, self.nodes)
+        return read_columns(Table(X), self.nodes, self.nodes, may_miss=True)
 
     def _sample_of(self, X: Any, sample_weight: Any = None) -> Sample:
         """Return these rows with their weights, or a summary of them."""
-        return _sample(X, self.nodes, sample_weight)
+        return _sample(X, self.nodes, sample_weight, may_miss=True)
 
     def _own_columns(self, sample: Sample) -> Sample:
         """Return the sample of a learner's rows with the columns that the parameters are of."""
@@ -1234,7 +1326,7 @@ def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
     return other
 
 
-def _sample(X: Any, nodes: list[Any], sample_weight: Any) -> Sample:
+def _sample(X: Any, nodes: list[Any], sample_weight: Any, *, may_miss: bool = False) -> Sample:
     """Return the nodes' columns, with the weights that are given or that LocalScores have.
 
     Only a summary of them if X is a table of dask.
@@ -1245,7 +1337,7 @@ def _sample(X: Any, nodes: list[Any], sample_weight: Any) -> Sample:
         n_rows, sample = read_dask_rows(X, sample_weight, numbers=numbers, names=nodes)
         check_array(np.zeros((min(n_rows, 1), len(nodes))), input_name="X")
         return sample
-    rows = read_columns(table, nodes, nodes)
+    rows = read_columns(table, nodes, nodes, may_miss=may_miss)
     if isinstance(X, BaseScores):
         sample = Sample(rows, X.sample.weight, X.sample.labels)
     else:

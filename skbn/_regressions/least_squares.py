@@ -46,14 +46,15 @@ def triangular_factor(columns: Floats) -> Floats:
     return np.asarray(np.linalg.qr(columns, mode="r"))
 
 
-def solve_triangular(factor: Floats, right: Floats) -> Floats:
+def solve_triangular(factor: Floats, right: Floats, *, transposed: bool = False) -> Floats:
     """Solve ``factor @ x = right`` for x, an upper triangular factor without a zero diagonal.
 
-    LAPACK without the checks of scipy's function, which take longer than 20 columns do.
+    Or ``factor.T @ x = right``. LAPACK without the checks of scipy's function, which take longer
+    than 20 columns do.
     """
     if right.size == 0:
         return np.zeros(right.shape)
-    solution, _ = lapack.dtrtrs(factor, right)
+    solution, _ = lapack.dtrtrs(factor, right, trans=int(transposed))
     return np.asarray(solution)
 
 

@@ -1,0 +1,155 @@
+"""What a network says of rows with missing values: means and draws of what is missing.
+
+Rows with the same holes are computed together.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from skbn._core.arrays import Booleans, Floats
+from skbn._data.nodes import Nodes
+from skbn._missing.incomplete_rows import rows_by_pattern
+from skbn._networks.gaussian import LinearGaussianModel
+
+__all__ = ["conditional_means", "drawn", "filled", "imputed_columns", "with_columns"]
+
+
+def conditional_means(
+    model: LinearGaussianModel, given: list[int], rows: Floats, others: list[int]
+) -> Floats:
+    """Return the conditional means of nodes, given what each row has of some.
+
+    Parameters
+    ----------
+    model : LinearGaussianModel
+    given, others : list of g and of k int
+        Numbers of nodes.
+    rows : ndarray of shape (n, g)
+        NaN where a value is missing.
+
+    Returns
+    -------
+    means : ndarray of shape (n, k)
+    """
+    means = np.empty((len(rows), len(others)))
+    for at, observed in rows_by_pattern(~np.isnan(rows)):
+        seen = np.flatnonzero(observed)
+        known = [given[j] for j in seen]
+        means[at], _ = model.condition(known, rows[at][:, observed], others)
+    return means
+
+
+def filled(model: LinearGaussianModel, rows: Floats) -> Floats:
+    """Return rows, (n, m), with conditional means in place of NaN; what is observed is copied."""
+    result = rows.copy()
+    for at, observed in rows_by_pattern(~np.isnan(rows)):
+        seen, hidden = _parts(observed)
+        if hidden:
+            mean, _ = model.condition(seen, rows[at][:, observed], hidden)
+            result[at[:, np.newaxis], hidden] = mean
+    return result
+
+
+def drawn(
+    model: LinearGaussianModel, rows: Floats, rng: np.random.Generator | np.random.RandomState
+) -> Floats:
+    """Return rows, (n, m), with draws from the conditional distributions in place of NaN."""
+    result = rows.copy()
+    noise: Floats = np.asarray(
+        rng.standard_normal(rows.shape)
+    )  # as many whatever the order of the patterns
+    for at, observed in rows_by_pattern(~np.isnan(rows)):
+        seen, hidden = _parts(observed)
+        if hidden:
+            mean, factor = model.conditional_factor(seen, rows[at][:, observed], hidden)
+            result[at[:, np.newaxis], hidden] = mean + noise[at][:, ~observed] @ factor
+    return result
+
+
+def _parts(observed: Booleans) -> tuple[list[int], list[int]]:
+    return np.flatnonzero(observed).tolist(), np.flatnonzero(~observed).tolist()
+
+
+# Users' tables
+
+
+def imputed_columns(rows: Floats, complete: Floats, nodes: Nodes) -> dict[Any, Any]:
+    """Return the columns of a user's table that have holes, filled, by their numbers.
+
+    Parameters
+    ----------
+    rows, complete : ndarray of shape (n, n_columns)
+        The nodes' columns, with holes and without.
+    nodes : Nodes
+
+    Returns
+    -------
+    columns : dict of int to ndarray of shape (n,)
+        Numbers, or the levels of a category: where one is missing, that of the largest value, with
+        1 less the others for the first.
+    """
+    columns: dict[Any, Any] = {}
+    for v, name in enumerate(nodes.names):
+        for i in nodes.columns_of([v]):
+            if not np.isnan(rows[:, i]).any():
+                continue
+            source, level = nodes.columns[i].source, nodes.columns[i].level
+            if level is None:
+                columns[source] = complete[:, i]
+            elif source not in columns:
+                columns[source] = _most_probable(complete, nodes, v, name)
+    return columns
+
+
+def _most_probable(complete: Floats, nodes: Nodes, node: int, name: Any) -> Any:
+    own = nodes.columns_of([node])
+    shares = complete[:, own]
+    levels = [nodes.levels[name][0], *(nodes.columns[i].level for i in own)]
+    best = np.column_stack([1 - shares.sum(axis=1), shares]).argmax(axis=1)
+    return np.array([levels[k] for k in best], dtype=object)
+
+
+def with_columns(X: Any, columns: Mapping[Any, Any]) -> Any:
+    """Return a table with some columns, by label or by number, replaced where values are missing.
+
+    Data frames of pandas and polars stay what they are; other tables become arrays.
+    """
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is not None and isinstance(X, pandas.DataFrame):
+        result = X.copy()
+        for label, values in columns.items():
+            column = result[label]
+            fill = pandas.Series(values, index=column.index)
+            if values.dtype.kind == "f":
+                result[label] = fill
+            else:
+                result[label] = column.where(column.notna(), fill)
+        return result
+    polars: Any = sys.modules.get("polars")
+    if polars is not None and isinstance(X, polars.DataFrame):
+        series = []
+        for label, values in columns.items():
+            kept = polars.Float64 if values.dtype.kind == "f" else X.schema[label]
+            series.append(polars.Series(label, values.tolist(), dtype=kept))
+        return X.with_columns(series)
+    rows = np.ma.filled(X, np.nan) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+    is_number = all(values.dtype.kind == "f" for values in columns.values())
+    result = np.array(rows, dtype=np.float64 if is_number and _is_real(rows) else object)
+    for number, values in columns.items():
+        result[:, number] = values
+    return result
+
+
+def _is_real(rows: Any) -> bool:
+    if rows.dtype.kind in "biuf":
+        return True
+    try:
+        np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
