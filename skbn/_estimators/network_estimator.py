@@ -220,6 +220,40 @@ class OneNetworkEstimator(NetworkEstimator):
     def _new_graph(self) -> nx.DiGraph:
         return self.network_.dag.copy()
 
+    def impute(self, X: Any) -> Any:
+        """Return a table with its missing values filled by their conditional means.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            The columns of `fit`; any values may be missing, whatever `missing` says.
+
+        Returns
+        -------
+        filled : data frame or ndarray of the shape of X
+            As `GaussianBayesianNetwork.impute` returns: observed values are not changed by a bit,
+            and the rows of a data frame of pandas keep their index.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError, TypeError
+            If X is not a table of these columns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skbn import GaussianBNLearner
+        >>> learner = GaussianBNLearner().fit([[0, 1], [1, 3], [2, 5.5], [3, 7]])
+        >>> learner.impute([[4, np.nan], [np.nan, 9]]).round(2)
+        array([[4.  , 9.25],
+               [3.86, 9.  ]])
+        """
+        check_is_fitted(self)
+        read_sample(self, X, reset=False, may_miss=True)  # the columns are those of fit
+        return self.network_.impute(X)
+
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-likelihood of each row under the fitted network.
 

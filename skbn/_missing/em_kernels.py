@@ -16,8 +16,9 @@ from skbn._core.compile import inner_kernel, kernel
 
 __all__ = ["maximise_likelihood"]
 
-# A column that leaves a smaller share of its variance on others is determined by them.
-_LEAST_SHARE = 1e-11
+# A column that leaves a smaller share of its variance on others is determined by them: its
+# likelihood would be off by more than a thousandth of a nat.
+_LEAST_SHARE = 1e-9
 
 
 @inner_kernel

@@ -15,6 +15,7 @@ from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, summarise
 from skbn._missing.em import Estimate, UnboundedError, estimate, saturated, start
 from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows
+from skbn._networks.gaussian import LinearGaussianModel
 from skbn._scores.block_scorer import independent_columns
 from skbn._scores.criteria import InformationCriterion
 from skbn._scores.local_scores import LocalScores
@@ -184,6 +185,12 @@ class IncompleteProblem(TableProblem):
                 "table; leave out columns with few values."
             )
         return found
+
+    def log_likelihood(self, model: LinearGaussianModel) -> float:
+        """Return the log-likelihood of the observed values, by regressions alone."""
+        sample = self.scores.sample
+        of_rows = model.log_density(sample.rows[:, self._kept])
+        return float(of_rows.sum() if sample.weight is None else sample.weight @ of_rows)
 
     # Expected rows
 

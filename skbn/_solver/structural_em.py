@@ -26,6 +26,7 @@ from skbn._core.resources import Resources
 from skbn._core.subsets import members_of
 from skbn._core.threads import one_blas_thread, run_all
 from skbn._missing.em import Estimate
+from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
 from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import COARSE, IncompleteProblem
 from skbn._solver.near_optimal import near_optimal
@@ -238,8 +239,12 @@ class _StructuralEM:
     def _em(self, parents: list[int], begin: Estimate, tolerance: float) -> _Scored:
         """Return the parameters and the observed-data score of a network."""
         found = self._problem.estimate(parents, begin, tolerance)
-        cost = _score(self._free, parents) - _score(self._priced, parents)
-        return _Scored(parents, found, found.log_likelihood - self._log_units - cost)
+        score = found.log_likelihood - self._log_units - self._cost(parents)
+        return _Scored(parents, found, score)
+
+    def _cost(self, parents: list[int]) -> float:
+        """Return what the criterion takes from the log-likelihood of a network, in nats."""
+        return _score(self._free, parents) - _score(self._priced, parents)
 
     # The result
 
@@ -247,17 +252,24 @@ class _StructuralEM:
         """Return a network with the parameters that maximise its expected likelihood."""
         problem, parents = self._problem, best.parents
         expected = problem.expected(best.found, self._n)
+        model = expected.model(parents)
+        score = problem.log_likelihood(model) - self._cost(parents)
+        if not abs(score - best.score) <= SCORE_ACCURACY + self._settings.tolerance:
+            raise internal_error(
+                f"the score of the observed values is {best.score:.9g} by EM and {score:.9g} by "
+                "independent regressions"
+            )
         n_told = sum(each.list_number < _LISTS for each in self._candidates)
         self._resources.progress.advance(work_of_em(self._settings) - n_told)
         return EMSolution(
             problem.names,
             parents,
             problem.constraints.irreversible(parents),
-            best.score,
+            score,
             np.inf,
             self._losses(best),
             problem.scores.criterion,
-            expected.model(parents),
+            model,
             problem.nodes,
             gap=np.inf,
             is_optimal=False,

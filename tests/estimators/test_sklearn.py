@@ -9,6 +9,7 @@ import skbn
 from skbn import (
     BGe,
     BootstrapBNLearner,
+    GaussianBNImputer,
     GaussianBNLearner,
     GaussianBNLearnerCV,
     GaussianBNPosterior,
@@ -32,6 +33,7 @@ SLOW_CONFIGURATIONS = [
     LocalScoreTransformer(nodes="auto"),
     GaussianBNLearner(missing="em", n_candidates=3),
     LocalScoreTransformer(missing="em"),
+    GaussianBNImputer(),
     GaussianBNLearnerCV(),
     GaussianBNLearnerCV([1, 3], cv=3, search="order", time_limit=5.0, random_state=0),
 ]
@@ -42,7 +44,11 @@ TOO_MANY = "the check's table has 30 columns, whose search takes more than 8 GB"
 
 def expected_failures(estimator):
     if isinstance(estimator, LocalScoreTransformer):
-        return {}
+        no_rows = "expected rows are a summary, which is no array"
+        name = "check_estimators_pickle"
+        return {name: no_rows} if estimator.missing == "em" else {}
+    if isinstance(estimator, GaussianBNImputer):
+        return {"check_sample_weight_equivalence_on_dense_data": UNBOUNDED}
     criterion = getattr(estimator, "criterion", None)
     is_bge = isinstance(criterion, BGe) or criterion == "bge"
     return {
