@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, overload
 
 import networkx as nx
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.columns import as_integer, column_number
 from skbn._core.estimator import (
     Interval,
@@ -23,13 +23,18 @@ from skbn._core.estimator import (
     fit_task,
 )
 from skbn._core.graphs import dag_of
+from skbn._core.resources import Resources
 from skbn._core.text import readable_value
+from skbn._data.sample import Sample
 from skbn._displays.frames import frame_of
 from skbn._estimators.network_estimator import NetworkEstimator
+from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
+from skbn._missing.incomplete_rows import require_spread
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.adjustment import AdjustedEffectPosterior, adjusted_effect_of
+from skbn._posterior.augmentation import AugmentedPosterior, augmented_posterior
 from skbn._posterior.edge_prior import read_edge_prior
 from skbn._posterior.effects import EffectPosterior
 from skbn._posterior.evidence import check_evidence, mean_log_predictive_density
@@ -48,13 +53,13 @@ from skbn._posterior.sampled_networks import (
 from skbn._posterior.sampling import sample_networks
 from skbn._posterior.total_effects import TotalEffects, total_effects
 from skbn._scores.base import BaseScores
-from skbn._scores.criteria import Criterion
+from skbn._scores.criteria import BGe, Criterion
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.reprs import ProbableParentSets
 from skbn._solver.constraints import Constraints
 from skbn._solver.solve import problem_of
-from skbn.exceptions import OrderPriorWarning
+from skbn.exceptions import MissingValuesWarning, OrderPriorWarning
 
 __all__ = ["GaussianBNPosterior"]
 
@@ -94,6 +99,14 @@ class GaussianBNPosterior(NetworkEstimator):
         nodes of several columns, such as splines or the channels of a sensor; columns that it does
         not name are nodes as in "auto". An array has the node of each column. Edges, parents,
         tiers and `max_parents` are then of nodes.
+    missing : {"error", "augment"}, default="error"
+        What to do with missing values. "augment" averages over draws of them: a Markov chain
+        completes the table, sums over all networks of the completed table, draws one of these and
+        its parameters, and by them completes the table anew. Values must be missing at random.
+    n_imputations : int, default=20
+        How many completed tables are averaged, after 10 that are not. Each takes as long as a fit.
+    random_state : int, RandomState or None, default=None
+        The seed of these draws; a complete table needs none.
     required_edges : collection of (parent, child), table or networkx.DiGraph, default=None
         Edges that every network has, as for `GaussianBNLearner`: all else is conditional on them.
     forbidden_edges : collection of (parent, child), table or networkx.DiGraph, default=None
@@ -111,7 +124,14 @@ class GaussianBNPosterior(NetworkEstimator):
     Attributes
     ----------
     edge_probabilities_ : ndarray of shape (m, m), float64
-        At [i, j], the posterior probability of the edge i -> j.
+        At [i, j], the posterior probability of the edge i -> j. With missing values, the mean of
+        the exact probabilities given each completed table.
+    edge_standard_errors_ : ndarray of shape (m, m), float64
+        Only with missing values: the Monte-Carlo standard errors of these means, by their spread
+        over the chain. Neighbours in the chain are taken to have one correlation, the same for all
+        edges.
+    imputed_tables_ : list of ndarray of shape (n_samples, m), float64
+        Only with missing values: the completed tables.
     path_probabilities_ : ndarray of shape (m, m), float64
         At [i, j], the probability of a directed path from i to j. Only with the uniform prior;
         with the order prior, `probability` estimates one from samples.
@@ -119,17 +139,18 @@ class GaussianBNPosterior(NetworkEstimator):
         the two may come first in an order.
     log_evidence_ : float
         The logarithm of the marginal likelihood of the table, in nats: the mean over all networks,
-        weighted by their prior.
+        weighted by their prior. Not with missing values.
     structure_prior_ : {"uniform", "order"}
     median_network_ : GaussianBayesianNetwork
         The network of the edges whose probability is above 1/2, with fitted parameters. Edges that
         would close a cycle, or exceed `max_parents`, are left out, the least probable first. Its
-        `to_frame` is a table of the edges with their probabilities.
+        `to_frame` is a table of the edges with their probabilities. With missing values, the
+        parameters are fitted to all completed tables together.
     dag_ : networkx.DiGraph
         Its graph, each edge with its `probability` and `weight`.
     criterion_ : Criterion
     local_scores_ : LocalScores
-    posterior_ : NetworkPosterior
+    posterior_ : NetworkPosterior or, with missing values, AugmentedPosterior
         The sums over networks, for the methods. They take most of the memory, also of a pickle.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (m,)
@@ -173,6 +194,9 @@ class GaussianBNPosterior(NetworkEstimator):
         **NetworkEstimator._allowed_values,
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
         "structure_prior": [StrOptions({"auto", "uniform", "order"})],
+        "missing": [StrOptions({"error", "augment"})],
+        "n_imputations": [Interval(Integral, 1, None, closed="left")],
+        "random_state": NetworkLearner._allowed_values["random_state"],
         "edge_prior": [
             Interval(Real, 0, None, closed="left"),
             "array-like",
@@ -186,7 +210,7 @@ class GaussianBNPosterior(NetworkEstimator):
     log_evidence_: float
     median_network_: GaussianBayesianNetwork
     local_scores_: LocalScores
-    posterior_: NetworkPosterior
+    posterior_: NetworkPosterior | AugmentedPosterior
 
     def __init__(
         self,
@@ -196,6 +220,9 @@ class GaussianBNPosterior(NetworkEstimator):
         edge_prior: Any = None,
         max_parents: int | None = None,
         nodes: Any = None,
+        missing: str = "error",
+        n_imputations: int = 20,
+        random_state: int | np.random.RandomState | None = None,
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
@@ -208,6 +235,9 @@ class GaussianBNPosterior(NetworkEstimator):
         self.edge_prior = edge_prior
         self.max_parents = max_parents
         self.nodes = nodes
+        self.missing = missing
+        self.n_imputations = n_imputations
+        self.random_state = random_state
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers
@@ -264,14 +294,30 @@ class GaussianBNPosterior(NetworkEstimator):
         if isinstance(X, BaseScores):
             check_settings(X, criterion=self.criterion, penalty=None)
         check_evidence(scores)
+        is_complete = scores.sample.is_complete
+        if not is_complete:
+            scores = self._augmentable(scores)
         constraints, log_odds = self._knowledge(scores)
+
+        def posterior_of(table: LocalScores, resources: Resources) -> NetworkPosterior:
+            problem = problem_of(table, constraints)
+            return network_posterior(
+                problem, resources, prior=self.structure_prior, log_odds=log_odds
+            )
+
+        posterior: NetworkPosterior | AugmentedPosterior
+        if is_complete:
+            posterior = posterior_of(scores, self._resources(context))
+        else:
+            posterior = augmented_posterior(
+                scores,
+                posterior_of,
+                self._resources(context),
+                n_tables=self.n_imputations,
+                random_state=check_random_state(self.random_state),
+            )
+            scores = scores.of_sample(posterior.stacked())
         problem = problem_of(scores, constraints)
-        posterior = network_posterior(
-            problem,
-            self._resources(context),
-            prior=self.structure_prior,
-            log_odds=log_odds,
-        )
         if self.structure_prior == "auto" and posterior.prior == "order":
             warnings.warn(
                 "structure_prior='auto' took the order prior, which favours networks with "
@@ -287,17 +333,65 @@ class GaussianBNPosterior(NetworkEstimator):
             "local_scores_": scores,
             "structure_prior_": posterior.prior,
             "edge_probabilities_": posterior.edges.copy(),
-            "log_evidence_": posterior.log_sum - posterior.log_prior_sum,
             "median_network_": network,
             "dag_": network.dag.copy(),
             "criterion_": scores.criterion,
         }
+        if isinstance(posterior, AugmentedPosterior):
+            learned["edge_standard_errors_"] = posterior.errors.copy()
+            learned["imputed_tables_"] = [table.sample.rows for table in posterior.tables]
+        else:
+            learned["log_evidence_"] = posterior.log_sum - posterior.log_prior_sum
         if posterior.paths is not None:
             learned["path_probabilities_"] = posterior.paths.copy()
         self.__dict__.update(learned)
-        if scores.sample.has_rows:
+        if is_complete and scores.sample.has_rows:
             warn_about_data(network._model(), scores.scorer)
         return self
+
+    def _augmentable(self, scores: LocalScores) -> LocalScores:
+        """Return the scores of the rows with a value; raise if they cannot be completed."""
+        sample = scores.sample
+        if sample.nodes is not None:
+            raise ValueError(
+                "missing='augment' draws numbers, and nodes of several columns may be categories. "
+                "Leave nodes at None, or complete the table first."
+            )
+        if sample.weight is not None and not np.isin(sample.weight, (0, 1)).all():
+            raise ValueError(
+                "missing='augment' draws the missing values of each row once, which is not right "
+                "for a row that counts more than once, or for a part of one. Repeat rows instead "
+                "of giving sample_weight."
+            )
+        counts: Booleans = np.logical_not(np.isnan(sample.rows).all(axis=1))
+        if not counts.all():
+            n_empty = int(np.count_nonzero(~counts))
+            warnings.warn(
+                f"{n_empty} of {len(counts)} rows of X have no value and are ignored.",
+                MissingValuesWarning,
+                stacklevel=6,
+            )
+        if sample.weight is not None:
+            counts &= sample.weight > 0
+        known = Sample(sample.rows[counts])
+        require_spread(known.rows, scores.columns)
+        criterion = scores.criterion
+        if isinstance(criterion, BGe) and criterion.nu is None:  # one prior for all tables
+            criterion.set_params(nu=np.nanmean(known.rows, axis=0))
+        names = getattr(scores, "feature_names_in_", None)
+        return LocalScores(
+            known, criterion, names, max_parents=scores.max_parents, n_jobs=scores.n_jobs
+        )
+
+    def _one_table(self, what: str) -> NetworkPosterior:
+        """Return the sums over networks; raise if they are of several completed tables."""
+        check_is_fitted(self)
+        if isinstance(self.posterior_, AugmentedPosterior):
+            raise ValueError(
+                f"{what} is not known after missing='augment'. Draw networks by sample_networks, "
+                "and average over these; or fit a posterior to each of imputed_tables_."
+            )
+        return self.posterior_
 
     def _new_graph(self) -> nx.DiGraph:
         return self.median_network_.dag.copy()
@@ -394,8 +488,8 @@ class GaussianBNPosterior(NetworkEstimator):
               0.467  0
               0.029  0, 1
         """
-        check_is_fitted(self)
-        return parent_set_probabilities(self.posterior_, self.local_scores_.columns, child, k)
+        posterior = self._one_table("The probability of a set of parents")
+        return parent_set_probabilities(posterior, self.local_scores_.columns, child, k)
 
     def log_probability(self, dag: nx.DiGraph) -> float:
         """Return the logarithm of the posterior probability of a network.
@@ -426,8 +520,8 @@ class GaussianBNPosterior(NetworkEstimator):
         >>> round(posterior.log_probability(posterior.predict()), 3)
         -4.529
         """
-        check_is_fitted(self)
-        return log_probability(self.posterior_, self.local_scores_, dag)
+        posterior = self._one_table("The probability of a network")
+        return log_probability(posterior, self.local_scores_, dag)
 
     # Samples
 
@@ -468,7 +562,10 @@ class GaussianBNPosterior(NetworkEstimator):
         n_samples = as_integer(n_samples, "n_samples")
         if n_samples < 1:
             raise ValueError(f"n_samples must be at least 1; got {n_samples}.")
-        rng = np.random.default_rng(check_random_state(random_state).randint(1 << 31, size=4))
+        random_state = check_random_state(random_state)
+        if isinstance(self.posterior_, AugmentedPosterior):
+            return self.posterior_.sampled(n_samples, random_state)[0]
+        rng = np.random.default_rng(random_state.randint(1 << 31, size=4))
         return sample_networks(self.posterior_, n_samples, rng, self.n_jobs)
 
     def sample_networks(
@@ -508,6 +605,8 @@ class GaussianBNPosterior(NetworkEstimator):
         check_is_fitted(self)
         require_masks(self.local_scores_)
         random_state = check_random_state(random_state)
+        if isinstance(self.posterior_, AugmentedPosterior):
+            return self.posterior_.networks(as_integer(n_samples, "n_samples"), random_state)
         parents = self._sampled(n_samples, random_state)
         return with_parameters(self.local_scores_, parents, random_state)
 
@@ -550,7 +649,7 @@ class GaussianBNPosterior(NetworkEstimator):
         >>> round(estimate.standard_error, 4)
         0.0022
         """
-        check_is_fitted(self)
+        self._one_table("The standard error of a probability")
         require_two(n_samples)
         require_feature(feature)
         parents = self._sampled(n_samples, random_state)
@@ -636,7 +735,7 @@ class GaussianBNPosterior(NetworkEstimator):
         standard deviation             0.571
         95 % interval               0 to 1.3
         """
-        check_is_fitted(self)
+        posterior = self._one_table("The posterior of an effect")
         scores = self.local_scores_
         self._require_columns("Effects")
         x, y = (column_number(scores.columns, column) for column in (cause, outcome))
@@ -652,7 +751,7 @@ class GaussianBNPosterior(NetworkEstimator):
                 f"method must be 'sampling' or 'adjustment'; got {readable_value(method)}."
             )
         scorer = scores.scorer
-        return adjusted_effect_of(self.posterior_, scorer.statistics, scorer.criterion, x, y)
+        return adjusted_effect_of(posterior, scorer.statistics, scorer.criterion, x, y)
 
     def effects(self, *, n_samples: int = 10_000, random_state: Any = None) -> TotalEffects:
         """Return the posterior of the total effects of all columns on all others.
@@ -689,7 +788,7 @@ class GaussianBNPosterior(NetworkEstimator):
                [0.01, 0.  , 0.  ],
                [0.31, 0.  , 0.  ]])
         """
-        check_is_fitted(self)
+        self._one_table("The posterior of an effect")
         self._require_columns("Effects")
         return self._effects(range(len(self.local_scores_.columns)), n_samples, random_state)
 
@@ -707,7 +806,7 @@ class GaussianBNPosterior(NetworkEstimator):
         random_state = check_random_state(random_state)
         parents = self._sampled(n_samples, random_state)
         scorer = self.local_scores_.scorer
-        paths = self.posterior_.known_paths
+        paths = self._one_table("The posterior of an effect").known_paths
         return total_effects(
             scorer.statistics, scorer.criterion, parents, random_state, paths, causes
         )
@@ -749,9 +848,7 @@ class GaussianBNPosterior(NetworkEstimator):
         >>> round(posterior.score([[1, 2], [2, 4]]), 3)
         -1.772
         """
-        check_is_fitted(self)
+        posterior = self._one_table("The predictive density")
         self._require_columns("Predictive densities")
         sample = self._sample(X, sample_weight, needs_rows=False)
-        return mean_log_predictive_density(
-            self.posterior_, self.local_scores_, sample, self._resources()
-        )
+        return mean_log_predictive_density(posterior, self.local_scores_, sample, self._resources())

@@ -7,8 +7,9 @@ agree in all three.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import helmert
@@ -16,7 +17,13 @@ from scipy.linalg import helmert
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._regressions.least_squares import triangular_factor
 
-__all__ = ["IncompleteRows", "incomplete_rows", "rows_by_pattern"]
+__all__ = [
+    "IncompleteRows",
+    "incomplete_rows",
+    "require_spread",
+    "require_values",
+    "rows_by_pattern",
+]
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,27 @@ def incomplete_rows(rows: Floats, weight: Floats | None = None) -> IncompleteRow
         scale,
         len(rows),
     )
+
+
+def require_values(rows: Floats, names: Sequence[Any]) -> None:
+    """Raise unless each column has a value, naming it."""
+    for name, values in zip(names, rows.T, strict=True):
+        if np.isnan(values).all():
+            raise ValueError(
+                f"Column {name!r} has no value: all {len(rows)} are missing. Leave it out."
+            )
+
+
+def require_spread(rows: Floats, names: Sequence[Any]) -> None:
+    """Raise unless each column has two different values, naming it."""
+    require_values(rows, names)
+    for name, values in zip(names, rows.T, strict=True):
+        known = values[~np.isnan(values)]
+        if known.min() == known.max():
+            raise ValueError(
+                f"Column {name!r} has zero variance: all its observed values equal {known[0]:g}. "
+                "Leave it out."
+            )
 
 
 def rows_by_pattern(seen: Booleans) -> Iterator[tuple[Integers, Booleans]]:

@@ -14,7 +14,12 @@ from skbn._core.threads import explained, one_blas_thread
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, summarise
 from skbn._missing.em import Estimate, UnboundedError, estimate, saturated, start
-from skbn._missing.incomplete_rows import IncompleteRows, incomplete_rows
+from skbn._missing.incomplete_rows import (
+    IncompleteRows,
+    incomplete_rows,
+    require_spread,
+    require_values,
+)
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._scores.block_scorer import independent_columns
 from skbn._scores.criteria import InformationCriterion
@@ -81,11 +86,7 @@ class IncompleteProblem(TableProblem):
         rows = sample.rows if sample.weight is None else sample.rows[sample.weight > 0]
         weight = None if sample.weight is None else sample.weight[sample.weight > 0]
         seen = ~np.isnan(rows)
-        for name, of_column in zip(self._all_names, seen.T, strict=True):
-            if not of_column.any():
-                raise ValueError(
-                    f"Column {name!r} has no value: all {len(rows)} are missing. Leave it out."
-                )
+        require_values(rows, self._all_names)
         counts = seen.any(axis=1)
         rows, seen = rows[counts], seen[counts]
         first = rows[seen.argmax(axis=0), range(rows.shape[1])]
@@ -102,12 +103,7 @@ class IncompleteProblem(TableProblem):
         nodes = self.scores.sample.nodes
         every = [*range(self._filled.n_columns)]
         kept = every if nodes is None else independent_columns(self._filled, nodes)
-        for j in kept:
-            if self._filled.minimum[j] == self._filled.maximum[j]:
-                raise ValueError(
-                    f"Column {self._all_names[j]!r} has zero variance: all its observed values "
-                    f"equal {self._filled.minimum[j]:g}. Leave it out."
-                )
+        require_spread(self.scores.sample.rows[:, kept], [self._all_names[j] for j in kept])
         return kept
 
     @cached_property
