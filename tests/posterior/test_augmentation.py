@@ -1,0 +1,187 @@
+"""The posterior of networks from tables with missing values."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import reference
+from incomplete_tables import correlated_rows, with_holes
+
+from skbn import BGe, GaussianBNPosterior
+from skbn.exceptions import ApproximateEvidenceWarning, MissingValuesWarning
+
+
+def table(seed=0, m=4, n=60, share=0.15):
+    rng = np.random.default_rng(seed)
+    rows = correlated_rows(m, n, rng)
+    return with_holes((rows - rows.mean(axis=0)) / rows.std(axis=0), share, rng)
+
+
+def augmented(X, **parameters):
+    parameters = {"random_state": 0, "n_jobs": 1, **parameters}
+    return GaussianBNPosterior(missing="augment", **parameters).fit(X)
+
+
+def probabilities_by_quadrature(rows, grid):
+    """Edge probabilities, with the holes on a grid: all networks of all completed tables."""
+    m = rows.shape[1]
+    nu = np.nanmean(rows, axis=0)
+    holes = np.argwhere(np.isnan(rows))
+    networks = list(reference.all_dags(m))
+    log_weights = np.full(len(networks), -np.inf)
+    for values in product(grid, repeat=len(holes)):
+        complete = rows.copy()
+        complete[tuple(holes.T)] = values
+        scores = reference.all_bge_local_scores(complete, nu=nu)
+        of_networks = [
+            sum(scores[x, tuple(sorted(p))] for x, p in enumerate(parents)) for parents in networks
+        ]
+        log_weights = np.logaddexp(log_weights, of_networks)
+    weights = np.exp(log_weights - log_weights.max())
+    edges = np.zeros((m, m))
+    for weight, parents in zip(weights / weights.sum(), networks, strict=True):
+        for x, of_child in enumerate(parents):
+            edges[list(of_child), x] += weight
+    return edges
+
+
+@pytest.mark.parametrize(
+    ("holes", "n_points", "n_imputations"),
+    [
+        pytest.param([(0, 1)], 81, 300, id="one hole"),
+        pytest.param([(0, 1), (1, 2)], 33, 3000, marks=pytest.mark.slow, id="two holes"),
+    ],
+)
+def test_probabilities_are_those_of_quadrature(holes, n_points, n_imputations):
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(12, 3))
+    rows[:, 1] += 0.8 * rows[:, 0]
+    rows[:, 2] += 0.6 * rows[:, 1]
+    rows[0, 0] = 2.5  # which tells much about the hole beside it
+    rows[tuple(np.transpose(holes))] = np.nan
+    expected = probabilities_by_quadrature(rows, np.linspace(-9, 9, n_points))
+    posterior = augmented(rows, n_imputations=n_imputations)
+    difference = abs(posterior.edge_probabilities_ - expected)
+    assert (difference <= 4.5 * posterior.edge_standard_errors_ + 1e-9).all()
+    assert difference.max() < 0.02
+
+
+def test_standard_errors_are_those_of_repeated_chains():
+    rows = table(1, share=0.3)
+    chains = [augmented(rows, random_state=seed) for seed in range(12)]
+    means = np.array([each.edge_probabilities_ for each in chains])
+    stated = np.array([each.edge_standard_errors_ for each in chains])
+    off = ~np.eye(4, dtype=bool)
+    ratio = np.sqrt((stated**2).mean(axis=0)[off].sum() / means.var(axis=0, ddof=1)[off].sum())
+    assert 0.6 < ratio < 1.7
+
+
+def test_a_table_without_holes_has_its_exact_posterior():
+    rows = table(2, share=0.0)
+    one, other = augmented(rows), GaussianBNPosterior(n_jobs=1).fit(rows)
+    np.testing.assert_array_equal(one.edge_probabilities_, other.edge_probabilities_)
+    assert one.log_evidence_ == other.log_evidence_
+    assert not hasattr(one, "edge_standard_errors_")
+
+
+def test_draws_repeat_with_a_seed_and_any_number_of_jobs():
+    rows = table(3)
+    one = augmented(rows, n_imputations=5)
+    for n_jobs in (1, 2):
+        other = augmented(rows, n_imputations=5, n_jobs=n_jobs)
+        np.testing.assert_array_equal(one.edge_probabilities_, other.edge_probabilities_)
+        np.testing.assert_array_equal(one.imputed_tables_, other.imputed_tables_)
+    other = augmented(rows, n_imputations=5, random_state=1)
+    assert (one.edge_probabilities_ != other.edge_probabilities_).any()
+
+
+def test_observed_values_are_kept():
+    rows = table(4)
+    posterior = augmented(rows, n_imputations=3)
+    assert len(posterior.imputed_tables_) == 3
+    seen = ~np.isnan(rows)
+    for complete in posterior.imputed_tables_:
+        np.testing.assert_array_equal(complete[seen], rows[seen])
+        assert np.isfinite(complete).all()
+    one, other, _ = posterior.imputed_tables_
+    assert (one[~seen] != other[~seen]).all()
+
+
+def test_few_holes_change_little():
+    rows = table(5, n=200, share=0.0)
+    holes = rows.copy()
+    holes[:3, 0] = np.nan
+    exact = GaussianBNPosterior(BGe(nu=np.zeros(4))).fit(rows).edge_probabilities_
+    found = augmented(holes, criterion=BGe(nu=np.zeros(4)), n_imputations=40)
+    np.testing.assert_allclose(found.edge_probabilities_, exact, atol=0.1)
+    assert (found.path_probabilities_ >= found.edge_probabilities_ - 1e-9).all()
+
+
+def test_knowledge_and_limits_hold():
+    rows = table(6)
+    posterior = augmented(
+        rows, tiers=[[2], ...], required_edges=[(2, 0)], max_parents=2, n_imputations=3
+    )
+    edges = posterior.edge_probabilities_
+    assert edges[2, 0] == pytest.approx(1)
+    assert (edges[[0, 1, 3], 2] == 0).all()
+    order = augmented(rows, structure_prior="order", n_imputations=3)
+    assert not hasattr(order, "path_probabilities_")
+    odds = augmented(rows, edge_prior=1e-6, n_imputations=3)
+    assert odds.edge_probabilities_.sum() < edges.sum()
+    with pytest.warns(ApproximateEvidenceWarning):
+        augmented(rows, criterion="bic", n_imputations=2)
+
+
+def test_networks_are_sampled_of_all_tables():
+    posterior = augmented(table(7), n_imputations=10)
+    networks = posterior.sample_networks(800, random_state=0)
+    share = np.mean([net.dag.has_edge(0, 1) for net in networks])
+    assert share == pytest.approx(posterior.edge_probabilities_[0, 1], abs=0.08)
+    dags = posterior.sample_dags(2500, random_state=0)
+    assert len(dags) == 2500
+    assert networks[0].noise_variance_[0] > 0
+    assert len({net.noise_variance_[0] for net in networks}) == 800
+    frame = posterior.to_frame()
+    assert frame["joined"].max() <= 1 + 1e-9
+    assert posterior.dag_.edges == posterior.median_network_.dag.edges
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda posterior: posterior.effect(0, 1),
+        lambda posterior: posterior.effects(),
+        lambda posterior: posterior.log_probability(posterior.dag_),
+        lambda posterior: posterior.parent_set_probabilities(0),
+        lambda posterior: posterior.probability(len),
+        lambda posterior: posterior.score(table(8, share=0.0)),
+    ],
+)
+def test_what_one_table_knows_is_refused(ask):
+    posterior = augmented(table(8), n_imputations=2)
+    with pytest.raises(ValueError, match=r"not known after missing='augment'.* sample_networks"):
+        ask(posterior)
+    assert not hasattr(posterior, "log_evidence_")
+
+
+def test_tables_that_cannot_be_completed_are_refused():
+    rows = table(9)
+    with pytest.raises(ValueError, match="missing='augment'"):
+        GaussianBNPosterior().fit(rows)
+    with pytest.raises(ValueError, match=r"Repeat rows instead of giving sample_weight"):
+        GaussianBNPosterior(missing="augment").fit(rows, sample_weight=np.full(60, 2.0))
+    with pytest.raises(ValueError, match=r"nodes of several columns"):
+        augmented(rows, nodes={"ab": [0, 1]})
+    with pytest.raises(ValueError, match=r"Column 1 has no value: all 60 are missing"):
+        augmented(np.where(np.arange(4) == 1, np.nan, rows))
+    with pytest.warns(MissingValuesWarning, match="1 of 61 rows of X have no value"):
+        more = augmented(np.vstack([rows, np.full(4, np.nan)]), n_imputations=2)
+    same = augmented(rows, n_imputations=2)
+    np.testing.assert_array_equal(more.edge_probabilities_, same.edge_probabilities_)
+    kept = np.arange(60) < 50
+    few = GaussianBNPosterior(missing="augment", n_imputations=2, random_state=0, n_jobs=1)
+    np.testing.assert_array_equal(
+        few.fit(rows, sample_weight=1.0 * kept).edge_probabilities_,
+        augmented(rows[:50], n_imputations=2).edge_probabilities_,
+    )
