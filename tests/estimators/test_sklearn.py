@@ -22,6 +22,7 @@ CONFIGURATIONS = [
     GaussianBNLearnerCV([1, 3], cv=3, rule="one-standard-error", criterion="aic", n_jobs=2),
     GaussianBNPosterior(),
     BootstrapBNLearner(n_resamples=3, random_state=0),
+    GaussianBNImputer(),
 ]
 SLOW_CONFIGURATIONS = [
     LocalScoreTransformer("aic", penalty=2.0, n_jobs=2),
@@ -33,7 +34,6 @@ SLOW_CONFIGURATIONS = [
     LocalScoreTransformer(nodes="auto"),
     GaussianBNLearner(missing="em", n_candidates=3),
     LocalScoreTransformer(missing="em"),
-    GaussianBNImputer(),
     GaussianBNLearnerCV(),
     GaussianBNLearnerCV([1, 3], cv=3, search="order", time_limit=5.0, random_state=0),
 ]
