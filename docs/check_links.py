@@ -43,7 +43,7 @@ SEARCHES = {
     "confidence": "guide/coming-from",
     "dask": "guide/larger-than-this-machine",
     "edge probability": "guide/how-sure",
-    "missing values": "guide/limits",
+    "missing values": "guide/missing",
     "near-optimal": "guide/how-sure",
     "whitelist": "guide/coming-from",
     "windows": "guide/install",

@@ -101,8 +101,8 @@ def estimate(
         *(rows.values, rows.weight, rows.observed, rows.starts, order, is_parent),
         *(prior, tolerance, _MOST_STEPS, expected_mean, scatter, mean, covariance),
     )
-    if column >= 0 or np.isnan(log_likelihood):
-        raise UnboundedError(max(column, 0))
+    if column >= 0:
+        raise UnboundedError(column)
     return Estimate(mean, covariance, log_likelihood, expected_mean, scatter, n_steps)
 
 

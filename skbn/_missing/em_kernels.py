@@ -103,9 +103,10 @@ def add_square(deviation, weight, shift, scatter):
 
 @inner_kernel
 def expect(values, weight, observed, starts, mean, covariance, expected_mean, scatter):
-    """Set the expected mean and scatter of the complete rows; return the log-likelihood.
+    """Set the expected mean and scatter of the complete rows; return the log-likelihood and -1.
 
-    The scatter is about the expected mean. The log-likelihood is NaN if the covariance is singular.
+    The scatter is about the expected mean. If the covariance is singular, a column that others
+    determine is returned in place of -1.
     """
     m = values.shape[1]
     log_likelihood = 0.0
@@ -118,8 +119,9 @@ def expect(values, weight, observed, starts, mean, covariance, expected_mean, sc
     for g in range(observed.shape[0]):
         k = observed_first(observed[g], columns)
         take_columns(covariance, columns, matrix)
-        if eliminate(matrix, k) >= 0:
-            return np.nan
+        determined = eliminate(matrix, k)
+        if determined >= 0:
+            return np.nan, columns[determined]
         log_det = k * math.log(2 * math.pi)
         for i in range(k):
             log_det += 2 * math.log(matrix[i, i])
@@ -138,7 +140,7 @@ def expect(values, weight, observed, starts, mean, covariance, expected_mean, sc
         for j in range(i, m):
             scatter[i, j] -= shift[i] * shift[j] / total
             scatter[j, i] = scatter[i, j]
-    return log_likelihood
+    return log_likelihood, -1
 
 
 @inner_kernel
@@ -258,12 +260,11 @@ def maximise_likelihood(
     Returns
     -------
     log_likelihood : float
-        Of the observed values, in nats, under the parameters found; NaN if their covariance is
-        singular.
+        Of the observed values, in nats, under the parameters found.
     n_steps : int
         The number of E-steps.
     column : int
-        A column that its parents determine, so that the likelihood is unbounded; else -1.
+        A column that others determine, so that the likelihood is unbounded; else -1.
     """
     n = weight.sum() + prior
     before = -np.inf
@@ -275,9 +276,11 @@ def maximise_likelihood(
         column = fit(scatter, n, order, is_parent, covariance)
         if column >= 0:
             return log_likelihood, step, column
-        log_likelihood = expect(
+        log_likelihood, column = expect(
             values, weight, observed, starts, mean, covariance, expected_mean, scatter
         )
+        if column >= 0:
+            return log_likelihood, step + 1, column
         penalised = log_likelihood
         if prior > 0:
             penalised += prior * log_density_of_unit_rows(covariance)

@@ -192,7 +192,8 @@ class IncompleteProblem(TableProblem):
 
     def saturated(self) -> Estimate:
         """Return what EM of the saturated model expects of the holes; it raises as `estimate`."""
-        return self._bounded(lambda: saturated(self.rows, COARSE))
+        rows = self.rows
+        return self._bounded(lambda: saturated(rows, COARSE))
 
     def estimate(self, parents: Sequence[int], begin: Estimate, tolerance: float) -> Estimate:
         """Return the parameters of a network, given the masks of its nodes' parents.
@@ -203,7 +204,8 @@ class IncompleteProblem(TableProblem):
             If the likelihood is unbounded, naming a column.
         """
         of_columns = list(parents) if self.nodes is None else self.nodes.parents_of_columns(parents)
-        return self._bounded(lambda: estimate(self.rows, of_columns, begin, tolerance=tolerance))
+        rows = self.rows
+        return self._bounded(lambda: estimate(rows, of_columns, begin, tolerance=tolerance))
 
     def _bounded(self, run: Callable[[], Estimate]) -> Estimate:
         def explain(error: ValueError) -> str:
@@ -211,7 +213,8 @@ class IncompleteProblem(TableProblem):
             return (
                 f"Column {self.column_names[error.column]!r} is collinear with others, or nearly "
                 "so, in the rows in which they are observed together, and the likelihood is "
-                "unbounded there. Leave out one of these columns, or give more rows."
+                "unbounded there. Leave out one of these columns, give more rows, or set a smaller "
+                "max_parents."
             )
 
         return explained(run, explain)
