@@ -112,7 +112,7 @@ class GaussianBNImputer(DocLinkMixin, OneToOneFeatureMixin, TransformerMixin, Ba
         -------
         filled : ndarray of shape (n_samples, n_features), or a data frame
             As `GaussianBayesianNetwork.impute` returns: observed values are not changed by a bit.
-            With `set_output`, a data frame of that kind.
+            With ``set_output``, a data frame of that kind.
 
         Raises
         ------
