@@ -40,13 +40,15 @@ class Sample:
     Parameters
     ----------
     rows : ndarray of shape (n, m), float64
-        Finite, or NaN where values are missing; there is no summary of such rows.
+        Finite, or NaN where values are missing. There is no summary of rows with missing values.
     weight : ndarray of shape (n,), float64, optional
         How often each row counts; finite and not negative.
     labels : pandas.Index or ndarray of length n, optional
         The labels of the table's rows, if it has any.
     nodes : Nodes, optional
         Which columns stand for each node; by default each is a node.
+    may_miss : bool
+        Whether values may be missing.
 
     Attributes
     ----------
@@ -54,6 +56,8 @@ class Sample:
     nodes : Nodes or None
     shape : tuple of int
         Number of rows and of columns.
+    is_complete : bool
+        Whether no value is missing.
     """
 
     def __init__(
@@ -62,8 +66,11 @@ class Sample:
         weight: Floats | None = None,
         labels: Any = None,
         nodes: Nodes | None = None,
+        *,
+        may_miss: bool = False,
     ) -> None:
         self._rows: Floats | None = rows
+        self.is_complete = not (may_miss and np.isnan(rows).any())
         self._weight = weight
         self.labels = labels
         self.nodes = nodes
@@ -74,6 +81,7 @@ class Sample:
         """Return a sample without its rows."""
         sample = cls.__new__(cls)
         sample._rows = sample._weight = sample.labels = None
+        sample.is_complete = True
         sample.nodes = nodes
         sample.shape = (summary.n_rows, summary.n_columns)
         sample.summary = summary
@@ -112,18 +120,15 @@ class Sample:
 
     def weighted(self, weight: Floats) -> Self:
         """Return the rows with these weights in place of their own."""
-        return type(self)(self.rows, weight, self.labels, self.nodes)
+        may_miss = not self.is_complete
+        return type(self)(self.rows, weight, self.labels, self.nodes, may_miss=may_miss)
 
     def select(self, columns: Sequence[int]) -> Self:
         """Return the sample of some of the columns, which are nodes by themselves then."""
         if self._rows is None:
             return self.of_summary(self.summary.select(columns))
-        return type(self)(self.rows[:, list(columns)], self._weight, self.labels)
-
-    @cached_property
-    def is_complete(self) -> bool:
-        """Whether no value is missing."""
-        return self._rows is None or not np.isnan(self._rows).any()
+        chosen = self.rows[:, list(columns)]
+        return type(self)(chosen, self._weight, self.labels, may_miss=not self.is_complete)
 
     @property
     def has_rows(self) -> bool:
@@ -193,7 +198,8 @@ class Sample:
         """Return the sample of some of the rows."""
         weight = None if self.weight is None else self.weight[chosen]
         labels = None if self.labels is None else self.labels[chosen]
-        return type(self)(self.rows[chosen], weight, labels, self.nodes)
+        may_miss = not self.is_complete
+        return type(self)(self.rows[chosen], weight, labels, self.nodes, may_miss=may_miss)
 
 
 class TableMixin(ABC):

@@ -226,7 +226,7 @@ class OneNetworkEstimator(NetworkEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            The columns of `fit`; any values may be missing, whatever the parameter ``missing`` says.
+            The columns of `fit`. Any values may be missing, whatever ``missing`` says.
 
         Returns
         -------

@@ -145,7 +145,8 @@ def read_sample(
             rows = encoded_rows(learned, table, may_miss=may_miss)
         check_shape(rows)
         rows.setflags(write=False)
-        sample = Sample(rows, None, row_labels(X), learned).with_weight(sample_weight)
+        sample = Sample(rows, None, row_labels(X), learned, may_miss=may_miss)
+        sample = sample.with_weight(sample_weight)
     if reset:
         learn_columns(estimator, table.names, len(table.labels), learned)
     return sample

@@ -12,7 +12,7 @@ from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
 from skbn._core.graphs import dag_of
 from skbn._core.subsets import bits_of
-from skbn._missing.em_kernels import maximise_likelihood
+from skbn._missing.em_kernels import Moments, PatternedRows, maximise_likelihood
 from skbn._missing.incomplete_rows import IncompleteRows
 
 __all__ = ["Estimate", "UnboundedError", "estimate", "saturated", "start"]
@@ -95,15 +95,23 @@ def estimate(
     is_parent = bits_of(parents, m)
     compile_kernels([maximise_likelihood])
     order = np.array([*nx.topological_sort(dag_of(range(m), list(parents)))], dtype=np.int64)
-    expected_mean, scatter = begin.expected_mean.copy(), begin.scatter.copy()
-    mean, covariance = np.empty(m), np.empty((m, m))
+    moments = Moments(
+        begin.expected_mean.copy(), begin.scatter.copy(), np.empty(m), np.empty((m, m))
+    )
+    arrays = PatternedRows(rows.values, rows.weight, rows.observed, rows.starts)
     log_likelihood, n_steps, column = maximise_likelihood(
-        *(rows.values, rows.weight, rows.observed, rows.starts, order, is_parent),
-        *(prior, tolerance, _MOST_STEPS, expected_mean, scatter, mean, covariance),
+        arrays, order, is_parent, prior, tolerance, _MOST_STEPS, moments
     )
     if column >= 0:
         raise UnboundedError(column)
-    return Estimate(mean, covariance, log_likelihood, expected_mean, scatter, n_steps)
+    return Estimate(
+        moments.mean,
+        moments.covariance,
+        log_likelihood,
+        moments.expected_mean,
+        moments.scatter,
+        n_steps,
+    )
 
 
 def saturated(rows: IncompleteRows, tolerance: float) -> Estimate:

@@ -8,13 +8,53 @@ columns' conditional covariance.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import boolean, float64, int64
 
-from skbn._core.compile import inner_kernel, kernel
+from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.compile import inner_kernel, kernel, tuple_type
 
-__all__ = ["maximise_likelihood"]
+__all__ = ["Moments", "PatternedRows", "maximise_likelihood"]
+
+
+class PatternedRows(NamedTuple):
+    """Rows with holes, those of a pattern of holes side by side.
+
+    Parameters
+    ----------
+    values : ndarray of shape (k, m), float64
+    weight : ndarray of shape (k,), float64
+    observed : ndarray of shape (n_patterns, m), bool
+        Which columns each pattern of holes leaves.
+    starts : ndarray of shape (n_patterns + 1,), int64
+        Where the rows of each pattern start, and where they end.
+    """
+
+    values: Floats
+    weight: Floats
+    observed: Booleans
+    starts: Integers
+
+
+class Moments(NamedTuple):
+    """The parameters of a network, and what they say of the complete rows.
+
+    Parameters
+    ----------
+    expected_mean : ndarray of shape (m,), float64
+    scatter : ndarray of shape (m, m), float64
+        The expected scatter of the complete rows about their expected mean.
+    mean : ndarray of shape (m,), float64
+    covariance : ndarray of shape (m, m), float64
+    """
+
+    expected_mean: Floats
+    scatter: Floats
+    mean: Floats
+    covariance: Floats
+
 
 # A column that leaves a smaller share of its variance on others is determined by them: its
 # likelihood would be off by more than a thousandth of a nat.
@@ -102,12 +142,14 @@ def add_square(deviation, weight, shift, scatter):
 
 
 @inner_kernel
-def expect(values, weight, observed, starts, mean, covariance, expected_mean, scatter):
+def expect(rows, moments):
     """Set the expected mean and scatter of the complete rows; return the log-likelihood and -1.
 
     The scatter is about the expected mean. If the covariance is singular, a column that others
     determine is returned in place of -1.
     """
+    values, weight, observed, starts = rows
+    expected_mean, scatter, mean, covariance = moments
     m = values.shape[1]
     log_likelihood = 0.0
     scatter[:] = 0.0
@@ -213,32 +255,17 @@ def log_density_of_unit_rows(covariance):
 
 
 @kernel(
-    *(float64[:, ::1], float64[::1], boolean[:, ::1], int64[::1]),
+    tuple_type(PatternedRows, float64[:, ::1], float64[::1], boolean[:, ::1], int64[::1]),
     *(int64[::1], boolean[:, ::1], float64, float64, int64),
-    *(float64[::1], float64[:, ::1], float64[::1], float64[:, ::1]),
+    tuple_type(Moments, float64[::1], float64[:, ::1], float64[::1], float64[:, ::1]),
     seconds=3.0,
 )
-def maximise_likelihood(
-    values,
-    weight,
-    observed,
-    starts,
-    order,
-    is_parent,
-    prior,
-    tolerance,
-    most,
-    expected_mean,
-    scatter,
-    mean,
-    covariance,
-):
+def maximise_likelihood(rows, order, is_parent, prior, tolerance, most, moments):
     """Improve the mean and covariance of a network by EM until the likelihood hardly rises.
 
     Parameters
     ----------
-    values, weight, observed, starts
-        As in `IncompleteRows`.
+    rows : PatternedRows
     order : ndarray of shape (m,), int64
         The columns, parents before their children.
     is_parent : ndarray of shape (m, m), bool
@@ -249,13 +276,8 @@ def maximise_likelihood(
         In nats.
     most : int
         Number of E-steps at most, from 1 on.
-    expected_mean : ndarray of shape (m,), float64
-    scatter : ndarray of shape (m, m), float64
-        The expected statistics of the complete rows to begin with. They are replaced by those under
-        the parameters found.
-    mean : ndarray of shape (m,), float64
-    covariance : ndarray of shape (m, m), float64
-        Set to the parameters found.
+    moments : Moments
+        EM begins with the expected ones. All are replaced by those found.
 
     Returns
     -------
@@ -266,7 +288,8 @@ def maximise_likelihood(
     column : int
         A column that others determine, so that the likelihood is unbounded; else -1.
     """
-    n = weight.sum() + prior
+    expected_mean, scatter, mean, covariance = moments
+    n = rows.weight.sum() + prior
     before = -np.inf
     log_likelihood = np.nan
     for step in range(most):
@@ -276,9 +299,7 @@ def maximise_likelihood(
         column = fit(scatter, n, order, is_parent, covariance)
         if column >= 0:
             return log_likelihood, step, column
-        log_likelihood, column = expect(
-            values, weight, observed, starts, mean, covariance, expected_mean, scatter
-        )
+        log_likelihood, column = expect(rows, moments)
         if column >= 0:
             return log_likelihood, step + 1, column
         penalised = log_likelihood

@@ -47,8 +47,9 @@ def problem_of(scores: BaseScores, constraints: Constraints) -> Problem:
 
 @problem_of.register
 def _of_table(scores: LocalScores, constraints: Constraints) -> Problem:
-    kind: type[TableProblem] = TableProblem if scores.sample.nodes is None else BlockProblem
-    if not scores.sample.is_complete:
+    sample = scores.sample
+    kind: type[TableProblem] = TableProblem if sample.nodes is None else BlockProblem
+    if not sample.is_complete:
         kind = IncompleteProblem
     return kind(scores, constraints)
 

@@ -9,7 +9,7 @@ from incomplete_tables import correlated_rows, with_holes
 
 from skbn._core.compile import compile_kernels
 from skbn._missing.em import UnboundedError, estimate, saturated, start
-from skbn._missing.em_kernels import maximise_likelihood
+from skbn._missing.em_kernels import Moments, PatternedRows, maximise_likelihood
 from skbn._missing.incomplete_rows import incomplete_rows
 
 
@@ -72,13 +72,14 @@ def test_the_likelihood_never_falls(seed):
     is_parent = np.array([[bool(mask >> j & 1) for j in range(m)] for mask in masks])
     order = np.argsort([_depth(x, masks) for x in range(m)], kind="stable")
     begin = start(rows)
-    expected_mean, scatter = begin.expected_mean.copy(), begin.scatter.copy()
-    mean, covariance = np.empty(m), np.empty((m, m))
+    moments = Moments(
+        begin.expected_mean.copy(), begin.scatter.copy(), np.empty(m), np.empty((m, m))
+    )
+    arrays = PatternedRows(rows.values, rows.weight, rows.observed, rows.starts)
     path = []
     for _ in range(20):
         log_likelihood, _, column = maximise_likelihood(
-            *(rows.values, rows.weight, rows.observed, rows.starts, order, is_parent),
-            *(0.0, 0.0, 1, expected_mean, scatter, mean, covariance),
+            arrays, order, is_parent, 0.0, 0.0, 1, moments
         )
         assert column == -1
         path.append(log_likelihood)
