@@ -287,9 +287,12 @@ class _StructuralEM:
         parents = best.parents
         edges = [(a, b) for b, mask in enumerate(parents) for a in members_of(mask)]
         losses = np.full((len(parents), len(parents)), np.nan)
-        for a, b in edges:
+
+        def lose(a: int, b: int) -> None:
             without = [mask & ~(1 << a) if x == b else mask for x, mask in enumerate(parents)]
             losses[a, b] = best.score - self._em(without, best.found, COARSE).score
+
+        run_all(self._resources.n_threads, lose, edges, self._resources.progress)
         return losses
 
 
