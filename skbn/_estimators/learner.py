@@ -165,8 +165,8 @@ None, default=None
     candidates_ : pandas.DataFrame, or a table that converts to one if pandas is not installed
         Only with missing values: a row for each equivalence class that was scored by its observed
         values, the best first. Its columns are `observed_score`; `searched_score`, by which the
-        class was listed, and which is of `n_effective_` rows; `list`, in which list it was first;
-        and `n_edges`. The scores are in nats.
+        class was listed, and which is of `n_effective_` rows (NaN if it was found otherwise);
+        `list`, in which list it was first; and `n_edges`. The scores are in nats.
     network_ : GaussianBayesianNetwork
         The network as an object with densities, samples, conditional distributions,
         interventions, equivalence and interchange formats. Its `to_frame` is a table of the edges,
@@ -207,9 +207,10 @@ None, default=None
     the holes, at `n_effective_` rows; each class is scored by an EM of its own, and what EM expects
     under the best of them makes the next list, until a list brings nothing better. Structural EM
     goes on from there (Friedman 1997, "Learning belief networks in the presence of missing values
-    and hidden variables"): it searches all rows as EM expects them, exactly. The observed score
-    never falls. With ``search="order"``, and where a list does not fit in memory, each list is one
-    network. Values must be missing at random: whether one is may depend on observed values only.
+    and hidden variables"): it searches all rows as EM expects them, exactly, and at the end leaves
+    out each edge in turn. The observed score never falls. With ``search="order"``, and where a list
+    does not fit in memory, each list is one network. Values must be missing at random: whether one
+    is may depend on observed values only.
 
     Ties, that is scores that are equal up to rounding, are broken by column order. Among parent
     sets that tie, the search takes one with the fewest columns, and among those the first when

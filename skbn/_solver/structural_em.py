@@ -7,20 +7,19 @@ rows in which the two columns are seen that are seen together least; with all ro
 take expected values for seen ones. Each class is then scored by an EM of its own. What EM expects
 under the best of them makes the next list, until a list brings nothing better.
 
-Then it searches all rows as EM expects them. A network that scores higher on these also has a
+Then all rows are searched as EM expects them. A network that scores higher on these also has a
 higher observed score (Friedman 1997, "Learning belief networks in the presence of missing values
-and hidden variables").
+and hidden variables"). At the end each edge is left out in turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from skbn._core.arrays import Floats
 from skbn._core.progress import Progress
 from skbn._core.resources import Resources
 from skbn._core.subsets import members_of
@@ -50,9 +49,9 @@ class Candidate(NamedTuple):
     observed : float
         The score of the observed values, in nats.
     searched : float
-        The score by which it was listed.
+        The score by which it was listed; NaN if it was found in another way.
     list_number : int
-        In which list it was first; from 0 on.
+        In which list it was first, from 0 on, or before which list it was found.
     """
 
     parents: list[int]
@@ -129,14 +128,12 @@ def structural_em(
         best = em.best_of_list(em.saturated)
         scores = [best.score]
         while not resources.is_over:
-            better = em.best_of_list(best.found)
-            if better.score <= best.score + settings.tolerance:
-                better = em.searched(best)
-            if better.score <= best.score + settings.tolerance:
-                break
+            better = em.better(best)
+            if better is None:
+                return em.solution(best, scores, is_finished=True)
             best = better
             scores.append(best.score)
-        return em.solution(best, scores)
+        return em.solution(best, scores, is_finished=False)
 
 
 class _StructuralEM:
@@ -164,11 +161,25 @@ class _StructuralEM:
         self._log_units = problem.rows.log_units()
         self._candidates: list[Candidate] = []
         self._n_lists = 0
+        self._reduced_from: tuple[_Scored | None, dict[tuple[int, int], _Scored]] = None, {}
         self.saturated = problem.saturated()
         self._priced = problem.expected(self.saturated, self._n)
         self._free = self._priced.with_penalties([0.0])[0]
 
     # Networks
+
+    def better(self, best: _Scored) -> _Scored | None:
+        """Return a network with a higher score, if one of three ways finds one."""
+        ways: tuple[Callable[[], _Scored], ...] = (
+            lambda: self.best_of_list(best.found),
+            lambda: self._searched(best),
+            lambda: self._without_an_edge(best),
+        )
+        for way in ways:
+            found = way()
+            if found.score > best.score + self._settings.tolerance:
+                return found
+        return None
 
     def best_of_list(self, statistics: Estimate) -> _Scored:
         """Return the best of the classes that are listed by these expected rows."""
@@ -176,10 +187,9 @@ class _StructuralEM:
         tried = {tuple(each.parents) for each in self._candidates}
         new = [i for i, each in enumerate(parents) if tuple(each) not in tried]
         scored = self._scored([parents[i] for i in new], statistics)
-        for i, each in zip(new, scored, strict=False):
+        for i, each in zip(new, scored, strict=True):
             if each is not None:
-                found = Candidate(each.parents, each.score, searched[i], self._n_lists)
-                self._candidates.append(found)
+                self._keep(each, searched[i])
         self._n_lists += 1
         self._announce(len(new))
         best = max(self._candidates, key=lambda each: each.observed)
@@ -211,13 +221,46 @@ class _StructuralEM:
         (found,) = self._search(problem, resources, settings)
         return [found.parents], [found.score]
 
-    def searched(self, best: _Scored) -> _Scored:
+    def _searched(self, best: _Scored) -> _Scored:
         """Return the best network of all rows as EM expects them, or the same one."""
         expected = self._problem.expected(best.found, self._n)
         (found,) = self._search(expected, self._silent, self._settings)
         if _score(expected, found.parents) <= _score(expected, best.parents):
             return best
-        return self._em(found.parents, best.found, self._settings.tolerance)
+        scored = self._em(found.parents, best.found, self._settings.tolerance)
+        self._keep(scored)
+        return scored
+
+    def _without_an_edge(self, best: _Scored) -> _Scored:
+        """Return the best network that has one edge less, or the same one if it has none."""
+        required = self._problem.constraints.required
+        others = [each for (a, b), each in self._reduced(best).items() if not required[b] >> a & 1]
+        if not others:
+            return best
+        found = max(others, key=lambda each: each.score)
+        if found.score <= best.score + self._settings.tolerance:
+            return found
+        scored = self._em(found.parents, found.found, self._settings.tolerance)
+        self._keep(scored)
+        return scored
+
+    def _reduced(self, best: _Scored) -> dict[tuple[int, int], _Scored]:
+        """Return the networks without one of the edges, by this edge's parent and child."""
+        if self._reduced_from[0] is not best:
+            edges = [(a, b) for b, mask in enumerate(best.parents) for a in members_of(mask)]
+
+            def reduce(a: int, b: int) -> _Scored:
+                without = [*best.parents]
+                without[b] &= ~(1 << a)
+                return self._em(without, best.found, COARSE)
+
+            resources = self._resources
+            found = run_all(resources.n_threads, reduce, edges, resources.progress)
+            self._reduced_from = best, dict(zip(edges, found, strict=True))
+        return self._reduced_from[1]
+
+    def _keep(self, scored: _Scored, searched: float = np.nan) -> None:
+        self._candidates.append(Candidate(scored.parents, scored.score, searched, self._n_lists))
 
     # Scores
 
@@ -248,7 +291,7 @@ class _StructuralEM:
 
     # The result
 
-    def solution(self, best: _Scored, scores: list[float]) -> EMSolution:
+    def solution(self, best: _Scored, scores: list[float], *, is_finished: bool) -> EMSolution:
         """Return a network with the parameters that maximise its expected likelihood."""
         problem, parents = self._problem, best.parents
         expected = problem.expected(best.found, self._n)
@@ -259,6 +302,9 @@ class _StructuralEM:
                 f"the score of the observed values is {best.score:.9g} by EM and {score:.9g} by "
                 "independent regressions"
             )
+        losses = np.full((len(parents), len(parents)), np.nan)
+        for edge, without in self._reduced(best).items():
+            losses[edge] = best.score - without.score
         n_told = sum(each.list_number < _LISTS for each in self._candidates)
         self._resources.progress.advance(work_of_em(self._settings) - n_told)
         return EMSolution(
@@ -267,13 +313,13 @@ class _StructuralEM:
             problem.constraints.irreversible(parents),
             score,
             np.inf,
-            self._losses(best),
+            losses,
             problem.scores.criterion,
             model,
             problem.nodes,
             gap=np.inf,
             is_optimal=False,
-            is_finished=not self._resources.is_over,
+            is_finished=is_finished,
             n_iter=len(scores) - 1,
             n_effective=problem.n_effective,
             candidates=sorted(self._candidates, key=lambda each: -each.observed),
@@ -281,19 +327,6 @@ class _StructuralEM:
             expected=expected,
             remarks=problem.remarks(),
         )
-
-    def _losses(self, best: _Scored) -> Floats:
-        """Return by how much the score is lower without each edge, NaN where there is none."""
-        parents = best.parents
-        edges = [(a, b) for b, mask in enumerate(parents) for a in members_of(mask)]
-        losses = np.full((len(parents), len(parents)), np.nan)
-
-        def lose(a: int, b: int) -> None:
-            without = [mask & ~(1 << a) if x == b else mask for x, mask in enumerate(parents)]
-            losses[a, b] = best.score - self._em(without, best.found, COARSE).score
-
-        run_all(self._resources.n_threads, lose, edges, self._resources.progress)
-        return losses
 
 
 def _can_list(problem: TableProblem, resources: Resources) -> bool:
