@@ -59,7 +59,7 @@ class IncompleteProblem(TableProblem):
         super().__init__(scores, constraints)
         if not isinstance(scores.criterion, InformationCriterion):
             raise ValueError(
-                f"missing='em' maximises a likelihood less a cost, and criterion="
+                "missing='em' maximises a likelihood less a cost, and criterion="
                 f"{readable_value(scores.criterion)} has none. Use 'bic', 'ebic', 'aic' or "
                 "'loglik'; GaussianBNPosterior(missing='augment') takes 'bge'."
             )
@@ -74,23 +74,26 @@ class IncompleteProblem(TableProblem):
     # The columns
 
     @cached_property
+    def _known(self) -> Sample:
+        """The rows of a positive weight in which a value is observed."""
+        sample = self.scores.sample
+        counts = ~np.isnan(sample.rows).all(axis=1)
+        return sample[counts if sample.weight is None else counts & (sample.weight > 0)]
+
+    @cached_property
     def _filled(self) -> RowSummary:
-        """The summary of the rows with means in their holes.
+        """The summary of these rows with a column's first value in its holes.
 
         Raises
         ------
         ValueError
             Naming a column without values.
         """
-        sample = self.scores.sample
-        rows = sample.rows if sample.weight is None else sample.rows[sample.weight > 0]
-        weight = None if sample.weight is None else sample.weight[sample.weight > 0]
-        seen = ~np.isnan(rows)
+        rows, weight = self._known.rows, self._known.weight
         require_values(rows, self._all_names)
-        counts = seen.any(axis=1)
-        rows, seen = rows[counts], seen[counts]
+        seen = ~np.isnan(rows)
         first = rows[seen.argmax(axis=0), range(rows.shape[1])]
-        return summarise(np.where(seen, rows, first), None if weight is None else weight[counts])
+        return summarise(np.where(seen, rows, first), weight)
 
     @property
     def _all_names(self) -> list[str | int]:
@@ -103,7 +106,7 @@ class IncompleteProblem(TableProblem):
         nodes = self.scores.sample.nodes
         every = [*range(self._filled.n_columns)]
         kept = every if nodes is None else independent_columns(self._filled, nodes)
-        require_spread(self.scores.sample.rows[:, kept], [self._all_names[j] for j in kept])
+        require_spread(self._known.rows[:, kept], [self._all_names[j] for j in kept])
         return kept
 
     @cached_property
@@ -128,19 +131,15 @@ class IncompleteProblem(TableProblem):
         ValueError
             If a column has no two values, or two columns are seen together in too few rows.
         """
-        sample = self.scores.sample
-        rows = incomplete_rows(sample.rows[:, self._kept], sample.weight)
+        rows = incomplete_rows(self._known.rows[:, self._kept], self._known.weight)
         together = rows.pair_weights()
-        most = self._most_columns
-        if together.min() <= most:
+        n = int(together.min())
+        if n <= self._most_columns:
+            fewer = f", or set max_parents to {n - 2} or less" if n > 2 and not self.nodes else ""
+            few = "too few to tell" if n else "so that nothing tells"
             raise ValueError(
-                f"{self._seen_least(together)}: too few to tell how they depend on each other"
-                f"{' beside others' if together.min() > 2 else ''}. Leave one of them out"
-                + (
-                    f", or set max_parents to {int(together.min()) - 2} or less."
-                    if together.min() > 2
-                    else "."
-                )
+                f"{self._seen_least(together)}, {few} how they depend on each other. Leave one of "
+                f"them out{fewer}."
             )
         return rows
 
@@ -184,9 +183,9 @@ class IncompleteProblem(TableProblem):
 
     def log_likelihood(self, model: LinearGaussianModel) -> float:
         """Return the log-likelihood of the observed values, by regressions alone."""
-        sample = self.scores.sample
-        of_rows = model.log_density(sample.rows[:, self._kept])
-        return float(of_rows.sum() if sample.weight is None else sample.weight @ of_rows)
+        rows, weight = self._known.rows, self._known.weight
+        of_rows = model.log_density(rows[:, self._kept])
+        return float(of_rows.sum() if weight is None else weight @ of_rows)
 
     # Expected rows
 

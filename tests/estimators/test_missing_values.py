@@ -344,6 +344,18 @@ def test_columns_that_say_nothing_are_named(rows, message):
         learned(rows)
 
 
+def test_only_rows_that_count_are_looked_at():
+    rows = table(12)
+    rows[1:, 1] = np.where(np.isnan(rows[1:, 1]), np.nan, 4.0)
+    weight = np.ones(150)
+    weight[0] = 0
+    with pytest.raises(ValueError, match="Column 1 has zero variance"):
+        GaussianBNLearner(missing="em").fit(rows, sample_weight=weight)
+    rows[:, 1] = np.where(np.arange(150) < 1, 1.0, np.nan)
+    with pytest.raises(ValueError, match="Column 1 has no value: all 149 are missing"):
+        GaussianBNLearner(missing="em").fit(rows, sample_weight=weight)
+
+
 def test_columns_that_are_never_seen_together_are_named():
     rows = table(13, share=0.0)
     rows[:75, 0] = np.nan
