@@ -12,7 +12,7 @@ from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
 from skbn._core.graphs import dag_of
 from skbn._core.subsets import bits_of
-from skbn._missing.em_kernels import Moments, PatternedRows, maximise_likelihood
+from skbn._missing.em_kernels import Moments, maximise_likelihood
 from skbn._missing.incomplete_rows import IncompleteRows
 
 __all__ = ["Estimate", "UnboundedError", "estimate", "saturated", "start"]
@@ -98,9 +98,8 @@ def estimate(
     moments = Moments(
         begin.expected_mean.copy(), begin.scatter.copy(), np.empty(m), np.empty((m, m))
     )
-    arrays = PatternedRows(rows.values, rows.weight, rows.observed, rows.starts)
     log_likelihood, n_steps, column = maximise_likelihood(
-        arrays, order, is_parent, prior, tolerance, _MOST_STEPS, moments
+        rows.patterned, order, is_parent, prior, tolerance, _MOST_STEPS, moments
     )
     if column >= 0:
         raise UnboundedError(column)

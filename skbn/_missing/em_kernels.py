@@ -13,29 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import boolean, float64, int64
 
-from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.arrays import Floats
 from skbn._core.compile import inner_kernel, kernel, tuple_type
+from skbn._missing.incomplete_rows import PatternedRows
 
-__all__ = ["Moments", "PatternedRows", "maximise_likelihood"]
-
-
-class PatternedRows(NamedTuple):
-    """Rows with holes, those of a pattern of holes side by side.
-
-    Parameters
-    ----------
-    values : ndarray of shape (k, m), float64
-    weight : ndarray of shape (k,), float64
-    observed : ndarray of shape (n_patterns, m), bool
-        Which columns each pattern of holes leaves.
-    starts : ndarray of shape (n_patterns + 1,), int64
-        Where the rows of each pattern start, and where they end.
-    """
-
-    values: Floats
-    weight: Floats
-    observed: Booleans
-    starts: Integers
+__all__ = ["Moments", "maximise_likelihood"]
 
 
 class Moments(NamedTuple):

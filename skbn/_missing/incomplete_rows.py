@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import helmert
@@ -19,11 +19,33 @@ from skbn._regressions.least_squares import triangular_factor
 
 __all__ = [
     "IncompleteRows",
+    "PatternedRows",
     "incomplete_rows",
     "require_spread",
     "require_values",
     "rows_by_pattern",
 ]
+
+
+class PatternedRows(NamedTuple):
+    """Rows with holes, those of a pattern of holes side by side.
+
+    Parameters
+    ----------
+    values : ndarray of shape (k, m), float64
+        0 where a value is missing.
+    weight : ndarray of shape (k,), float64
+        How often each row counts.
+    observed : ndarray of shape (n_patterns, m), bool
+        Which columns each pattern of holes leaves.
+    starts : ndarray of shape (n_patterns + 1,), int64
+        Where the rows of each pattern start, and where they end.
+    """
+
+    values: Floats
+    weight: Floats
+    observed: Booleans
+    starts: Integers
 
 
 @dataclass(frozen=True)
@@ -32,24 +54,14 @@ class IncompleteRows:
 
     Parameters
     ----------
-    values : ndarray of shape (k, m), float64
-        Those of a pattern stand together; 0 where a value is missing.
-    weight : ndarray of shape (k,), float64
-        How often each row counts.
-    observed : ndarray of shape (n_patterns, m), bool
-        Which columns each pattern of holes leaves.
-    starts : ndarray of shape (n_patterns + 1,), int64
-        Where the rows of each pattern start, and where they end.
+    patterned : PatternedRows
     mean, scale : ndarray of shape (m,)
         Of the observed values, in the columns' own units.
     n_rows : int
         How many rows there were, of a positive weight and with a value.
     """
 
-    values: Floats
-    weight: Floats
-    observed: Booleans
-    starts: Integers
+    patterned: PatternedRows
     mean: Floats
     scale: Floats
     n_rows: int
@@ -57,26 +69,26 @@ class IncompleteRows:
     @property
     def n_columns(self) -> int:
         """Number of columns."""
-        return self.values.shape[1]
+        return self.patterned.values.shape[1]
 
     @property
     def n_samples(self) -> float:
         """Sum of the weights."""
-        return float(self.weight.sum())
+        return float(self.patterned.weight.sum())
 
     @property
     def pattern_weights(self) -> Floats:
         """The sum of the weights of each pattern's rows, shape (n_patterns,)."""
-        return np.add.reduceat(self.weight, self.starts[:-1])
+        return np.add.reduceat(self.patterned.weight, self.patterned.starts[:-1])
 
     def pair_weights(self) -> Floats:
         """Return the weight of the rows in which two columns are both observed, shape (m, m)."""
-        seen = self.observed.astype(np.float64)
+        seen = self.patterned.observed.astype(np.float64)
         return np.asarray(seen.T @ (seen * self.pattern_weights[:, np.newaxis]))
 
     def log_units(self) -> float:
         """Return what the columns' units take from the log density of all observed values."""
-        return float(self.pattern_weights @ self.observed @ np.log(self.scale))
+        return float(self.pattern_weights @ self.patterned.observed @ np.log(self.scale))
 
 
 def incomplete_rows(rows: Floats, weight: Floats | None = None) -> IncompleteRows:
@@ -103,15 +115,13 @@ def incomplete_rows(rows: Floats, weight: Floats | None = None) -> IncompleteRow
         observed.append(pattern)
         pieces.append(_fewer_rows(values[some], own[some], pattern))
     starts = np.cumsum([0, *(len(of_rows) for _, of_rows in pieces)])
-    return IncompleteRows(
+    patterned = PatternedRows(
         np.concatenate([each for each, _ in pieces]),
         np.concatenate([each for _, each in pieces]),
         np.array(observed),
         starts.astype(np.int64),
-        mean,
-        scale,
-        len(rows),
     )
+    return IncompleteRows(patterned, mean, scale, len(rows))
 
 
 def require_values(rows: Floats, names: Sequence[Any]) -> None:

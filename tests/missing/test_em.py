@@ -9,7 +9,7 @@ from incomplete_tables import correlated_rows, with_holes
 
 from skbn._core.compile import compile_kernels
 from skbn._missing.em import UnboundedError, estimate, saturated, start
-from skbn._missing.em_kernels import Moments, PatternedRows, maximise_likelihood
+from skbn._missing.em_kernels import Moments, maximise_likelihood
 from skbn._missing.incomplete_rows import incomplete_rows
 
 
@@ -75,11 +75,10 @@ def test_the_likelihood_never_falls(seed):
     moments = Moments(
         begin.expected_mean.copy(), begin.scatter.copy(), np.empty(m), np.empty((m, m))
     )
-    arrays = PatternedRows(rows.values, rows.weight, rows.observed, rows.starts)
     path = []
     for _ in range(20):
         log_likelihood, _, column = maximise_likelihood(
-            arrays, order, is_parent, 0.0, 0.0, 1, moments
+            rows.patterned, order, is_parent, 0.0, 0.0, 1, moments
         )
         assert column == -1
         path.append(log_likelihood)

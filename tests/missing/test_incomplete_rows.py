@@ -12,10 +12,11 @@ from skbn._missing.incomplete_rows import incomplete_rows
 
 def log_likelihood(rows, mean, covariance):
     """The observed log-likelihood of IncompleteRows, in their units."""
-    values = rows.values.copy()
-    for pattern, start, end in zip(rows.observed, rows.starts, rows.starts[1:], strict=False):
+    values, weight, observed, starts = rows.patterned
+    values = values.copy()
+    for pattern, start, end in zip(observed, starts, starts[1:], strict=False):
         values[start:end, ~pattern] = np.nan
-    return reference.observed_log_likelihood(values, mean, covariance, rows.weight)
+    return reference.observed_log_likelihood(values, mean, covariance, weight)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(2, 60), st.booleans())
@@ -44,8 +45,8 @@ def test_rows_with_the_same_holes_are_replaced_by_few():
     table[:300, 1] = np.nan
     table[100:200, 3] = np.nan
     rows = incomplete_rows(table)
-    assert len(rows.observed) == 3
-    assert len(rows.values) == (4 + 1) + (3 + 1) + (2 + 1)
+    assert len(rows.patterned.observed) == 3
+    assert len(rows.patterned.values) == (4 + 1) + (3 + 1) + (2 + 1)
     assert rows.n_rows == 1000
     assert rows.n_samples == pytest.approx(1000)
 
