@@ -295,7 +295,9 @@ None, default=None
             Finite numbers, at least 2 columns, and more rows than columns. With
             ``max_parents=K``, K + 2 rows suffice, and with `BGe` any number. X may also be
             ParentSetScores, which have no rows, or a dask array or data frame, whose blocks are
-            summarised in parallel and need not fit in memory together.
+            summarised in parallel and need not fit in memory together. With ``missing="em"`` values
+            may be missing; two columns must be observed together in more rows than the largest
+            family has columns.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts; not negative. A row of weight 2 counts as two rows, and a
@@ -316,7 +318,8 @@ None, default=None
             find empty; if the search needs more memory than is available or than `max_memory`,
             or more space than `scratch` has; if this is no folder that can be written to;
             if a parameter has a value other than those above, or differs from that of the
-            LocalScores; if the weights do not match the rows.
+            LocalScores; if the weights do not match the rows; if values are missing and the
+            criterion is no log-likelihood less a cost.
         RuntimeError
             If a callback asks to stop before the search is finished; if regressions that are
             independent of the search do not confirm its network, which means a defect of the
@@ -335,6 +338,9 @@ None, default=None
             If the table may not suit the model: a `DiscreteChildWarning`, a
             `SkewedResidualsWarning` or a `DummyEdgeWarning`. Not for dask tables, whose rows
             are not kept.
+        skbn.exceptions.MissingValuesWarning
+            If two columns are observed together in fewer rows than five for each column, or rows
+            have no value, which are ignored.
         skbn.exceptions.MaxParentsWarning
             If `max_parents` costs the network much of its score.
         sklearn.exceptions.ConvergenceWarning

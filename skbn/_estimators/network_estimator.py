@@ -260,7 +260,8 @@ class OneNetworkEstimator(NetworkEstimator):
         Parameters
         ----------
         X : array-like, data frame or LocalScores of shape (n_samples, n_features)
-            The columns of `fit`.
+            The columns of `fit`. With ``missing="em"`` values may be missing, and the likelihood is
+            that of what is observed: 0 for a row without any value.
 
         Returns
         -------
@@ -287,7 +288,7 @@ class OneNetworkEstimator(NetworkEstimator):
         ----------
         X : array-like, data frame or LocalScores of shape (n_samples, n_features)
             The columns of `fit`. LocalScores need no rows, and a dask array or data frame is read
-            block by block.
+            block by block. Values may be missing as in `score_samples`.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in `fit`. LocalScores may already have weights.

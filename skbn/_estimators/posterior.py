@@ -253,7 +253,7 @@ class GaussianBNPosterior(NetworkEstimator):
         ----------
         X : array-like or data frame of shape (n_samples, n_features), or LocalScores
             As for `GaussianBNLearner.fit`. Standardise the columns for `BGe`, whose score depends
-            on their units.
+            on their units. With ``missing="augment"`` values may be missing.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as for `GaussianBNLearner.fit`.
@@ -266,7 +266,9 @@ class GaussianBNPosterior(NetworkEstimator):
         ------
         ValueError, TypeError
             As `GaussianBNLearner.fit`; if the criterion's exponential is no marginal likelihood;
-            if the local scores differ by too much for extended floats to hold their exponentials.
+            if the local scores differ by too much for extended floats to hold their exponentials;
+            if values are missing and a column has none, rows have weights other than 0 and 1, or
+            nodes have several columns.
         RuntimeError
             If sums that must be equal are not, which means a defect of the library or of the
             machine.
@@ -278,7 +280,7 @@ class GaussianBNPosterior(NetworkEstimator):
         skbn.exceptions.ApproximateEvidenceWarning
             If the criterion only approximates the marginal likelihood.
         skbn.exceptions.DataWarning
-            If the table may not suit the model.
+            If the table may not suit the model; a `MissingValuesWarning` if rows have no value.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, context)

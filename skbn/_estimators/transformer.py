@@ -230,7 +230,7 @@ class LocalScoreTransformer(
             summary = summarise(chunk.rows, chunk.weight) if chunk.has_rows else chunk.summary
             if not is_first:
                 summary = self.local_scores_.sample.summary.merge(summary)
-        self._keep(summary)
+        self._keep(summary, self._nodes_)
         return self
 
     def transform(self, X: Any, sample_weight: Any = None) -> LocalScores:
@@ -288,7 +288,7 @@ class LocalScoreTransformer(
 
     def _learn(self, X: Any, sample_weight: Any) -> Sample:
         sample = self._read(X, sample_weight, reset=True)
-        self._keep(sample.summary)
+        self._keep(sample.summary, sample.nodes)
         return sample
 
     def _read(self, X: Any, sample_weight: Any, *, reset: bool) -> Sample:
@@ -306,8 +306,8 @@ class LocalScoreTransformer(
             return sample
         return expected_sample(make_scores(self, sample, self.penalty))
 
-    def _keep(self, summary: RowSummary) -> None:
-        sample = Sample.of_summary(summary, self._nodes_)
+    def _keep(self, summary: RowSummary, nodes: Nodes | None) -> None:
+        sample = Sample.of_summary(summary, nodes)
         self.local_scores_ = make_scores(self, sample, self.penalty)
 
     def __sklearn_tags__(self) -> Any:

@@ -463,6 +463,12 @@ def test_transformers_return_the_scores_of_expected_rows():
     learner = GaussianBNLearner().fit(scores)
     first = learned(rows).candidates_.query("list == 0")["searched_score"].max()
     assert learner.network_score_ == pytest.approx(first, rel=1e-12)
+    frame = mixed_frame()
+    frame["site"] = frame["site"].cat.add_categories(["far"])
+    transformer = LocalScoreTransformer(missing="em", nodes="auto")
+    of_nodes = transformer.fit_transform(frame)
+    kept = transformer.local_scores_.local_score("y", ["site"])
+    assert kept == of_nodes.local_score("y", ["site"])
     complete = correlated_rows(3, 40, np.random.default_rng(0))
     assert LocalScoreTransformer(missing="em").fit_transform(complete).sample.has_rows
 
