@@ -131,7 +131,7 @@ class GaussianBNPosterior(NetworkEstimator):
         over the chain. Neighbours in the chain are taken to have one correlation, the same for all
         edges.
     imputed_tables_ : list of ndarray of shape (n_samples, m), float64
-        Only with missing values: the completed tables.
+        Only with missing values: the completed tables, without rows that have no value.
     path_probabilities_ : ndarray of shape (m, m), float64
         At [i, j], the probability of a directed path from i to j. Only with the uniform prior;
         with the order prior, `probability` estimates one from samples.

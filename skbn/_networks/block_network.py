@@ -25,7 +25,7 @@ from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
-from skbn._data.table import Table, numbers_of
+from skbn._data.table import Table
 from skbn._displays.frames import frame_of
 from skbn._networks import inference, interchange
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
@@ -219,11 +219,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
                 )
 
     def _with_holes_filled(self, X: Any, rows: Floats, complete: Floats) -> Any:
-        table = Table(X)
         columns = imputed_columns(rows, complete, self.blocks)
-        at = numbers_of(table, self.blocks.labels, self.blocks.labels)
-        labels = {j: table.labels[at[j]] if table.is_frame else at[j] for j in columns}
-        return with_columns(X, {labels[j]: values for j, values in columns.items()})
+        return with_columns(X, self.blocks.labels, columns)
 
     def _own_columns(self, sample: Sample) -> Sample:
         assert sample.nodes is not None

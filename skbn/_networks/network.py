@@ -1275,11 +1275,8 @@ class GaussianBayesianNetwork(
 
     def _with_holes_filled(self, X: Any, rows: Floats, complete: Floats) -> Any:
         """Return a table with these values where some were missing."""
-        table = Table(X)
         holes = np.flatnonzero(np.isnan(rows).any(axis=0)).tolist()
-        at = numbers_of(table, self.nodes, self.nodes)
-        labels = {j: table.labels[at[j]] if table.is_frame else at[j] for j in holes}
-        return partial_rows.with_columns(X, {labels[j]: complete[:, j] for j in holes})
+        return partial_rows.with_columns(X, self.nodes, {j: complete[:, j] for j in holes})
 
     def _rows_of(self, X: Any) -> Floats:
         """Return a table's rows with the columns that the parameters are of."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._data.nodes import Nodes
+from skbn._data.table import Table, numbers_of
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._networks.gaussian import LinearGaussianModel
 
@@ -114,15 +115,27 @@ def _most_probable(complete: Floats, nodes: Nodes, node: int, name: Any) -> Any:
     return np.array([levels[k] for k in best], dtype=object)
 
 
-def with_columns(X: Any, columns: Mapping[Any, Any]) -> Any:
-    """Return a table with some columns, by label or by number, replaced where values are missing.
+def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
+    """Return a table with some columns replaced where values are missing.
 
     Data frames of pandas and polars stay what they are; other tables become arrays.
+
+    Parameters
+    ----------
+    X : table
+    labels : list
+        What columns are looked up in it, by label or else by position.
+    columns : mapping of int to ndarray of shape (n,)
+        The values, by the numbers of the columns among these.
     """
+    table = Table(X)
+    numbers = numbers_of(table, labels, labels)
+    columns = {numbers[j]: values for j, values in columns.items()}
     pandas: Any = sys.modules.get("pandas")
     if pandas is not None and isinstance(X, pandas.DataFrame):
         result = X.copy()
-        for label, values in columns.items():
+        for j, values in columns.items():
+            label = table.labels[j]
             column = result[label]
             fill = pandas.Series(values, index=column.index)
             if values.dtype.kind == "f":
@@ -133,7 +146,8 @@ def with_columns(X: Any, columns: Mapping[Any, Any]) -> Any:
     polars: Any = sys.modules.get("polars")
     if polars is not None and isinstance(X, polars.DataFrame):
         series = []
-        for label, values in columns.items():
+        for j, values in columns.items():
+            label = table.labels[j]
             kept = polars.Float64 if values.dtype.kind == "f" else X.schema[label]
             series.append(polars.Series(label, values.tolist(), dtype=kept))
         return X.with_columns(series)
