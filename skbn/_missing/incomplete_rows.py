@@ -27,6 +27,12 @@ __all__ = [
 ]
 
 
+# A smaller share of a column's values is lost in their rounding.
+_ROUNDING = 8 * np.finfo(np.float64).eps
+# Squares of deviations, and their sums, must be normal numbers.
+_SMALLEST_SPREAD, _LARGEST_SPREAD = 1e-150, 1e150
+
+
 class PatternedRows(NamedTuple):
     """Rows with holes, those of a pattern of holes side by side.
 
@@ -97,8 +103,8 @@ def incomplete_rows(rows: Floats, weight: Floats | None = None) -> IncompleteRow
     Parameters
     ----------
     rows : ndarray of shape (n, m), float64
-        NaN where a value is missing. Each column has two different values. Rows without any value
-        are left out.
+        NaN where a value is missing. `require_spread` has not refused a column. Rows without any
+        value are left out.
     weight : ndarray of shape (n,), float64, optional
         How often each row counts. Rows of weight 0 are left out.
     """
@@ -134,14 +140,26 @@ def require_values(rows: Floats, names: Sequence[Any]) -> None:
 
 
 def require_spread(rows: Floats, names: Sequence[Any]) -> None:
-    """Raise unless each column has two different values, naming it."""
+    """Raise unless each column has a spread that can be squared, naming it."""
     require_values(rows, names)
     for name, values in zip(names, rows.T, strict=True):
-        known = values[~np.isnan(values)]
-        if known.min() == known.max():
+        smallest, largest = np.nanmin(values), np.nanmax(values)
+        if smallest == largest:
             raise ValueError(
-                f"Column {name!r} has zero variance: all its observed values equal {known[0]:g}. "
+                f"Column {name!r} has zero variance: all its observed values equal {smallest:g}. "
                 "Leave it out."
+            )
+        with np.errstate(over="ignore"):
+            spread = largest - smallest
+        if spread <= _ROUNDING * max(-smallest, largest):
+            raise ValueError(
+                f"Column {name!r} has zero variance up to rounding: its values are from "
+                f"{smallest:.17g} to {largest:.17g}. Leave it out, or subtract a constant."
+            )
+        if not _SMALLEST_SPREAD <= spread <= _LARGEST_SPREAD:
+            raise ValueError(
+                f"Column {name!r} has values from {smallest:g} to {largest:g}, and the square of "
+                "their spread is out of float64's range. Measure it in other units."
             )
 
 
