@@ -561,9 +561,7 @@ class GaussianBNPosterior(NetworkEstimator):
     def _sampled(self, n_samples: int, random_state: Any) -> npt.NDArray[np.int64]:
         """Return the masks of each column's parents in sampled networks, (n_samples, m)."""
         check_is_fitted(self)
-        n_samples = as_integer(n_samples, "n_samples")
-        if n_samples < 1:
-            raise ValueError(f"n_samples must be at least 1; got {n_samples}.")
+        n_samples = _number_of_samples(n_samples)
         random_state = check_random_state(random_state)
         if isinstance(self.posterior_, AugmentedPosterior):
             return self.posterior_.sampled(n_samples, random_state)[0]
@@ -608,7 +606,7 @@ class GaussianBNPosterior(NetworkEstimator):
         require_masks(self.local_scores_)
         random_state = check_random_state(random_state)
         if isinstance(self.posterior_, AugmentedPosterior):
-            return self.posterior_.networks(as_integer(n_samples, "n_samples"), random_state)
+            return self.posterior_.networks(_number_of_samples(n_samples), random_state)
         parents = self._sampled(n_samples, random_state)
         return with_parameters(self.local_scores_, parents, random_state)
 
@@ -854,3 +852,10 @@ class GaussianBNPosterior(NetworkEstimator):
         self._require_columns("Predictive densities")
         sample = self._sample(X, sample_weight, needs_rows=False)
         return mean_log_predictive_density(posterior, self.local_scores_, sample, self._resources())
+
+
+def _number_of_samples(n_samples: Any) -> int:
+    n_samples = as_integer(n_samples, "n_samples")
+    if n_samples < 1:
+        raise ValueError(f"n_samples must be at least 1; got {n_samples}.")
+    return n_samples

@@ -142,6 +142,8 @@ def test_networks_are_sampled_of_all_tables():
     assert len(dags) == 2500
     assert networks[0].noise_variance_[0] > 0
     assert len({net.noise_variance_[0] for net in networks}) == 800
+    with pytest.raises(ValueError, match="n_samples must be at least 1; got 0"):
+        posterior.sample_networks(0)
     frame = posterior.to_frame()
     assert frame["joined"].max() <= 1 + 1e-9
     assert posterior.dag_.edges == posterior.median_network_.dag.edges
