@@ -133,8 +133,11 @@ def check_quick_start(names):
     assert Path("network.png").exists()
 
 
-def check_limits(names):
+def check_missing(names):
     assert names["pipeline"][-1].dag_.number_of_nodes() == 13
+
+
+def check_limits(names):
     assert names["learner"].dag_.number_of_edges() == 27
     page = (DOCS / "guide" / "limits.md").read_text(encoding="utf-8")
     quoted = re.findall(r"^> ((?:Columns .*|Edges join .*)[^.\n])\.?$", page, re.MULTILINE)
@@ -207,6 +210,7 @@ CHECKS = {
     "guide/coming-from": check_coming_from,
     "guide/networks": check_networks,
     "guide/quick-start": check_quick_start,
+    "guide/missing": check_missing,
     "guide/limits": check_limits,
     "guide/how-sure": check_how_sure,
     "guide/pictures": check_pictures,
