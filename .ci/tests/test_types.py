@@ -60,7 +60,7 @@ TYPES = {
 }
 WRONG = [
     "learner.fit()",
-    "learner.fit(X, [], [], [])",
+    "learner.fit(X, [], [], [], [])",
     "learner.plot(highlights='a')",
     "skbn.GaussianLearner",
 ]

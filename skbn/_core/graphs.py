@@ -17,6 +17,7 @@ __all__ = [
     "check_dag",
     "check_same_nodes",
     "dag_of",
+    "exogenous_nodes",
     "fixed_parent_masks",
     "graph_contents",
     "parent_masks",
@@ -93,10 +94,10 @@ def graph_contents(dag: nx.DiGraph) -> tuple[list[Any], list[Any]]:
     --------
     >>> import networkx as nx
     >>> graph_contents(nx.DiGraph([("a", "b", {"weight": 2})]))
-    ([('a', None, None), ('b', None, None)], [(0, 1, 2)])
+    ([('a', None, None, None), ('b', None, None, None)], [(0, 1, 2)])
     """
     nodes = [
-        (node, data.get("intercept"), data.get("noise_variance"))
+        (node, *map(data.get, ("intercept", "noise_variance", "exogenous")))
         for node, data in dag.nodes(data=True)
     ]
     number = {node: v for v, node in enumerate(dag)}
@@ -143,6 +144,40 @@ def fixed_parent_masks(dag: nx.DiGraph) -> list[int]:
         if is_fixed:
             masks[number[b]] |= 1 << number[a]
     return masks
+
+
+def exogenous_nodes(dag: nx.DiGraph) -> list[Hashable]:
+    """Return the nodes that have the attribute `exogenous`: they are causes, and not modelled.
+
+    Raises
+    ------
+    ValueError
+        If the attribute is neither True nor False; if another node is a parent of such a node.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> dag = nx.DiGraph([("dose", "response")])
+    >>> dag.nodes["dose"]["exogenous"] = True
+    >>> exogenous_nodes(dag)
+    ['dose']
+    """
+    nodes = []
+    for node, is_exogenous in dag.nodes(data="exogenous", default=False):
+        if not isinstance(is_exogenous, bool | np.bool_):
+            raise ValueError(
+                f"The attribute exogenous of the node {node!r} must be True or False; got "
+                f"{readable_value(is_exogenous)}."
+            )
+        if is_exogenous:
+            nodes.append(node)
+    for a, b in dag.in_edges(nodes):
+        if a not in nodes:
+            raise ValueError(
+                f"Node {b!r} is exogenous, and there is an edge {a!r} -> {b!r}. Leave the edge "
+                "out, or the attribute exogenous."
+            )
+    return nodes
 
 
 def dag_of(

@@ -15,7 +15,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.columns import finite_number
-from skbn._core.graphs import dag_of, fixed_parent_masks, parent_masks
+from skbn._core.graphs import dag_of, exogenous_nodes, fixed_parent_masks, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 
@@ -45,6 +45,9 @@ class LinearModel:
         when it is far from 0.
     fixed : list of m int
         The masks of those parents whose edges are known to have this direction.
+    exogenous : tuple of int
+        The numbers of the nodes that are not modelled: their mean and their variance only say where
+        and how far they were spread in some table.
     """
 
     nodes: list[Hashable]
@@ -54,6 +57,7 @@ class LinearModel:
     mean: Floats
     noise_variance: Floats
     fixed: list[int]
+    exogenous: tuple[int, ...] = ()
 
     @classmethod
     def from_dag(cls, dag: nx.DiGraph) -> Self:
@@ -76,11 +80,14 @@ class LinearModel:
         parents = parent_masks(dag)
         mean = propagate(intercept, coef, parents)
         require_finite(mean, nodes)
-        return cls(nodes, parents, coef, intercept, mean, noise_variance, fixed_parent_masks(dag))
+        rest = fixed_parent_masks(dag), tuple(number[node] for node in exogenous_nodes(dag))
+        return cls(nodes, parents, coef, intercept, mean, noise_variance, *rest)
 
     def to_dag(self) -> nx.DiGraph:
         """Return the graph with the parameters as attributes."""
         dag = dag_of(self.nodes, self.parents, self.fixed)
+        for v in self.exogenous:
+            dag.nodes[self.nodes[v]]["exogenous"] = True
         for v, node in enumerate(self.nodes):
             dag.nodes[node]["intercept"] = float(self.intercept[v])
             dag.nodes[node]["noise_variance"] = float(self.noise_variance[v])
@@ -117,7 +124,7 @@ def is_parametrised(dag: nx.DiGraph) -> bool:
 
 
 def parameter_graph(dag: nx.DiGraph) -> nx.DiGraph:
-    """Return a copy of an acyclic graph with no attributes but its parameters and `fixed`.
+    """Return a copy of an acyclic graph with its parameters, `fixed` and `exogenous` alone.
 
     Its memory grows with the number of edges, while a LinearModel has a matrix.
 
@@ -127,6 +134,7 @@ def parameter_graph(dag: nx.DiGraph) -> nx.DiGraph:
         As `LinearModel.from_dag`.
     """
     copy = dag_of(list(dag), parent_masks(dag), fixed_parent_masks(dag))
+    copy.add_nodes_from(exogenous_nodes(dag), exogenous=True)
     for node, data in dag.nodes(data=True):
         intercept, variance = _node_parameters(node, data)
         copy.add_node(node, intercept=intercept, noise_variance=variance)

@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.memory import read_only
 from skbn._core.threads import one_blas_thread
 from skbn._data.containers import is_dask
@@ -58,7 +58,11 @@ class Sample:
         Number of rows and of columns.
     is_complete : bool
         Whether no value is missing.
+    is_set : ndarray of shape (n, m), bool, or None
+        Which nodes an experimenter set in each row, in an `ExperimentalSample`; else None.
     """
+
+    is_set: Booleans | None = None
 
     def __init__(
         self,
@@ -120,15 +124,19 @@ class Sample:
 
     def weighted(self, weight: Floats) -> Self:
         """Return the rows with these weights in place of their own."""
-        may_miss = not self.is_complete
-        return type(self)(self.rows, weight, self.labels, self.nodes, may_miss=may_miss)
+        return self._of_rows(self.rows, weight, self.labels)
 
-    def select(self, columns: Sequence[int]) -> Self:
+    def _of_rows(self, rows: Floats, weight: Floats | None, labels: Any) -> Self:
+        """Return a sample of these rows, or of some of them."""
+        may_miss = not self.is_complete
+        return type(self)(rows, weight, labels, self.nodes, may_miss=may_miss)
+
+    def select(self, columns: Sequence[int]) -> Sample:
         """Return the sample of some of the columns, which are nodes by themselves then."""
         if self._rows is None:
-            return self.of_summary(self.summary.select(columns))
+            return Sample.of_summary(self.summary.select(columns))
         chosen = self.rows[:, list(columns)]
-        return type(self)(chosen, self._weight, self.labels, may_miss=not self.is_complete)
+        return Sample(chosen, self._weight, self.labels, may_miss=not self.is_complete)
 
     @property
     def has_rows(self) -> bool:
@@ -198,8 +206,7 @@ class Sample:
         """Return the sample of some of the rows."""
         weight = None if self.weight is None else self.weight[chosen]
         labels = None if self.labels is None else self.labels[chosen]
-        may_miss = not self.is_complete
-        return type(self)(self.rows[chosen], weight, labels, self.nodes, may_miss=may_miss)
+        return self._of_rows(self.rows[chosen], weight, labels)
 
 
 class TableMixin(ABC):

@@ -24,7 +24,7 @@ from skbn._core.text import readable_value
 from skbn._data.row_values import no_weight
 from skbn._data.sample import Sample
 from skbn._estimators.learner import GaussianBNLearner
-from skbn._estimators.network_average import NetworkAverage, estimates_of, union_of_masks
+from skbn._estimators.network_average import NetworkAverage, estimates_of
 from skbn._estimators.network_estimator import OneNetworkEstimator
 from skbn._estimators.resamples import (
     Draws,
@@ -188,7 +188,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
         self.verbose = verbose
 
     @fit_method
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+    ) -> Self:
         """Fit the estimator to all rows and to each resample, and average the networks.
 
         Parameters
@@ -202,6 +204,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts when it is drawn, as in `GaussianBNLearner.fit`. Rows of
             weight 0 are never drawn.
+        interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+            Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`. Rows are
+            drawn with their interventions.
 
         Returns
         -------
@@ -226,20 +231,25 @@ class BootstrapBNLearner(OneNetworkEstimator):
             As the estimator, for all rows together but not for the resamples.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
-            return self._fit(X, y, sample_weight, context)
+            return self._fit(X, y, sample_weight, interventions, context)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, context: Any) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, interventions: Any, context: Any) -> Self:
         learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
         table, sample = self._read(learner, X, sample_weight)
-        resamples = self._draws(sample)
         given = {} if y is None else {"y": y}
+        if isinstance(table, BaseScores):
+            table = table.with_interventions(interventions)
+            sample = table.sample
+        elif interventions is not None:
+            given["interventions"] = interventions
+        resamples = self._draws(sample)
+        weighted = {**given}
         if not isinstance(table, BaseScores) and sample_weight is not None:
-            given["sample_weight"] = sample_weight
-        fitted = clone(learner).fit(table, **given)
+            weighted["sample_weight"] = sample_weight
+        fitted = clone(learner).fit(table, **weighted)
         columns = self._columns()
         fitted_network(fitted, columns)  # raises now if there is none
-        estimates = estimates_of(table, sample, columns, fitted)
-        plan = plan_resamples(learner, table, y, sample, columns, resamples, self.n_jobs)
+        plan = plan_resamples(learner, table, given, sample, columns, resamples, self.n_jobs)
         if self.verbose:
             at_a_time = "in processes" if plan.n_threads is None else f"{plan.n_threads} at a time"
             say(f"[{type(self).__name__}] {self.n_resamples} resamples, {at_a_time}")
@@ -247,7 +257,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         fixed = [fixed_parent_masks(network.dag) for network in networks]
         parents = [parent_masks(network.dag) for network in networks]
         support = edge_support(parents, fixed)
-        average = NetworkAverage(columns, support, union_of_masks(fixed), *estimates)
+        all_rows = estimates_of(table, sample, columns, fitted, fixed)
+        average = NetworkAverage(columns, support, all_rows)
         chosen = inclusion_threshold(support.strength)
         threshold = chosen if self.threshold is None else float(self.threshold)
         network = average.network(threshold)

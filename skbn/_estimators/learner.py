@@ -84,6 +84,11 @@ None, default=None
         are not named. The search then takes ``2**t`` states for each group of t columns instead
         of ``2**m`` for all of them. Other constraints that order the columns have the same
         effect.
+    exogenous : list of columns, or None, default=None
+        Columns (or nodes) that may be parents and are not modelled, such as a dose, a batch or
+        earlier values: no edge leads to one, they have no score, and may have any distribution.
+        The score is that of the other columns given these, and the search has ``2**t`` states for
+        t others. `tiers` need not name them.
     search : {"exact", "order"}, default="exact"
         "exact" finds the network with the highest score of all. "order" finds one with a very high
         score, of hundreds of columns too; it is not proven to be the best. It is an ordering-based
@@ -167,6 +172,9 @@ None, default=None
         values, the best first. Its columns are `observed_score`; `searched_score`, by which the
         class was listed, and which is of `n_effective_` rows (NaN if it was found otherwise);
         `list`, in which list it was first; and `n_edges`. The scores are in nats.
+    targets_ : list of tuple
+        Only with interventions: the columns that were set together in some row, each combination
+        once. `cpdag` and distances between networks take it.
     network_ : GaussianBayesianNetwork
         The network as an object with densities, samples, conditional distributions,
         interventions, equivalence and interchange formats. Its `to_frame` is a table of the edges,
@@ -256,6 +264,7 @@ None, default=None
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
+        exogenous: Any = None,
         search: str = "exact",
         tol: float = 1e-6,
         time_limit: float | None = None,
@@ -275,6 +284,7 @@ None, default=None
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers
+        self.exogenous = exogenous
         self.search = search
         self.tol = tol
         self.time_limit = time_limit
@@ -286,7 +296,9 @@ None, default=None
         self.verbose = verbose
 
     @fit_method
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+    ) -> Self:
         """Find the best network and estimate its parameters.
 
         Parameters
@@ -304,6 +316,13 @@ None, default=None
             row of weight 0 is left out. The sum takes the place of the number of rows. A pandas
             Series is matched to the rows by its labels if X is a pandas data frame or the
             LocalScores of one. For a table of dask, as in `LocalScoreTransformer.transform`.
+        interventions : data frame or array-like of shape (n_samples, n_features) of bool, or \
+sequence of length n_samples, optional
+            Which columns an experimenter *set* in each row, to a value that does not depend on the
+            other columns: True in a table like X (a data frame may lack columns), or a column, a
+            tuple of columns or None for each row. The family of a column is scored by the rows in
+            which it was not set, and the penalty counts these. Edges that such experiments direct
+            are fixed.
 
         Returns
         -------
@@ -318,8 +337,9 @@ None, default=None
             find empty; if the search needs more memory than is available or than `max_memory`,
             or more space than `scratch` has; if this is no folder that can be written to;
             if a parameter has a value other than those above, or differs from that of the
-            LocalScores; if the weights do not match the rows; if values are missing and the
-            criterion is no log-likelihood less a cost.
+            LocalScores; if the weights or interventions do not match the rows; if a column was set
+            in too many of them; if values are missing and the criterion is no log-likelihood less a
+            cost, or there are interventions or exogenous columns.
         RuntimeError
             If a callback asks to stop before the search is finished; if regressions that are
             independent of the search do not confirm its network, which means a defect of the
@@ -349,7 +369,7 @@ None, default=None
             alone of an order search came within 3 nats of its network.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
-            return self._fit(X, sample_weight, context)
+            return self._fit(X, sample_weight, interventions, context)
 
     def _resources(self, context: Any = None) -> Resources:
         is_on_cluster = self.scheduler is not None and self.search == "exact"
@@ -368,11 +388,11 @@ None, default=None
             )
         return folder
 
-    def _fit(self, X: Any, sample_weight: Any, context: Any) -> Self:
+    def _fit(self, X: Any, sample_weight: Any, interventions: Any, context: Any) -> Self:
         self._folder()  # refused before the table is read
         penalty = 1.0 if self.penalty is None else float(self.penalty)
         settings = self._search_settings()
-        scores = self._read_scores(X, sample_weight, penalty)
+        scores = self._read_scores(X, sample_weight, penalty, interventions)
         if isinstance(X, BaseScores):
             check_settings(X, criterion=self.criterion, penalty=self.penalty)
         problem = problem_of(scores, self._constraints(scores))

@@ -80,6 +80,8 @@ None, default=None
         As in `GaussianBNLearner`.
     tiers : list of lists of columns and at most one ``...``, or None, default=None
         As in `GaussianBNLearner`.
+    exogenous : list of columns, or None, default=None
+        As in `GaussianBNLearner`. Networks are compared by the likelihood of the other columns.
     search : {"exact", "order"}, default="exact"
         As in `GaussianBNLearner`, for all networks. Those of "order" are not proven to be the best.
     tol : float, default=1e-6
@@ -179,6 +181,7 @@ None, default=None
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
+        exogenous: Any = None,
         search: str = "exact",
         tol: float = 1e-6,
         time_limit: float | None = None,
@@ -196,6 +199,7 @@ None, default=None
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers
+        self.exogenous = exogenous
         self.search = search
         self.tol = tol
         self.time_limit = time_limit

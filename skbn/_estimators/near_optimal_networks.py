@@ -118,7 +118,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
 
     def _cpdag(self, parents: list[int]) -> nx.DiGraph:
         problem = self._problem
-        return cpdag(dag_of(problem.names, parents), problem.constraints.irreversible(parents))
+        return cpdag(dag_of(problem.names, parents), problem.irreversible(parents))
 
     def to_frame(self) -> Any:
         """Return a table with a row for each network, or equivalence class.
@@ -191,7 +191,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         weights = np.exp(log_weights - log_weights.max())
         frequencies = np.zeros((m, m))
         for weight, parents in zip(weights / weights.sum(), self._parents, strict=True):
-            frequencies += weight * edge_shares(parents, self._problem.constraints.allowed)
+            frequencies += weight * edge_shares(parents, self._problem.allowed_in_class(parents))
         return frequencies
 
     def _check_members(self, weighted: bool) -> None:
@@ -212,7 +212,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     @cached_property
     def _n_members(self) -> list[int]:
         return [
-            number_of_members(parents, self._problem.constraints.allowed)
+            number_of_members(parents, self._problem.allowed_in_class(parents))
             for parents in self._parents
         ]
 
@@ -226,9 +226,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         joined = bits_of(parents, m)
         if not self.equivalence_classes:
             return np.asarray(joined + 2 * joined.T, dtype=np.int8)
-        is_in = bits_of(
-            compelled_parents(parents, self._problem.constraints.irreversible(parents)), m
-        )
+        is_in = bits_of(compelled_parents(parents, self._problem.irreversible(parents)), m)
         directed = is_in + 2 * is_in.T
         return np.where((joined | joined.T) & (directed == 0), 3, directed).astype(np.int8)
 

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Floats
 from skbn._core.threads import one_blas_thread
-from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics, sample_statistics
 from skbn._data.table import Table, read_columns
@@ -22,8 +20,9 @@ from skbn._networks.block_network import network_of_model
 from skbn._networks.gaussian import estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.local_scores import LocalScores
+from skbn._solver.problem import Problem
 
-__all__ = ["NetworkAverage", "estimates_of", "union_of_masks"]
+__all__ = ["NetworkAverage", "estimates_of"]
 
 
 @dataclass(frozen=True)
@@ -34,38 +33,17 @@ class NetworkAverage:
     ----------
     columns : list of m str or int
     support : EdgeSupport
-    fixed : list of m int
-        The masks of the parents whose edges are fixed in a network.
-    statistics : SampleStatistics
-        The statistics of all rows.
-    divisors : ndarray of shape (m,) or None
-        As in `estimate_model`.
-    nodes : Nodes or None
-        Which columns stand for each node; None if each is one.
+    all_rows : Problem or TableEstimates
+        Estimates the parameters from all rows.
     """
 
     columns: list[str | int]
     support: EdgeSupport
-    fixed: list[int]
-    statistics: SampleStatistics
-    divisors: Floats | None
-    nodes: Nodes | None = None
+    all_rows: Problem | TableEstimates
 
     def network(self, threshold: float) -> GaussianBayesianNetwork:
         """Return the averaged network with a threshold."""
-        parents = averaged_parents(self.support, threshold)
-        fixed = [mask & known for mask, known in zip(parents, self.fixed, strict=True)]
-        with one_blas_thread():
-            model = estimate_model(
-                self.statistics,
-                parents if self.nodes is None else self.nodes.parents_of_columns(parents),
-                self.columns if self.nodes is None else self.nodes.column_names,
-                fixed=fixed
-                if self.nodes is None
-                else self.nodes.parents_of_columns(fixed, within=False),
-                divisors=self.divisors,
-            )
-        network = network_of_model(model, self.nodes)
+        network = self.all_rows.network(averaged_parents(self.support, threshold))
         number = {column: v for v, column in enumerate(self.columns)}
         for parent, child, data in network.dag.edges(data=True):
             edge = number[parent], number[child]
@@ -89,27 +67,49 @@ class NetworkAverage:
         )
 
 
-def union_of_masks(masks: list[list[int]]) -> list[int]:
-    """Return, for each column, the union of its masks."""
-    return [reduce(or_, of_column) for of_column in zip(*masks, strict=True)]
+@dataclass(frozen=True)
+class TableEstimates:
+    """Estimates the parameters of networks from a table by maximum likelihood.
+
+    Parameters
+    ----------
+    columns : list of m str or int
+    statistics : SampleStatistics
+        Of all rows.
+    fixed : list of m int
+        The masks of the parents whose edges are fixed in a network.
+    """
+
+    columns: list[str | int]
+    statistics: SampleStatistics
+    fixed: list[int]
+
+    def network(self, parents: list[int]) -> GaussianBayesianNetwork:
+        """Return a network with parameters, from the masks of each column's parents."""
+        fixed = [mask & known for mask, known in zip(parents, self.fixed, strict=True)]
+        with one_blas_thread():
+            model = estimate_model(self.statistics, parents, self.columns, fixed=fixed)
+        return network_of_model(model, None)
 
 
 def estimates_of(
-    table: Any, sample: Sample, columns: list[str | int], fitted: Any
-) -> tuple[SampleStatistics, Floats | None, Nodes | None]:
-    """Return the statistics of all rows, and the divisors of the criterion if there is one.
+    table: Any, sample: Sample, columns: list[str | int], fitted: Any, fixed: list[list[int]]
+) -> Problem | TableEstimates:
+    """Return what estimates the parameters of networks from all rows.
 
     The rows are the table's or, if it lacks values, those that EM expects, or what reaches the
-    learner of a pipeline.
+    learner of a pipeline. `fixed` has the masks of the parents whose edges are fixed, of each
+    resample's network.
     """
     if isinstance(table, LocalScores):
-        if not table.sample.is_complete:
-            table = fitted._searched_.scores  # of the rows that EM expects
-        return table.scorer.statistics, table.scorer.noise_divisors, table.scorer.nodes
+        searched: Problem = fitted._searched_  # of the rows that EM expects, if values are missing
+        return searched
     if np.isnan(sample.rows).any():
         _, filled = fitted_network_and_table(fitted, table)
         sample = Sample(read_columns(Table(filled), columns, columns), sample.weight)
     summary = sample.summary
     # A family of as many columns as there are rows has no estimates.
     largest_family = min(len(columns), summary.n_rows - 1)
-    return sample_statistics(summary, columns, largest_family=largest_family), None, None
+    statistics = sample_statistics(summary, columns, largest_family=largest_family)
+    known = [reduce(or_, of_column) for of_column in zip(*fixed, strict=True)]
+    return TableEstimates(columns, statistics, known)

@@ -19,6 +19,7 @@ from skbn._core.progress import Progress, say
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
 from skbn._data.containers import is_dask
+from skbn._data.experiments import read_interventions
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
@@ -60,6 +61,7 @@ class NetworkEstimator(
     required_edges: Any
     forbidden_edges: Any
     tiers: Any
+    exogenous: Any = None
     n_jobs: int | None
     max_memory: float | str | None
     verbose: bool | int
@@ -164,13 +166,21 @@ class NetworkEstimator(
         )
 
     def _read_scores(
-        self, X: Any, sample_weight: Any, penalty: float, *, needs_rows: bool = False
+        self,
+        X: Any,
+        sample_weight: Any,
+        penalty: float,
+        interventions: Any = None,
+        *,
+        needs_rows: bool = False,
     ) -> BaseScores:
         """Return X if it is scores, else the local scores of the table X."""
         if not isinstance(X, BaseScores):
+            needs_rows |= interventions is not None
             settings = {"needs_rows": needs_rows, "may_miss": self._may_miss}
             sample = read_sample(self, X, sample_weight, reset=True, min_samples=2, **settings)
-            return make_scores(self, sample, penalty)
+            scores = make_scores(self, sample, penalty)
+            return scores if interventions is None else scores.with_interventions(interventions)
         if self.nodes is not None:
             raise ValueError(
                 f"nodes={readable_value(self.nodes)} was asked for, but X is {type(X).__name__}. "
@@ -183,7 +193,7 @@ class NetworkEstimator(
         nodes = X.sample.nodes if isinstance(X, LocalScores) else None
         n_columns = m if nodes is None else len(nodes.labels)
         learn_columns(self, getattr(X, "feature_names_in_", None), n_columns, nodes)
-        return X.with_sample_weight(sample_weight)
+        return X.with_sample_weight(sample_weight).with_interventions(interventions)
 
     def _check_columns_of(self, scores: BaseScores) -> None:
         names = getattr(scores, "feature_names_in_", None)
@@ -197,6 +207,7 @@ class NetworkEstimator(
             required_edges=self.required_edges,
             forbidden_edges=self.forbidden_edges,
             tiers=self.tiers,
+            exogenous=self.exogenous,
         )
 
     def _resources(self, context: Any = None) -> Resources:
@@ -278,7 +289,9 @@ class OneNetworkEstimator(NetworkEstimator):
         sample = self.network_._own_columns(self._sample(X))
         return self.network_._model().log_density(sample.rows)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+    ) -> float:
         """Return the mean log-likelihood of a row under the fitted network, in nats.
 
         Larger is better, so that a grid search picks what predicts held-out rows best. Scores
@@ -292,6 +305,9 @@ class OneNetworkEstimator(NetworkEstimator):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as in `fit`. LocalScores may already have weights.
+        interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+            Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`. The
+            likelihood of a row is then that of the other columns, given those that were set.
 
         Returns
         -------
@@ -302,7 +318,8 @@ class OneNetworkEstimator(NetworkEstimator):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError, TypeError
-            If X is not a table of these columns, or the weights do not match its rows.
+            If X is not a table of these columns, or the weights or interventions do not match its
+            rows.
 
         Examples
         --------
@@ -312,5 +329,12 @@ class OneNetworkEstimator(NetworkEstimator):
         -1.661306
         """
         check_is_fitted(self)
-        sample = self._sample(X, sample_weight, needs_rows=False)
-        return self.network_._model().mean_log_density(self.network_._own_columns(sample))
+        sample = self._sample(X, sample_weight, needs_rows=interventions is not None)
+        model, own = self.network_._model(), self.network_._own_columns(sample)
+        is_set = sample.is_set
+        if interventions is not None:
+            is_set = read_interventions(interventions, sample, self.network_.nodes)
+        if is_set is None:
+            return model.mean_log_density(own)
+        density = model.log_density(own.rows, self.network_._of_columns(is_set))
+        return sample.mean(density)

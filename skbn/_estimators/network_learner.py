@@ -18,6 +18,7 @@ from skbn._core.columns import as_integer, finite_number
 from skbn._core.estimator import N_WRAPPERS, Interval, StrOptions
 from skbn._core.graphs import dag_of
 from skbn._core.resources import Resources
+from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._estimators.near_optimal_networks import NearOptimalNetworks
 from skbn._estimators.network_estimator import NetworkEstimator, OneNetworkEstimator
@@ -30,7 +31,7 @@ from skbn._solver.problem import Problem
 from skbn._solver.solution import Solution
 from skbn.exceptions import MissingValuesWarning
 
-__all__ = ["NetworkLearner", "network_of"]
+__all__ = ["NetworkLearner", "network_of", "targets_of"]
 
 # In nats. Beyond a Bayes factor of 20, the logarithm of which is 3.0, evidence is called strong
 # (Kass & Raftery 1995, "Bayes factors").
@@ -58,6 +59,11 @@ def network_of(solution: Solution) -> GaussianBayesianNetwork:
         network = network_of_model(solution.model, solution.nodes)
     network._keep(solution.model, solution.score_losses)
     return network
+
+
+def targets_of(problem: Problem) -> list[tuple[str | int, ...]]:
+    """Return the columns that an experimenter set together, by name."""
+    return [tuple(problem.names[x] for x in members_of(mask)) for mask in problem.targets]
 
 
 class NetworkLearner(OneNetworkEstimator):
@@ -166,6 +172,8 @@ class NetworkLearner(OneNetworkEstimator):
     def _keep(self, solution: Solution, problem: Problem, **learned: Any) -> None:
         """Keep what was found as attributes, and what `near_optimal` needs to search again."""
         network, losses = network_of(solution), solution.start_losses
+        if problem.targets:
+            learned["targets_"] = targets_of(problem)
         # In one step, for threads that read the estimator meanwhile.
         self.__dict__.update(
             learned,

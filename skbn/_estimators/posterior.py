@@ -25,10 +25,11 @@ from skbn._core.estimator import (
 from skbn._core.graphs import dag_of
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
+from skbn._data.experiments import ExperimentalSample
 from skbn._data.sample import Sample
 from skbn._displays.frames import frame_of
 from skbn._estimators.network_estimator import NetworkEstimator
-from skbn._estimators.network_learner import NetworkLearner
+from skbn._estimators.network_learner import NetworkLearner, targets_of
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
 from skbn._missing.incomplete_rows import require_spread
 from skbn._networks.diagnostics import warn_about_data
@@ -44,6 +45,7 @@ from skbn._posterior.pairs import pair_columns
 from skbn._posterior.probabilities import log_probability, parent_set_probabilities
 from skbn._posterior.sampled_networks import (
     EstimatedProbability,
+    column_statistics,
     estimated_probability,
     require_feature,
     require_masks,
@@ -58,6 +60,7 @@ from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.reprs import ProbableParentSets
 from skbn._solver.constraints import Constraints
+from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
 from skbn.exceptions import MissingValuesWarning, OrderPriorWarning
 
@@ -113,6 +116,9 @@ class GaussianBNPosterior(NetworkEstimator):
         Edges that no network has, in the same forms.
     tiers : collection of collections of columns, default=None
         Knowledge about the order of columns, as for `GaussianBNLearner`.
+    exogenous : list of columns, or None, default=None
+        Columns that may be parents and are not modelled, as for `GaussianBNLearner`. The sums are
+        over the networks of the other columns.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
     max_memory : float, str or None, default=None
@@ -152,6 +158,8 @@ class GaussianBNPosterior(NetworkEstimator):
     local_scores_ : LocalScores
     posterior_ : NetworkPosterior or, with missing values, AugmentedPosterior
         The sums over networks, for the methods. They take most of the memory, also of a pickle.
+    targets_ : list of tuple
+        Only with interventions, as in `GaussianBNLearner`.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (m,)
         Only if the columns have names.
@@ -226,6 +234,7 @@ class GaussianBNPosterior(NetworkEstimator):
         required_edges: Any = None,
         forbidden_edges: Any = None,
         tiers: Any = None,
+        exogenous: Any = None,
         n_jobs: int | None = None,
         max_memory: float | str | None = None,
         verbose: bool | int = False,
@@ -241,12 +250,15 @@ class GaussianBNPosterior(NetworkEstimator):
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.tiers = tiers
+        self.exogenous = exogenous
         self.n_jobs = n_jobs
         self.max_memory = max_memory
         self.verbose = verbose
 
     @fit_method
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+    ) -> Self:
         """Sum over all networks.
 
         Parameters
@@ -257,6 +269,9 @@ class GaussianBNPosterior(NetworkEstimator):
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, as for `GaussianBNLearner.fit`.
+        interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+            Which columns an experimenter set in each row, as for `GaussianBNLearner.fit`. With
+            `BGe` and nu=None, the prior mean of each family is that of the rows that count for it.
 
         Returns
         -------
@@ -283,15 +298,15 @@ class GaussianBNPosterior(NetworkEstimator):
             If the table may not suit the model; a `MissingValuesWarning` if rows have no value.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
-            return self._fit(X, sample_weight, context)
+            return self._fit(X, sample_weight, interventions, context)
 
-    def _fit(self, X: Any, sample_weight: Any, context: Any) -> Self:
+    def _fit(self, X: Any, sample_weight: Any, interventions: Any, context: Any) -> Self:
         if isinstance(X, ParentSetScores):
             raise TypeError(
                 "ParentSetScores leave families out that a posterior needs. Pass the table, or its "
                 "LocalScores."
             )
-        scores = self._read_scores(X, sample_weight, 1.0)
+        scores = self._read_scores(X, sample_weight, 1.0, interventions)
         assert isinstance(scores, LocalScores)
         if isinstance(X, BaseScores):
             check_settings(X, criterion=self.criterion, penalty=None)
@@ -330,6 +345,20 @@ class GaussianBNPosterior(NetworkEstimator):
                 stacklevel=5,
             )
         network = median_network(problem, posterior.edges)
+        self.__dict__.update(self._learned(posterior, problem, network))
+        if is_complete and scores.sample.has_rows:
+            warn_about_data(network._model(), problem.regressions)
+        return self
+
+    def _learned(
+        self,
+        posterior: NetworkPosterior | AugmentedPosterior,
+        problem: Problem,
+        network: GaussianBayesianNetwork,
+    ) -> dict[str, Any]:
+        """Return the fitted attributes."""
+        scores = problem.scores
+        assert isinstance(scores, LocalScores)
         learned: dict[str, Any] = {
             "posterior_": posterior,
             "local_scores_": scores,
@@ -344,16 +373,21 @@ class GaussianBNPosterior(NetworkEstimator):
             learned["imputed_tables_"] = [table.sample.rows for table in posterior.tables]
         else:
             learned["log_evidence_"] = posterior.log_sum - posterior.log_prior_sum
+        if problem.targets:
+            learned["targets_"] = targets_of(problem)
         if posterior.paths is not None:
             learned["path_probabilities_"] = posterior.paths.copy()
-        self.__dict__.update(learned)
-        if is_complete and scores.sample.has_rows:
-            warn_about_data(network._model(), scores.scorer)
-        return self
+        return learned
 
     def _augmentable(self, scores: LocalScores) -> LocalScores:
         """Return the scores of the rows with a value; raise if they cannot be completed."""
         sample = scores.sample
+        if self.exogenous is not None:
+            raise ValueError(
+                "missing='augment' draws missing values from networks, which do not say how "
+                f"exogenous columns are distributed; exogenous={readable_value(self.exogenous)} "
+                "was asked for. Complete the table first, or model these columns."
+            )
         if sample.nodes is not None:
             raise ValueError(
                 "missing='augment' draws numbers, and nodes of several columns may be categories. "
@@ -491,6 +525,9 @@ class GaussianBNPosterior(NetworkEstimator):
               0.029  0, 1
         """
         posterior = self._one_table("The probability of a set of parents")
+        x = column_number(self.local_scores_.columns, child)
+        if posterior.constraints.exogenous >> x & 1:
+            raise ValueError(f"Column {readable_value(child)} is exogenous and has no parents.")
         return parent_set_probabilities(posterior, self.local_scores_.columns, child, k)
 
     def log_probability(self, dag: nx.DiGraph) -> float:
@@ -608,7 +645,8 @@ class GaussianBNPosterior(NetworkEstimator):
         if isinstance(self.posterior_, AugmentedPosterior):
             return self.posterior_.networks(_number_of_samples(n_samples), random_state)
         parents = self._sampled(n_samples, random_state)
-        return with_parameters(self.local_scores_, parents, random_state)
+        exogenous = self.posterior_.constraints.exogenous
+        return with_parameters(self.local_scores_, parents, random_state, exogenous)
 
     def probability(
         self,
@@ -750,6 +788,12 @@ class GaussianBNPosterior(NetworkEstimator):
             raise ValueError(
                 f"method must be 'sampling' or 'adjustment'; got {readable_value(method)}."
             )
+        is_experiment = isinstance(scores.sample, ExperimentalSample)
+        if is_experiment or posterior.constraints.exogenous >> x & 1:
+            raise ValueError(
+                "Effects by adjustment are not known with interventions, nor for an exogenous "
+                "cause. Use method='sampling'."
+            )
         scorer = scores.scorer
         return adjusted_effect_of(posterior, scorer.statistics, scorer.criterion, x, y)
 
@@ -807,9 +851,8 @@ class GaussianBNPosterior(NetworkEstimator):
         parents = self._sampled(n_samples, random_state)
         scorer = self.local_scores_.scorer
         paths = self._one_table("The posterior of an effect").known_paths
-        return total_effects(
-            scorer.statistics, scorer.criterion, parents, random_state, paths, causes
-        )
+        groups = column_statistics(self.local_scores_)
+        return total_effects(groups, scorer.criterion, parents, random_state, paths, causes)
 
     # Prediction
 
@@ -850,6 +893,8 @@ class GaussianBNPosterior(NetworkEstimator):
         """
         posterior = self._one_table("The predictive density")
         self._require_columns("Predictive densities")
+        if isinstance(self.local_scores_.sample, ExperimentalSample):
+            raise ValueError("Predictive densities are not known after a fit with interventions.")
         sample = self._sample(X, sample_weight, needs_rows=False)
         return mean_log_predictive_density(posterior, self.local_scores_, sample, self._resources())
 

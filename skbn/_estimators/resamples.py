@@ -120,18 +120,17 @@ class _Fit:
 
     learner: Any
     X: Any
-    y: Any
+    given: dict[str, Any]
     columns: list[str | int]
     work: int = 1
 
     def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
         learner = clone(self.learner)
-        given = {} if self.y is None else {"y": self.y}
         if isinstance(self.X, LocalScores):
             sample = self.X.sample.weighted(weight)
-            learner.fit(self.X.of_sample(sample, n_jobs=learner.n_jobs), **given)
+            learner.fit(self.X.of_sample(sample, n_jobs=learner.n_jobs), **self.given)
         else:
-            learner.fit(self.X, **given, sample_weight=weight)
+            learner.fit(self.X, **self.given, sample_weight=weight)
         progress.advance(self.work)
         return fitted_network(learner, self.columns)
 
@@ -271,7 +270,7 @@ class Resamples:
 def plan_resamples(
     learner: Any,
     X: Any,
-    y: Any,
+    given: dict[str, Any],
     sample: Sample,
     columns: list[str | int],
     draws: Draws,
@@ -286,7 +285,8 @@ def plan_resamples(
         the same time.
     X : object
         LocalScores for a learner that reads them; else what the learner is fitted to.
-    y : object
+    given : dict
+        What else the learner is fitted to: y, interventions.
     sample : Sample
         The rows of X.
     columns : list of str or int
@@ -313,9 +313,9 @@ def plan_resamples(
         else:
             most = resources.available if resources.allowed is None else resources.allowed
             learner = clone(learner).set_params(max_memory=most)
-            refit = _Fit(_for_resamples(learner), problem.scores, y, columns)
+            refit = _Fit(_for_resamples(learner), problem.scores, given, columns)
     else:
-        refit = _Fit(_for_resamples(learner), X, y, columns)
+        refit = _Fit(_for_resamples(learner), X, given, columns)
     return Resamples(sample, draws, refit, n_jobs, n_at_a_time if in_threads else None)
 
 

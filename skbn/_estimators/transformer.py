@@ -19,8 +19,9 @@ from skbn._core.estimator import (
     fit_task,
 )
 from skbn._core.threads import one_blas_thread
+from skbn._data.experiments import ExperimentalSample
 from skbn._data.nodes import Nodes
-from skbn._data.sample import RowSummary, Sample, summarise
+from skbn._data.sample import Sample, summarise
 from skbn._displays.notebook import DocLinkMixin
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
 from skbn._scores.base import BaseScores
@@ -120,9 +121,12 @@ class LocalScoreTransformer(
         **PARAMETER_CONSTRAINTS,
         "missing": [StrOptions({"error", "em"})],
     }
-    # Weights are routed to transform, and so to fit_transform. If fit could request them too,
-    # scikit-learn would raise an error unless both are requested.
-    __metadata_request__fit: ClassVar[dict[str, str]] = {"sample_weight": UNUSED}
+    # Weights and interventions are routed to transform, and so to fit_transform. If fit could
+    # request them too, scikit-learn would raise an error unless both are requested.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {
+        "sample_weight": UNUSED,
+        "interventions": UNUSED,
+    }
     local_scores_: LocalScores
     _nodes_: Nodes | None
     n_features_in_: int
@@ -146,7 +150,9 @@ class LocalScoreTransformer(
         self.n_jobs = n_jobs
 
     @fit_method
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+    ) -> Self:
         """Store the names of the columns, and a summary of the rows for `local_scores_`.
 
         Parameters
@@ -158,6 +164,8 @@ class LocalScoreTransformer(
         sample_weight : array-like of shape (n_samples,), optional
             As in `transform`, for `local_scores_`. What `transform` returns has the weights passed
             to `transform`.
+        interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+            As `sample_weight`.
 
         Returns
         -------
@@ -167,7 +175,7 @@ class LocalScoreTransformer(
         ------
         ValueError, TypeError
             If X is not such a table, naming the column and the value; if a parameter has a value
-            other than those above; if the weights do not match the rows.
+            other than those above; if the weights or interventions do not match the rows.
 
         Examples
         --------
@@ -178,7 +186,7 @@ class LocalScoreTransformer(
         >>> LocalScoreTransformer().fit(X).local_scores_
         <LocalScores of 80 families, 100,000 rows x 5 columns, criterion=BIC(), penalty=1, 256 B>
         """
-        self._fit(X, y, sample_weight)
+        self._fit(X, y, sample_weight, interventions)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -204,8 +212,8 @@ class LocalScoreTransformer(
         Raises
         ------
         ValueError, TypeError
-            If X is not such a table, or its columns are not those of the rows before. The
-            transformer then keeps those rows.
+            If X is not such a table, or its columns are not those of the rows before, or these had
+            interventions. The transformer then keeps those rows.
 
         Examples
         --------
@@ -224,16 +232,24 @@ class LocalScoreTransformer(
         if isinstance(X, BaseScores):
             raise TypeError(f"partial_fit takes tables; got {type(X).__name__}.")
         is_first = not hasattr(self, "local_scores_")
+        if not is_first and isinstance(self.local_scores_.sample, ExperimentalSample):
+            raise ValueError(
+                "partial_fit cannot add rows to those of a fit with interventions. Fit to all rows "
+                "at once."
+            )
         chunk = read_sample(self, X, sample_weight, reset=is_first, needs_rows=False, is_chunk=True)
         with one_blas_thread():
             # chunk.summary refuses rows that all have weight 0.
             summary = summarise(chunk.rows, chunk.weight) if chunk.has_rows else chunk.summary
             if not is_first:
                 summary = self.local_scores_.sample.summary.merge(summary)
-        self._keep(summary, self._nodes_)
+        sample = Sample.of_summary(summary, self._nodes_)
+        self.local_scores_ = make_scores(self, sample, self.penalty)
         return self
 
-    def transform(self, X: Any, sample_weight: Any = None) -> LocalScores:
+    def transform(
+        self, X: Any, sample_weight: Any = None, interventions: Any = None
+    ) -> LocalScores:
         """Return the local scores of a table, of these rows and not those of `fit`.
 
         Parameters
@@ -247,6 +263,9 @@ class LocalScoreTransformer(
             Series is matched to the rows by its labels if X is a pandas data frame. For a table of
             dask, the weights may be an array in memory, or an array or a series of dask with the
             same blocks of rows.
+        interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+            Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`. The
+            families of a column are scored by the rows in which it was not set.
 
         Returns
         -------
@@ -255,15 +274,17 @@ class LocalScoreTransformer(
         Raises
         ------
         ValueError, TypeError
-            If X is not such a table, naming the column and the value; if the weights do not match
-            the rows.
+            If X is not such a table, naming the column and the value; if the weights or
+            interventions do not match the rows.
         """
         check_is_fitted(self)
         check_parameters(self)
-        return make_scores(self, self._read(X, sample_weight, reset=False), self.penalty)
+        return self._scores(X, sample_weight, interventions, reset=False)
 
     @fit_method
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> LocalScores:
+    def fit_transform(
+        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+    ) -> LocalScores:
         """Fit to a table and return its local scores.
 
         Raises what `fit` and `transform` raise.
@@ -275,23 +296,30 @@ class LocalScoreTransformer(
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             As in `transform`.
+        interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+            As in `transform`.
 
         Returns
         -------
         scores : LocalScores
         """
-        return make_scores(self, self._fit(X, y, sample_weight), self.penalty)
+        return self._fit(X, y, sample_weight, interventions)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Sample:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, interventions: Any) -> LocalScores:
         with all_or_nothing(self), fit_task(self, X, y, sample_weight):
-            return self._learn(X, sample_weight)
+            scores = self._scores(X, sample_weight, interventions, reset=True)
+            self.local_scores_ = scores.of_sample(scores.sample.without_rows())
+            return scores
 
-    def _learn(self, X: Any, sample_weight: Any) -> Sample:
-        sample = self._read(X, sample_weight, reset=True)
-        self._keep(sample.summary, sample.nodes)
-        return sample
+    def _scores(
+        self, X: Any, sample_weight: Any, interventions: Any, *, reset: bool
+    ) -> LocalScores:
+        """Return the scores of a table, whose columns are learned if `reset`."""
+        needs_rows = interventions is not None
+        sample = self._read(X, sample_weight, reset=reset, needs_rows=needs_rows)
+        return make_scores(self, sample, self.penalty).with_interventions(interventions)
 
-    def _read(self, X: Any, sample_weight: Any, *, reset: bool) -> Sample:
+    def _read(self, X: Any, sample_weight: Any, *, reset: bool, needs_rows: bool) -> Sample:
         """Return the rows of a table, or what EM expects of them if values are missing."""
         sample = read_sample(
             self,
@@ -299,16 +327,12 @@ class LocalScoreTransformer(
             sample_weight,
             reset=reset,
             min_samples=1 + reset,
-            needs_rows=False,
+            needs_rows=needs_rows,
             may_miss=self.missing == "em",
         )
         if sample.is_complete:
             return sample
         return expected_sample(make_scores(self, sample, self.penalty))
-
-    def _keep(self, summary: RowSummary, nodes: Nodes | None) -> None:
-        sample = Sample.of_summary(summary, nodes)
-        self.local_scores_ = make_scores(self, sample, self.penalty)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,7 +21,13 @@ from skbn._exact.parent_set_kernels import (
     parents_that_reach,
 )
 from skbn._exact.plan import SearchPlan
-from skbn._exact.spot_check import check_slab, draw_states, local_maxima
+from skbn._exact.spot_check import (
+    DrawnStates,
+    LocalMaxima,
+    check_slab,
+    draw_states,
+    local_maxima,
+)
 from skbn._regressions.set_function import LEAST_SCORE, SetFunctions
 
 __all__ = ["DENSE_KERNELS", "LISTING_KERNELS", "BlockwiseFamilies", "DenseFamilies"]
@@ -119,12 +125,22 @@ class BlockwiseFamilies(ABC):
             for _ in threads.map(self._fill_blocks, [(part, blocks, tables) for blocks in parts]):
                 yield part.share / len(parts)
 
-    def _whole_part(self, sets: SetFunctions, outer: int, children: npt.NDArray[np.int64]) -> Part:
-        """Return the one part that filling a slab is if all sets are in memory."""
-        every = (len(sets.of_parents) >> self.plan.n_inner) - 1
-        has_ruled_out = int(sets.of_family[-1] < LEAST_SCORE)  # as that of all columns is
-        pieces = Pieces(*sets, 0, every, outer, self._steps, has_ruled_out)
-        return Part(pieces, children)
+    def _whole_parts(
+        self, sets: Sequence[SetFunctions], outer: int, children: npt.NDArray[np.int64]
+    ) -> Iterator[Part]:
+        """Yield the parts of filling a slab if all sets are in memory.
+
+        `sets` has the functions of each child. Children that share theirs make one part.
+        """
+        every = (len(sets[0].of_parents) >> self.plan.n_inner) - 1
+        sharing: dict[int, list[int]] = {}
+        for child in children.tolist():
+            sharing.setdefault(id(sets[child]), []).append(child)
+        for members in sharing.values():
+            functions, own = sets[members[0]], np.array(members, dtype=np.int64)
+            has_ruled_out = int(functions.of_family[-1] < LEAST_SCORE)  # as that of all columns is
+            pieces = Pieces(*functions, 0, every, outer, self._steps, has_ruled_out)
+            yield Part(pieces, own, share=len(own) / len(children))
 
 
 class ScoredFamilies(BlockwiseFamilies):
@@ -166,8 +182,8 @@ class ScoredFamilies(BlockwiseFamilies):
         """Return the local score of a child with the parents of this mask."""
 
     @abstractmethod
-    def functions_of(self, sets: npt.NDArray[np.int64]) -> SetFunctions:
-        """Return what local scores are differences of, for some sets of columns, which are few."""
+    def local_maxima(self, drawn: DrawnStates) -> LocalMaxima:
+        """Return the best local scores of some states, by going through all of their families."""
 
     def _fill_blocks(self, part: Part, blocks: npt.NDArray[np.int64], tables: BlockTables) -> None:
         rest = int(part.begins), int(part.ends), blocks, tables
@@ -186,8 +202,7 @@ class ScoredFamilies(BlockwiseFamilies):
         drawn = draw_states(self.plan.n_columns, self.plan.n_inner, fixed)
         if drawn is None:
             return
-        local = local_maxima(drawn, self.functions_of, self._rules)
-        check_slab(drawn, local, best_network_scores, slab, starts)
+        check_slab(drawn, self.local_maxima(drawn), best_network_scores, slab, starts)
 
     def _order_key(self, mask: int) -> tuple[int, list[int]]:
         """Return the key by which parent sets are ordered: their size, then their columns."""
@@ -199,37 +214,46 @@ class DenseFamilies(ScoredFamilies):
 
     Parameters
     ----------
-    sets : SetFunctions
-        What local scores are differences of, for all subsets of the columns.
+    sets : sequence of SetFunctions
+        What the local scores of each child are differences of, for all subsets of the columns.
     plan, allowed, required, numbers
         As for `ScoredFamilies`.
     """
 
     def __init__(
         self,
-        sets: SetFunctions,
+        sets: Sequence[SetFunctions],
         plan: SearchPlan,
         allowed: Sequence[int] | None = None,
         required: Sequence[int] | None = None,
         numbers: Sequence[int] | None = None,
     ) -> None:
-        m = len(sets.of_parents).bit_length() - 1
+        m = len(sets[0].of_parents).bit_length() - 1
         super().__init__(m, plan, allowed, required, numbers)
         self._sets = sets
 
-    def functions_of(self, sets: npt.NDArray[np.int64]) -> SetFunctions:
-        return self._sets.at(sets)
+    def local_maxima(self, drawn: DrawnStates) -> LocalMaxima:
+        numbers = {id(each): i for i, each in enumerate(self._sets)}
+        found = {i: local_maxima(drawn, self._sets[i].at, self._rules) for i in numbers.values()}
+        if len(found) == 1:
+            return next(iter(found.values()))
+        of_child = np.array([numbers[id(each)] for each in self._sets])[drawn.child]
+        scores, largest = (
+            np.select([of_child == i for i in found], each)
+            for each in zip(*found.values(), strict=True)
+        )
+        return LocalMaxima(scores, largest)
 
     def largest_term(self, child: int, parents: int) -> float:
-        return self._sets.largest_term(child, parents)
+        return self._sets[child].largest_term(child, parents)
 
     def local_score(self, child: int, parents: int) -> float:
-        return self._sets.local_score(child, parents)
+        return self._sets[child].local_score(child, parents)
 
     def _parts(
         self, outer: int, children: npt.NDArray[np.int64], threads: Threads
     ) -> Iterator[Part]:
-        yield self._whole_part(self._sets, outer, children)
+        yield from self._whole_parts(self._sets, outer, children)
 
     def first_sink(
         self, columns: int, thresholds: dict[int, float], threads: Threads
@@ -251,7 +275,7 @@ class DenseFamilies(ScoredFamilies):
             shared = mask_of(members_of(among)[-_SHARED_COLUMNS:])
         within = 1 << child, child, among ^ shared, int(self._required[child])
         arguments = [
-            (ParentSets(*self._sets, 0, *within, outer), self._order, threshold)
+            (ParentSets(*self._sets[child], 0, *within, outer), self._order, threshold)
             for outer in subsets_of(shared)
         ]
         reached = threads.map(first_parents_that_reach, arguments)
@@ -292,7 +316,8 @@ class DenseFamilies(ScoredFamilies):
     def _parent_sets(self, child: int, candidates: int) -> ParentSets:
         """Return what the kernels need to go through a child's parent sets."""
         among = (candidates | self._others) & self._allowed[child]
-        return ParentSets(*self._sets, 0, 1 << child, child, among, int(self._required[child]), 0)
+        rest = 0, 1 << child, child, among, int(self._required[child]), 0
+        return ParentSets(*self._sets[child], *rest)
 
 
 DENSE_KERNELS = (fill_blocks, first_parents_that_reach)

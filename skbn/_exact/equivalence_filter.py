@@ -9,7 +9,7 @@ class may not be either; they are dropped when they come up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from skbn._core.subsets import members_of
@@ -28,21 +28,30 @@ class EquivalenceFilter:
     n_sinks : int
     tie : float
         Scores that differ by no more tie.
+    told_apart : sequence of int
+        For each column, by the numbers that `families` has, the mask of those that experiments tell
+        apart from it: the direction of an edge between the two belongs to the class.
     """
 
-    def __init__(self, families: RankedFamilies, n_sinks: int, tie: float) -> None:
+    def __init__(
+        self, families: RankedFamilies, n_sinks: int, tie: float, told_apart: Sequence[int]
+    ) -> None:
         self._families = families
         self._numbers = families.numbers
         self._sink_of = {families.numbers[x]: x for x in range(n_sinks)}
         self._tie = tie
+        self._told_apart = told_apart
         self._scores: dict[tuple[int, int], float] = {}
         self._pairs: dict[tuple[int, int], tuple[int, int]] = {}
         self._seen: set[Any] = set()
 
     def leave_out(self, step: Step, before: Iterator[Step]) -> bool:
         """Whether networks with a step are left out because of a covered edge to a sink before."""
-        y, bit = step.sink, 1 << self._numbers[step.sink]
+        y, number = step.sink, self._numbers[step.sink]
+        bit, apart = 1 << number, self._told_apart[number]
         for of_child in before:
+            if apart >> self._numbers[of_child.sink] & 1:
+                continue
             if of_child.parents ^ bit == step.parents:
                 x, reversed_parents = (
                     of_child.sink,
@@ -64,17 +73,21 @@ class EquivalenceFilter:
     def is_new(self, steps: Iterator[Step]) -> bool:
         """Whether the class of a path's network comes up for the first time.
 
-        Networks are of one class if they have the same joined pairs and the same v-structures
-        (Verma & Pearl 1990).
+        Networks are of one class if they have the same joined pairs, the same v-structures
+        (Verma & Pearl 1990) and the same directions of edges between columns that are told apart
+        (Hauser & Bühlmann 2012).
         """
-        joined, pairs_of = 0, []
+        joined, pairs_of, directed = 0, [], []
         for step in steps:
             edges, pairs = self._bits(step.sink, step.parents)
             joined |= edges
             pairs_of.append((step.sink, pairs))
+            told = step.parents & self._told_apart[self._numbers[step.sink]]
+            if told:
+                directed.append((step.sink, told))
         v_structures = frozenset((x, pairs & ~joined) for x, pairs in pairs_of if pairs & ~joined)
         n_before = len(self._seen)
-        self._seen.add((joined, v_structures))
+        self._seen.add((joined, v_structures, frozenset(directed)))
         return len(self._seen) > n_before
 
     def _bits(self, child: int, parents: int) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Protocol
 
@@ -59,6 +60,7 @@ def near_optimal_networks(
     equivalence_classes: bool,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    told_apart: Sequence[int] | None = None,
 ) -> NearOptimalStream:
     """Search for the score of the best network, and return the networks in order of their score.
 
@@ -73,11 +75,13 @@ def near_optimal_networks(
         Number of threads of the search, by joblib's rules.
     progress : Progress or None
         Advanced by ``plan.work`` in all.
+    told_apart : sequence of int, optional
+        As for `EquivalenceFilter`; by default nothing is told apart.
     """
     with Threads(n_jobs, plan.n_columns + plan.n_others) as threads:
         store = ArrayStore(plan)
         best_scores(families, plan, store, threads, progress or Progress())
-    return KBestNetworks(store.scores, families, plan.n_roots, equivalence_classes)
+    return KBestNetworks(store.scores, families, plan.n_roots, equivalence_classes, told_apart)
 
 
 class KBestNetworks:
@@ -93,6 +97,8 @@ class KBestNetworks:
         networks, and their local scores out of the networks' scores.
     equivalence_classes : bool
         Whether to find only the best network of each equivalence class.
+    told_apart : sequence of int, optional
+        As for `near_optimal_networks`.
     """
 
     def __init__(
@@ -101,6 +107,7 @@ class KBestNetworks:
         families: RankedFamilies,
         n_roots: int,
         equivalence_classes: bool,
+        told_apart: Sequence[int] | None = None,
     ) -> None:
         every = len(best_network_score) - 1
         n_sinks = len(best_network_score).bit_length() - 1 - n_roots
@@ -115,7 +122,8 @@ class KBestNetworks:
         self._classes: EquivalenceFilter | None = None
         if equivalence_classes:
             tie = tie_tolerance(best_network_score.item(every))
-            self._classes = EquivalenceFilter(families, n_sinks, tie)
+            apart = [0] * families.n_numbers if told_apart is None else told_apart
+            self._classes = EquivalenceFilter(families, n_sinks, tie, apart)
         self._n_kept = 0
         self._room = _FIRST_ROOM
         # Ties go to the path that was put there first: what is behind the count is not compared.

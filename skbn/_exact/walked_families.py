@@ -29,6 +29,7 @@ from skbn._exact.parent_set_kernels import (
     parents_that_reach,
 )
 from skbn._exact.plan import SearchPlan
+from skbn._exact.spot_check import DrawnStates, LocalMaxima, local_maxima
 from skbn._regressions.least_squares import triangular_factor
 from skbn._regressions.local_score import score_tolerance
 from skbn._regressions.log_determinants import (
@@ -37,7 +38,12 @@ from skbn._regressions.log_determinants import (
     settle_columns,
     walk_seeds,
 )
-from skbn._regressions.set_function import LEAST_SCORE, SetFunctions, SetWeights, ruled_out
+from skbn._regressions.set_function import (
+    LEAST_SCORE,
+    SetFunctions,
+    SetWeights,
+    ruled_out,
+)
 
 __all__ = ["WALKING_KERNELS", "WalkedFamilies"]
 
@@ -94,7 +100,11 @@ class WalkedFamilies(ScoredFamilies):
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_memory": None}
 
+    def local_maxima(self, drawn: DrawnStates) -> LocalMaxima:
+        return local_maxima(drawn, self.functions_of, self._rules)
+
     def functions_of(self, sets: Integers) -> SetFunctions:
+        """Return what local scores are differences of, for some sets of columns, which are few."""
         found, where = np.unique(sets, return_inverse=True)
         of_found = np.array([self._log_determinant(members_of(mask)) for mask in found.tolist()])
         return self._weights.at(sets, of_found[where].reshape(sets.shape))
@@ -202,7 +212,7 @@ class WalkedFamilies(ScoredFamilies):
 
         allowed, required = positions(self._allowed), positions(self._required)
         plan = SearchPlan(n_children, 0, len(numbers) - n_children)
-        few = DenseFamilies(sets, plan, allowed, required, numbers)
+        few = DenseFamilies([sets] * len(numbers), plan, allowed, required, numbers)
         margin = float(score_tolerance(_largest_value(sets)))
         for sink, threshold in thresholds.items():
             if int(self._required[sink]) & ~(columns | self._others):

@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.columns import by_label, finite_number, is_labelled, known_values, named_nodes
 from skbn._core.estimator import fit_method, fit_task
 from skbn._core.files import replaced_file
@@ -28,6 +28,7 @@ from skbn._data.statistics import sample_statistics
 from skbn._data.table import Table
 from skbn._displays.frames import frame_of
 from skbn._networks import inference, interchange
+from skbn._networks.conditional import conditional_model, model_of_dag
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
@@ -109,7 +110,9 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             most = 1 + max(mask.bit_count() for mask in parents)
             summary = self._sample_of(X, sample_weight, may_miss=False).summary
             statistics = sample_statistics(summary, names, largest_family=most)
-            self._keep(estimate_model(statistics, parents, names, fixed=self._fixed()))
+            model = estimate_model(statistics, parents, names, fixed=self._fixed())
+            outside = self.blocks.columns_of(self._exogenous_numbers())
+            self._keep(conditional_model(model, outside))
         return self
 
     def _check_nodes(self) -> None:
@@ -222,6 +225,9 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         columns = imputed_columns(rows, complete, self.blocks)
         return with_columns(X, self.blocks.labels, columns)
 
+    def _of_columns(self, of_nodes: Booleans) -> Booleans:
+        return np.repeat(of_nodes, self.blocks.widths, axis=1)
+
     def _own_columns(self, sample: Sample) -> Sample:
         assert sample.nodes is not None
         names = sample.nodes.column_names
@@ -229,13 +235,15 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
 
     # Samples, conditional distributions, predictions and interventions
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
-        """Draw rows of the columns; refused if a node is a category.
+    def sample(self, n_samples: int = 1, random_state: Any = None, *, exogenous: Any = None) -> Any:
+        """Draw rows of the columns; refused if a node that is drawn is a category.
 
         Parameters
         ----------
         n_samples : int, default=1
         random_state : int, RandomState, Generator or None, default=None
+        exogenous : array-like or data frame, optional
+            The user's columns of the exogenous nodes; one row is drawn for each.
 
         Returns
         -------
@@ -244,15 +252,26 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         Raises
         ------
         ValueError
-            If a node is a category: what is drawn for its indicators would be no level.
+            If a node is a category, and not exogenous: what is drawn for its indicators would be
+            no level.
         """
-        if self.blocks.levels:
+        drawn = [node for node in self.blocks.levels if node not in self.exogenous]
+        if drawn:
             raise ValueError(
-                f"The nodes {readable_value(list(self.blocks.levels))} are categories, whose "
+                f"The nodes {readable_value(drawn)} are categories, whose "
                 "indicators the network takes for Gaussian: what is drawn would be no level. "
                 "network.columns_.sample() draws the columns as they are modelled."
             )
-        return super().sample(n_samples, random_state)
+        return super().sample(n_samples, random_state, exogenous=exogenous)
+
+    def _exogenous_values(self, X: Any) -> Floats:
+        if not self.exogenous:
+            raise ValueError("exogenous was given, but the network has no exogenous nodes.")
+        return encoded_rows(self.blocks.select_nodes(self._exogenous_numbers()), Table(X))
+
+    def _exogenous_numbers(self) -> list[int]:
+        outside = self.exogenous
+        return [v for v, node in enumerate(self.blocks.names) if node in outside]
 
     def __getitem__(self, node: Any) -> Any:
         """Return the marginal of a node, or the joint distribution of a list of nodes."""
@@ -502,7 +521,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     def _partial_r2(
         self, model: LinearGaussianModel, edges: Sequence[tuple[int, int]]
     ) -> list[float]:
-        covariance = model.covariance()
+        covariance = conditional_model(model, []).covariance()
         deviation = np.sqrt(np.diag(covariance))
         with np.errstate(divide="ignore", invalid="ignore"):
             correlation = covariance / deviation / deviation[:, np.newaxis]
@@ -602,7 +621,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             raise ValueError(
                 f"This is not what GaussianBlockNetwork.to_json writes ({error!r})."
             ) from None
-        return cls._of_model(LinearGaussianModel.from_dag(interchange.from_json(network)), blocks)
+        return cls._of_model(model_of_dag(interchange.from_json(network)), blocks)
 
     def to_pgmpy(self) -> Any:
         """Raise: pgmpy's linear Gaussian networks have nodes of one column.
@@ -627,6 +646,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             return [sum(1 << v for v in {*node_of[members_of(mask)].tolist()}) for mask in first]
 
         dag = dag_of(blocks.names, of_nodes(model.parents), of_nodes(model.fixed))
+        for v in {*node_of[list(model.exogenous)].tolist()}:
+            dag.nodes[blocks.names[v]]["exogenous"] = True
         network = cls(dag, blocks)
         network._describe(dag, model)
         network._keep(model)

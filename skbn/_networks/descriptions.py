@@ -64,6 +64,8 @@ def network_text(title: str, dag: nx.DiGraph, model: LinearGaussianModel | None)
     lines = [
         _structure_line(nodes, v, members_of(mask))
         if model is None
+        else f"{_symbol(nodes[v])} is exogenous"
+        if v in model.exogenous
         else _equation(model, v, members_of(mask))
         for v, mask in enumerate(parents)
         if mask or model is not None

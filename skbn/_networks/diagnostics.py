@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from skbn._core.arrays import Floats
 from skbn._core.estimator import N_WRAPPERS
-from skbn._core.subsets import members_of
+from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import one_blas_thread
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.local_score import local_score_terms
@@ -93,6 +93,7 @@ def warn_about_data(model: LinearGaussianModel, scorer: FamilyScorer) -> None:
         n_samples = share.sum() ** 2 / (share**2).sum()  # Kish's (1965) effective number
     n_levels = _n_levels(rows, int(min(_MOST_LEVELS, n_samples // _FEWEST_ROWS_PER_LEVEL)))
     is_number = scorer.is_number
+    is_number[list(model.exogenous)] = False
     n_levels = {v: n for v, n in n_levels.items() if is_number[v]}
     groups = _joined_dummies(model.parents, rows, [v for v, n in n_levels.items() if n == 2])
     if groups:
@@ -103,6 +104,10 @@ def warn_about_data(model: LinearGaussianModel, scorer: FamilyScorer) -> None:
     if n_samples < _FEWEST_ROWS:
         return
     skewness = _residual_skewness(model, rows, weight)
+    if sample.is_set is not None:  # where a column was set, its residual says nothing
+        for nodes, of_nodes in scorer.row_groups:
+            at, counts = of_nodes.columns_of(mask_of(nodes)), of_nodes.sample
+            skewness[at] = _residual_skewness(model, scorer.kept(counts.rows), counts.weight)[at]
     # The skewness of a column with few values only says how often each value occurs.
     skewness[list(n_levels)] = 0
     skewness[~is_number] = 0
@@ -305,7 +310,7 @@ def warn_about_limit(
     max_parents : int
         No warning if it is 0, which asks for the empty network, or all other columns.
     """
-    m = len(model.parents)
+    m = len(model.parents) - len(model.exogenous)
     full = [x for x, mask in enumerate(model.parents) if mask.bit_count() == max_parents]
     if not 0 < max_parents < m - 1 or len(full) < max(_FEWEST_COLUMNS, _SMALLEST_SHARE * m):
         return
@@ -346,15 +351,16 @@ def gains_of_one_more_parent(
     graph: nx.DiGraph = nx.DiGraph()
     graph.add_nodes_from(range(len(parents)))
     graph.add_edges_from((p, x) for x, mask in enumerate(parents) for p in members_of(mask))
-    tables = _tables_without_limit(scorer)
     gains = np.full(len(children), -np.inf)
     with one_blas_thread():
         for i, child in enumerate(children):
+            of_child = scorer.of_child(child)
+            tables = _tables_without_limit(of_child)
             own = members_of(parents[child])
             closed = {child, *own, *nx.descendants(graph, child)}
             further = [z for z in members_of(possible[child]) if z not in closed]
             if further:
-                gains[i] = _gains(scorer, tables, child, own, further).max()
+                gains[i] = _gains(of_child, tables, child, own, further).max()
     return gains
 
 

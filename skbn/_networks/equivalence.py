@@ -9,13 +9,15 @@ because the knowledge rules out their reverse.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 
 import networkx as nx
 
+from skbn._core.columns import named_nodes
 from skbn._core.graphs import dag_of, parent_masks
-from skbn._core.subsets import members_of
+from skbn._core.subsets import mask_of, members_of
 from skbn._regressions.local_score import internal_error
 
 __all__ = [
@@ -23,9 +25,11 @@ __all__ = [
     "compelled_parents",
     "consistent_extension",
     "cpdag",
+    "directed_by",
     "is_equivalent",
     "joined_columns",
     "structural_hamming_distance",
+    "told_apart",
 ]
 
 
@@ -46,20 +50,47 @@ def cpdag(dag: nx.DiGraph, fixed: list[int] | None = None) -> nx.DiGraph:
     return pattern
 
 
-def is_equivalent(dag: nx.DiGraph, other: nx.DiGraph) -> bool:
-    """Whether two acyclic graphs on the same nodes state the same independences."""
-    return canonical_member(parent_masks(dag)) == canonical_member(parent_masks(other, list(dag)))
+def directed_by(targets: Any, dag: nx.DiGraph) -> list[int]:
+    """Return the masks of each node's parents whose edges interventions direct.
+
+    Parameters
+    ----------
+    targets : iterable of nodes or collections of nodes, or None
+        What was set together in each intervention.
+    dag : networkx.DiGraph
+
+    Raises
+    ------
+    ValueError
+        If one of them is not a node.
+    """
+    nodes = list(dag)
+    sets = [named_nodes(each, nodes, "targets")[0] for each in targets or ()]
+    masks = [mask_of(nodes.index(node) for node in each) for each in sets]
+    apart = told_apart(masks, len(nodes))
+    return [mask & each for mask, each in zip(parent_masks(dag), apart, strict=True)]
 
 
-def structural_hamming_distance(dag: nx.DiGraph, other: nx.DiGraph, *, cpdag: bool = False) -> int:
-    """Return how many pairs of nodes two acyclic graphs, or their CPDAGs, join differently."""
-    own, others = _edge_of_pair(dag, cpdag), _edge_of_pair(other, cpdag)
+def is_equivalent(dag: nx.DiGraph, other: nx.DiGraph, targets: Any = None) -> bool:
+    """Whether acyclic graphs on the same nodes are one class under interventions on targets."""
+    nodes = list(dag)
+    ordered = dag_of(nodes, parent_masks(other, nodes))
+    if canonical_member(parent_masks(dag)) != canonical_member(parent_masks(ordered)):
+        return False
+    return directed_by(targets, dag) == directed_by(targets, ordered)
+
+
+def structural_hamming_distance(
+    dag: nx.DiGraph, other: nx.DiGraph, *, cpdag: bool = False, targets: Any = None
+) -> int:
+    """Return how many pairs of nodes two acyclic graphs, or their classes, join differently."""
+    own, others = (_edge_of_pair(each, cpdag, targets) for each in (dag, other))
     return sum(own.get(pair) != others.get(pair) for pair in own.keys() | others.keys())
 
 
-def _edge_of_pair(dag: nx.DiGraph, as_cpdag: bool) -> dict[frozenset[Any], Any]:
+def _edge_of_pair(dag: nx.DiGraph, as_cpdag: bool, targets: Any) -> dict[frozenset[Any], Any]:
     """Return the edge of each joined pair, or the pair itself if the edge is undirected."""
-    pattern = cpdag(dag) if as_cpdag else dag
+    pattern = cpdag(dag, directed_by(targets, dag)) if as_cpdag else dag
     return {
         frozenset((a, b)): frozenset((a, b)) if is_undirected else (a, b)
         for a, b, is_undirected in pattern.edges(data="undirected")
@@ -128,6 +159,26 @@ def _is_forced(parent: int, child: int, compelled: list[int], joined: list[int])
         compelled[b] & joined[parent] & ~joined[child] & ~(1 << child)
         for b in members_of(between & joined[parent])
     )
+
+
+def told_apart(targets: Iterable[int], m: int) -> list[int]:
+    """Return, for each of m columns, the mask of those that interventions tell apart from it.
+
+    An intervention, given by the mask of its targets, tells its targets apart from all other
+    columns. An edge between columns that are told apart is directed in the interventional essential
+    graph (Hauser & Bühlmann 2012, "Characterization and greedy learning of interventional Markov
+    equivalence classes of directed acyclic graphs").
+
+    Examples
+    --------
+    >>> told_apart([0b001], 3)
+    [6, 1, 1]
+    """
+    every, apart = (1 << m) - 1, [0] * m
+    for target in targets:
+        for x in range(m):
+            apart[x] |= every & ~target if target >> x & 1 else target
+    return apart
 
 
 def canonical_member(parents: list[int], fixed: list[int] | None = None) -> list[int]:

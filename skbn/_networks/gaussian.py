@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -122,8 +123,28 @@ class LinearGaussianModel(LinearModel):
         intercept = mean - mean @ coef
         return cls(list(nodes), parents, coef, intercept, mean, noise_variance, fixed)
 
+    def require_distribution(self, given: Sequence[int] = ()) -> None:
+        """Raise unless all nodes have a distribution, or are given."""
+
+    def draw(self, noise: Floats, exogenous: Floats | None = None) -> Floats:
+        """Return rows of the network, (n, m), from rows of standard noise.
+
+        Parameters
+        ----------
+        noise : ndarray of shape (n, m)
+        exogenous : ndarray of shape (n, k), optional
+            The values of the exogenous nodes, if there are any.
+
+        Raises
+        ------
+        ValueError
+            If they are lacking.
+        """
+        return np.asarray(self.mean + noise @ self.factor())
+
     def covariance(self) -> Floats:
         """Return the joint covariance, shape (m, m)."""
+        self.require_distribution()
         factor = self.factor()
         with np.errstate(over="ignore"):
             covariance = factor.T @ factor
@@ -193,18 +214,32 @@ class LinearGaussianModel(LinearModel):
         They are infinite or NaN if the difference of a row from the mean is out of range.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            centred = rows - self.mean
-            return np.asarray(centred - centred @ self.coef)
+            return self.unexplained(rows - self.mean)
 
-    def log_density(self, rows: Floats) -> Floats:
+    def unexplained(self, deviations: Floats) -> Floats:
+        """Return the part of deviations from the mean, (n, m), that parents do not explain.
+
+        It is 0 for exogenous nodes.
+        """
+        return np.asarray(deviations - deviations @ self.coef)
+
+    def log_density(self, rows: Floats, is_set: Booleans | None = None) -> Floats:
         """Return the log density of each row, shape (n,), in nats.
 
-        That of what is observed, if values are NaN: 0 for a row without any.
+        That of what is observed, if values are NaN: 0 for a row without any. If nodes are
+        exogenous, it is the density of the others, given these.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, m)
+        is_set : ndarray of shape (n, m), bool, optional
+            Where an experimenter set values: the density is then that of the others.
 
         Raises
         ------
         ValueError
-            If a node has no noise.
+            If a node has no noise, or the value of an exogenous node is missing; if values are
+            missing and others were set.
         """
         for node, variance in zip(self.nodes, self.noise_variance, strict=True):
             if variance == 0:
@@ -214,13 +249,22 @@ class LinearGaussianModel(LinearModel):
                 )
         seen = ~np.isnan(rows)
         if not seen.all():
+            if is_set is not None:
+                raise ValueError(
+                    "The density of rows with interventions and missing values is not known. Leave "
+                    "these rows out, or fill them by impute."
+                )
             return self._marginal_log_density(rows, seen)
+        log_scales = np.log(2 * np.pi) + np.log(self.noise_variance)
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = ((self.residuals(rows) / np.sqrt(self.noise_variance)) ** 2).sum(axis=1)
+            squares = (self.residuals(rows) / np.sqrt(self.noise_variance)) ** 2
+            if is_set is None:
+                total, log_scale = squares.sum(axis=1), log_scales.sum()
+            else:
+                total, log_scale = squares.sum(axis=1, where=~is_set), ~is_set @ log_scales
         # A row so far off that its squares overflow has log density -inf.
-        squares[np.isnan(squares)] = np.inf
-        log_scale = (np.log(2 * np.pi) + np.log(self.noise_variance)).sum()
-        return np.asarray(-0.5 * (squares + log_scale))
+        total[np.isnan(total)] = np.inf
+        return np.asarray(-0.5 * (total + log_scale))
 
     def _marginal_log_density(self, rows: Floats, seen: Booleans) -> Floats:
         """Return the log density of the values that are seen, by a factor for each pattern."""
@@ -259,11 +303,11 @@ class LinearGaussianModel(LinearModel):
         at_mean = self.log_density(summary.column_means[np.newaxis])[0]
         with np.errstate(over="ignore", invalid="ignore"):
             factor = np.ldexp(summary.factor, summary.exponent)
-            residuals = (factor - factor @ self.coef) / np.sqrt(self.noise_variance)
+            residuals = self.unexplained(factor) / np.sqrt(self.noise_variance)
             squares = float((residuals**2).sum()) / summary.n_samples
         return float(at_mean) - 0.5 * (np.inf if np.isnan(squares) else squares)
 
-    def do(self, values: dict[int, float]) -> Self:
+    def do(self, values: dict[int, float]) -> LinearGaussianModel:
         """Return the model after nodes, by number, lose their parents and are set to values."""
         held = list(values)
         parents, fixed = (
@@ -279,4 +323,12 @@ class LinearGaussianModel(LinearModel):
         mean = self.mean + propagate(shift, coef, parents)
         mean[held] = intercept[held]
         require_finite(mean, self.nodes)
-        return type(self)(self.nodes, parents, coef, intercept, mean, noise_variance, fixed)
+        return replace(
+            self,
+            parents=parents,
+            coef=coef,
+            intercept=intercept,
+            mean=mean,
+            noise_variance=noise_variance,
+            fixed=fixed,
+        )

@@ -39,14 +39,26 @@ _CONTAINERS = ("default", "pandas", "polars")  # as in sklearn.set_config(transf
 
 
 def sample(
-    model: LinearGaussianModel, n_samples: int, random_state: Any, container: str | None
+    model: LinearGaussianModel,
+    n_samples: int,
+    random_state: Any,
+    container: str | None,
+    exogenous: Floats | None = None,
 ) -> Any:
     """Draw rows from a network, as an array or as a data frame of a container.
 
-    A container of None stands for scikit-learn's setting.
+    A container of None stands for scikit-learn's setting. With values of the exogenous nodes, one
+    row is drawn for each of theirs.
     """
+    if exogenous is not None:
+        if n_samples != 1:
+            raise ValueError(
+                f"n_samples={n_samples} was given with a table of exogenous values, for each row "
+                "of which one row is drawn. Leave n_samples out, and repeat rows of the table."
+            )
+        n_samples = len(exogenous)
     noise = random_generator(random_state).standard_normal((n_samples, len(model.nodes)))
-    return _in_container(np.asarray(model.mean + noise @ model.factor()), model.nodes, container)
+    return _in_container(model.draw(noise, exogenous), model.nodes, container)
 
 
 def random_generator(random_state: Any) -> np.random.Generator | np.random.RandomState:

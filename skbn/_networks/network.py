@@ -10,6 +10,7 @@ import os
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from numbers import Integral
+from operator import or_
 from typing import Any, ClassVar, Self, overload
 
 import networkx as nx
@@ -19,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_array
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.columns import named_values
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
 from skbn._core.graphs import (
@@ -27,6 +28,7 @@ from skbn._core.graphs import (
     check_dag,
     check_same_nodes,
     dag_of,
+    exogenous_nodes,
     fixed_parent_masks,
     graph_contents,
     parent_masks,
@@ -41,6 +43,7 @@ from skbn._data.table import Table, numbers_of, read_columns
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import equivalence, inference, interchange, partial_rows
+from skbn._networks.conditional import conditional_model, model_of_dag
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
@@ -71,7 +74,10 @@ class GaussianBayesianNetwork(
         attributes `intercept` and `noise_variance` of its nodes, the latter not negative, and
         `weight` of its edges. Weights alone, without attributes of nodes, are ignored. An edge
         whose reverse is known to be wrong has the attribute `fixed`, True; `cpdag` leaves it
-        directed. A learner marks the edges that its constraints do not let it reverse.
+        directed. A learner marks the edges that its constraints or interventions do not let it
+        reverse. A node with the attribute `exogenous`, True, is a cause that is not modelled: it
+        has no parents, the density is that of the other nodes given it, and its `intercept` and
+        `noise_variance` only say where and how far it was spread in the table.
         Changing the graph after `fit` drops the estimates: the network then has the parameters
         that the graph carries, if any, until it is fitted again.
 
@@ -186,7 +192,9 @@ class GaussianBayesianNetwork(
                 )
             statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
             fixed = fixed_parent_masks(self.dag)
-            self._keep(estimate_model(statistics, parents, nodes, fixed=fixed))
+            model = estimate_model(statistics, parents, nodes, fixed=fixed)
+            outside = [nodes.index(node) for node in exogenous_nodes(self.dag)]
+            self._keep(conditional_model(model, outside))
         return self
 
     # Parameters
@@ -233,15 +241,18 @@ class GaussianBayesianNetwork(
     def mean_(self) -> Floats:
         """The nodes' joint mean, shape (m,).
 
-        Raises what `dag_` raises.
+        Raises what `dag_` raises, and ValueError if nodes are exogenous.
         """
-        return self._model().mean.copy()
+        model = self._model()
+        model.require_distribution()
+        return model.mean.copy()
 
     @property
     def covariance_(self) -> Floats:
         """The nodes' joint covariance, shape (m, m).
 
-        Raises what `dag_` raises, and ValueError if a variance is out of float64's range.
+        Raises what `dag_` raises, and ValueError if a variance is out of float64's range or nodes
+        are exogenous.
         """
         return self._model().covariance()
 
@@ -258,7 +269,19 @@ class GaussianBayesianNetwork(
         """
         return list(self._structure())
 
-    def cpdag(self, *, knowledge: bool = True) -> nx.DiGraph:
+    @property
+    def exogenous(self) -> list[Hashable]:
+        """The exogenous nodes: they may be parents, and have neither parents nor a distribution.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `dag` is not an acyclic graph; if an exogenous node has a parent.
+        """
+        check_dag(self.dag)
+        return exogenous_nodes(self.dag)
+
+    def cpdag(self, *, knowledge: bool = True, targets: Any = None) -> nx.DiGraph:
         """Return the graph of the network's equivalence class, its CPDAG.
 
         Parameters
@@ -266,8 +289,12 @@ class GaussianBayesianNetwork(
         knowledge : bool, default=True
             Whether to leave out networks of the class that contradict what is known, by
             reversing an edge with the attribute `fixed`. A learner marks the edges whose
-            reverse its tiers, required and forbidden edges rule out. False takes the whole
-            class: what the independences say.
+            reverse its tiers, required and forbidden edges rule out, and those that its
+            interventions direct. False takes the whole class: what the independences say.
+        targets : list of nodes or of tuples of nodes, optional
+            What was set together in each intervention, as `GaussianBNLearner.targets_` has it. The
+            class is then that of the interventional essential graph: an edge of which just one end
+            is among some targets has its direction in all members.
 
         Returns
         -------
@@ -307,17 +334,30 @@ class GaussianBayesianNetwork(
         [('a', 'b', False), ('b', 'c', False)]
         >>> known.cpdag(knowledge=False).edges["b", "c"]["undirected"]
         True
+
+        So it is if an experimenter set a in some rows, and not b.
+
+        >>> list(GaussianBayesianNetwork(known.dag).cpdag(targets=["a"]).edges(data="undirected"))
+        [('a', 'b', False), ('b', 'c', False)]
         """
         dag = self._structure()
-        return equivalence.cpdag(dag, fixed_parent_masks(self.dag) if knowledge else None)
+        directed = equivalence.directed_by(targets, dag)
+        if knowledge:
+            directed = list(map(or_, directed, fixed_parent_masks(self.dag)))
+        return equivalence.cpdag(dag, directed)
 
-    def is_equivalent(self, other: GaussianBayesianNetwork | nx.DiGraph) -> bool:
+    def is_equivalent(
+        self, other: GaussianBayesianNetwork | nx.DiGraph, *, targets: Any = None
+    ) -> bool:
         """Whether another network states the same independences, regardless of fixed edges.
 
         Parameters
         ----------
         other : GaussianBayesianNetwork or networkx.DiGraph
             On the same nodes, in any order.
+        targets : list of nodes or of tuples of nodes, optional
+            What was set together in each intervention, as `GaussianBNLearner.targets_` has it. The
+            edges that these direct must be the same then.
 
         Returns
         -------
@@ -339,10 +379,14 @@ class GaussianBayesianNetwork(
         False
         """
         dag = self._structure()
-        return equivalence.is_equivalent(dag, _graph_on_same_nodes(other, dag))
+        return equivalence.is_equivalent(dag, _graph_on_same_nodes(other, dag), targets)
 
     def structural_hamming_distance(
-        self, other: GaussianBayesianNetwork | nx.DiGraph, *, cpdag: bool = False
+        self,
+        other: GaussianBayesianNetwork | nx.DiGraph,
+        *,
+        cpdag: bool = False,
+        targets: Any = None,
     ) -> int:
         """Return the number of pairs of nodes that another network joins differently.
 
@@ -356,6 +400,8 @@ class GaussianBayesianNetwork(
             Whether to compare the equivalence classes instead, as ``cpdag(knowledge=False)``
             gives them. An edge that is undirected in one and directed in the other counts 1.
             Fixed edges are ignored: equivalent networks are at a distance of 0.
+        targets : list of nodes or of tuples of nodes, optional
+            As in `cpdag`, for the classes of both networks.
 
         Returns
         -------
@@ -384,7 +430,7 @@ class GaussianBayesianNetwork(
         """
         dag = self._structure()
         other = _graph_on_same_nodes(other, dag)
-        return equivalence.structural_hamming_distance(dag, other, cpdag=cpdag)
+        return equivalence.structural_hamming_distance(dag, other, cpdag=cpdag, targets=targets)
 
     def moral_graph(self) -> nx.Graph:
         """Return the undirected graph that joins each node to its Markov blanket.
@@ -534,7 +580,7 @@ class GaussianBayesianNetwork(
 
     # Samples, conditional distributions, predictions and interventions
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n_samples: int = 1, random_state: Any = None, *, exogenous: Any = None) -> Any:
         """Draw rows from the network.
 
         Parameters
@@ -542,6 +588,10 @@ class GaussianBayesianNetwork(
         n_samples : int, default=1
         random_state : int, RandomState, Generator or None, default=None
             A seed or a generator of numpy.random. With a number, each call draws the same rows.
+        exogenous : array-like or data frame of shape (n, k), optional
+            For a network with exogenous nodes: their values, in columns found by name or by
+            position. One row is drawn for each. ``network.do({"dose": 2}).sample(100)`` draws 100
+            rows with the same value.
 
         Returns
         -------
@@ -555,7 +605,8 @@ class GaussianBayesianNetwork(
             If there are no parameters.
         TypeError, ValueError
             If `n_samples` is not a positive integer, or `random_state` not one of these; if a
-            mean or a variance is out of float64's range.
+            mean or a variance is out of float64's range; if values of exogenous nodes are lacking,
+            or given and there are no such nodes.
         ImportError
             If a data frame was asked for, and pandas or polars is not installed.
 
@@ -571,7 +622,16 @@ class GaussianBayesianNetwork(
         ['a', 'b']
         """
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        return inference.sample(self._model(), n_samples, random_state, self._output_container)
+        values = None if exogenous is None else self._exogenous_values(exogenous)
+        output = self._output_container
+        return inference.sample(self._model(), n_samples, random_state, output, values)
+
+    def _exogenous_values(self, X: Any) -> Floats:
+        """Return the values of the exogenous nodes' columns in a table."""
+        nodes = self.exogenous
+        if not nodes:
+            raise ValueError("exogenous was given, but the network has no exogenous nodes.")
+        return read_columns(Table(X), nodes, nodes)
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Set the container in which `sample` returns its rows.
@@ -1286,6 +1346,10 @@ class GaussianBayesianNetwork(
         """Return these rows with their weights, or a summary of them."""
         return _sample(X, self.nodes, sample_weight, may_miss=True)
 
+    def _of_columns(self, of_nodes: Booleans) -> Booleans:
+        """Return truth values of the nodes, (n, m), for the columns that the parameters are of."""
+        return of_nodes
+
     def _own_columns(self, sample: Sample) -> Sample:
         """Return the sample of a learner's rows with the columns that the parameters are of."""
         return sample
@@ -1295,7 +1359,7 @@ class GaussianBayesianNetwork(
         check_dag(self.dag)
         if self._estimated is not None and self._is_learned_graph():
             return replace(self._estimated, fixed=fixed_parent_masks(self.dag))
-        return LinearGaussianModel.from_dag(self.dag) if is_parametrised(self.dag) else None
+        return model_of_dag(self.dag) if is_parametrised(self.dag) else None
 
     def _model(self) -> LinearGaussianModel:
         """Return the parameters; raise a NotFittedError if there are none."""

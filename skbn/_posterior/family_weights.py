@@ -50,8 +50,9 @@ class FamilyWeights(BlockwiseFamilies):
 
     Parameters
     ----------
-    sets : SetFunctions
-        What local scores are differences of, for all subsets of the columns: at least two.
+    sets : sequence of SetFunctions
+        What the local scores of each child are differences of, for all subsets of the columns: at
+        least two.
     plan : SearchPlan
     allowed, required : sequence of n_children int
         As for `BlockwiseFamilies`; the plan may have more columns than there are children.
@@ -73,14 +74,14 @@ class FamilyWeights(BlockwiseFamilies):
 
     def __init__(
         self,
-        sets: SetFunctions,
+        sets: Sequence[SetFunctions],
         plan: SearchPlan,
         threads: Threads,
         allowed: Sequence[int],
         required: Sequence[int],
         log_odds: Floats | None = None,
     ) -> None:
-        self.n_positions = len(sets.of_parents).bit_length() - 1
+        self.n_positions = len(sets[0].of_parents).bit_length() - 1
         super().__init__(self.n_positions, plan, allowed, required)
         self._sets = sets
         n_children, n_low = len(allowed), plan.block_bits
@@ -90,7 +91,7 @@ class FamilyWeights(BlockwiseFamilies):
             low = _odds_of_low_parents(log_odds, n_low)
             single[:, n_low:] = log_odds[:, n_low:]
         self._log_odds = log_odds
-        self._families = WeighedFamilies(*sets, *self._rules, low, single, n_low)
+        self._families = [WeighedFamilies(*each, *self._rules, low, single, n_low) for each in sets]
         ranges = list(threads.map(self._score_range, [(x,) for x in range(n_children)]))
         self.wide, self.biases, self.log_scale = scale_of_weights(ranges)
 
@@ -100,19 +101,19 @@ class FamilyWeights(BlockwiseFamilies):
         The sum over all networks is at least the weight of the one in which all columns have no
         parents but the required ones.
         """
-        best, least = score_range(self._families, child)
+        best, least = score_range(self._families[child], child)
         fewest = int(self._required[child])
-        of_fewest = self._sets.local_score(child, fewest)
+        of_fewest = self._sets[child].local_score(child, fewest)
         if self._log_odds is not None:
             of_fewest += float(self._log_odds[child, members_of(fewest)].sum())
         return best, of_fewest if math.isfinite(of_fewest) else least
 
     def _parts(self, outer: int, children: Integers, threads: Threads) -> Iterator[Part]:
-        yield self._whole_part(self._sets, outer, children)
+        yield from self._whole_parts(self._sets, outer, children)
 
     def _fill_blocks(self, part: Part, blocks: Integers, tables: BlockTables) -> None:
         rest = part.children, blocks, tables, self.wide, self.biases
-        fill_sums(part.pieces, self._families, *rest)
+        fill_sums(part.pieces, self._families[part.children[0]], *rest)
 
     def edge_sums(self, child: int, gamma: Integers, exponent: int) -> Floats:
         """Return the weight of the networks in which each column is the child's parent.
@@ -133,7 +134,7 @@ class FamilyWeights(BlockwiseFamilies):
         """
         sums = np.empty(self.n_positions + 1)
         edge_sums(
-            self._families,
+            self._families[child],
             self.plan.n_columns,
             child,
             gamma,
@@ -165,7 +166,7 @@ class FamilyWeights(BlockwiseFamilies):
     @property
     def n_parent_sets(self) -> int:
         """How many parent sets a child has: ``2**(m - 1)``."""
-        return len(self._sets.of_parents) // 2
+        return len(self._sets[0].of_parents) // 2
 
     def weights_of(self, child: int, threads: Threads, weights: Integers) -> None:
         """Set `weights` to the weight of each parent set of a child, an extended float.
@@ -179,9 +180,10 @@ class FamilyWeights(BlockwiseFamilies):
         """
 
         def run(bases: Integers) -> None:
-            family_weights(self._families, child, bases, self.wide, self.biases, weights)
+            families = self._families[child]
+            family_weights(families, child, bases, self.wide, self.biases, weights)
 
-        n_sets = len(self._sets.of_parents)
+        n_sets = len(self._sets[0].of_parents)
         bases = np.arange(0, n_sets, 1 << self.plan.block_bits)
         parts = threads.split(bases, n_sets // _TASK)
         list(threads.map(run, [(part,) for part in parts]))

@@ -11,7 +11,7 @@ from math import comb
 import numpy as np
 
 from skbn._core.arrays import Floats
-from skbn._core.progress import Progress
+from skbn._core.resources import Resources
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import Threads
 from skbn._exact.plan import SearchPlan
@@ -30,10 +30,8 @@ def weights_of_group(
     constraints: Constraints,
     log_odds: Floats | None,
     scorer: FamilyScorer,
-    tables: Floats,
     threads: Threads,
-    progress: Progress,
-    n_jobs: int | None,
+    resources: Resources,
 ) -> Weights:
     """Return the weights of a group's families.
 
@@ -44,35 +42,32 @@ def weights_of_group(
     log_odds : ndarray of shape (m, m), float64, or None
         At [i, j], the logarithm of the prior odds of the edge i -> j; finite.
     scorer : FamilyScorer
-    tables : ndarray of shape (3, m), float64
-        The criterion's, with c of -inf for more parents than are allowed.
     threads : Threads
-    progress : Progress
-    n_jobs : int or None
+    resources : Resources
     """
-    columns = plan.columns
+    columns, children, most = plan.columns, plan.group.columns, constraints.max_parents
     if plan.listing is None:
-        weights = scorer.weights_of(columns, constraints.max_parents)
-        sets = scorer.set_functions_of(columns, weights, n_jobs, progress)
+        sets = scorer.functions_by_child(columns, children, most, resources)
         return _dense_weights(plan, constraints, log_odds, sets, threads)
     ascending = sorted(columns)
     place = [ascending.index(column) for column in columns]
-    families, log_det = scorer.small_log_determinants_of(
-        ascending, plan.listing.max_parents, n_jobs, progress
-    )
+    small = scorer.small_sets_by_child(ascending, children, plan.listing.max_parents, resources)
     lists = family_lists(plan, constraints)
 
     def scores_of(child: int) -> Floats:
-        required, candidates, most = lists[child]
+        required, candidates, most_candidates = lists[child]
+        families, log_det = small[child]
+        tables = scorer.of_child(children[child]).tables.copy()
+        tables[0, most + 1 :] = -np.inf
         scores = families.scores_in_order(
             place[child],
             [place[p] for p in required],
             [place[p] for p in candidates],
-            most,
+            most_candidates,
             log_det,
             tables,
         )
-        progress.advance(WORK_OF_LISTED_FAMILY * len(scores))
+        resources.progress.advance(WORK_OF_LISTED_FAMILY * len(scores))
         return scores
 
     return _listed_weights(plan, lists, scores_of, log_odds, threads)
@@ -94,7 +89,8 @@ def flat_weights(
     if plan.listing is None:
         tables = np.zeros((3, n_sets))
         tables[0] = flat
-        sets = SetWeights(tables).of_all(np.zeros(1 << n_sets))
+        functions = SetWeights(tables).of_all(np.zeros(1 << n_sets))
+        sets = [functions] * n_sets
         return _dense_weights(plan, constraints, log_odds, sets, threads)
     lists = family_lists(plan, constraints)
 
@@ -146,7 +142,7 @@ def _dense_weights(
     plan: GroupPlan,
     constraints: Constraints,
     log_odds: Floats | None,
-    sets: SetFunctions,
+    sets: list[SetFunctions],
     threads: Threads,
 ) -> FamilyWeights:
     columns = plan.columns
@@ -155,7 +151,7 @@ def _dense_weights(
     if layout.n_columns == 1:  # nothing is ordered: others are told from the column by `allowed`
         layout = SearchPlan(max(2, len(columns)), 0)
     if len(columns) == 1:  # vectors need four sets: a second column, which may not be a parent
-        sets = SetFunctions(*(np.tile(each, 2) for each in sets))
+        sets = [SetFunctions(*(np.tile(each, 2) for each in sets[0]))] * 2
 
     def positions(masks: list[int]) -> list[int]:
         return [mask_of(position[p] for p in members_of(masks[x])) for x in plan.group.columns]

@@ -116,16 +116,16 @@ def network_posterior(
         If the sums contradict each other.
     """
     scorer, constraints, names = problem.regressions, problem.constraints, problem.names
-    m, n_jobs = len(names), resources.n_jobs
+    m = len(names)
     plan = plan_posterior(problem.shape, prior, resources, names)
     if resources.announce is not None:
         resources.announce(str(plan))
     is_uniform = plan.prior == "uniform"
     compile_kernels(_kernels(plan))
-    tables = scorer.tables.copy()
-    tables[0, constraints.max_parents + 1 :] = -np.inf
+    constant = scorer.tables[0].copy()
+    constant[constraints.max_parents + 1 :] = -np.inf
     prior_sums = [
-        log_prior_sum(plan.prior, each.group, constraints, log_odds, tables[0])
+        log_prior_sum(plan.prior, each.group, constraints, log_odds, constant)
         for each in plan.groups
     ]
     work = sum(
@@ -141,14 +141,12 @@ def network_posterior(
         if not sum_only:
             for i, each in enumerate(plan.groups):
                 if prior_sums[i] is None:
-                    flat = flat_weights(each, constraints, log_odds, tables[0], threads)
+                    flat = flat_weights(each, constraints, log_odds, constant, threads)
                     prior_sums[i] = prior_sum(each, summation, flat)
                     del flat
         for each in plan.groups:
             children = each.group.columns
-            weights = weights_of_group(
-                each, constraints, log_odds, scorer, tables, *summation, n_jobs
-            )
+            weights = weights_of_group(each, constraints, log_odds, scorer, threads, resources)
             offsets = scorer.score_offsets[children]
             group = group_posterior(each, summation, weights, offsets, sum_only)
             if group is None:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ from skbn._scores.criteria import BGe, Criterion
 __all__ = [
     "NETWORKS_AT_A_TIME",
     "CoefficientDraws",
+    "ColumnStatistics",
     "FamilyPosteriors",
     "draw_coefficients",
     "draw_parameters",
@@ -150,8 +152,22 @@ def family_posteriors(
     )
 
 
+class ColumnStatistics(NamedTuple):
+    """Columns whose families have the same rows.
+
+    Parameters
+    ----------
+    columns : list of int
+    statistics : SampleStatistics
+        The criterion's: those of a `FamilyScorer` include the rows of its prior.
+    """
+
+    columns: list[int]
+    statistics: SampleStatistics
+
+
 def draw_parameters(
-    statistics: SampleStatistics,
+    groups: Sequence[ColumnStatistics],
     criterion: Criterion,
     dags: Sequence[Sequence[int]] | Integers,
     rng: np.random.Generator | np.random.RandomState,
@@ -162,8 +178,8 @@ def draw_parameters(
 
     Parameters
     ----------
-    statistics : SampleStatistics
-        The criterion's: those of a `FamilyScorer` include the rows of its prior.
+    groups : sequence of ColumnStatistics
+        All columns.
     criterion : Criterion
     dags : array-like of shape (n_dags, m), int
         The masks of each column's parents in each network.
@@ -179,14 +195,19 @@ def draw_parameters(
     ValueError
         As `family_posteriors` does.
     """
-    drawn = draw_coefficients(statistics, criterion, dags, rng)
-    mean = statistics.mean + _propagate(drawn.mean_deviation, drawn.coef)
+    drawn = draw_coefficients(groups, criterion, dags, rng)
+    first = groups[0].statistics.mean
+    own = drawn.mean_deviation
+    for columns, statistics in groups[1:]:  # from the same mean as the first columns
+        apart = statistics.mean - first
+        own[:, columns] += apart[columns] - (apart @ drawn.coef)[:, columns]
+    mean = first + _propagate(own, drawn.coef)
     variance = drawn.noise_deviation**2
     return [NetworkParameters(*each) for each in zip(drawn.coef, mean, variance, strict=True)]
 
 
 def draw_coefficients(
-    statistics: SampleStatistics,
+    groups: Sequence[ColumnStatistics],
     criterion: Criterion,
     dags: Sequence[Sequence[int]] | Integers,
     rng: np.random.Generator | np.random.RandomState,
@@ -203,14 +224,17 @@ def draw_coefficients(
     n_parents = np.bitwise_count(masks)
     # All random numbers come first, so that they do not depend on how families are grouped.
     normal = rng.standard_normal((n_dags, m, m))
-    freedom = residual_freedom(statistics, criterion, n_parents)
+    freedom = np.empty((n_dags, m))
+    for columns, statistics in groups:
+        freedom[:, columns] = residual_freedom(statistics, criterion, n_parents[:, columns])
     deviation = 1 / np.sqrt(rng.chisquare(freedom))  # of the noise, per root of sum_of_squares
     mean_deviation = np.zeros((n_dags, m))
     coef, expected = np.zeros((n_dags, m, m)), np.zeros((n_dags, m, m))
-    for size in range(m):
-        dag, child = np.nonzero(n_parents == size)
+    for (columns, statistics), size in product(groups, range(m)):
+        dag, place = np.nonzero(n_parents[:, columns] == size)
         if len(dag) == 0:
             continue
+        child = np.asarray(columns)[place]
         children, sets, family = _distinct_families(child, masks[dag, child])
         parents = np.array([members_of(mask) for mask in sets], dtype=np.int64)
         parents = parents.reshape(len(sets), size)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from skbn._core.arrays import BYTES
 from skbn._core.resources import Resources
-from skbn._core.subsets import SmallSubsets
+from skbn._core.subsets import SmallSubsets, members_of
 from skbn._core.text import first_few, readable_count, readable_size, readable_sizes
 from skbn._exact.plan import SearchPlan
 from skbn._regressions.log_determinants import log_determinants_work
@@ -208,8 +208,7 @@ def plan_posterior(
 
 def _plan(constraints: Constraints, prior: str, n_bytes: int, n_threads: int) -> PosteriorPlan:
     """Return the plan, which may need more memory than there is."""
-    groups = constraints.groups
-    m = len(constraints.allowed)
+    groups, modelled = constraints.groups, constraints.modelled
     n_steps = sum(3 ** len(group.columns) for group in groups)
     if prior != "order" and (prior == "uniform" or n_steps <= UNIFORM_LIMIT):
 
@@ -217,7 +216,12 @@ def _plan(constraints: Constraints, prior: str, n_bytes: int, n_threads: int) ->
             given = constraints, "uniform", 0, n_bytes, n_threads
             return PosteriorPlan("uniform", [_group_plan(each, *given) for each in groups])
 
-        whole = uniform([Group(list(range(m)), [])]) if m <= _MOST_IN_ONE_GROUP else None
+        whole = None
+        if len(modelled) <= _MOST_IN_ONE_GROUP:
+            others = 0
+            for x in modelled:
+                others |= constraints.allowed[x] & constraints.exogenous
+            whole = uniform([Group(modelled, members_of(others))])
         if whole is not None and whole.n_bytes <= n_bytes:
             return whole
         found = uniform(groups)

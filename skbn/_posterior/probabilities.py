@@ -48,7 +48,7 @@ def log_probability(posterior: NetworkPosterior, scores: LocalScores, dag: nx.Di
     if not all(posterior.constraints.allows(x, mask) for x, mask in enumerate(masks)):
         return -math.inf
     *terms, shared = scores.network_terms(masks)
-    weight = float(sum(terms).sum()) + float(shared.sum())
+    weight = float((sum(terms) + shared)[posterior.constraints.modelled].sum())
     log_odds = posterior.log_odds
     if log_odds is not None:
         weight += sum(float(log_odds[each, x].sum()) for x, each in enumerate(parents))

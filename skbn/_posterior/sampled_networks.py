@@ -12,16 +12,19 @@ import numpy.typing as npt
 
 from skbn._core.columns import as_integer, finite_number
 from skbn._core.graphs import dag_of
+from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 from skbn._networks.block_network import network_of_model
+from skbn._networks.conditional import conditional_model
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.family_weights import MASK_BITS
-from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_parameters
+from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, ColumnStatistics, draw_parameters
 from skbn._scores.local_scores import LocalScores
 
 __all__ = [
     "EstimatedProbability",
+    "column_statistics",
     "estimated_probability",
     "require_feature",
     "require_masks",
@@ -61,21 +64,36 @@ def estimated_probability(
     return EstimatedProbability(float(values.mean()), error, len(values))
 
 
+def column_statistics(scores: LocalScores) -> list[ColumnStatistics]:
+    """Return the statistics of the rows that count for each column, for `draw_parameters`."""
+    return [
+        ColumnStatistics(scorer.columns_of(mask_of(nodes)), scorer.statistics)
+        for nodes, scorer in scores.scorer.row_groups
+    ]
+
+
 def with_parameters(
-    scores: LocalScores, parents: npt.NDArray[np.int64], random_state: np.random.RandomState
+    scores: LocalScores,
+    parents: npt.NDArray[np.int64],
+    random_state: np.random.RandomState,
+    exogenous: int = 0,
 ) -> list[GaussianBayesianNetwork]:
-    """Return networks with parameters drawn from their posterior."""
-    scorer = scores.scorer
+    """Return networks with parameters drawn from their posterior.
+
+    `exogenous` is the mask of the columns that are not modelled.
+    """
+    scorer, groups = scores.scorer, column_statistics(scores)
+    outside = scorer.columns_of(exogenous)
     networks = []
     for start in range(0, len(parents), NETWORKS_AT_A_TIME):
         some = parents[start : start + NETWORKS_AT_A_TIME]
         of_columns = np.array([scorer.parents_of_columns(masks) for masks in some.tolist()])
-        drawn = draw_parameters(scorer.statistics, scorer.criterion, of_columns, random_state)
+        drawn = draw_parameters(groups, scorer.criterion, of_columns, random_state)
         for columns, parameters in zip(of_columns.tolist(), drawn, strict=True):
             model = LinearGaussianModel.from_estimates(
                 scorer.column_names, columns, parameters, [0] * len(columns)
             )
-            networks.append(network_of_model(model, scorer.nodes))
+            networks.append(network_of_model(conditional_model(model, outside), scorer.nodes))
     return networks
 
 

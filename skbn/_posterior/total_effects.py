@@ -26,7 +26,6 @@ from skbn._core.compile import compile_kernels
 from skbn._core.memory import require_memory
 from skbn._core.text import readable_count, readable_name, readable_value, text_table
 from skbn._core.threads import one_blas_thread
-from skbn._data.statistics import SampleStatistics
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import html_table
 from skbn._posterior.effect_kernels import sum_paths
@@ -36,7 +35,11 @@ from skbn._posterior.effects import (
     quantiles,
     standard_deviations,
 )
-from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_coefficients
+from skbn._posterior.parameter_draws import (
+    NETWORKS_AT_A_TIME,
+    ColumnStatistics,
+    draw_coefficients,
+)
 from skbn._scores.criteria import Criterion
 
 __all__ = ["TotalEffects", "total_effects"]
@@ -248,7 +251,7 @@ _HEADER = ["cause", "outcome", "path", "mean", "standard error"]
 
 
 def total_effects(
-    statistics: SampleStatistics,
+    groups: Sequence[ColumnStatistics],
     criterion: Criterion,
     networks: Integers,
     rng: np.random.Generator | np.random.RandomState,
@@ -259,8 +262,8 @@ def total_effects(
 
     Parameters
     ----------
-    statistics : SampleStatistics
-        The criterion's: those of a `FamilyScorer` include the rows of its prior.
+    groups : sequence of ColumnStatistics
+        All columns.
     criterion : Criterion
     networks : ndarray of shape (n, m), int64
         The masks of each column's parents in networks drawn from their posterior.
@@ -286,7 +289,7 @@ def total_effects(
     )
     rows = np.array(causes, dtype=np.int64)
     # Until the end everything is in units of the columns' norms, whose squares cannot overflow.
-    scale = statistics.scale
+    scale = groups[0].statistics.scale
     to_norms, units = scale[:, np.newaxis] / scale, scale / scale[rows, np.newaxis]
     draws = np.empty((k, m, n))
     expected = _Moments(np.zeros((k, m)), np.zeros((k, m)), np.zeros((k, m)))
@@ -294,7 +297,7 @@ def total_effects(
     with one_blas_thread():
         for start in range(0, n, NETWORKS_AT_A_TIME):
             some = np.ascontiguousarray(networks[start : start + NETWORKS_AT_A_TIME])
-            drawn = draw_coefficients(statistics, criterion, some, rng)
+            drawn = draw_coefficients(groups, criterion, some, rng)
             of_draws, of_means = np.empty((2, k, m, len(some)))
             sum_paths(some, drawn.coef * to_norms, rows, of_draws)
             draws[:, :, start : start + len(some)] = of_draws
@@ -307,7 +310,7 @@ def total_effects(
     probability = np.where(is_known, probability, share)
     path_errors = np.where(is_known, 0.0, np.sqrt(share * (1 - share) / (n - 1)))
     given_path = np.where((expected.count > 0) & (freedom > 1), expected.mean, np.nan)
-    names = statistics.independence.names
+    names = groups[0].statistics.independence.names
     with np.errstate(over="ignore"):
         draws *= units[..., np.newaxis]
         given_path *= units

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Self
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
@@ -44,6 +44,10 @@ class BaseScores(ABC):
     @abstractmethod
     def with_sample_weight(self, sample_weight: npt.ArrayLike | None) -> Self:
         """Return the local scores of the rows with weights."""
+
+    @abstractmethod
+    def with_interventions(self, interventions: Any) -> Self:
+        """Return the local scores of the rows of an experiment."""
 
     @abstractmethod
     def local_score(self, child: str | int, parents: Iterable[str | int] = ()) -> float:

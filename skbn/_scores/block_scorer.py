@@ -122,6 +122,9 @@ class BlockScorer(FamilyScorer):
     def fixed_of_columns(self, fixed: Sequence[int]) -> list[int]:
         return self.nodes.parents_of_columns(fixed, within=False)
 
+    def columns_of(self, nodes: int) -> list[int]:
+        return self.nodes.columns_of(members_of(nodes))
+
     def kept(self, rows: Floats) -> Floats:
         return rows[:, self._kept]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from sklearn.base import clone
 from skbn._core.columns import family_numbers
 from skbn._core.memory import read_only
 from skbn._core.text import readable_value
+from skbn._data.experiments import ExperimentalSample, read_interventions
 from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics
 from skbn._scores.base import BaseScores
@@ -20,6 +21,7 @@ from skbn._scores.block_scorer import BlockScorer
 from skbn._scores.criteria import Criterion, InformationCriterion
 from skbn._scores.criterion_checks import read_penalty
 from skbn._scores.families import ScoredParentSets, ScoredPiece
+from skbn._scores.interventional_scorer import InterventionalScorer
 from skbn._scores.reprs import ScoresSummary
 from skbn._scores.scorer import FamilyScorer
 
@@ -89,16 +91,22 @@ class LocalScores(TableMixin, BaseScores):
         self._max_parents = max_parents
         self._n_jobs = n_jobs
         self._columns: list[str | int]
-        kind = FamilyScorer
         if sample.nodes is not None:
-            self._columns, kind = [*sample.nodes.names], BlockScorer
+            self._columns = [*sample.nodes.names]
         elif feature_names is None:
             self._columns = [*range(sample.shape[1])]
         else:
             self._columns = [str(name) for name in feature_names]
         if feature_names is not None:
             self.feature_names_in_ = read_only(feature_names)
-        self.scorer = kind(sample, self._columns, criterion, penalty, max_parents, n_jobs)
+        settings = self._columns, criterion, penalty, max_parents, n_jobs
+        self.scorer: FamilyScorer
+        if isinstance(sample, ExperimentalSample):
+            self.scorer = InterventionalScorer(sample, *settings)
+        elif sample.nodes is not None:
+            self.scorer = BlockScorer(sample, *settings)
+        else:
+            self.scorer = FamilyScorer(sample, *settings)
 
     def with_penalty(self, penalty: float) -> Self:
         """Return the local scores with another penalty; the log-determinants are shared.
@@ -191,6 +199,61 @@ class LocalScores(TableMixin, BaseScores):
         """
         sample = self.sample.with_weight(sample_weight)
         return self if sample is self.sample else self.of_sample(sample)
+
+    def with_interventions(self, interventions: Any) -> Self:
+        """Return the local scores of the rows of an experiment.
+
+        A column's families are then scored by the rows in which it was not set.
+
+        Parameters
+        ----------
+        interventions : data frame or array-like of bool, or sequence of length n, or None
+            Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`. None
+            returns these scores.
+
+        Returns
+        -------
+        scores : LocalScores
+
+        Raises
+        ------
+        ValueError, TypeError
+            If they are not interventions on these columns in these rows, the rows have others
+            already, or the rows were not kept; if values are missing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skbn import LocalScoreTransformer
+        >>> rng = np.random.default_rng(0)
+        >>> rows = rng.normal(size=(100, 2))
+        >>> rows[:, 1] += rows[:, 0]
+        >>> rows[50:, 1] = rng.normal(size=50)  # set by the experimenter
+        >>> scores = LocalScoreTransformer().fit_transform(rows)
+        >>> tested = scores.with_interventions([None] * 50 + [1] * 50)
+        >>> scores.coef(1, [0])[1].round(2), tested.coef(1, [0])[1].round(2)
+        (array([0.41]), array([1.18]))
+        """
+        if interventions is None:
+            return self
+        sample = self.sample
+        if not sample.is_complete:
+            raise ValueError(
+                "interventions and missing values cannot be combined. Complete the table first, "
+                "by GaussianBNImputer for example."
+            )
+        is_set = read_interventions(interventions, sample, self.columns)
+        if isinstance(sample, ExperimentalSample):
+            if sample.is_set is None or not np.array_equal(is_set, sample.is_set):
+                raise ValueError(
+                    "The LocalScores were made with other interventions. Pass interventions in one "
+                    "place only."
+                )
+            return self
+        if not is_set.any():
+            return self
+        rows = sample.rows, sample.weight, sample.labels, sample.nodes
+        return self.of_sample(ExperimentalSample(*rows, is_set))
 
     def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
         """Return the local scores of other rows, with the same settings.

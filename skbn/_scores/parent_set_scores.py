@@ -143,6 +143,29 @@ class ParentSetScores(BaseScores):
             raise TypeError("sample_weight needs rows; ParentSetScores have none.")
         return self
 
+    def with_interventions(self, interventions: Any) -> Self:
+        """Return these scores if there are no interventions.
+
+        Parameters
+        ----------
+        interventions : None
+
+        Returns
+        -------
+        scores : ParentSetScores
+
+        Raises
+        ------
+        TypeError
+            If there are interventions, which need rows.
+        """
+        if interventions is not None:
+            raise TypeError(
+                "interventions need rows; ParentSetScores have none. List scores of the rows in "
+                "which each child was not set."
+            )
+        return self
+
     @property
     def n_families(self) -> int:
         """Number of families."""

@@ -15,7 +15,8 @@ from skbn._core.arrays import BYTES, Booleans, Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import read_only, require_memory
 from skbn._core.progress import Progress
-from skbn._core.subsets import bits_of
+from skbn._core.resources import Resources
+from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
 from skbn._core.threads import one_blas_thread
 from skbn._data.nodes import Nodes
@@ -36,7 +37,7 @@ from skbn._scores.criterion_checks import (
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.regression_families import AllFamilies, SmallFamilies, fewer_families
 
-__all__ = ["FamilyScorer"]
+__all__ = ["FamilyScorer", "ScoredGroup"]
 
 
 class FamilyScorer:
@@ -92,6 +93,17 @@ class FamilyScorer:
             vars(other).pop(name, None)
         return other
 
+    # The rows, of which all count for each node here; `InterventionalScorer` has some for each
+
+    @property
+    def row_groups(self) -> list[ScoredGroup]:
+        """The nodes whose families are scored by the same rows, with what scores them."""
+        return [ScoredGroup([*range(self.families.m)], self)]
+
+    def of_child(self, child: int) -> FamilyScorer:
+        """Return what scores the families of a child."""
+        return self
+
     # The columns, of which each is a node here; `BlockScorer` has nodes of several columns
 
     @property
@@ -122,6 +134,10 @@ class FamilyScorer:
     def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
         """Return the masks of the columns' parents, from those of the nodes."""
         return list(parents)
+
+    def columns_of(self, nodes: int) -> list[int]:
+        """Return the columns of the nodes in a mask."""
+        return members_of(nodes)
 
     @property
     def _most_columns(self) -> int:
@@ -278,6 +294,10 @@ class FamilyScorer:
         """What the last search of all columns took its scores from, if it is kept."""
         return self._shared.searched
 
+    def prepare(self, progress: Progress) -> None:
+        """Compute what listed families need, and advance the progress by ``families.work``."""
+        self.log_determinants(progress)
+
     def log_determinants(self, progress: Progress | None = None) -> npt.NDArray[np.float64]:
         """Return what the families need, and advance the progress by ``families.work``."""
         families = self.families
@@ -300,14 +320,23 @@ class FamilyScorer:
             lambda n_bytes: fewer_families(families, lambda few: few.n_subsets, n_bytes),
         )
 
-    def small_log_determinants_of(
+    def small_sets_by_child(
+        self, columns: list[int], children: list[int], max_parents: int, resources: Resources
+    ) -> list[tuple[SmallFamilies, Floats]]:
+        """Return, for each child, the families of few parents among columns, and what they need.
+
+        The progress is advanced by that of one walk.
+        """
+        small = self._small_sets(columns, max_parents, resources.n_jobs, resources.progress)
+        return [small] * len(children)
+
+    def _small_sets(
         self,
         columns: list[int],
         max_parents: int,
         n_jobs: int | None,
         progress: Progress | None = None,
-    ) -> tuple[SmallFamilies, npt.NDArray[np.float64]]:
-        """Return the families of few parents among some columns, and what they need."""
+    ) -> tuple[SmallFamilies, Floats]:
         families = SmallFamilies(len(columns), max_parents)
         return families, self._values(families, columns, n_jobs, progress)
 
@@ -382,6 +411,30 @@ class FamilyScorer:
         sets = set_functions(self.statistics.factor, weights, n_jobs, progress, self.offsets)
         self._shared.searched = SearchedSets(sets, weights)
         return sets
+
+    def functions_by_child(
+        self, columns: list[int], children: list[int], max_parents: int, resources: Resources
+    ) -> list[SetFunctions]:
+        """Return what the local scores of each child are differences of.
+
+        Parameters
+        ----------
+        columns : list of int
+            The children and then their possible parents, in the order of the masks' bits.
+        children : list of int
+        max_parents : int
+        resources : Resources
+            Their progress is advanced by that of one walk.
+
+        Returns
+        -------
+        functions : list of SetFunctions
+            One for each of `columns`; those of the columns that are no children are not used.
+        """
+        weights = self.weights_of(columns, max_parents)
+        n_jobs, progress = resources.n_jobs, resources.progress
+        sets = self.set_functions_of(columns, weights, n_jobs, progress)
+        return [sets] * len(columns)
 
     def factor_of(
         self, columns: list[int]
@@ -533,6 +586,20 @@ class FamilyScorer:
                 array[child, start : start + len(scores)] = scores
                 start += len(scores)
         return array
+
+
+class ScoredGroup(NamedTuple):
+    """Nodes whose families are scored by the same rows.
+
+    Parameters
+    ----------
+    nodes : list of int
+    scorer : FamilyScorer
+        It knows all nodes: any of them may be parents.
+    """
+
+    nodes: list[int]
+    scorer: FamilyScorer
 
 
 class SearchedSets(NamedTuple):

@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Booleans, Floats
-from skbn._core.subsets import bits_of, members_of
+from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._core.text import readable_value
 from skbn._regressions.least_squares import families_of
 from skbn._regressions.local_score import internal_error, score_tolerance
-from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._scores.scorer import FamilyScorer
@@ -48,15 +47,16 @@ def certify_constraints(
             )
 
 
-def certify_score(scores: BaseScores, parents: list[int], searched: float) -> float:
+def certify_score(network_terms: Floats, searched: float) -> float:
     """Return a network's score, computed from its own families, if the search found the same.
 
     Each family may differ by `SCORE_ACCURACY` and by the rounding of the largest term. The score
-    of the search leaves out the offsets that all families of a child share.
+    of the search leaves out the offsets that all families of a child share, which are the last of
+    the terms.
     """
-    *terms, shared = scores.network_terms(parents)
+    *terms, shared = network_terms
     score, offset = float(sum(terms).sum()), float(shared.sum())
-    tolerance = len(parents) * score_tolerance(np.abs(terms).max())
+    tolerance = len(shared) * score_tolerance(np.abs(terms).max())
     if not np.isfinite(score) or not abs(score - searched) <= tolerance:
         raise internal_error(
             f"the best network's score is {readable_value(offset + searched)} from the search and "
@@ -94,7 +94,9 @@ def certify_network(
         would leave less. The last check is skipped if the rows were not kept.
     """
     changes = EdgeChanges(scores.scorer, constraints, parents)
-    _check_determinants(scores.scorer, changes)
+    groups = scores.scorer.row_groups
+    for nodes, scorer in groups:
+        _check_determinants(scorer, changes, nodes)
     better = changes.best()
     if better is not None:
         child, parent, what, gain = better
@@ -104,7 +106,15 @@ def certify_network(
         )
     if scores.sample.has_rows:
         of_columns = scores.scorer.parents_of_columns(parents)
-        _check_rows(scores.scorer, bits_of(of_columns, len(of_columns)), coef)
+        is_parent = bits_of(of_columns, len(of_columns))
+        for nodes, scorer in groups:
+            if len(nodes) < len(parents) or constraints.exogenous:
+                # Others have no parents here, so that their rows are not looked at.
+                own = scorer.columns_of(mask_of(nodes) & ~constraints.exogenous)
+                counts = np.isin(np.arange(len(of_columns)), own)
+                _check_rows(scorer, is_parent & counts[:, np.newaxis], coef * counts)
+            else:
+                _check_rows(scorer, is_parent, coef)
     return np.where(bits_of(parents, len(parents)), -changes.gains, np.nan).T
 
 
@@ -114,8 +124,9 @@ def certify_listed_network(
     """Raise unless no column has a better family that makes no cycle."""
     descendants = descendants_of(parents)
     own, offsets = scores.network_terms(parents)
-    tolerance = score_tolerance(np.abs(own).max())
-    for child, name in enumerate(scores.columns):
+    tolerance = score_tolerance(np.abs(own[constraints.modelled]).max())
+    for child in constraints.modelled:
+        name = scores.columns[child]
         required = members_of(constraints.required[child])
         may_be = members_of(constraints.allowed[child] & ~descendants[child])
         _, local = scores.listed(child, required, may_be, constraints.max_parents)
@@ -127,28 +138,29 @@ def certify_listed_network(
             )
 
 
-def _check_determinants(scorer: FamilyScorer, changes: EdgeChanges) -> None:
+def _check_determinants(scorer: FamilyScorer, changes: EdgeChanges, children: list[int]) -> None:
     """Raise unless the search took its scores from the same log-determinants, if it kept them."""
     if scorer.searched is None:
         return
     m, one = len(changes.parents), 1 << np.arange(len(changes.parents))
     found, weights = scorer.searched
     own_parents = np.array(changes.parents, dtype=np.int64)[:, np.newaxis]
-    masks: npt.NDArray[np.int64] = own_parents ^ np.where(np.eye(m, dtype=bool), 0, one)
+    every: npt.NDArray[np.int64] = own_parents ^ np.where(np.eye(m, dtype=bool), 0, one)
+    masks, families = every[children], (every | one[:, np.newaxis])[children]
+    of_parents, of_family = changes.of_parents[children], changes.of_family[children]
     largest = scorer.largest_weight
-    families = masks | one[:, np.newaxis]
     for sets, own, searched, expected in (
         (
             masks,
-            changes.of_parents,
+            of_parents,
             found.at(masks).of_parents,
-            weights.at(masks, changes.of_parents).of_parents,
+            weights.at(masks, of_parents).of_parents,
         ),
         (
             families,
-            changes.of_family,
+            of_family,
             found.at(families).of_family,
-            weights.at(families, changes.of_family).of_family,
+            weights.at(families, of_family).of_family,
         ),
     ):
         is_same = searched == expected  # as infinite ones are that rule families out

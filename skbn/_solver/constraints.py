@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from skbn._core.columns import column_number, is_series
+from skbn._core.columns import column_number, column_numbers, is_series
 from skbn._core.graphs import reject_undirected
 from skbn._core.subsets import bits_of, mask_of, members_of
 from skbn._core.text import readable_value
@@ -51,12 +51,15 @@ class Constraints(NamedTuple):
         The largest number of parents.
     possible : list of int
         As `allowed`, but regardless of `max_parents`: what the constraints say on directions.
+    exogenous : int, default=0
+        The mask of the columns that are not modelled: they have neither parents nor a score.
     """
 
     allowed: list[int]
     required: list[int]
     max_parents: int
     possible: list[int]
+    exogenous: int = 0
 
     def allows(self, child: int, parents: int) -> bool:
         """Whether a column may have these parents, given by their mask."""
@@ -65,6 +68,11 @@ class Constraints(NamedTuple):
             and self.required[child] & ~parents == 0
             and parents.bit_count() <= self.max_parents
         )
+
+    @property
+    def modelled(self) -> list[int]:
+        """The columns that are modelled."""
+        return [x for x in range(len(self.allowed)) if not self.exogenous >> x & 1]
 
     @property
     def is_free(self) -> bool:
@@ -87,7 +95,7 @@ class Constraints(NamedTuple):
 
         Edges between two components all point in the same direction, so that no cycle passes
         through both. Each is therefore searched separately, and columns of other components may
-        be parents.
+        be parents. Exogenous columns are in no group: they are only among these others.
         """
         if self.is_free:
             return [Group(list(range(len(self.allowed))), [])]
@@ -95,8 +103,8 @@ class Constraints(NamedTuple):
         graph = csr_array(bits_of(self.allowed, m))
         _, component_of = connected_components(graph, connection="strong")
         members: dict[int, list[int]] = {}
-        for x, component in enumerate(component_of.tolist()):
-            members.setdefault(component, []).append(x)
+        for x in self.modelled:
+            members.setdefault(int(component_of[x]), []).append(x)
         groups = []
         for columns in members.values():
             others = 0
@@ -113,6 +121,7 @@ def read_constraints(
     required_edges: Any = None,
     forbidden_edges: Any = None,
     tiers: Any = None,
+    exogenous: Any = None,
 ) -> Constraints:
     """Return the constraints on the columns' parents.
 
@@ -123,21 +132,25 @@ def read_constraints(
     required_edges, forbidden_edges : collection of (parent, child), table of two columns, \
 networkx.DiGraph or None
     tiers : collection of collections of columns and at most one ``...``, or None
+        Exogenous columns need not be in one.
+    exogenous : collection of columns, or None
 
     Raises
     ------
     ValueError
         If a column does not exist or is in no tier or in two, if a table does not have two
-        columns, or if no network satisfies all constraints, naming the edges in question.
+        columns, if no network satisfies all constraints, naming the edges in question, or if all
+        columns are exogenous.
     TypeError
         If an argument has another type, such as an iterator.
     """
     m = len(columns)
     required = _edges(columns, required_edges, "required_edges")
     forbidden = _edges(columns, forbidden_edges, "forbidden_edges")
-    tier_of = _tiers(columns, tiers)
-    _check_consistency(columns, required, set(forbidden), tier_of, max_parents)
-    allowed = [(1 << m) - 1 ^ 1 << x for x in range(m)]
+    outside = _exogenous(columns, exogenous)
+    tier_of = _tiers(columns, tiers, outside)
+    _check_consistency(columns, required, set(forbidden), tier_of, max_parents, outside)
+    allowed = [0 if outside >> x & 1 else (1 << m) - 1 ^ 1 << x for x in range(m)]
     for parent, child in forbidden:
         allowed[child] &= ~(1 << parent)
     must = [0] * m
@@ -156,7 +169,7 @@ networkx.DiGraph or None
     for x in range(m):
         if must[x].bit_count() == max_parents:
             allowed[x] = must[x]
-    return Constraints(allowed, must, max_parents, possible)
+    return Constraints(allowed, must, max_parents, possible, outside)
 
 
 def _edges(columns: list[str | int], edges: Any, name: str) -> list[Edge]:
@@ -240,8 +253,21 @@ def _reject_iterator(given: Any, name: str, remedy: str = "") -> None:
         )
 
 
-def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
-    """Return the number of each column's tier."""
+def _exogenous(columns: list[str | int], exogenous: Any) -> int:
+    """Return the mask of the columns that are not modelled."""
+    if exogenous is None:
+        return 0
+    _reject_iterator(exogenous, "exogenous")
+    mask = mask_of(set(column_numbers(columns, exogenous, "exogenous")))
+    if mask == (1 << len(columns)) - 1:
+        raise ValueError(
+            "exogenous has all columns, so that none is left to model; leave some out."
+        )
+    return mask
+
+
+def _tiers(columns: list[str | int], tiers: Any, exogenous: int) -> list[int]:
+    """Return the number of each column's tier; exogenous columns without one are in the first."""
     if tiers is None:
         return [0] * len(columns)
     _reject_iterator(tiers, "tiers")
@@ -267,6 +293,7 @@ def _tiers(columns: list[str | int], tiers: Any) -> list[int]:
             "tiers is a Series whose labels do not ascend. Pass tiers.sort_index().to_list() if "
             "the labels number the tiers, or tiers.to_list() if the tiers are in order."
         )
+    tier_of = dict.fromkeys(members_of(exogenous), 0) | tier_of
     missing = [x for x in range(len(columns)) if x not in tier_of]
     if missing and rest is None:
         raise ValueError(
@@ -303,9 +330,15 @@ def _check_consistency(
     forbidden: set[Edge],
     tier_of: list[int],
     max_parents: int,
+    exogenous: int,
 ) -> None:
     for parent, child in required:
         edge = f"The required edge {columns[parent]!r} -> {columns[child]!r}"
+        if exogenous >> child & 1:
+            raise ValueError(
+                f"{edge} points to a column that is exogenous, which has no parents; leave it out "
+                "of required_edges or of exogenous."
+            )
         if (parent, child) in forbidden:
             raise ValueError(f"{edge} is among the forbidden edges too; leave it out of one.")
         if tier_of[parent] > tier_of[child]:

@@ -56,16 +56,17 @@ def plan_dense_search(
     is_whole = len(columns) == len(shape.constraints.allowed)
     in_memory = shape.n_bytes if is_whole and not has_lists else 0
     cluster, sizes = resources.cluster, (len(columns), len(others))
-    if cluster is not None and len(columns) >= FEWEST_COLUMNS_OF_WORKERS:
+    is_shared = shape.n_row_groups == 1  # columns with rows of their own stay in memory
+    if is_shared and cluster is not None and len(columns) >= FEWEST_COLUMNS_OF_WORKERS:
         n_bytes, limit = resources.of_each(cluster)
         here = resources.available
         n_workers, n_functions = cluster.n_workers, shape.n_functions
         plan = plan_on_workers(*sizes, n_workers, n_bytes, limit, here, n_functions)
         return _DenseSearch(shape.constraints, group, plan)
     # Branch and cut is faster than a search that makes log-determinants again.
-    stays = settings.lists_networks or (has_lists and resources.scratch is None)
+    stays = settings.lists_networks or (has_lists and resources.scratch is None) or not is_shared
     n_bytes, limit = resources.beside(in_memory)
-    scratch, n_functions = resources.scratch, shape.n_functions
+    scratch, n_functions = resources.scratch, shape.n_functions * shape.n_row_groups
     plan = plan_all_families(*sizes, n_bytes, limit, scratch, stays, n_functions)
     if plan.n_varying is not None:  # it makes again those that are in memory already
         n_bytes -= in_memory
@@ -120,9 +121,9 @@ class _DenseSearch(GroupSearch):
         self, problem: Problem, equivalence_classes: bool, resources: Resources
     ) -> NearOptimalStream:
         families = self._families(problem.regressions, resources)
-        n_jobs, progress = resources.n_jobs, resources.progress
+        rest = resources.n_jobs, resources.progress, problem.told_apart
         assert isinstance(families, DenseFamilies)
-        return near_optimal_networks(families, self._plan, equivalence_classes, n_jobs, progress)
+        return near_optimal_networks(families, self._plan, equivalence_classes, *rest)
 
     def _families(self, scorer: FamilyScorer, resources: Resources) -> ScoredFamilies:
         columns, constraints = self._sets_of, self._constraints
@@ -132,7 +133,6 @@ class _DenseSearch(GroupSearch):
             of_group = renumbered([masks[x] for x in self.columns], position)
             return [*of_group, *[0] * self._plan.n_roots]
 
-        weights = scorer.weights_of(columns, self._constraints.max_parents)
         rest = (
             self._plan,
             positions(constraints.allowed),
@@ -140,10 +140,11 @@ class _DenseSearch(GroupSearch):
             columns,
         )
         if self._plan.n_varying is not None:
+            weights = scorer.weights_of(columns, self._constraints.max_parents)
             factor, offsets = scorer.factor_of(columns)
             return WalkedFamilies(factor, offsets, weights, *rest)
-        n_jobs, progress = resources.n_jobs, resources.progress
-        return DenseFamilies(scorer.set_functions_of(columns, weights, n_jobs, progress), *rest)
+        given = columns, self.columns, self._constraints.max_parents, resources
+        return DenseFamilies(scorer.functions_by_child(*given), *rest)
 
 
 # Listed families
@@ -217,9 +218,8 @@ class _ListedSearch(GroupSearch):
         self, problem: Problem, equivalence_classes: bool, resources: Resources
     ) -> NearOptimalStream:
         families = self._families(problem, resources, with_dominated=True)
-        return near_optimal_networks(
-            families, self._plan, equivalence_classes, resources.n_jobs, resources.progress
-        )
+        rest = resources.n_jobs, resources.progress, problem.told_apart
+        return near_optimal_networks(families, self._plan, equivalence_classes, *rest)
 
     def _families(
         self, problem: Problem, resources: Resources, with_dominated: bool = False

@@ -17,7 +17,6 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import bits_of, members_of
 from skbn._networks.equivalence import canonical_member
 from skbn._regressions.local_score import internal_error, score_tolerance
-from skbn._scores.criterion_checks import is_score_equivalent
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
@@ -165,7 +164,9 @@ class EdgeChanges:
             self.of_parents[x], self.of_family[x] = found.of_parents, found.of_family
 
 
-def polished(scorer: FamilyScorer, constraints: Constraints, parents: Sequence[int]) -> list[int]:
+def polished(
+    scorer: FamilyScorer, constraints: Constraints, parents: Sequence[int], any_member: bool
+) -> list[int]:
     """Return a network that no added, deleted or reversed edge betters, climbing from another.
 
     Where equivalent networks may stand for each other, it is the canonical member of its class. An
@@ -178,13 +179,14 @@ def polished(scorer: FamilyScorer, constraints: Constraints, parents: Sequence[i
     constraints : Constraints
     parents : sequence of int
         The mask of each column's parents: an acyclic network within the constraints.
+    any_member : bool
+        Whether equivalent networks may stand for each other.
 
     Raises
     ------
     ValueError
         If the columns of a family that seems to score higher are not linearly independent.
     """
-    any_member = constraints.is_free and is_score_equivalent(scorer.tables)
     while True:
         start = canonical_member(list(parents)) if any_member else list(parents)
         changes = EdgeChanges(scorer, constraints, start)

@@ -9,7 +9,8 @@ from typing import Self
 import numpy as np
 
 from skbn._core.arrays import Floats
-from skbn._core.text import readable_value
+from skbn._core.subsets import members_of
+from skbn._core.text import first_few, readable_value
 from skbn._core.threads import explained, one_blas_thread
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, summarise
@@ -52,7 +53,7 @@ class IncompleteProblem(TableProblem):
     Raises
     ------
     ValueError
-        If the criterion is no log-likelihood less a cost.
+        If the criterion is no log-likelihood less a cost, or columns are exogenous.
     """
 
     def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
@@ -62,6 +63,13 @@ class IncompleteProblem(TableProblem):
                 "missing='em' maximises a likelihood less a cost, and criterion="
                 f"{readable_value(scores.criterion)} has none. Use 'bic', 'ebic', 'aic' or "
                 "'loglik'; GaussianBNPosterior(missing='augment') takes 'bge'."
+            )
+        if constraints.exogenous:
+            names = first_few(self.names[x] for x in members_of(constraints.exogenous))
+            raise ValueError(
+                "missing='em' expects values of all columns, and does not know how exogenous ones "
+                f"are distributed; exogenous has [{names}]. Complete the table first, by "
+                "GaussianBNImputer for example, or model these columns in the first of the tiers."
             )
 
     @property

@@ -53,7 +53,8 @@ class ListedProblem(Problem):
 
     @property
     def score_offsets(self) -> Floats:
-        return self.scores.score_offsets
+        is_modelled = np.isin(np.arange(len(self.names)), self.constraints.modelled)
+        return np.where(is_modelled, self.scores.score_offsets, 0.0)
 
     @property
     def listed_offsets(self) -> Floats:
@@ -109,7 +110,9 @@ class ListedProblem(Problem):
     # Networks
 
     def network_terms(self, parents: Sequence[int]) -> Floats:
-        return self.scores.network_terms(parents)
+        terms = self.scores.network_terms(parents)
+        terms[:, members_of(self.constraints.exogenous)] = 0.0
+        return terms
 
     def gap_of_rounding(
         self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
@@ -136,18 +139,19 @@ class ListedProblem(Problem):
                     return masks
 
     def certified(self, parents: list[int], searched: float, gap: float) -> Solution:
-        certify_score(self.scores, parents, searched)
+        certify_score(self.network_terms(parents), searched)
         certify_listed_network(self.scores, self.constraints, parents)
-        local = self.local_scores(range(len(self.names)), parents)
+        modelled = self.constraints.modelled
+        local = self.local_scores(modelled, [parents[x] for x in modelled])
         return Solution(
             self.names,
             parents,
-            self.constraints.irreversible(parents),
+            self.irreversible(parents),
             math.fsum(local),
             upper_sum([*local, gap]),
             score_losses(dag_of(self.names, parents), self.scores),
         )
 
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
-        dag = dag_of(self.names, parents, self.constraints.irreversible(parents))
+        dag = dag_of(self.names, parents, self.irreversible(parents))
         return GaussianBayesianNetwork(dag)

@@ -98,7 +98,7 @@ def near_optimal(
     with one_blas_thread():
         for i in {0, len(found) - 1}:
             certify_constraints(problem.names, problem.constraints, parents[i])
-            certify_score(problem.scores, parents[i], found[i].score)
+            certify_score(problem.network_terms(parents[i]), found[i].score)
         offset = float(problem.score_offsets.sum())
     if equivalence_classes and problem.any_member:
         parents = [canonical_member(masks) for masks in parents]

@@ -96,7 +96,7 @@ def plan_searches(shape: Shape, resources: Resources, settings: SearchSettings =
     """
     searches, refusals = [], []
     groups = shape.constraints.groups
-    n_left = len(shape.constraints.allowed)
+    n_left = len(shape.constraints.modelled)
     # Gaps of groups add up, to no more than the tolerance if each share is rounded down.
     tolerance = settings.tolerance
     if len(groups) > 1:

@@ -1,7 +1,7 @@
 """Problem: scores and constraints, of which engines and sums ask what they need.
 
-There are two kinds of it: `TableProblem` has the scores of a table, which follow from regressions,
-and `ListedProblem` those of listed families. What plans a search needs no scores, but only their
+`TableProblem` has the scores of a table, which follow from regressions, and `ListedProblem` those
+of listed families. What plans a search needs no scores, but only their
 `Shape`, which can be changed to see whether another problem would fit in memory.
 """
 
@@ -15,6 +15,7 @@ from skbn._core.arrays import Floats
 from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._data.sample import Sample
+from skbn._networks.equivalence import told_apart
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
 from skbn._scores.base import BaseScores
@@ -41,6 +42,8 @@ class Shape(NamedTuple):
         Whether all columns together are known to be linearly independent.
     n_functions : int
         1 if one set function serves families and parents, else 2; see `SetWeights`.
+    n_row_groups : int
+        How many groups of columns have rows, and so functions, of their own.
     """
 
     families: Families
@@ -48,6 +51,7 @@ class Shape(NamedTuple):
     n_bytes: int = 0
     is_independent: bool = False
     n_functions: int = 1
+    n_row_groups: int = 1
 
     @property
     def fewest_parents(self) -> int:
@@ -57,15 +61,14 @@ class Shape(NamedTuple):
     def with_max_parents(self, max_parents: int) -> Shape:
         """Return the problem with another limit on the parents."""
         constraints = self.constraints._replace(max_parents=max_parents)
-        families = self.families.with_max_parents(max_parents)
-        return Shape(families, constraints, n_functions=self.n_functions)
+        return self._changed(self.families.with_max_parents(max_parents), constraints)
 
     def of_columns(self, m: int) -> Shape:
         """Return the problem of m columns, without knowledge of their order."""
         allowed = [(1 << m) - 1 ^ 1 << x for x in range(m)]
         most = min(self.constraints.max_parents, m - 1)
         constraints = Constraints(allowed, [0] * m, most, allowed)
-        return Shape(self.families.of_columns(m), constraints, n_functions=self.n_functions)
+        return self._changed(self.families.of_columns(m), constraints)
 
     def in_tiers(self, size: int) -> Shape:
         """Return the problem with the columns of larger groups in tiers of this size."""
@@ -79,7 +82,13 @@ class Shape(NamedTuple):
             mask & may for mask, may in zip(self.constraints.required, allowed, strict=True)
         ]
         constraints = self.constraints._replace(allowed=allowed, required=required)
-        return Shape(self.families, constraints, n_functions=self.n_functions)
+        return self._changed(self.families, constraints)
+
+    def _changed(self, families: Families, constraints: Constraints) -> Shape:
+        """Return the shape of other scores, of which nothing is in memory yet."""
+        return self._replace(
+            families=families, constraints=constraints, n_bytes=0, is_independent=False
+        )
 
 
 class Problem(ABC):
@@ -124,7 +133,7 @@ class Problem(ABC):
     @property
     @abstractmethod
     def score_offsets(self) -> Floats:
-        """What all local scores of each child have in common."""
+        """What all local scores of each child have in common; 0 for exogenous columns."""
 
     @property
     @abstractmethod
@@ -144,7 +153,20 @@ class Problem(ABC):
     @property
     def any_member(self) -> bool:
         """Whether any member of an equivalence class may stand for it."""
-        return self.is_score_equivalent and self.constraints.is_free
+        return self.is_score_equivalent and self.constraints.is_free and not self.targets
+
+    @property
+    def targets(self) -> list[int]:
+        """The masks of the columns that an experimenter set together, each once."""
+        return []
+
+    @property
+    def told_apart(self) -> list[int]:
+        """The masks of the columns that experiments tell apart from each.
+
+        An edge between two such columns has its direction in the whole equivalence class.
+        """
+        return told_apart(self.targets, len(self.names))
 
     @property
     def regressions(self) -> FamilyScorer:
@@ -208,7 +230,31 @@ class Problem(ABC):
 
     @abstractmethod
     def network_terms(self, parents: Sequence[int]) -> Floats:
-        """Return the terms of each column's local score, shape (k, m), the offsets last."""
+        """Return the terms of each column's local score, shape (k, m), the offsets last.
+
+        Exogenous columns have no score: their terms are 0.
+        """
+
+    def irreversible(self, parents: list[int]) -> list[int]:
+        """Return the masks of each column's parents whose edges no member of the class reverses.
+
+        Those that follow from the rest of the network are not among them.
+        """
+        known = self.constraints.irreversible(parents)
+        if not self.targets:
+            return known
+        return [
+            of_column | mask & apart
+            for of_column, mask, apart in zip(known, parents, self.told_apart, strict=True)
+        ]
+
+    def allowed_in_class(self, parents: Sequence[int]) -> list[int]:
+        """Return the masks of the parents that members of a network's class may have."""
+        allowed = [*self.constraints.allowed]
+        for x, (mask, apart) in enumerate(zip(parents, self.told_apart, strict=True)):
+            for parent in members_of(mask & apart):
+                allowed[parent] &= ~(1 << x)
+        return allowed
 
     def score_of(self, columns: Sequence[int], parents: Sequence[int]) -> float:
         """Return the sum of the columns' local scores in a network, without their offsets."""

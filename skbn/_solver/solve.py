@@ -16,7 +16,9 @@ from skbn._core.compile import compile_kernels
 from skbn._core.exact_sums import upper_sum
 from skbn._core.progress import duration
 from skbn._core.resources import Resources
+from skbn._core.subsets import members_of
 from skbn._core.threads import one_blas_thread
+from skbn._data.experiments import ExperimentalSample
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
@@ -25,6 +27,7 @@ from skbn._solver.certificate import certify_constraints
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import EXACT, Optimum, SearchSettings
 from skbn._solver.incomplete_problem import IncompleteProblem
+from skbn._solver.interventional_problem import InterventionalProblem
 from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import Plan, plan_searches
 from skbn._solver.problem import Problem
@@ -48,6 +51,12 @@ def problem_of(scores: BaseScores, constraints: Constraints) -> Problem:
 @problem_of.register
 def _of_table(scores: LocalScores, constraints: Constraints) -> Problem:
     sample = scores.sample
+    if isinstance(sample, ExperimentalSample):
+        # A column that is not modelled may have been set in all rows.
+        left = sample.never_set(members_of(constraints.exogenous))
+        if left is sample:
+            return InterventionalProblem(scores, constraints)
+        return _of_table(scores.of_sample(left), constraints)
     kind: type[TableProblem] = TableProblem if sample.nodes is None else BlockProblem
     if not sample.is_complete:
         kind = IncompleteProblem

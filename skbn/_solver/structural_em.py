@@ -310,7 +310,7 @@ class _StructuralEM:
         return EMSolution(
             problem.names,
             parents,
-            problem.constraints.irreversible(parents),
+            problem.irreversible(parents),
             score,
             np.inf,
             losses,

@@ -14,6 +14,7 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
 from skbn._networks.block_network import network_of_model
+from skbn._networks.conditional import conditional_model
 from skbn._networks.equivalence import canonical_member
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
@@ -50,10 +51,14 @@ class TableProblem(Problem):
     @property
     def shape(self) -> Shape:
         scorer = self.scores.scorer
-        is_independent = not self.families.are_listed or scorer.statistics.is_checked
-        everything = range(len(self.names))
-        n_functions = scorer.weights_of(everything, self.families.max_parents).n_functions
-        return Shape(self.families, self.constraints, scorer.n_bytes, is_independent, n_functions)
+        everything, most = range(len(self.names)), self.families.max_parents
+        groups = [of_group for _, of_group in scorer.row_groups]
+        is_independent = all(
+            not self.families.are_listed or each.statistics.is_checked for each in groups
+        )
+        n_functions = max(each.weights_of(everything, most).n_functions for each in groups)
+        rest = scorer.n_bytes, is_independent, n_functions, len(groups)
+        return Shape(self.families, self.constraints, *rest)
 
     @property
     def regressions(self) -> FamilyScorer:
@@ -61,7 +66,7 @@ class TableProblem(Problem):
 
     @property
     def score_offsets(self) -> Floats:
-        return self.regressions.score_offsets
+        return self._of_modelled(self.regressions.score_offsets)
 
     @property
     def listed_offsets(self) -> Floats:
@@ -86,7 +91,7 @@ class TableProblem(Problem):
         return self.of_sample(self.scores.sample.without_rows())
 
     def prepare(self, progress: Progress) -> None:
-        self.regressions.log_determinants(progress)
+        self.regressions.prepare(progress)
 
     # Families
 
@@ -114,7 +119,7 @@ class TableProblem(Problem):
     # Networks
 
     def network_terms(self, parents: Sequence[int]) -> Floats:
-        return self.regressions.network_terms(parents)
+        return self._of_modelled(self.regressions.network_terms(parents))
 
     def gap_of_rounding(
         self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
@@ -130,18 +135,19 @@ class TableProblem(Problem):
             ]
             constraints = constraints._replace(allowed=allowed, required=required)
         with one_blas_thread():
-            return polished(self.regressions, constraints, parents)
+            any_member = self.any_member and constraints.is_free
+            return polished(self.regressions, constraints, parents, any_member)
 
     def certified(self, parents: list[int], searched: float, gap: float) -> Solution:
         if self.any_member:
             parents = canonical_member(parents)
-        score = certify_score(self.scores, parents, searched)
+        score = certify_score(self.network_terms(parents), searched)
         model = self.model(parents)
         losses = certify_network(self.scores, self.constraints, parents, model.coef)
         return Solution(
             self.names,
             parents,
-            self.constraints.irreversible(parents),
+            self.irreversible(parents),
             score,
             upper_sum([score, gap]) if gap else score,
             losses,
@@ -158,10 +164,19 @@ class TableProblem(Problem):
     def model(self, parents: list[int]) -> LinearGaussianModel:
         """Return the columns' network with parameters, from the masks of the nodes' parents."""
         scorer = self.regressions
-        return estimate_model(
+        model = estimate_model(
             scorer.statistics,
             scorer.parents_of_columns(parents),
             scorer.column_names,
-            fixed=scorer.fixed_of_columns(self.constraints.irreversible(parents)),
+            fixed=scorer.fixed_of_columns(self.irreversible(parents)),
             divisors=scorer.noise_divisors,
         )
+        outside = self.constraints.exogenous
+        return conditional_model(model, scorer.columns_of(outside)) if outside else model
+
+    def _of_modelled(self, terms: Floats) -> Floats:
+        """Return terms of local scores, (..., m), with 0 for exogenous columns."""
+        if self.constraints.exogenous:
+            terms = terms.copy()
+            terms[..., members_of(self.constraints.exogenous)] = 0.0
+        return terms

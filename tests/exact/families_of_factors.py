@@ -34,7 +34,7 @@ class Case(NamedTuple):
         """The plan and the families of a search with all log-determinants in memory."""
         plan = SearchPlan(self.m, n_outer, self.n_others)
         sets = set_functions(self.factor, SetWeights(self.tables), offsets=self.offsets)
-        return plan, DenseFamilies(sets, plan, self.allowed, self.required)
+        return plan, DenseFamilies([sets] * self.m, plan, self.allowed, self.required)
 
     def walked(self, n_outer, n_varying, scratch=None):
         """The same of a search that makes them again."""

@@ -35,7 +35,8 @@ def random_log_det(m, seed=0):
 
 
 def dense_families(log_det, tables, plan, allowed=None, required=None):
-    return DenseFamilies(SetWeights(tables).of_all(log_det), plan, allowed, required)
+    sets = [SetWeights(tables).of_all(log_det)] * plan.n_columns
+    return DenseFamilies(sets, plan, allowed, required)
 
 
 def search(log_det, tables, plan, n_jobs=None):

@@ -204,7 +204,7 @@ def test_nodes_of_several_columns(max_parents, has_offsets):
     weights = SetWeights.of_nodes(case.tables, widths, -0.1 * np.arange(m + 1.0), max_parents)
     sets = set_functions(case.factor, weights, offsets=offsets)
     plan = SearchPlan(m, 1, 0)
-    dense = DenseFamilies(sets, plan)
+    dense = DenseFamilies([sets] * m, plan)
     best, local = scores_of(plan, dense)
     walked_plan = SearchPlan(m, 2, 0, n_varying=1)
     walked = WalkedFamilies(case.factor, offsets, weights, walked_plan)

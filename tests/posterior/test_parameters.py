@@ -4,11 +4,15 @@ import pytest
 import reference
 from scipy import stats
 
-from skbn import BGe, Criterion, LocalScoreTransformer
+from skbn import BIC, BGe, Criterion, LocalScoreTransformer
 from skbn._core.subsets import members_of
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._posterior.parameter_draws import draw_parameters, family_posteriors
+from skbn._posterior.parameter_draws import (
+    ColumnStatistics,
+    draw_parameters,
+    family_posteriors,
+)
 
 M = 4
 CRITERIA = {
@@ -23,6 +27,11 @@ def table(n=12, m=M, seed=0):
     mixing = np.eye(m) + np.triu(rng.normal(size=(m, m)), 1)
     units, means = np.array([1.0, 10.0, 1e3, 1e-3]), np.array([0.0, 5.0, 1e3, 0.0])
     return rng.normal(size=(n, m)) @ mixing * units[:m] + means[:m]
+
+
+def of_all(statistics):
+    """The statistics of columns that all have the same rows."""
+    return [ColumnStatistics([*range(len(statistics.mean))], statistics)]
 
 
 def statistics_and_criterion(rows, criterion, **settings):
@@ -121,7 +130,8 @@ def test_draws_have_the_moments(criterion):
     rows, n_draws = table(n=20), 40_000
     statistics, criterion = statistics_and_criterion(rows, criterion)
     dag = [0, 0b0001, 0b0011, 0b0110]
-    drawn = draw_parameters(statistics, criterion, [dag] * n_draws, np.random.default_rng(3))
+    groups, rng = of_all(statistics), np.random.default_rng(3)
+    drawn = draw_parameters(groups, criterion, [dag] * n_draws, rng)
     coef = np.array([each.coef for each in drawn])
     mean = np.array([each.mean for each in drawn])
     variance = np.array([each.noise_variance for each in drawn])
@@ -148,7 +158,7 @@ def test_each_network_has_its_own_parents():
     rng = np.random.default_rng(4)
     statistics, criterion = statistics_and_criterion(table(), BGe())
     dags = [[0, 1, 3, 7], [0, 0, 0, 0], [14, 12, 8, 0], [0, 1, 3, 7]]
-    drawn = draw_parameters(statistics, criterion, np.array(dags), rng)
+    drawn = draw_parameters(of_all(statistics), criterion, np.array(dags), rng)
     for dag, parameters in zip(dags, drawn, strict=True):
         expected = [[bool(mask >> i & 1) for mask in dag] for i in range(M)]
         assert (parameters.coef != 0).tolist() == expected
@@ -159,7 +169,7 @@ def test_each_network_has_its_own_parents():
 def test_draws_make_a_network():
     statistics, criterion = statistics_and_criterion(table(), BGe())
     dag = [0, 0b0001, 0b0011, 0b0110]
-    parameters = draw_parameters(statistics, criterion, [dag], np.random.RandomState(0))[0]
+    parameters = draw_parameters(of_all(statistics), criterion, [dag], np.random.RandomState(0))[0]
     model = LinearGaussianModel.from_estimates(list("abcd"), dag, parameters, [0] * M)
     network = GaussianBayesianNetwork._from_model(model)
     assert set(network.dag_.edges) == {("a", "b"), ("a", "c"), ("b", "c"), ("b", "d"), ("c", "d")}
@@ -174,7 +184,9 @@ def test_draws_do_not_depend_on_units():
     units = 2.0 ** np.array([0, 400, -400, 3])
     rows, dag = table(), [0, 0b0001, 0b0011, 0b0110]
     plain, scaled = (
-        draw_parameters(*statistics_and_criterion(each, "bic"), [dag], np.random.default_rng(5))[0]
+        draw_parameters(
+            of_all(statistics_and_criterion(each, "bic")[0]), BIC(), [dag], np.random.default_rng(5)
+        )[0]
         for each in (rows, rows * units)
     )
     np.testing.assert_allclose(scaled.coef, plain.coef * units / units[:, np.newaxis], rtol=1e-10)
@@ -202,9 +214,9 @@ def test_columns_that_depend_on_each_other():
     statistics, criterion = statistics_and_criterion(rows, "bic", max_parents=1)
     assert not statistics.is_checked
     rng = np.random.default_rng(0)
-    assert draw_parameters(statistics, criterion, [[0, 1, 2, 4]], rng)[0].coef.any()
+    assert draw_parameters(of_all(statistics), criterion, [[0, 1, 2, 4]], rng)[0].coef.any()
     with pytest.raises(ValueError, match=r"Column 2 is collinear"):
-        draw_parameters(statistics, criterion, [[0, 0, 3, 0]], rng)
+        draw_parameters(of_all(statistics), criterion, [[0, 0, 3, 0]], rng)
 
 
 def test_too_few_rows_for_these_parents():
@@ -223,4 +235,4 @@ def test_a_prior_that_is_not_known():
 
     statistics, criterion = statistics_and_criterion(table(), WithPrior())
     with pytest.raises(ValueError, match=r"not known for WithPrior"):
-        draw_parameters(statistics, criterion, [[0] * M], np.random.default_rng(0))
+        draw_parameters(of_all(statistics), criterion, [[0] * M], np.random.default_rng(0))

@@ -54,7 +54,8 @@ class Group:
         )
         log_odds = np.log(np.broadcast_to(odds, (m, m)))[:, : self.n].T.copy()
         layout = self.plan if self.n > 1 else SearchPlan(m, 0)
-        sets = SetWeights(scores.scorer.tables).of_all(scores.scorer.log_determinants())
+        weights = SetWeights(scores.scorer.tables)
+        sets = [weights.of_all(scores.scorer.log_determinants())] * m
         with Threads(1) as threads:
             self.weights = FamilyWeights(
                 sets, layout, threads, self.allowed, self.required, log_odds

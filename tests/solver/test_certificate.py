@@ -255,7 +255,7 @@ def test_the_drawn_states_of_each_slab_are_right(n_outer):
     tables[0, 3] = -np.inf
     allowed = [0b1111111 ^ 1 << x for x in range(7)]
     allowed[2] ^= 0b10001
-    sets = SetWeights(tables).of_all(log_det)
+    sets = [SetWeights(tables).of_all(log_det)] * 7
     families = DenseFamilies(sets, plan, allowed, [0, 0, 0, 1, 0, 0, 0b10])
     exact_search(families, plan)
     drawn = [draw_states(7, plan.n_inner, fixed) for fixed in range(1 << n_outer)]

@@ -1,0 +1,243 @@
+"""Experiments: the columns that an experimenter set in each row.
+
+Where a column was set, its value says nothing about what it depends on otherwise: its family is
+scored by the other rows (Cooper & Yoo 1999, "Causal discovery from a mixture of experimental and
+observational data"). Columns that were set in the same rows share these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from skbn._core.arrays import Booleans, Floats
+from skbn._core.columns import column_number, is_missing, is_series
+from skbn._core.subsets import mask_of
+from skbn._core.text import readable_value
+from skbn._data.containers import is_dask
+from skbn._data.nodes import Nodes
+from skbn._data.row_values import in_order_of_rows
+from skbn._data.sample import Sample
+from skbn._data.table import Table
+
+__all__ = ["ExperimentalSample", "RowGroup", "read_interventions"]
+
+
+class RowGroup(NamedTuple):
+    """Nodes, and the rows in which none of them was set.
+
+    Parameters
+    ----------
+    nodes : list of int
+        All that were set in the same rows.
+    sample : Sample
+        The other rows.
+    """
+
+    nodes: list[int]
+    sample: Sample
+
+
+class ExperimentalSample(Sample):
+    """Rows in which some columns were set by an experimenter.
+
+    Parameters
+    ----------
+    rows, weight, labels, nodes
+        As for `Sample`; no value is missing.
+    is_set : ndarray of shape (n, m), bool
+        Whether each node was set in each row.
+
+    Attributes
+    ----------
+    is_set : ndarray of shape (n, m), bool, or None
+        None if the rows were not kept.
+    groups : list of RowGroup
+        A group for each set of rows that some nodes share.
+    targets : list of int
+        The masks of the nodes that were set together in some row, each once; none is 0.
+    """
+
+    is_set: Booleans | None
+
+    def __init__(
+        self,
+        rows: Floats,
+        weight: Floats | None,
+        labels: Any,
+        nodes: Nodes | None,
+        is_set: Booleans,
+    ) -> None:
+        super().__init__(rows, weight, labels, nodes)
+        is_set.setflags(write=False)
+        self.is_set = is_set
+
+    @cached_property
+    def groups(self) -> list[RowGroup]:
+        """The nodes that share their rows, and these."""
+        assert self.is_set is not None
+        members: dict[bytes, list[int]] = {}
+        for node, was_set in enumerate(self.is_set.T):
+            members.setdefault(was_set.tobytes(), []).append(node)
+        return [
+            RowGroup(nodes, self.all_rows[~self.is_set[:, nodes[0]]]) for nodes in members.values()
+        ]
+
+    @cached_property
+    def targets(self) -> list[int]:
+        """The masks of the nodes that were set together."""
+        assert self.is_set is not None
+        counts = self.is_set if self.weight is None else self.is_set[self.weight > 0]
+        together = {mask_of(np.flatnonzero(row).tolist()) for row in np.unique(counts, axis=0)}
+        return sorted(together - {0})
+
+    @cached_property
+    def all_rows(self) -> Sample:
+        """The rows as if no column had been set."""
+        return Sample(self.rows, self.weight, self.labels, self.nodes)
+
+    def never_set(self, nodes: Sequence[int]) -> Sample:
+        """Return the rows as if some of the nodes had never been set."""
+        if self.is_set is None or not self.is_set[:, nodes].any():
+            return self
+        is_set = self.is_set.copy()
+        is_set[:, nodes] = False
+        if not is_set.any():
+            return self.all_rows
+        return type(self)(self.rows, self.weight, self.labels, self.nodes, is_set)
+
+    def without_rows(self) -> Self:
+        summary = self.summary
+        kept = type(self).of_summary(summary, self.nodes)
+        kept.is_set = None
+        kept.groups = [RowGroup(nodes, sample.without_rows()) for nodes, sample in self.groups]
+        kept.targets = self.targets
+        kept.all_rows = Sample.of_summary(summary, self.nodes)
+        return kept
+
+    def weighted(self, weight: Floats) -> Self:
+        return type(self)(self.rows, weight, self.labels, self.nodes, self._given_sets())
+
+    def __getitem__(self, chosen: Any) -> Self:
+        weight = None if self.weight is None else self.weight[chosen]
+        labels = None if self.labels is None else self.labels[chosen]
+        of_chosen = self._given_sets()[chosen]
+        return type(self)(self.rows[chosen], weight, labels, self.nodes, of_chosen)
+
+    def _given_sets(self) -> Booleans:
+        _ = self.rows  # raises if there are none
+        assert self.is_set is not None
+        return self.is_set
+
+
+def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> Booleans:
+    """Return whether each node was set in each row, as a new array of shape (n, m).
+
+    Parameters
+    ----------
+    interventions : data frame, array-like of shape (n, m) of bool, or sequence of length n
+        A data frame may lack columns, which were never set then. A sequence has a node, a tuple or
+        list of nodes, or None, for each row.
+    sample : Sample
+        The rows.
+    names : list of m str or int
+
+    Raises
+    ------
+    ValueError, TypeError
+        If they are not interventions on these nodes in these rows, naming what is wrong.
+    """
+    if is_dask(interventions):
+        raise TypeError(
+            "interventions are read in memory, and these are of dask. Pass interventions.compute()."
+        )
+    n_rows = len(sample.rows)
+    if hasattr(interventions, "columns"):
+        return _of_frame(interventions, sample, names)
+    if is_series(interventions):
+        interventions = in_order_of_rows(interventions, sample.labels, n_rows, "interventions")
+    if isinstance(interventions, str) or not isinstance(interventions, Iterable):
+        raise TypeError(f"{_EXPECTED}; got {readable_value(interventions)}.")
+    values = [*interventions]
+    if len(values) != n_rows:
+        raise ValueError(
+            f"interventions must have an entry for each of the {n_rows} rows of X; got "
+            f"{len(values)}."
+        )
+    if getattr(interventions, "ndim", 1) == 2 or _are_truth_values(values):
+        return _of_matrix(np.asarray(interventions), len(names))
+    is_set = np.zeros((n_rows, len(names)), dtype=bool)
+    for row, value in enumerate(values):
+        for node in _nodes_of(value):
+            try:
+                is_set[row, column_number(names, node)] = True
+            except (TypeError, ValueError) as error:
+                raise type(error)(
+                    f"interventions: in row {row}, {error} Give columns that are modelled, a tuple "
+                    "of them, or None."
+                ) from None
+    return is_set
+
+
+_EXPECTED = (
+    "interventions must be a boolean array or data frame like X, or have a column, a tuple of "
+    "columns or None for each row"
+)
+
+
+def _nodes_of(value: Any) -> Iterator[Hashable]:
+    """Yield the nodes that an entry names."""
+    if isinstance(value, tuple | list | set | frozenset):
+        yield from value
+    elif not is_missing(value):
+        yield value
+
+
+def _are_truth_values(values: list[Any]) -> bool:
+    """Whether the entries are rows of truth values."""
+    rows = [value for value in values if isinstance(value, list | tuple) and value]
+    return len(rows) == len(values) and all(
+        isinstance(each, bool | np.bool_) for row in rows for each in row
+    )
+
+
+def _of_matrix(values: Any, m: int) -> Booleans:
+    if values.dtype.kind != "b":
+        raise TypeError(
+            f"{_EXPECTED}; got an array of {values.dtype}. If its numbers say whether a column was "
+            "set, call astype(bool). An intervention that only shifts a column sets nothing: make "
+            "the condition an exogenous column instead."
+        )
+    if values.shape[1:] != (m,):
+        raise ValueError(
+            f"interventions as an array must have a column for each of the {m} columns of X; its "
+            f"shape is {values.shape}."
+        )
+    return np.array(values)
+
+
+def _of_frame(frame: Any, sample: Sample, names: list[Any]) -> Booleans:
+    """Return what a data frame says; columns that it lacks were never set."""
+    table, n_rows = Table(frame), len(sample.rows)
+    if len(frame) != n_rows:
+        raise ValueError(
+            f"interventions must have a row for each of the {n_rows} rows of X; got {len(frame)}."
+        )
+    is_set = np.zeros((n_rows, len(names)), dtype=bool)
+    for number, label in enumerate(table.labels):
+        try:
+            node = column_number(names, label)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"interventions: {error}") from None
+        column = in_order_of_rows(table.column(number), sample.labels, n_rows, "interventions")
+        values = np.asarray(column)
+        if values.dtype.kind != "b":
+            raise TypeError(
+                f"interventions must hold True and False; column {label!r} has the dtype "
+                f"{values.dtype}. Call astype(bool) if it says whether the column was set."
+            )
+        is_set[:, node] = values
+    return is_set

@@ -1,0 +1,253 @@
+"""InterventionalScorer: local scores where an experimenter set some columns in some rows.
+
+Each child's families are scored by the rows in which it was not set. Children that share their rows
+share one scorer, and so one walk and one set function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import NoReturn, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from skbn._core.arrays import Booleans, Floats, Integers
+from skbn._core.progress import Progress
+from skbn._core.resources import Resources
+from skbn._core.text import first_few
+from skbn._core.threads import explained
+from skbn._data.experiments import ExperimentalSample
+from skbn._data.nodes import Nodes
+from skbn._data.sample import RowSummary
+from skbn._data.statistics import Regression, SampleStatistics
+from skbn._regressions.least_squares import Neighbours
+from skbn._regressions.log_determinants import log_determinants_work
+from skbn._regressions.set_function import SetFunctions
+from skbn._scores.block_scorer import BlockScorer
+from skbn._scores.criteria import Criterion
+from skbn._scores.families import ScoredParentSets, ScoredPiece
+from skbn._scores.regression_families import SmallFamilies
+from skbn._scores.scorer import FamilyScorer, ScoredGroup
+
+__all__ = ["InterventionalScorer"]
+
+
+class InterventionalScorer(FamilyScorer):
+    """Scores each family by the rows in which its child was not set.
+
+    Parameters
+    ----------
+    sample : ExperimentalSample
+    names, criterion, penalty, max_parents, n_jobs
+        As for `FamilyScorer`.
+
+    Attributes
+    ----------
+    of_all_rows : FamilyScorer
+        The scorer of all rows. It knows the nodes and their columns; its scores are not used.
+    """
+
+    def __init__(
+        self,
+        sample: ExperimentalSample,
+        names: list[str | int],
+        criterion: Criterion,
+        penalty: float,
+        max_parents: int | None,
+        n_jobs: int | None,
+    ) -> None:
+        super().__init__(sample, names, criterion, penalty, max_parents, n_jobs)
+        kind = FamilyScorer if sample.nodes is None else BlockScorer
+        settings = names, criterion, penalty, max_parents, n_jobs
+        self.of_all_rows = kind(sample.all_rows, *settings)
+        self._groups = [ScoredGroup(nodes, kind(rows, *settings)) for nodes, rows in sample.groups]
+        self._group_of = {x: i for i, (nodes, _) in enumerate(self._groups) for x in nodes}
+
+    def with_penalty(self, penalty: float) -> Self:
+        other = copy(self)
+        other.penalty = penalty
+        other.of_all_rows = self.of_all_rows.with_penalty(penalty)
+        other._groups = [
+            ScoredGroup(nodes, scorer.with_penalty(penalty)) for nodes, scorer in self._groups
+        ]
+        return other
+
+    # The rows
+
+    @property
+    def row_groups(self) -> list[ScoredGroup]:
+        """The nodes that share their rows, with what scores them; it raises as `of_child`."""
+        return [ScoredGroup(nodes, self.of_child(nodes[0])) for nodes, _ in self._groups]
+
+    def of_child(self, child: int) -> FamilyScorer:
+        """Return what scores the families of a child.
+
+        Raises
+        ------
+        ValueError
+            If its rows are too few, or their columns not independent, naming it.
+        """
+        nodes, scorer = self._groups[self._group_of[child]]
+        n_rows = scorer.sample.shape[0]
+        names = first_few([self._names[x] for x in nodes])
+
+        def explain(error: ValueError) -> str:
+            return (
+                f"In the {n_rows} rows in which [{names}] was not set by interventions: {error} "
+                "Only these rows say what it depends on."
+            )
+
+        if n_rows < 2:
+            raise ValueError(
+                f"interventions set the columns [{names}] in all but {n_rows} of the "
+                f"{self._sample.shape[0]} rows, so that nothing says what they depend on. Give "
+                "rows in which they were not set, leave them out, or let them be causes only, by "
+                f"exogenous=[{names}]."
+            )
+        explained(lambda: self._require_same_columns(scorer), explain)
+        explained(lambda: scorer.statistics, explain)
+        return scorer
+
+    def _require_same_columns(self, scorer: FamilyScorer) -> None:
+        """Raise if levels of a category have no rows among those of a group."""
+        missing = [each for each in self.column_names if each not in scorer.column_names]
+        if missing:
+            raise ValueError(
+                f"the columns [{first_few(missing)}] do not vary, or are determined by others of "
+                "their node. Merge levels that have few rows."
+            )
+
+    @property
+    def statistics(self) -> SampleStatistics:
+        self._refuse("statistics")
+
+    def log_determinants(self, progress: Progress | None = None) -> npt.NDArray[np.float64]:
+        self._refuse("log-determinants")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise ValueError(
+            f"With interventions each column has {what} of its own, by the rows in which it was "
+            "not set. Ask local_score, coef or to_array."
+        )
+
+    def prepare(self, progress: Progress) -> None:
+        for _, scorer in self.row_groups:
+            scorer.log_determinants()
+        progress.advance(self.families.work)
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(scorer.n_bytes for _, scorer in self._groups)
+
+    def require_independence(self, nodes: Sequence[int]) -> None:
+        """Raise if the columns of a family, whose child comes last, depend on each other."""
+        if len(nodes):
+            self.of_child(nodes[-1]).require_independence(nodes)
+
+    # The columns
+
+    @property
+    def summary(self) -> RowSummary:
+        return self.of_all_rows.summary
+
+    @property
+    def nodes(self) -> Nodes | None:
+        return self.of_all_rows.nodes
+
+    @property
+    def column_names(self) -> list[str | int]:
+        return self.of_all_rows.column_names
+
+    @property
+    def is_number(self) -> Booleans:
+        return self.of_all_rows.is_number
+
+    def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
+        return self.of_all_rows.parents_of_columns(parents)
+
+    def fixed_of_columns(self, fixed: Sequence[int]) -> list[int]:
+        return self.of_all_rows.fixed_of_columns(fixed)
+
+    def columns_of(self, nodes: int) -> list[int]:
+        return self.of_all_rows.columns_of(nodes)
+
+    def kept(self, rows: Floats) -> Floats:
+        return self.of_all_rows.kept(rows)
+
+    # The criterion: which numbers of parents it allows, and whether it is score-equivalent, does
+    # not depend on the rows
+
+    @property
+    def tables(self) -> npt.NDArray[np.float64]:
+        return self._groups[0].scorer.tables
+
+    @property
+    def has_complexity(self) -> bool:
+        return self.of_all_rows.has_complexity
+
+    @property
+    def score_offsets(self) -> npt.NDArray[np.float64]:
+        return np.array([self.of_child(x).score_offsets[x] for x in range(self.families.m)])
+
+    # Families
+
+    def functions_by_child(
+        self, columns: list[int], children: list[int], max_parents: int, resources: Resources
+    ) -> list[SetFunctions]:
+        found = {}
+        for number in {self._group_of[x] for x in children}:
+            scorer = self.of_child(self._groups[number].nodes[0])
+            weights = scorer.weights_of(columns, max_parents)
+            found[number] = scorer.set_functions_of(columns, weights, resources.n_jobs)
+        resources.progress.advance(log_determinants_work(len(columns)))
+        of_children = [found[self._group_of[x]] for x in children]
+        return of_children + of_children[:1] * (len(columns) - len(children))
+
+    def small_sets_by_child(
+        self, columns: list[int], children: list[int], max_parents: int, resources: Resources
+    ) -> list[tuple[SmallFamilies, Floats]]:
+        found = {}
+        for number in {self._group_of[x] for x in children}:
+            scorer = self.of_child(self._groups[number].nodes[0])
+            found[number] = scorer._small_sets(columns, max_parents, resources.n_jobs)
+        families, _ = next(iter(found.values()))
+        resources.progress.advance(families.work)
+        return [found[self._group_of[x]] for x in children]
+
+    def local_score(self, child: int, parents: Sequence[int]) -> float:
+        return self.of_child(child).local_score(child, parents)
+
+    def terms(self, child: int, parents: list[int]) -> tuple[float, float, float]:
+        return self.of_child(child).terms(child, parents)
+
+    def regression(self, child: int, parents: Sequence[int]) -> Regression:
+        return self.of_child(child).regression(child, parents)
+
+    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
+        terms = np.zeros((4, len(parents)))
+        for nodes, scorer in self.row_groups:
+            own = [mask if x in nodes else 0 for x, mask in enumerate(parents)]
+            terms[:, nodes] = scorer.network_terms(own)[:, nodes]
+        return terms
+
+    def neighbours(
+        self, is_parent: Booleans, children: Integers
+    ) -> Iterator[tuple[Neighbours, npt.NDArray[np.float64]]]:
+        for nodes, scorer in self.row_groups:
+            own = children[np.isin(children, nodes)]
+            if len(own):
+                yield from scorer.neighbours(is_parent, own)
+
+    def scored(self, child: int, candidates: list[int]) -> Iterator[ScoredPiece]:
+        return self.of_child(child).scored(child, candidates)
+
+    def listed(
+        self,
+        child: int,
+        required: list[int],
+        candidates: list[int],
+        with_dominated: bool = False,
+    ) -> ScoredParentSets:
+        return self.of_child(child).listed(child, required, candidates, with_dominated)
