@@ -120,7 +120,8 @@ BootstrapBNLearner or GaussianBayesianNetwork
         >>> from skbn import GaussianBNLearner, lagged
         >>> rng = np.random.default_rng(0)
         >>> series = lagged(rng.normal(size=(50, 3)).cumsum(axis=0))
-        >>> learner = GaussianBNLearner(tiers=[series.exogenous, ...]).fit(series.table)
+        >>> into_past = [(..., copy) for copy in series.exogenous]
+        >>> learner = GaussianBNLearner(forbidden_edges=into_past).fit(series.table)
         >>> display = series.plot(learner, edge_label="weight")
         """
         nodes = list(fitted_graph(estimator))

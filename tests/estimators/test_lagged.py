@@ -189,9 +189,7 @@ def test_a_network_finds_the_lag_of_each_effect():
     effect[2:] += cause[:-2]
     series = lagged(pd.DataFrame({"effect": effect, "cause": cause}), 2)
     copies = series.exogenous
-    learner = GaussianBNLearner(
-        tiers=[copies, ...], forbidden_edges=[(a, b) for a in copies for b in copies if a != b]
-    ).fit(series.table)
+    learner = GaussianBNLearner(forbidden_edges=[(..., copy) for copy in copies]).fit(series.table)
     assert [*learner.dag_.edges] == [("cause.L2", "effect")]
     within = GaussianBNLearner(forbidden_edges=series.contemporaneous).fit(series.table)
     assert not {("effect", "cause"), ("cause", "effect")} & {*within.dag_.edges}
@@ -208,8 +206,7 @@ def walk():
     edges = [("sun.L1", "sun"), ("rain.L2", "river"), ("sun", "rain"), ("rain", "river")]
     copies = series.exogenous
     learner = GaussianBNLearner(
-        tiers=[copies, ...],
-        forbidden_edges=[(a, b) for a in copies for b in copies if a != b],
+        forbidden_edges=[(..., copy) for copy in copies],
         required_edges=edges,
     )
     return series, learner.fit(series.table)
@@ -244,9 +241,7 @@ def test_pictures_of_some_columns_and_of_others(walk):
     table = series.table.drop(columns="rain.L2").assign(season=np.arange(58) % 4)
     copies = [*series.exogenous, "season"]
     copies.remove("rain.L2")
-    learner = GaussianBNLearner(
-        tiers=[copies, ...], forbidden_edges=[(a, b) for a in copies for b in copies if a != b]
-    )
+    learner = GaussianBNLearner(forbidden_edges=[(..., copy) for copy in copies])
     display = series.plot(learner.fit(table))
     at = centres(display)
     assert set(at) == {*table}
