@@ -12,6 +12,7 @@ ORDER = (
     "scores",
     "how_sure",
     "intervention",
+    "macro_series",
     "greedy",
     "all_regressions",
 )

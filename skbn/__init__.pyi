@@ -14,6 +14,8 @@ from ._estimators.best_network import BestNetwork as BestNetwork
 from ._estimators.best_network import best_network as best_network
 from ._estimators.bootstrap import BootstrapBNLearner as BootstrapBNLearner
 from ._estimators.imputer import GaussianBNImputer as GaussianBNImputer
+from ._estimators.lagged import LaggedTable as LaggedTable
+from ._estimators.lagged import lagged as lagged
 from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
 from ._estimators.near_optimal_networks import NearOptimalNetworks as NearOptimalNetworks

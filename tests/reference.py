@@ -367,3 +367,14 @@ def covariance_of_network(covariance, parents):
         noise[x] = covariance[x, x] - coef[p, x] @ covariance[p, x]
     whole = np.linalg.inv(np.eye(m) - coef)
     return whole.T @ np.diag(noise) @ whole
+
+
+def lagged_rows(rows, n_lags, groups):
+    """Each row with those before it of its group, latest first, and its number in the table."""
+    found, numbers = [], []
+    for i, row in enumerate(rows):
+        before = [rows[j] for j in range(i) if groups[j] == groups[i]]
+        if len(before) >= n_lags:
+            found.append([*row, *(x for k in range(1, n_lags + 1) for x in before[-k])])
+            numbers.append(i)
+    return found, numbers

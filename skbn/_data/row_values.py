@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Floats
-from skbn._core.columns import is_series
+from skbn._core.arrays import Floats, Integers
+from skbn._core.columns import is_missing, is_series
+from skbn._core.text import readable_value
 
-__all__ = ["check_total_weight", "in_order_of_rows", "is_mask", "no_weight", "read_sample_weight"]
+__all__ = [
+    "check_total_weight",
+    "in_order_of_rows",
+    "is_mask",
+    "no_weight",
+    "read_row_groups",
+    "read_sample_weight",
+]
 
 # A sum of weights beyond these, or what is computed from it, may leave float64's range.
 _SMALLEST_SUM, _LARGEST_SUM = 1e-300, 1e300
@@ -110,7 +118,7 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats:
         If they are not `n_rows` finite numbers, none of them negative, naming the row; if
         their sum is out of range.
     """
-    given = _as_array(sample_weight)
+    given = _as_array(sample_weight, "sample_weight")
     if given.shape != (n_rows,):
         raise ValueError(
             f"sample_weight must have a weight for each of the {n_rows} rows; got an array of "
@@ -141,6 +149,67 @@ def read_sample_weight(sample_weight: Any, n_rows: int) -> Floats:
     return weight
 
 
+def read_row_groups(
+    groups: Any, labels: Any, n_rows: int, parameter: str
+) -> tuple[Integers, list[Any]]:
+    """Return the number of the group of each row, and the groups in order of their first rows.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_rows,)
+        A hashable for each row. Those of a Series go to the rows of the same labels.
+    labels : pandas.Index, ndarray or None
+        The labels of the rows.
+    n_rows : int
+    parameter : str
+        What errors call the groups.
+
+    Raises
+    ------
+    ValueError
+        If there is not one for each row, or one is missing, naming the row.
+    TypeError
+        If they are a text, a dict or a masked array, or one is not hashable.
+
+    Examples
+    --------
+    >>> numbers, groups = read_row_groups(["b", "a", "b"], None, 3, "groups")
+    >>> numbers.tolist(), groups
+    ([0, 1, 0], ['b', 'a'])
+    """
+    if isinstance(groups, str | bytes):
+        raise TypeError(
+            f"{parameter} must have a value for each row of X; got {readable_value(groups)}. If "
+            f"this is a column, pass its values, as by {parameter}=X[{groups!r}]."
+        )
+    in_order = in_order_of_rows(groups, labels, n_rows, parameter)
+    if isinstance(in_order, list | tuple):  # beside texts, numpy makes texts of NaN and numbers
+        in_order = np.array([None, *in_order], dtype=object)[1:]
+    given = _as_array(in_order, parameter)
+    if given.shape != (n_rows,):
+        raise ValueError(
+            f"{parameter} must have a value for each of the {n_rows} rows of X; got an array of "
+            f"shape {given.shape}."
+        )
+    number_of: dict[Any, int] = {}
+    numbers = np.empty(n_rows, dtype=np.int64)
+    no_time = np.isnat(given) if given.dtype.kind in "mM" else np.zeros(n_rows, bool)
+    for row, group in enumerate(given.tolist()):
+        if is_missing(group) or no_time[row] or type(group).__name__ == "NaTType":
+            raise ValueError(
+                f"{parameter} has a missing value for row {row}. Give each row a value, or leave "
+                "that row out of X."
+            )
+        try:
+            numbers[row] = number_of.setdefault(group, len(number_of))
+        except TypeError:
+            raise TypeError(
+                f"{parameter} must hold texts, numbers or other hashable values; got "
+                f"{readable_value(group)} for row {row}."
+            ) from None
+    return numbers, list(number_of)
+
+
 def no_weight() -> ValueError:
     """Return the error for rows that do not count."""
     return ValueError("sample_weight is zero for all rows; give some rows a positive weight.")
@@ -155,12 +224,12 @@ def check_total_weight(total: float) -> None:
         )
 
 
-def _as_array(sample_weight: Any) -> npt.NDArray[Any]:
-    if isinstance(sample_weight, np.ma.MaskedArray):
-        raise TypeError("sample_weight is a masked array, whose mask would be lost. Fill it.")
-    if isinstance(sample_weight, Mapping):
-        raise TypeError("sample_weight is a dict. Pass pandas.Series(sample_weight).")
+def _as_array(values: Any, parameter: str) -> npt.NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{parameter} is a masked array, whose mask would be lost. Fill it.")
+    if isinstance(values, Mapping):
+        raise TypeError(f"{parameter} is a dict. Pass pandas.Series({parameter}).")
     try:
-        return np.asarray(sample_weight)
+        return np.asarray(values)
     except ValueError:  # lists of different lengths
         return np.empty((0, 0))

@@ -22,6 +22,7 @@ from skbn._displays.plot_options import (
     checked_orientation,
     checked_size,
     emphasis_on,
+    lanes_of,
     names_of,
     places_of,
     shown_part,
@@ -187,6 +188,7 @@ GaussianBayesianNetwork
         orientation: str = "top-bottom",
         pos: Any = None,
         tiers: Any = "auto",
+        lanes: Any = None,
         node_color: Any = None,
         edge_label: Any = None,
         highlight: Any = None,
@@ -218,6 +220,9 @@ GaussianBayesianNetwork
             Groups of nodes that each have a band of the picture, in the order of the edges;
             `...` in place of a list stands for all nodes that are not named. "auto" takes those
             that the learner was given, and none with `pos`.
+        lanes : list of lists of nodes, optional
+            Only with tiers. Nodes of a list stand in one line across the tiers, the lists side by
+            side in this order. Each node is in one lane, which has no other node of its tier.
         node_color : colour, dict or Series of node to value, optional
             A colour for all nodes, or values of some nodes. Numbers are drawn by a colour map. If
             all values are colours of matplotlib by their full names, such as "tab:blue", "C0" or
@@ -296,6 +301,7 @@ GaussianBayesianNetwork
             emphasis_on(self.dag, highlight, markov_blanket),
             places=places_of(self.dag, pos, shown),
             bands=None if bands is None else bands.of(shown),
+            lanes=lanes_of(self.dag, lanes, bands, shown),
             is_sideways=is_sideways,
             has_legend=has_legend,
         )

@@ -89,6 +89,8 @@ class NetworkPicture(NamedTuple):
     places : dict of node to (x, y), or None
         None for layers.
     bands : Bands or None
+    lanes : dict of node to int, or None
+        Only with bands.
     is_sideways, has_legend : bool
     """
 
@@ -101,6 +103,7 @@ class NetworkPicture(NamedTuple):
     emphasis: Emphasis = _NO_EMPHASIS
     places: Mapping[Hashable, Point] | None = None
     bands: Bands | None = None
+    lanes: Mapping[Hashable, int] | None = None
     is_sideways: bool = False
     has_legend: bool = False
 
@@ -215,6 +218,7 @@ class _Drawn:
             bands=picture.bands.band_of if picture.bands else None,
             aspect=aspect,
             width=None if picture.is_sideways else width,
+            lanes=picture.lanes,
         )
 
     def compose_in(self, room: tuple[float, float]) -> tuple[Composition, float]:

@@ -64,7 +64,7 @@ class PlotMixin:
             Whether to draw edges without an arrowhead if the data, and the constraints of `fit`,
             do not tell their direction.
         **options
-            Options of `NetworkDisplay.plot`: `figsize`, `orientation`, `pos`, `tiers`,
+            Options of `NetworkDisplay.plot`: `figsize`, `orientation`, `pos`, `tiers`, `lanes`,
             `node_color`, `edge_label`, `highlight`, `markov_blanket`, ``nodes``, `hide_isolated`,
             `labels`, `legend` and `min_font_size`.
 

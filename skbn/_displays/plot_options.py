@@ -22,6 +22,7 @@ __all__ = [
     "checked_orientation",
     "checked_size",
     "emphasis_on",
+    "lanes_of",
     "names_of",
     "places_of",
     "shown_part",
@@ -35,6 +36,7 @@ class PlotOptions(TypedDict, total=False):
     orientation: str
     pos: Any
     tiers: Any
+    lanes: Any
     node_color: Any
     edge_label: Any
     highlight: Any
@@ -261,7 +263,7 @@ def places_of(
     return places
 
 
-# Tiers
+# Tiers and lanes
 
 
 class Bands(NamedTuple):
@@ -314,7 +316,7 @@ def bands_of(dag: nx.DiGraph, tiers: Any) -> Bands:
     else:
         titles, groups = [f"tier {i + 1}" for i in range(len(tiers))], list(tiers)
     nodes = list(dag)
-    named = _numbers_of_named(nodes, groups)
+    named = _numbers_of_named(nodes, groups, "tiers")
     rest = next((number for number, group in enumerate(groups) if group is ...), None)
     missing = [node for node in nodes if node not in named]
     if missing and rest is None:
@@ -336,17 +338,63 @@ def bands_of(dag: nx.DiGraph, tiers: Any) -> Bands:
     )
 
 
-def _numbers_of_named(nodes: list[Any], groups: list[Any]) -> dict[Hashable, int]:
+def lanes_of(
+    dag: nx.DiGraph, lanes: Any, bands: Bands | None, shown: Container[Hashable]
+) -> dict[Hashable, int] | None:
+    """Return the lanes of the nodes that are shown, numbered from 0; None without lanes.
+
+    Raises
+    ------
+    TypeError
+        If `lanes` is neither None nor a list of lists of nodes.
+    ValueError
+        If there are no bands; if a node is unknown, in no lane or in two, or shares its lane with
+        another of its band.
+
+    Examples
+    --------
+    >>> dag = nx.DiGraph([("a", "b"), ("c", "b")])
+    >>> lanes_of(dag, [["c"], ["a", "b"]], bands_of(dag, [["a", "c"], ["b"]]), dag)
+    {'a': 1, 'b': 1, 'c': 0}
+    """
+    if lanes is None:
+        return None
+    if isinstance(lanes, str | Mapping) or not isinstance(lanes, Collection):
+        raise TypeError(f"lanes must be a list of lists of nodes; got {readable_value(lanes)}.")
+    if bands is None:
+        raise ValueError("lanes need tiers, which they run across; give tiers, too.")
+    nodes = list(dag)
+    lane_of = _numbers_of_named(nodes, list(lanes), "lanes")
+    missing = [node for node in nodes if node not in lane_of]
+    if missing:
+        raise ValueError(
+            f"lanes: the nodes {readable_value(missing)} are in no lane; add each to one."
+        )
+    first: dict[tuple[int, int], Hashable] = {}
+    for node in nodes:
+        place = lane_of[node], bands.band_of[node]
+        if place in first:
+            raise ValueError(
+                f"lanes: the nodes {readable_value(first[place])} and {readable_value(node)} are "
+                f"in one lane and in one tier, {bands.titles[place[1]]!r}. Give one of them a lane "
+                "of its own."
+            )
+        first[place] = node
+    used = sorted({lane_of[node] for node in nodes if node in shown})
+    return {node: used.index(lane_of[node]) for node in nodes if node in shown}
+
+
+def _numbers_of_named(nodes: list[Any], groups: list[Any], option: str) -> dict[Hashable, int]:
     """Return the number of the group of each node that is named in one."""
     named: dict[Hashable, int] = {}
     for number, group in enumerate(groups):
         if group is ...:
             continue
         if isinstance(group, str) or not isinstance(group, Collection):
-            raise TypeError(f"tiers must be lists of nodes; one is {readable_value(group)}.")
+            raise TypeError(f"{option} must be lists of nodes; one is {readable_value(group)}.")
         for each in group:
             node = each if each in nodes else nodes[column_number(nodes, each)]
             if node in named:
-                raise ValueError(f"tiers: the node {readable_value(node)} is given twice.")
+                raise ValueError(f"{option}: the node {readable_value(node)} is given twice.")
             named[node] = number
     return named

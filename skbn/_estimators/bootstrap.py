@@ -5,7 +5,6 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,13 +20,12 @@ from skbn._core.estimator import (
 from skbn._core.graphs import fixed_parent_masks, parent_masks
 from skbn._core.progress import say
 from skbn._core.text import readable_value
-from skbn._data.row_values import no_weight
 from skbn._data.sample import Sample
+from skbn._estimators.draws import plan_draws
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.network_average import NetworkAverage, estimates_of
 from skbn._estimators.network_estimator import OneNetworkEstimator
 from skbn._estimators.resamples import (
-    Draws,
     check_takes_weight,
     fitted_network,
     plan_resamples,
@@ -43,7 +41,6 @@ from skbn._networks.averaging import (
     edge_support,
     inclusion_threshold,
 )
-from skbn._networks.inference import random_generator
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 
@@ -76,6 +73,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
     replace : bool, default=True
         Whether a row can be drawn more than once for a resample. If not, `sample_fraction` must
         be less than 1.
+    block_length : int or None, default=None
+        For rows in order of time that depend on their neighbours: how many consecutive rows are
+        drawn at once; at least 1, and less than the number of rows. None draws single rows.
     random_state : int, RandomState, Generator or None, default=None
         A seed or a generator of numpy.random. With a number, each fit draws the same resamples.
         The searches of an estimator with ``search="order"`` are seeded by its own `random_state`,
@@ -137,6 +137,17 @@ class BootstrapBNLearner(OneNetworkEstimator):
     counts twice its weight. If a row of weight 3 stands for three observations, which could have
     been drawn one by one, pass it three times instead.
 
+    Resamples of single rows assume that the rows are independent. With `block_length` a resample
+    is made of blocks of that many consecutive rows, whose first rows are drawn with equal
+    probability from all rows that have a whole block ahead; the last block is cut where the
+    resample has its number of rows. This is the moving-block bootstrap of Künsch (1989), "The
+    jackknife and the bootstrap for general stationary observations". Dependence within a block is
+    kept, and lost between blocks, so a block must be longer than the time over which rows depend
+    on each other, and much shorter than the table. ``round(n ** (1 / 3))`` for n rows is the usual
+    rule of thumb: the best length for a variance grows with this power (Hall, Horowitz & Jing 1995,
+    "On blocking rules for the bootstrap with dependent data"). See whether half and twice the
+    length give the same support. Blocks pay no heed to where one series of several ends.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -155,6 +166,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         "sample_fraction": [Interval(Real, 0, 1, closed="right")],
         "threshold": [_FROM_0_TO_1, None],
         "replace": ["boolean"],
+        "block_length": [Interval(Integral, 1, None, closed="left"), None],
         "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
         "verbose": ["verbose"],
     }
@@ -174,6 +186,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         sample_fraction: float = 1.0,
         threshold: float | None = None,
         replace: bool = True,
+        block_length: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool | int = False,
@@ -183,13 +196,19 @@ class BootstrapBNLearner(OneNetworkEstimator):
         self.sample_fraction = sample_fraction
         self.threshold = threshold
         self.replace = replace
+        self.block_length = block_length
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     @fit_method
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        interventions: Any = None,
+        stratify: Any = None,
     ) -> Self:
         """Fit the estimator to all rows and to each resample, and average the networks.
 
@@ -203,10 +222,14 @@ class BootstrapBNLearner(OneNetworkEstimator):
             Passed to the estimator unless it is None.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts when it is drawn, as in `GaussianBNLearner.fit`. Rows of
-            weight 0 are never drawn.
+            weight 0 are never drawn, and refused with `block_length`.
         interventions : data frame or array-like of bool, or sequence of length n_samples, optional
             Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`. Rows are
             drawn with their interventions.
+        stratify : array-like of shape (n_samples,), optional
+            A label for each row, such as the condition of an experiment that it comes from. Each
+            resample then draws as many rows of each label as X has, times `sample_fraction`. Labels
+            in a Series go to the rows with the same index, if X has one.
 
         Returns
         -------
@@ -217,8 +240,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
         ValueError, TypeError
             As the `fit` of the estimator, for all rows or for a resample, whose error says which:
             a resample may have a constant column, or too few different rows; if a resample would
-            draw fewer than two rows, or, without replacement, all of them; if the estimator does
-            not take `sample_weight`, or finds no network of the columns.
+            draw fewer than two rows, none of a label, or, without replacement, all of them; if
+            `block_length` is not less than the number of rows, or is given with `stratify`,
+            ``replace=False`` or rows of weight 0; if the estimator does not take `sample_weight`,
+            or finds no network of the columns.
         RuntimeError
             If a callback asks to stop before all resamples are fitted; if regressions that are
             independent of a search do not confirm its network.
@@ -231,25 +256,35 @@ class BootstrapBNLearner(OneNetworkEstimator):
             As the estimator, for all rows together but not for the resamples.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
-            return self._fit(X, y, sample_weight, interventions, context)
+            return self._fit(X, y, sample_weight, interventions, stratify, context)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, interventions: Any, context: Any) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, interventions: Any, stratify: Any, context: Any
+    ) -> Self:
         learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
         table, sample = self._read(learner, X, sample_weight)
+        draws = plan_draws(
+            sample,
+            self.n_resamples,
+            fraction=self.sample_fraction,
+            replace=self.replace,
+            block_length=self.block_length,
+            stratify=stratify,
+            random_state=self.random_state,
+        )
         given = {} if y is None else {"y": y}
         if isinstance(table, BaseScores):
             table = table.with_interventions(interventions)
             sample = table.sample
         elif interventions is not None:
             given["interventions"] = interventions
-        resamples = self._draws(sample)
         weighted = {**given}
         if not isinstance(table, BaseScores) and sample_weight is not None:
             weighted["sample_weight"] = sample_weight
         fitted = clone(learner).fit(table, **weighted)
         columns = self._columns()
         fitted_network(fitted, columns)  # raises now if there is none
-        plan = plan_resamples(learner, table, given, sample, columns, resamples, self.n_jobs)
+        plan = plan_resamples(learner, table, given, sample, columns, draws, self.n_jobs)
         if self.verbose:
             at_a_time = "in processes" if plan.n_threads is None else f"{plan.n_threads} at a time"
             say(f"[{type(self).__name__}] {self.n_resamples} resamples, {at_a_time}")
@@ -314,25 +349,6 @@ class BootstrapBNLearner(OneNetworkEstimator):
         n_columns = len(X.columns if nodes is None else nodes.labels)
         learn_columns(self, getattr(X, "feature_names_in_", None), n_columns, nodes)
         return scores, scores.sample
-
-    def _draws(self, sample: Sample) -> Draws:
-        # Without those of weight 0.
-        n_rows = sample.shape[0] if sample.weight is None else np.count_nonzero(sample.weight)
-        if not n_rows:
-            raise no_weight()
-        n_drawn = round(self.sample_fraction * n_rows)
-        what = f"sample_fraction={readable_value(self.sample_fraction)} of {n_rows} rows"
-        if n_drawn < 2:
-            raise ValueError(f"{what} draws fewer than two. Set a larger sample_fraction.")
-        if not self.replace and n_drawn == n_rows:
-            raise ValueError(
-                f"{what} draws all of them, so that without replacement all resamples are the same "
-                "rows. Set a smaller sample_fraction, such as 0.5, or replace=True."
-            )
-        # Both kinds of numpy's generators have this method.
-        entropy = int.from_bytes(random_generator(self.random_state).bytes(16), "little")
-        seeds = np.random.SeedSequence(entropy).spawn(self.n_resamples)
-        return Draws(n_drawn, self.replace, seeds)
 
     def _columns(self) -> list[str | int]:
         if self._nodes_ is not None:

@@ -26,6 +26,7 @@ from skbn._core.resources import Resources
 from skbn._core.threads import count_threads, explained, run_all
 from skbn._data.sample import Sample
 from skbn._displays.fitted import fitted_step
+from skbn._estimators.draws import Draws
 from skbn._estimators.held_out import searches_at_a_time
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
@@ -39,7 +40,6 @@ from skbn._solver.solve import problem_of, solve, work_of
 from skbn.exceptions import DataWarning, MaxParentsWarning
 
 __all__ = [
-    "Draws",
     "Resamples",
     "check_takes_weight",
     "fitted_network",
@@ -49,38 +49,6 @@ __all__ = [
 
 
 _EXPECTED = "a learner with a network_ or a dag_ after fit, or a pipeline or a search of one"
-
-
-@dataclass(frozen=True)
-class Draws:
-    """How the rows of resamples are drawn.
-
-    Parameters
-    ----------
-    n_drawn : int
-    replace : bool
-    seeds : list of numpy.random.SeedSequence
-        One for each resample, so that no resample depends on which were drawn before.
-    """
-
-    n_drawn: int
-    replace: bool
-    seeds: list[np.random.SeedSequence]
-
-    def weight(self, number: int, sample: Sample) -> Floats:
-        """Return how often each row was drawn for a resample, times its weight in the sample.
-
-        Rows of weight 0 are never drawn.
-        """
-        n_rows = sample.shape[0]
-        rows = np.arange(n_rows) if sample.weight is None else np.flatnonzero(sample.weight)
-        rng = np.random.default_rng(self.seeds[number])
-        drawn = rng.choice(rows, self.n_drawn, replace=self.replace)
-        weight = np.bincount(drawn, minlength=n_rows).astype(np.float64)
-        if sample.weight is not None:
-            weight *= sample.weight
-        weight.setflags(write=False)
-        return weight
 
 
 # How a learner is fitted to the rows with other weights

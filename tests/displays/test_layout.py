@@ -17,7 +17,7 @@ from sklearn.metrics import pairwise_distances
 from skbn import GaussianBNLearner
 from skbn._displays.layout.coordinates import CORNER
 from skbn._displays.layout.layered import LayeredGraph, Layout
-from skbn._displays.layout.order import ordered_items, shortest_layers
+from skbn._displays.layout.order import order_by_lanes, ordered_items, shortest_layers
 from skbn._displays.layout.placed import PlacedGraph
 
 CLEARANCE = 3.5
@@ -462,3 +462,51 @@ def test_shortest_layers(seed):
     ways, spans = ways[spans.min(1) > 0], spans[spans.min(1) > 0]
     shortest = ways[spans.sum(1) == spans.sum(1).min()]
     assert shortest_layers(5, edges) == shortest.min(0).tolist()
+
+
+# Lanes
+
+
+def in_time(n_columns, n_lags, density, seed):
+    """Return edges from lagged copies and within a step, with the lane and the band of nodes."""
+    rng = np.random.default_rng(seed)
+    nodes = [(lag, x) for lag in range(n_lags, -1, -1) for x in range(n_columns)]
+    dag = nx.DiGraph()
+    dag.add_nodes_from(nodes)
+    order = rng.permutation(n_columns).tolist()
+    for lag, x in nodes:
+        for y in range(n_columns):
+            if rng.random() < density and (lag > 0 or order[x] < order[y]):
+                dag.add_edge((lag, x), (0, y))
+    return dag, {v: v[1] for v in nodes}, {v: n_lags - v[0] for v in nodes}
+
+
+@pytest.mark.parametrize("is_sideways", [True, False])
+@given(n_columns=st.integers(1, 6), n_lags=st.integers(1, 3), seed=st.integers(0, 999))
+def test_nodes_of_a_lane_stand_in_one_line(n_columns, n_lags, seed, is_sideways):
+    dag, lanes, bands = in_time(n_columns, n_lags, seed % 7 / 12, seed)
+    sizes = random_sizes(dag, seed)
+    graph = LayeredGraph(dag, sizes, is_sideways=is_sideways, bands=bands, lanes=lanes)
+    layout = graph.layout((1.5, 1.3) if seed % 2 else (1.0, 1.0))
+    across, along = (1, 0) if is_sideways else (0, 1)
+    sign = -1 if is_sideways else 1
+    places = [
+        [sign * layout.positions[lag, x][across] for lag in range(n_lags + 1)]
+        for x in range(n_columns)
+    ]
+    assert np.ptp(places, axis=1).max() < 0.05
+    assert (np.diff(np.mean(places, axis=1)) > 20).all()
+    for lag in range(1, n_lags + 1):
+        assert len({layout.positions[lag, x][along] for x in range(n_columns)}) == 1
+    for a, b in dag.edges:
+        assert sign * layout.positions[a][along] > sign * layout.positions[b][along]
+    for edge, curve in layout.routes.items():
+        for v in set(dag) - set(edge):
+            apart = distances(sampled(curve), layout.positions[v], sizes[v]).min()
+            assert apart > CLEARANCE, (edge, v)
+
+
+def test_edges_of_one_line_do_not_cross():
+    # From both copies of a column to the column, past a layer of another.
+    layers, lanes = [0, 1, 3, 2], [0, 0, 0, 1]
+    assert order_by_lanes(layers, [(1, 2), (0, 2)], lanes) == [(0,), (5, 1), (5, 4, 3), (2,)]

@@ -478,3 +478,41 @@ def test_no_warnings_for_pictures_of_their_own_size(learner):
         warnings.simplefilter("error")
         learner.plot(orientation="left-right", cpdag=True, edge_label="weight")
     assert isinstance(learner.plot(node_color=pd.Series({"hue": "#ffffff"})), NetworkDisplay)
+
+
+# Lanes
+
+
+def test_lanes_are_those_of_the_nodes_that_are_shown():
+    dag = nx.DiGraph([("a1", "a2"), ("b1", "a2"), ("c1", "b2")])
+    options = {
+        "tiers": [["a1", "b1", "c1"], ...],
+        "lanes": [["c1"], ["b1", "b2"], ["a1", "a2"]],
+        "orientation": "left-right",
+    }
+    display = NetworkDisplay.from_graph(dag, **options)
+    height = {v: name.get_position()[1] for v, name in display.names_.items()}
+    assert height["c1"] > height["b1"] > height["a1"]
+    assert (height["b2"], height["a2"]) == pytest.approx((height["b1"], height["a1"]))
+    display = NetworkDisplay.from_graph(dag, nodes=["a1", "a2", "c1", "b2"], **options)
+    height = {v: name.get_position()[1] for v, name in display.names_.items()}
+    assert height["c1"] > height["b2"] > height["a2"]
+
+
+@pytest.mark.parametrize(
+    ("tiers", "lanes", "kind", "words"),
+    [
+        (None, [[0], [1], [2]], ValueError, "lanes need tiers, which they run across; give tiers"),
+        ([[0], ...], {"x": [0]}, TypeError, r"lanes must be a list of lists of nodes; got {'x'"),
+        ([[0], ...], "abc", TypeError, "lanes must be a list of lists of nodes; got 'abc'"),
+        ([[0], ...], [0, 1, 2], TypeError, "lanes must be lists of nodes; one is 0"),
+        ([[0], ...], [[0], [1]], ValueError, r"lanes: the nodes \[2\] are in no lane; add each"),
+        ([[0], ...], [[0], [1, 2], [1]], ValueError, "lanes: the node 1 is given twice"),
+        ([[0], ...], [[0, 1, 2]], ValueError, "nodes 1 and 2 are in one lane and in one tier"),
+        ([[0], ...], [[0], [1, 7]], ValueError, "no column 7"),
+    ],
+)
+def test_wrong_lanes(tiers, lanes, kind, words):
+    dag = nx.DiGraph([(0, 1), (0, 2)])
+    with pytest.raises(kind, match=words):
+        NetworkDisplay.from_graph(dag, tiers=tiers, lanes=lanes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -40,6 +41,7 @@ _STILL = 1e-3  # the search for the best places ends with a step as short as thi
 _MOST_STEPS = 500  # or after this many
 _ROUNDS = 3  # each places the items, then moves the edges' ends and the layers accordingly
 _FAR = 1e6  # wider than any picture
+_STAYS = 1e9  # the weight of a box that others move around
 
 
 class Items:
@@ -58,6 +60,9 @@ class Items:
         The band of each box.
     width : float
         The width that layers keep to, as far as they have room in it.
+    lanes : sequence of int, optional
+        The lane of each box, from the left. Boxes of a lane, which stand in different layers, have
+        the same x. The order of a layer's boxes is that of their lanes, and there is no `width`.
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class Items:
         sizes: Sequence[Size],
         bands: Sequence[int] | None = None,
         width: float = np.inf,
+        lanes: Sequence[int] | None = None,
     ) -> None:
         n = len(sizes)
         items = [(layer, item) for layer, order in enumerate(orders) for item in order]
@@ -93,7 +99,12 @@ class Items:
             close = self._distances(_CLOSE_EDGE_GAP, _CLOSE_EDGE_GAP)
             is_wide = self._layer_widths(self.distances) > width
             self.distances = np.where(is_wide[self.layers[1:]], close, self.distances)
-        self.x = self._separated(np.zeros(len(items)), self.distances, np.ones(len(items)))
+        self.weights = np.ones(len(items))  # how much it costs to move each item
+        wanted = np.zeros(len(items))
+        if lanes is not None:
+            self.weights[self.boxes] = _STAYS
+            wanted[self.boxes] = self._lane_places(lanes)[list(lanes)]
+        self.x = self._separated(wanted, self.distances, self.weights)
         self.ends = np.zeros((2, len(edges)))  # from the middle of the parent, and of the child
         self.space_layers()
         for _ in range(_ROUNDS):
@@ -120,6 +131,24 @@ class Items:
         counts = np.bincount(self.layers)
         last = np.cumsum(counts) - 1
         return last - counts + 1, last
+
+    def _lane_places(self, lanes: Sequence[int]) -> Floats:
+        """Return the x of each lane: apart, and with room for what is between two boxes."""
+        lane_of = dict(zip(self.boxes, lanes, strict=True))
+        widest = np.zeros(max(lanes) + 1)
+        np.maximum.at(widest, lanes, self.widths[self.boxes])
+        starts = np.append(0.0, np.cumsum(self.distances))
+        # How far each lane must be from some that come before.
+        needs: list[list[tuple[int, float]]] = [[] for _ in widest]
+        for lane, (width, other) in enumerate(pairwise(widest.tolist()), start=1):
+            needs[lane].append((lane - 1, (width + other) / 2 + _BOX_GAP))
+        for a, b in pairwise(sorted(lane_of)):
+            if self.layers[a] == self.layers[b]:
+                needs[lane_of[b]].append((lane_of[a], starts[b] - starts[a]))
+        places = np.zeros(len(widest))
+        for lane, before in enumerate(needs):
+            places[lane] = max((places[other] + need for other, need in before), default=0.0)
+        return places
 
     def _separated(self, wanted: Floats, distances: Floats, scale: Floats) -> Floats:
         """Move items as little as possible, to their distances apart and into the width."""
@@ -155,6 +184,7 @@ class Items:
         scale = hessian.diagonal().copy()
         scale[scale == 0] = scale.max()  # boxes without edges stay
         step = 1 / (np.abs(hessian).sum(axis=1) / scale).max()
+        scale *= self.weights
         x = ahead = self.x
         momentum = 1.0
         for _ in range(_MOST_STEPS):
@@ -239,7 +269,7 @@ class Items:
             splines.append(spline)
             ends.append(((x[0], y[0]), (x[-1], y[-1])))
         distances = self._distances(_CLEARANCE, _LEAST_EDGE_GAP)
-        scale = np.where(self.widths > 0, 1e9, 1.0)  # boxes stay where they are
+        scale = np.where(self.widths > 0, _STAYS, 1.0)
         upper = self._separated(upper, distances, scale)
         lower = self._separated(lower, distances, scale)
         curves = []

@@ -11,7 +11,7 @@ import numpy as np
 
 from skbn._displays.layout.coordinates import Items, Size
 from skbn._displays.layout.curves import Point
-from skbn._displays.layout.order import order_layers, shortest_layers
+from skbn._displays.layout.order import order_by_lanes, order_layers, shortest_layers
 
 __all__ = ["ASPECT", "BAND_PADDING", "Edge", "Extent", "LayeredGraph", "Layout", "with_extent"]
 
@@ -75,6 +75,9 @@ class LayeredGraph:
     width : float, optional
         In points. No layer is wider, if its boxes and edges have room in it; the picture is as
         high as it then needs to be.
+    lanes : mapping of node to int, optional
+        Only with bands. Nodes of a lane, which are in different bands, stand in one line across
+        the layers. The lanes are side by side, and `aspect` and `width` have no effect.
 
     Examples
     --------
@@ -94,8 +97,10 @@ class LayeredGraph:
         bands: Mapping[Hashable, int] | None = None,
         aspect: float = ASPECT,
         width: float | None = None,
+        lanes: Mapping[Hashable, int] | None = None,
     ) -> None:
         self._dag, self._is_sideways, self._bands = dag, is_sideways, bands
+        self._lanes = lanes
         # Sideways, everything is laid out from top to bottom with x and y exchanged, and turned.
         self._sizes = {v: sizes[v][::-1] if is_sideways else sizes[v] for v in dag}
         self._aspect, self._width = aspect, width
@@ -149,6 +154,10 @@ class LayeredGraph:
         number = {node: i for i, node in enumerate(nodes)}
         pairs = [(number[a], number[b]) for a, b in edges]
         layers = shortest_layers(len(nodes), pairs, bands)
+        if self._lanes is not None:
+            lanes = [self._lanes[node] for node in nodes]
+            orders = order_by_lanes(layers, pairs, lanes)
+            return Items(layers, orders, pairs, boxes, bands, lanes=lanes)
         widths = [width + _NODE_ROOM for width, _ in boxes]
         aspect, usual, layer_room = self._aspect, ASPECT, _LAYER_ROOM
         if self._is_sideways:

@@ -19,7 +19,7 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._displays.layout.order_kernels import order_items
 
-__all__ = ["Edge", "Order", "order_layers", "ordered_items", "shortest_layers"]
+__all__ = ["Edge", "Order", "order_by_lanes", "order_layers", "ordered_items", "shortest_layers"]
 
 Edge = tuple[int, int]
 Order = tuple[int, ...]
@@ -79,6 +79,31 @@ def order_layers(
     number = {item: i for i, order in enumerate(orders) for item in order if item < n}
     found = [number[v] for v in range(n)]
     return found, _in_natural_order(found, edges, _incident(n, edges), orders)
+
+
+def order_by_lanes(
+    layers: Sequence[int], edges: Sequence[Edge], lanes: Sequence[int]
+) -> list[Order]:
+    """Order the nodes of each layer by lanes, and the edges that pass it by the straight lines.
+
+    The items are those of `order_layers`. An edge passes a node on its line on the left, and so
+    do edges with the same line those that begin in later layers.
+
+    Examples
+    --------
+    >>> order_by_lanes([0, 1, 2, 1], [(0, 2)], [0, 0, 0, 1])
+    [(0,), (4, 1, 3), (2,)]
+    """
+    n = len(layers)
+    keys: list[list[tuple[float, int, int, int]]] = [[] for _ in range(max(layers) + 1)]
+    for v, layer in enumerate(layers):
+        keys[layer].append((lanes[v], max(lanes) + 1, layer, v))  # after edges of the same place
+    for e, (a, b) in enumerate(edges):
+        for layer in range(layers[a] + 1, layers[b]):
+            share = (layer - layers[a]) / (layers[b] - layers[a])
+            place = lanes[a] + share * (lanes[b] - lanes[a])
+            keys[layer].append((round(place, 6), lanes[b], layers[a], n + e))
+    return [tuple(item for *_, item in sorted(each)) for each in keys]
 
 
 def ordered_items(

@@ -1,0 +1,270 @@
+"""Tables with lagged copies: against a slow loop, in every container, and what is refused."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skbn import GaussianBNLearner, LocalScoreTransformer, lagged
+
+
+@pytest.fixture
+def panel():
+    """Two interleaved series, of labelled rows; the third has one row only."""
+    return pd.DataFrame(
+        {
+            "dose": [1, 2, 3, 4, 5, 6],
+            "size": pd.Categorical(["s", "m", "s", "l", "l", "m"]),
+            "temperature": [0.5, np.nan, 1.5, 2.5, 3.5, 4.5],
+            "series": ["a", "b", "a", "c", "b", "b"],
+        },
+        index=[10, 11, 12, 10, 14, 15],
+    )
+
+
+# Against a slow loop
+
+
+@given(st.data())
+def test_it_equals_a_slow_loop(data):
+    n, m = data.draw(st.integers(1, 14)), data.draw(st.integers(1, 3))
+    n_lags = data.draw(st.integers(1, 4))
+    groups = data.draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n))
+    rows = np.arange(n * m).reshape(n, m)
+    expected, numbers = reference.lagged_rows(rows, n_lags, groups)
+    if not expected:
+        with pytest.raises(ValueError, match=f"takes more than {n_lags} rows"):
+            lagged(rows, n_lags, groups)
+        return
+    series = lagged(rows, n_lags, groups)
+    np.testing.assert_array_equal(series.table, expected)
+    assert series.table.dtype == rows.dtype
+    assert series.rows.tolist() == numbers
+    assert series.n_dropped == n - len(numbers)
+    short = {group for group in groups if groups.count(group) <= n_lags}
+    assert sorted(series.dropped_groups) == sorted(short)
+    frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(m)])
+    np.testing.assert_array_equal(lagged(frame, n_lags, groups).table, expected)
+
+
+def test_one_series():
+    rows = np.arange(8.0).reshape(4, 2)
+    series = lagged(rows, 2)
+    np.testing.assert_array_equal(series.table, [[4, 5, 2, 3, 0, 1], [6, 7, 4, 5, 2, 3]])
+    assert (series.columns, series.n_lags, series.n_dropped) == ([0, 1], 2, 2)
+    assert series.exogenous == [2, 3, 4, 5]
+    assert series.contemporaneous == [(0, 1), (1, 0)]
+    assert repr(series) == "<LaggedTable of 2 columns and 2 lags: 2 rows, without the first 2>"
+
+
+# Containers
+
+
+def test_a_pandas_frame_keeps_its_index_and_types(panel):
+    X = panel.drop(columns="series")
+    series = lagged(X, groups=panel["series"].tolist())
+    assert series.exogenous == ["dose.L1", "size.L1", "temperature.L1"]
+    assert list(series.table) == [*X, *series.exogenous]
+    assert series.table.index.tolist() == [12, 14, 15]  # although 10 comes twice
+    assert series.table["dose.L1"].tolist() == [1, 2, 5]
+    assert series.table["size.L1"].tolist() == ["s", "m", "l"]
+    np.testing.assert_array_equal(series.table["temperature.L1"], [0.5, np.nan, 3.5])
+    assert series.table.dtypes.tolist() == [*X.dtypes] * 2
+    assert series.dropped_groups == ["c"]
+    assert repr(series) == (
+        "<LaggedTable of 3 columns and 1 lag: 3 rows, without the first 3, with them all of ['c']>"
+    )
+
+
+@pytest.mark.parametrize("container", [pl.DataFrame, pa.table], ids=["polars", "pyarrow"])
+def test_other_frames_are_of_their_own_kind(panel, container):
+    X = panel[["dose", "temperature"]].reset_index(drop=True)
+    expected = lagged(X, 2, panel["series"].to_numpy()).table
+    found = lagged(container(dict(X.items())), 2, pl.Series(panel["series"].tolist())).table
+    assert type(found) is type(container({}))
+    pd.testing.assert_frame_equal(found.to_pandas(), expected.reset_index(drop=True))
+
+
+def test_polars_keeps_categories():
+    X = pl.DataFrame({"size": ["s", "m", "s"]}, schema={"size": pl.Categorical})
+    table = lagged(X).table
+    assert table.schema["size.L1"] == pl.Categorical
+    assert table["size.L1"].to_list() == ["s", "m"]
+
+
+def test_groups_of_a_series_go_to_the_rows_of_their_labels(panel):
+    X = panel[["dose"]].set_axis(list("uvwxyz"))
+    groups = panel["series"].set_axis(list("uvwxyz"))
+    series = lagged(X, groups=groups[::-1])
+    pd.testing.assert_frame_equal(series.table, lagged(X, groups=groups.tolist()).table)
+    with pytest.raises(ValueError, match="groups has no value for the row of X labelled 'z'"):
+        lagged(X, groups=groups.iloc[:5])
+
+
+def test_lists_and_masked_arrays_are_read():
+    np.testing.assert_array_equal(lagged([[1], [2], [3]]).table, [[2, 1], [3, 2]])
+    masked = np.ma.masked_equal(np.array([[1.0], [2.0], [3.0]]), 2.0)
+    np.testing.assert_array_equal(lagged(masked).table, [[np.nan, 1], [3, np.nan]])
+
+
+def test_labels_of_groups_of_several_kinds():
+    assert lagged(np.arange(4.0)[:, None], groups=[1, "1", 1, "1"]).rows.tolist() == [2, 3]
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("n_lags", [0, -1, 1.5, "2", None])
+def test_a_number_of_lags_that_is_none(n_lags):
+    with pytest.raises(ValueError, match=r"'n_lags' parameter of lagged must be an int"):
+        lagged(np.zeros((5, 2)), n_lags)
+
+
+@pytest.mark.parametrize(
+    ("groups", "kind", "words"),
+    [
+        ("series", TypeError, r"got 'series'. If this is a column, pass its values.*X\['series'\]"),
+        ({0: "a"}, TypeError, r"groups is a dict. Pass pandas.Series\(groups\)"),
+        (["a"] * 5, ValueError, r"a value for each of the 6 rows of X; got .* shape \(5,\)"),
+        (np.zeros((6, 1)), ValueError, r"shape \(6, 1\)"),
+        ([*"aabb", None, "b"], ValueError, "groups has a missing value for row 4"),
+        ([*"aabb", np.nan, "b"], ValueError, "groups has a missing value for row 4"),
+        (pd.array([1, None, 1, 1, 1, 1]), ValueError, "groups has a missing value for row 1"),
+        (np.array(["NaT"] * 6, "datetime64[ns]"), ValueError, "missing value for row 0"),
+        ([pd.NaT] * 6, ValueError, "missing value for row 0"),
+        ([["a"]] * 6, TypeError, r"hashable values; got \['a'\] for row 0"),
+        (np.ma.masked_equal([1, 1, 1, 2, 2, 2], 2), TypeError, "groups is a masked array"),
+        (range(6), ValueError, "none of the 6 series has more than 1 rows"),
+    ],
+)
+def test_wrong_groups(groups, kind, words):
+    with pytest.raises(kind, match=words):
+        lagged(np.zeros((6, 2)), groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("X", "kind", "words"),
+    [
+        (pd.DataFrame({"x": [1, 2]}), ValueError, "n_lags=2 .* but X has 2 rows"),
+        (
+            pd.DataFrame({"x": range(5), "x.L1": range(5)}),
+            ValueError,
+            r"Lag 1 of column 'x' would be called 'x.L1', and so is another column",
+        ),
+        (pd.DataFrame({"x.L1": range(5), "x": range(5)}), ValueError, "Lag 1 of column 'x'"),
+        (pd.DataFrame(np.zeros((5, 2)), columns=["x", "x"]), ValueError, "given more than once"),
+        (pd.DataFrame(np.zeros((5, 2))), TypeError, r"must be strings.*got 0\. Rename"),
+        (pd.DataFrame(np.zeros((5, 2)), columns=[0, "x"]), TypeError, "must be strings"),
+        (pd.Series(range(5)), ValueError, "two dimensions"),
+        (np.zeros(5), ValueError, "two dimensions"),
+    ],
+)
+def test_wrong_tables(X, kind, words):
+    with pytest.raises(kind, match=words):
+        lagged(X, 2)
+
+
+def test_tables_out_of_memory_and_scores_are_refused():
+    frames = pytest.importorskip("dask.dataframe")
+    X = pd.DataFrame({"x": range(5), "y": range(5)})
+    with pytest.raises(TypeError, match=r"dask DataFrame.*X\.compute\(\)"):
+        lagged(frames.from_pandas(X, npartitions=2))
+    scores = LocalScoreTransformer().fit_transform(np.random.default_rng(0).normal(size=(9, 2)))
+    with pytest.raises(TypeError, match="LocalScores have no rows"):
+        lagged(scores)
+
+
+# Networks
+
+
+def test_a_network_finds_the_lag_of_each_effect():
+    rng = np.random.default_rng(0)
+    cause, effect = rng.normal(size=(2, 400))
+    effect[2:] += cause[:-2]
+    series = lagged(pd.DataFrame({"effect": effect, "cause": cause}), 2)
+    copies = series.exogenous
+    learner = GaussianBNLearner(forbidden_edges=[(..., copy) for copy in copies]).fit(series.table)
+    assert [*learner.dag_.edges] == [("cause.L2", "effect")]
+    within = GaussianBNLearner(forbidden_edges=series.contemporaneous).fit(series.table)
+    assert not {("effect", "cause"), ("cause", "effect")} & {*within.dag_.edges}
+
+
+# Pictures
+
+
+@pytest.fixture(scope="module")
+def walk():
+    """Random walks of three columns with two lags, and a learner of the table."""
+    rows = np.random.default_rng(1).normal(size=(60, 3)).cumsum(axis=0)
+    series = lagged(pd.DataFrame(rows, columns=["sun", "rain", "river"]), 2)
+    edges = [("sun.L1", "sun"), ("rain.L2", "river"), ("sun", "rain"), ("rain", "river")]
+    copies = series.exogenous
+    learner = GaussianBNLearner(
+        forbidden_edges=[(..., copy) for copy in copies],
+        required_edges=edges,
+    )
+    return series, learner.fit(series.table)
+
+
+def centres(display):
+    return {v: text.get_position() for v, text in display.names_.items()}
+
+
+def titles(display):
+    return [text.get_text() for text in display.ax_.texts if re.match(r"t|other", text.get_text())]
+
+
+def test_copies_stand_in_columns_by_time_and_in_rows_by_column(walk):
+    series, learner = walk
+    display = series.plot(learner, edge_label="weight")
+    at = centres(display)
+    by_lag = [[at[v] for v in ("sun", "rain", "river")]]
+    by_lag += [[at[f"{v}.L{lag}"] for v in ("sun", "rain", "river")] for lag in (1, 2)]
+    for lag in (1, 2):
+        assert [x for x, _ in by_lag[lag]] == pytest.approx([by_lag[lag][0][0]] * 3)
+        assert [y for _, y in by_lag[lag]] == pytest.approx([y for _, y in by_lag[0]])
+    assert by_lag[2][0][0] < by_lag[1][0][0] < min(x for x, _ in by_lag[0])
+    assert by_lag[0][0][1] > by_lag[0][1][1] > by_lag[0][2][1]
+    for a, b in learner.dag_.edges:
+        assert at[a][0] < at[b][0]
+    assert titles(display) == ["t - 2", "t - 1", "t"]
+
+
+def test_pictures_of_some_columns_and_of_others(walk):
+    series, _ = walk
+    table = series.table.drop(columns="rain.L2").assign(season=np.arange(58) % 4)
+    copies = [*series.exogenous, "season"]
+    copies.remove("rain.L2")
+    learner = GaussianBNLearner(forbidden_edges=[(..., copy) for copy in copies])
+    display = series.plot(learner.fit(table))
+    at = centres(display)
+    assert set(at) == {*table}
+    assert at["season"][0] < min(x for v, (x, _) in at.items() if v != "season")
+    assert at["rain.L1"][1] == pytest.approx(at["rain"][1])
+    assert titles(display) == ["other", "t - 2", "t - 1", "t"]
+
+
+def test_options_replace_those_by_lag(walk):
+    series, learner = walk
+    at = centres(series.plot(learner, orientation="top-bottom"))
+    assert at["sun.L2"][0] == pytest.approx(at["sun.L1"][0])
+    assert at["sun.L2"][1] > at["sun.L1"][1] > at["sun"][1]
+    rows = np.random.default_rng(1).normal(size=(60, 2)).cumsum(axis=0)
+    arrays = lagged(rows)
+    network = GaussianBNLearner(tiers=[arrays.exogenous, ...]).fit(arrays.table).network_
+    at = centres(arrays.plot(network))
+    assert at[2][1] == pytest.approx(at[0][1])
+    assert at[2][0] < at[0][0]
+
+
+def test_edges_back_in_time_are_refused(walk):
+    series, _ = walk
+    learner = GaussianBNLearner(required_edges=[("sun", "sun.L1")]).fit(series.table)
+    with pytest.raises(ValueError, match=r"'sun' -> 'sun.L1' leads from 't' back to 't - 1'"):
+        series.plot(learner)
