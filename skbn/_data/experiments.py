@@ -91,8 +91,9 @@ class ExperimentalSample(Sample):
         """The masks of the nodes that were set together."""
         assert self.is_set is not None
         counts = self.is_set if self.weight is None else self.is_set[self.weight > 0]
-        together = {mask_of(np.flatnonzero(row).tolist()) for row in np.unique(counts, axis=0)}
-        return sorted(together - {0})
+        # Rows as bytes: they are few different ones, and np.unique would sort all.
+        rows = dict(zip(map(bytes, np.packbits(counts, axis=1)), counts, strict=True))
+        return sorted({mask_of(np.flatnonzero(row).tolist()) for row in rows.values()} - {0})
 
     @cached_property
     def all_rows(self) -> Sample:
@@ -170,15 +171,18 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
     if getattr(interventions, "ndim", 1) == 2 or _are_truth_values(values):
         return _of_matrix(np.asarray(interventions), len(names))
     is_set = np.zeros((n_rows, len(names)), dtype=bool)
+    number_of: dict[Hashable, int] = {}
     for row, value in enumerate(values):
         for node in _nodes_of(value):
             try:
-                is_set[row, column_number(names, node)] = True
+                if node not in number_of:
+                    number_of[node] = column_number(names, node)
             except (TypeError, ValueError) as error:
                 raise type(error)(
-                    f"interventions: in row {row}, {error} Give columns that are modelled, a tuple "
-                    "of them, or None."
+                    f"interventions: in row {row}, {error} Give columns of X, a tuple of them, or "
+                    "None for each row."
                 ) from None
+            is_set[row, number_of[node]] = True
     return is_set
 
 

@@ -9,6 +9,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._core.graphs import exogenous_nodes
+
 __all__ = [
     "add_score_losses",
     "fitted_class",
@@ -78,10 +80,23 @@ def add_score_losses(graph: nx.DiGraph, estimator: Any) -> None:
 
 
 def fitted_tiers(estimator: Any) -> Any:
-    """Return the tiers that a fitted learner, or the learner inside a bootstrap, was given."""
+    """Return the tiers that a fitted learner, or the learner inside a bootstrap, was given.
+
+    Exogenous nodes that are in none of them come first.
+    """
     step = fitted_step(estimator, "dag_", _EXPECTED)
     tiers = getattr(step, "tiers", None)
-    return getattr(getattr(step, "estimator", None), "tiers", None) if tiers is None else tiers
+    if tiers is None:
+        tiers = getattr(getattr(step, "estimator", None), "tiers", None)
+    outside = exogenous_nodes(step.dag_)
+    if not outside:
+        return tiers
+    if tiers is None:
+        return {"exogenous": outside, "modelled": ...}
+    nodes, named = list(step.dag_), [v for tier in tiers if tier is not ... for v in tier]
+    left = [v for v in outside if v not in named and nodes.index(v) not in named]
+    numbered = {f"tier {i + 1}": tier for i, tier in enumerate(tiers)}
+    return {"exogenous": left, **numbered} if left else tiers
 
 
 def fitted_network_and_table(estimator: Any, X: Any) -> tuple[Any, Any]:

@@ -52,6 +52,7 @@ def network_of(solution: Solution) -> GaussianBayesianNetwork:
     """Return the network of a solution, without parameters if it has none."""
     if solution.model is None:
         dag = dag_of(solution.columns, solution.parents, solution.irreversible)
+        dag.add_nodes_from(solution.exogenous, exogenous=True)
         network = GaussianBayesianNetwork(dag)
     elif solution.nodes is None:
         network = GaussianBayesianNetwork(solution.model.to_dag())

@@ -150,8 +150,14 @@ class ListedProblem(Problem):
             math.fsum(local),
             upper_sum([*local, gap]),
             score_losses(dag_of(self.names, parents), self.scores),
+            exogenous=self._exogenous,
         )
+
+    @property
+    def _exogenous(self) -> tuple[str | int, ...]:
+        return tuple(self.names[x] for x in members_of(self.constraints.exogenous))
 
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
         dag = dag_of(self.names, parents, self.irreversible(parents))
+        dag.add_nodes_from(self._exogenous, exogenous=True)
         return GaussianBayesianNetwork(dag)

@@ -56,6 +56,8 @@ class Solution:
     start_losses : tuple of float or None
         For each start of an order search, how many nats its network scores below the best one,
         ascending from 0; None for an exact search.
+    exogenous : tuple of str or int
+        The columns that are not modelled, if there is no model to say so.
     """
 
     columns: list[str | int]
@@ -73,3 +75,4 @@ class Solution:
     n_iter: int = 0
     n_nodes: int = 0
     start_losses: tuple[float, ...] | None = None
+    exogenous: tuple[str | int, ...] = ()

@@ -154,7 +154,7 @@ def test_remedies_add_to_each_other_and_to_what_is_forbidden_already(learner, is
     for message in sorted(found.values(), reverse=is_reversed):
         follow(message, learner)
     assert warnings_of(learner, table) == {}
-    assert learner.forbidden_edges[:2] == known
+    assert learner.forbidden_edges == known
 
 
 def test_an_edge_between_dummies_is_no_discrete_child_as_well():
@@ -165,13 +165,21 @@ def test_an_edge_between_dummies_is_no_discrete_child_as_well():
 def test_two_categories_are_told_apart():
     first, second = (categories(1000, seed)[["is_1", "is_2", "is_3"]] for seed in (0, 1))
     table = first.join(second.rename(columns=lambda name: name.replace("is", "has")))
+    dummies = list(table)
+    table["y"] = np.random.default_rng(2).normal(size=len(table))
     learner = GaussianBNLearner()
     message = warnings_of(learner, table)[DummyEdgeWarning]
     assert (
         "3 columns ['is_1', 'is_2', 'is_3'], and 3 columns ['has_1', 'has_2', 'has_3']" in message
     )
     follow(message, learner)
-    assert learner.forbidden_edges == [(..., name) for name in table]
+    assert learner.exogenous == dummies
+
+
+def test_columns_are_left_to_model():
+    table = categories()[["is_1", "is_2", "is_3"]]
+    (message,) = warnings_of(GaussianBNLearner(), table).values()
+    assert "set_params" not in message
 
 
 def test_columns_that_share_a_row_are_no_dummies():
