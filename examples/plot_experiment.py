@@ -67,8 +67,8 @@ NetworkDisplay.from_estimator(observed, cpdag=True)
 # Experiments taken for observations
 # ----------------------------------
 #
-# All rows together find the edges, and turn some of them round: an inhibited protein does not follow
-# its causes, which looks as if it had none.
+# All rows together find the edges, and turn some of them round: an inhibited protein does not
+# follow its causes, which looks as if it had none.
 
 pooled = GaussianBNLearner().fit(cells)
 NetworkDisplay.from_estimator(pooled, cpdag=True)

@@ -170,7 +170,18 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
         )
     if getattr(interventions, "ndim", 1) == 2 or _are_truth_values(values):
         return _of_matrix(np.asarray(interventions), len(names))
-    is_set = np.zeros((n_rows, len(names)), dtype=bool)
+    return _of_entries(values, names)
+
+
+_EXPECTED = (
+    "interventions must be a boolean array or data frame like X, or have a column, a tuple of "
+    "columns or None for each row"
+)
+
+
+def _of_entries(values: list[Any], names: list[Any]) -> Booleans:
+    """Return what entries say that name columns."""
+    is_set = np.zeros((len(values), len(names)), dtype=bool)
     number_of: dict[Hashable, int] = {}
     for row, value in enumerate(values):
         for node in _nodes_of(value):
@@ -184,12 +195,6 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
                 ) from None
             is_set[row, number_of[node]] = True
     return is_set
-
-
-_EXPECTED = (
-    "interventions must be a boolean array or data frame like X, or have a column, a tuple of "
-    "columns or None for each row"
-)
 
 
 def _nodes_of(value: Any) -> Iterator[Hashable]:
