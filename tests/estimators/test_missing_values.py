@@ -20,6 +20,7 @@ from skbn import (
     BootstrapBNLearner,
     GaussianBNLearner,
     GaussianBNLearnerCV,
+    GaussianBNPosterior,
     LocalScoreTransformer,
 )
 from skbn._core.resources import Resources
@@ -344,6 +345,33 @@ def test_columns_that_say_nothing_are_named(rows, message):
         learned(rows)
 
 
+def test_tables_in_which_no_row_counts_are_told():
+    with pytest.warns(MissingValuesWarning, match="60 of 60 rows"):  # noqa: SIM117
+        with pytest.raises(ValueError, match="No row of X has both a value and a positive weight"):
+            GaussianBNPosterior(missing="augment").fit(np.full((60, 3), np.nan))
+    with pytest.raises(ValueError, match="No row of X has both a value and a positive weight"):
+        learned(np.full((60, 3), np.nan))
+    with pytest.raises(ValueError, match="No row of X has both a value and a positive weight"):
+        GaussianBNLearner(missing="em").fit(table(), sample_weight=np.zeros(150))
+
+
+def test_only_infinite_values_are_refused():
+    rows = table(12)
+    rows[3, 2] = np.inf
+    with pytest.raises(ValueError, match=r"^X has infinite values in 1 of its 5 columns \(2\)"):
+        learned(rows)
+
+
+@pytest.mark.parametrize("offset", [1e8, 1e13, 1e14, 3e14])
+def test_columns_far_from_zero_have_scores_up_to_the_rounding_of_their_means(offset):
+    rows = table(12) + offset  # which rounds the values, too
+    learner = learned(rows)
+    off = np.ldexp(1.0, np.frexp(offset)[1] - 53)
+    exact = learned(rows - offset)
+    allowed = 1e-3 + 150 * 5 * 8 * off**2
+    assert learner.network_score_ == pytest.approx(exact.network_score_, abs=allowed)
+
+
 def test_only_rows_that_count_are_looked_at():
     rows = table(12)
     rows[1:, 1] = np.where(np.isnan(rows[1:, 1]), np.nan, 4.0)
@@ -368,6 +396,26 @@ def test_columns_that_are_never_seen_together_are_named():
         learned(rows)
     with pytest.warns(MissingValuesWarning):
         learned(rows, max_parents=2)
+
+
+def test_parts_of_rows_count_as_with_complete_tables():
+    rows = table(13, share=0.0)
+    rows[::7, 1] = np.nan
+    message = r"together in only 5.12 rows, which is fewer"
+    with pytest.warns(MissingValuesWarning, match=message):
+        GaussianBNLearner(missing="em").fit(rows, sample_weight=np.full(150, 0.04))
+    with pytest.raises(ValueError, match=r"only 0.128 rows, too few to tell"):
+        GaussianBNLearner(missing="em").fit(rows, sample_weight=np.full(150, 0.001))
+
+
+def test_categories_are_called_by_their_names():
+    frame = mixed_frame()
+    with pytest.raises(ValueError, match=r"^Column 'site' has no value: all"):
+        learned(frame.assign(site=frame["site"].where([False] * 200)), nodes="auto")
+    half = np.arange(200) < 100
+    apart = frame.assign(site=frame["site"].where(half), y=frame["y"].where(~half))
+    with pytest.raises(ValueError, match=r"^Columns 'site' and 'y' are never observed together"):
+        learned(apart, nodes="auto")
 
 
 def test_collinear_columns_are_named():
