@@ -192,7 +192,8 @@ class LocalScoreTransformer(
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Finite numbers; at least 2 columns, and one row. A chunk may be a dask array or data
-            frame, as in `fit`.
+            frame, as in `fit`. No value may be missing, whatever `missing` says: EM needs all rows
+            together.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             As in `transform`.
