@@ -160,12 +160,12 @@ None, default=None
         it likely, but do not prove, that no network scores much higher. With `tiers`, the starts
         of each group are ranked, and those of the same rank added up.
     n_effective_ : float
-        Only with missing values: in how many rows those two columns are both observed that are so
-        least. The candidates are those of a search of so many rows.
+        Only with missing values: the smallest number of rows in which any two columns are both
+        observed. The searches that list candidates count this many rows.
     candidates_ : pandas.DataFrame, or a table that converts to one if pandas is not installed
         Only with missing values: a row for each equivalence class that was scored by its observed
         values, the best first. Its columns are `observed_score`; `searched_score`, by which the
-        class was listed, and which is of `n_effective_` rows (NaN if it was found otherwise);
+        class was listed, for `n_effective_` rows (NaN if it was found in another way);
         `list`, in which list it was first; and `n_edges`. The scores are in nats.
     network_ : GaussianBayesianNetwork
         The network as an object with densities, samples, conditional distributions,
@@ -319,7 +319,7 @@ None, default=None
             or more space than `scratch` has; if this is no folder that can be written to;
             if a parameter has a value other than those above, or differs from that of the
             LocalScores; if the weights do not match the rows; if values are missing and the
-            criterion is no log-likelihood less a cost.
+            criterion is no log-likelihood less a cost, or has unbiased variances.
         RuntimeError
             If a callback asks to stop before the search is finished; if regressions that are
             independent of the search do not confirm its network, which means a defect of the

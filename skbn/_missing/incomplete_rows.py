@@ -94,12 +94,12 @@ class IncompleteRows:
         """Return in words which columns are observed together least, and in how many rows."""
         together = self.pair_weights()
         a, b = sorted(int(j) for j in np.unravel_index(together.argmin(), together.shape))
-        n = f"{together.min():g}"
+        n = "1 row" if together.min() == 1 else f"{together.min():g} rows"
         if names[a] == names[b]:  # one column, or two indicators of a category
-            return f"Column {names[a]!r} has values in only {n} rows"
+            return f"Column {names[a]!r} has values in only {n}"
         if together.min() == 0:
             return f"Columns {names[a]!r} and {names[b]!r} are never observed together"
-        return f"Columns {names[a]!r} and {names[b]!r} are observed together in only {n} rows"
+        return f"Columns {names[a]!r} and {names[b]!r} are observed together in only {n}"
 
     def log_units(self) -> float:
         """Return what the columns' units take from the log density of all observed values."""

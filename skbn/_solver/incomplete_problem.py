@@ -54,16 +54,23 @@ class IncompleteProblem(TableProblem):
     Raises
     ------
     ValueError
-        If the criterion is no log-likelihood less a cost.
+        If the criterion is no maximum of the log-likelihood less a cost.
     """
 
     def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
         super().__init__(scores, constraints)
-        if not isinstance(scores.criterion, InformationCriterion):
+        criterion = scores.criterion
+        if not isinstance(criterion, InformationCriterion):
             raise ValueError(
                 "missing='em' maximises a likelihood less a cost, and criterion="
-                f"{readable_value(scores.criterion)} has none. Use 'bic', 'ebic', 'aic' or "
+                f"{readable_value(criterion)} has none. Use 'bic', 'ebic', 'aic' or "
                 "'loglik'; GaussianBNPosterior(missing='augment') takes 'bge'."
+            )
+        if criterion.unbiased_variance:
+            raise ValueError(
+                "missing='em' maximises the likelihood, and with unbiased_variance=True criterion="
+                f"{readable_value(criterion)} has no maximum of it. Leave unbiased_variance at "
+                "False."
             )
 
     @property
@@ -164,7 +171,7 @@ class IncompleteProblem(TableProblem):
 
     @property
     def n_effective(self) -> float:
-        """The weight of the rows in which those two columns are seen that are so least."""
+        """The smallest weight of the rows in which any two columns are both observed."""
         return float(self.rows.pair_weights().min())
 
     def remarks(self) -> list[str]:
@@ -255,7 +262,7 @@ class IncompleteProblem(TableProblem):
 def expected_sample(scores: LocalScores) -> Sample:
     """Return the rows with holes of some scores as EM of the saturated model expects them.
 
-    They count as many as are seen of the two columns that are seen together least.
+    They count as many rows as the two columns have that are observed together least.
     """
     m = len(scores.columns)
     most = m - 1 if scores.max_parents is None else min(scores.max_parents, m - 1)

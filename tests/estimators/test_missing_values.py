@@ -431,6 +431,11 @@ def test_criteria_that_are_no_penalised_likelihood_are_refused(criterion):
         learned(table(), criterion=criterion)
 
 
+def test_unbiased_variances_are_refused():
+    with pytest.raises(ValueError, match=r"BIC\(unbiased_variance=True\).* at False"):
+        learned(table(), criterion=BIC(unbiased_variance=True))
+
+
 def test_the_default_refuses_and_names_the_parameter():
     with pytest.raises(ValueError, match=r"GaussianBNLearner\(missing='em'\)"):
         GaussianBNLearner().fit(table())
@@ -493,6 +498,20 @@ def test_a_bootstrap_resamples_rows_with_their_holes():
     assert one.network_.nodes == bootstrap.networks_[0].nodes
     with pytest.raises(ValueError, match="missing values"):
         BootstrapBNLearner(GaussianBNLearner(), n_resamples=2).fit(rows)
+
+
+@pytest.mark.parametrize(("n", "message"), [(9, "is collinear"), (14, "too few to tell")])
+def test_resamples_that_cannot_be_fitted_are_named(n, message):
+    rows = table(15, share=0.0)
+    rows[n:, 1] = np.nan
+    bootstrap = BootstrapBNLearner(
+        GaussianBNLearner(missing="em", n_candidates=3), n_resamples=200, random_state=0, n_jobs=1
+    )
+    with (
+        pytest.warns(MissingValuesWarning),
+        pytest.raises(ValueError, match=f"^Resample .*{message}.* fail less often.$"),
+    ):
+        bootstrap.fit(rows)
 
 
 def test_transformers_return_the_scores_of_expected_rows():
