@@ -337,7 +337,7 @@ None, default=None
         skbn.exceptions.DataWarning
             If the table may not suit the model: a `DiscreteChildWarning`, a
             `SkewedResidualsWarning` or a `DummyEdgeWarning`. Not for dask tables, whose rows
-            are not kept.
+            are not kept, nor for tables with missing values.
         skbn.exceptions.MissingValuesWarning
             If two columns are observed together in fewer rows than five for each column, or rows
             have no value, which are ignored.

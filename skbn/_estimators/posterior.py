@@ -271,8 +271,8 @@ class GaussianBNPosterior(NetworkEstimator):
         ValueError, TypeError
             As `GaussianBNLearner.fit`; if the criterion's exponential is no marginal likelihood;
             if the local scores differ by too much for extended floats to hold their exponentials;
-            if values are missing and a column has none, rows have weights other than 0 and 1, or
-            nodes have several columns.
+            if values are missing and a column has none, two columns are never observed together,
+            rows have weights other than 0 and 1, or nodes have several columns.
         RuntimeError
             If sums that must be equal are not, which means a defect of the library or of the
             machine.
@@ -284,7 +284,8 @@ class GaussianBNPosterior(NetworkEstimator):
         skbn.exceptions.ApproximateEvidenceWarning
             If the criterion only approximates the marginal likelihood.
         skbn.exceptions.DataWarning
-            If the table may not suit the model; a `MissingValuesWarning` if rows have no value.
+            If the table may not suit the model, unless values are missing; a
+            `MissingValuesWarning` if rows have no value.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, context)

@@ -500,16 +500,15 @@ def test_a_bootstrap_resamples_rows_with_their_holes():
         BootstrapBNLearner(GaussianBNLearner(), n_resamples=2).fit(rows)
 
 
-@pytest.mark.parametrize(("n", "message"), [(9, "is collinear"), (14, "too few to tell")])
-def test_resamples_that_cannot_be_fitted_are_named(n, message):
+def test_a_resample_that_cannot_be_fitted_is_named():
     rows = table(15, share=0.0)
-    rows[n:, 1] = np.nan
+    rows[9:, 1] = np.nan
     bootstrap = BootstrapBNLearner(
-        GaussianBNLearner(missing="em", n_candidates=3), n_resamples=200, random_state=0, n_jobs=1
+        GaussianBNLearner(missing="em", n_candidates=3), n_resamples=20, random_state=0, n_jobs=1
     )
     with (
         pytest.warns(MissingValuesWarning),
-        pytest.raises(ValueError, match=f"^Resample .*{message}.* fail less often.$"),
+        pytest.raises(ValueError, match=r"^Resample .* is collinear .* fail less often\.$"),
     ):
         bootstrap.fit(rows)
 

@@ -66,6 +66,7 @@ def test_probabilities_are_those_of_quadrature(holes, n_points, n_imputations):
     assert difference.max() < 0.02
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_repeated_chains():
     rows = table(1, share=0.3)
     chains = [augmented(rows, random_state=seed) for seed in range(12)]
