@@ -189,14 +189,19 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
-def known_values(values: Any) -> Any:
-    """Return a dict or a Series without the values that are missing; anything else as it is."""
+def known_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> Any:
+    """Return a dict or a Series without the values that are missing; anything else as it is.
+
+    Raises
+    ------
+    ValueError
+        If a label comes twice, or that of a missing value is not a node.
+    """
     if not is_labelled(values):
         return values
-    missing = [label for label, value in values.items() if is_missing(value)]
-    if not missing:
-        return values
-    return {label: value for label, value in values.items() if not is_missing(value)}
+    values = by_label(values, parameter, "node")
+    _reject_unknown([node for node in values if is_missing(values[node])], nodes, parameter)
+    return {node: value for node, value in values.items() if not is_missing(value)}
 
 
 def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:

@@ -353,7 +353,7 @@ def _check_finite(
     if may_miss and not infinite.any():
         return
     where = "" if not infinite.any() else _places(infinite, names, n_columns)
-    if not missing.any():
+    if may_miss or not missing.any():
         raise ValueError(
             f"X has infinite values in {where}. Drop these rows or replace the values."
         )

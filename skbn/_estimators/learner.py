@@ -165,12 +165,12 @@ None, default=None
         it likely, but do not prove, that no network scores much higher. With `tiers`, the starts
         of each group are ranked, and those of the same rank added up.
     n_effective_ : float
-        Only with missing values: in how many rows those two columns are both observed that are so
-        least. The candidates are those of a search of so many rows.
+        Only with missing values: the smallest number of rows in which any two columns are both
+        observed. The searches that list candidates count this many rows.
     candidates_ : pandas.DataFrame, or a table that converts to one if pandas is not installed
         Only with missing values: a row for each equivalence class that was scored by its observed
         values, the best first. Its columns are `observed_score`; `searched_score`, by which the
-        class was listed, and which is of `n_effective_` rows (NaN if it was found otherwise);
+        class was listed, for `n_effective_` rows (NaN if it was found in another way);
         `list`, in which list it was first; and `n_edges`. The scores are in nats.
     targets_ : list of tuple
         Only with interventions: the columns that were set together in some row, each combination
@@ -339,7 +339,7 @@ sequence of length n_samples, optional
             if a parameter has a value other than those above, or differs from that of the
             LocalScores; if the weights or interventions do not match the rows; if a column was set
             in too many of them; if values are missing and the criterion is no log-likelihood less a
-            cost, or there are interventions or exogenous columns.
+            cost, or has unbiased variances, or there are interventions or exogenous columns.
         RuntimeError
             If a callback asks to stop before the search is finished; if regressions that are
             independent of the search do not confirm its network, which means a defect of the
@@ -357,7 +357,7 @@ sequence of length n_samples, optional
         skbn.exceptions.DataWarning
             If the table may not suit the model: a `DiscreteChildWarning`, a
             `SkewedResidualsWarning` or a `DummyEdgeWarning`. Not for dask tables, whose rows
-            are not kept.
+            are not kept, nor for tables with missing values.
         skbn.exceptions.MissingValuesWarning
             If two columns are observed together in fewer rows than five for each column, or rows
             have no value, which are ignored.

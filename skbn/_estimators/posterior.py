@@ -31,7 +31,7 @@ from skbn._displays.frames import frame_of
 from skbn._estimators.network_estimator import NetworkEstimator
 from skbn._estimators.network_learner import NetworkLearner, targets_of
 from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
-from skbn._missing.incomplete_rows import require_spread
+from skbn._missing.incomplete_rows import incomplete_rows, require_spread
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.adjustment import AdjustedEffectPosterior, adjusted_effect_of
@@ -135,7 +135,7 @@ class GaussianBNPosterior(NetworkEstimator):
     edge_standard_errors_ : ndarray of shape (m, m), float64
         Only with missing values: the Monte-Carlo standard errors of these means, by their spread
         over the chain. Neighbours in the chain are taken to have one correlation, the same for all
-        edges.
+        edges. With many holes they are too small: see the notes.
     imputed_tables_ : list of ndarray of shape (n_samples, m), float64
         Only with missing values: the completed tables, without rows that have no value.
     path_probabilities_ : ndarray of shape (m, m), float64
@@ -175,6 +175,10 @@ class GaussianBNPosterior(NetworkEstimator):
     "Computing posterior probabilities of structural features in Bayesian networks", in
     ``O(3**m)``. Under knowledge that cuts the columns into groups, such as tiers, the order prior
     counts the orders within each group.
+
+    With many holes, a completed table depends much on the one before it, and 20 tables do not show
+    how much: with 40 % of the values missing, the standard errors were half the standard deviation
+    of the probabilities over seeds. Then raise `n_imputations`, and compare several seeds.
 
     Examples
     --------
@@ -282,8 +286,8 @@ class GaussianBNPosterior(NetworkEstimator):
         ValueError, TypeError
             As `GaussianBNLearner.fit`; if the criterion's exponential is no marginal likelihood;
             if the local scores differ by too much for extended floats to hold their exponentials;
-            if values are missing and a column has none, rows have weights other than 0 and 1, or
-            nodes have several columns.
+            if values are missing and a column has none, two columns are never observed together,
+            rows have weights other than 0 and 1, or nodes have several columns.
         RuntimeError
             If sums that must be equal are not, which means a defect of the library or of the
             machine.
@@ -295,7 +299,8 @@ class GaussianBNPosterior(NetworkEstimator):
         skbn.exceptions.ApproximateEvidenceWarning
             If the criterion only approximates the marginal likelihood.
         skbn.exceptions.DataWarning
-            If the table may not suit the model; a `MissingValuesWarning` if rows have no value.
+            If the table may not suit the model, unless values are missing; a
+            `MissingValuesWarning` if rows have no value.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, sample_weight, interventions, context)
@@ -411,6 +416,12 @@ class GaussianBNPosterior(NetworkEstimator):
             counts &= sample.weight > 0
         known = Sample(sample.rows[counts])
         require_spread(known.rows, scores.columns)
+        by_pattern = incomplete_rows(known.rows)
+        if not by_pattern.pair_weights().all():
+            raise ValueError(
+                f"{by_pattern.seen_least(scores.columns)}, so that draws of their holes hardly "
+                "leave the dependence that they begin with. Leave one of them out."
+            )
         criterion = scores.criterion
         if isinstance(criterion, BGe) and criterion.nu is None:  # one prior for all tables
             criterion.set_params(nu=np.nanmean(known.rows, axis=0))

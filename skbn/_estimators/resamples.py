@@ -224,7 +224,8 @@ class Resamples:
         weight = self.draws.weight(number, self.sample)
 
         def explain(error: ValueError) -> str:
-            bge = ' criterion="bge" fits them.' if isinstance(self.refit, _Search) else ""
+            takes_bge = isinstance(self.refit, _Search) and self.sample.is_complete
+            bge = ' criterion="bge" fits them.' if takes_bge else ""
             return (
                 f"Resample {number + 1} of {len(self.draws.seeds)}, which has "
                 f"{np.count_nonzero(weight)} of the {len(weight)} rows, cannot be fitted. {error} "

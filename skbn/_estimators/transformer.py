@@ -77,10 +77,10 @@ class LocalScoreTransformer(
         tiers and `max_parents` are then of nodes.
     missing : {"error", "em"}, default="error"
         What to do with missing values. "em" estimates the saturated Gaussian by EM, and returns the
-        scores of the expected rows. They count as many as those in which the two columns are both
-        observed that are so least: ``scores.statistics.n_samples``. The rows are not kept. A
-        learner finds the best network by these scores; `GaussianBNLearner(missing="em")` goes on
-        to the score of the observed values.
+        scores of the expected rows. These count as fewer rows,
+        ``scores.statistics.n_samples``: the smallest number of rows in which any two columns are
+        both observed. The rows are not kept. A learner finds the best network by these scores;
+        `GaussianBNLearner(missing="em")` goes on to the score of the observed values.
     n_jobs : int or None, default=None
         Number of threads, by joblib's rules. It does not change a bit of the result.
 
@@ -200,7 +200,8 @@ class LocalScoreTransformer(
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Finite numbers; at least 2 columns, and one row. A chunk may be a dask array or data
-            frame, as in `fit`.
+            frame, as in `fit`. No value may be missing, whatever `missing` says: EM needs all rows
+            together.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             As in `transform`.

@@ -61,6 +61,8 @@ class IncompleteRows:
     Parameters
     ----------
     patterned : PatternedRows
+    pattern_weights : ndarray of shape (n_patterns,)
+        The sum of the weights of each pattern's rows, as given: those of `patterned` are rounded.
     mean, scale : ndarray of shape (m,)
         Of the observed values, in the columns' own units.
     n_rows : int
@@ -68,6 +70,7 @@ class IncompleteRows:
     """
 
     patterned: PatternedRows
+    pattern_weights: Floats
     mean: Floats
     scale: Floats
     n_rows: int
@@ -80,17 +83,23 @@ class IncompleteRows:
     @property
     def n_samples(self) -> float:
         """Sum of the weights."""
-        return float(self.patterned.weight.sum())
-
-    @property
-    def pattern_weights(self) -> Floats:
-        """The sum of the weights of each pattern's rows, shape (n_patterns,)."""
-        return np.add.reduceat(self.patterned.weight, self.patterned.starts[:-1])
+        return float(self.pattern_weights.sum())
 
     def pair_weights(self) -> Floats:
         """Return the weight of the rows in which two columns are both observed, shape (m, m)."""
         seen = self.patterned.observed.astype(np.float64)
         return np.asarray(seen.T @ (seen * self.pattern_weights[:, np.newaxis]))
+
+    def seen_least(self, names: Sequence[Any]) -> str:
+        """Return in words which columns are observed together least, and in how many rows."""
+        together = self.pair_weights()
+        a, b = sorted(int(j) for j in np.unravel_index(together.argmin(), together.shape))
+        n = "1 row" if together.min() == 1 else f"{together.min():g} rows"
+        if names[a] == names[b]:  # one column, or two indicators of a category
+            return f"Column {names[a]!r} has values in only {n}"
+        if together.min() == 0:
+            return f"Columns {names[a]!r} and {names[b]!r} are never observed together"
+        return f"Columns {names[a]!r} and {names[b]!r} are observed together in only {n}"
 
     def log_units(self) -> float:
         """Return what the columns' units take from the log density of all observed values."""
@@ -116,9 +125,10 @@ def incomplete_rows(rows: Floats, weight: Floats | None = None) -> IncompleteRow
     own = np.ones(len(rows)) if weight is None else weight[counts]
     mean, scale = _units(rows, seen, own)
     values = np.where(seen, (rows - mean) / scale, 0.0)
-    pieces, observed = [], []
+    pieces, observed, pattern_weights = [], [], []
     for some, pattern in rows_by_pattern(seen):
         observed.append(pattern)
+        pattern_weights.append(own[some].sum())
         pieces.append(_fewer_rows(values[some], own[some], pattern))
     starts = np.cumsum([0, *(len(of_rows) for _, of_rows in pieces)])
     patterned = PatternedRows(
@@ -127,11 +137,15 @@ def incomplete_rows(rows: Floats, weight: Floats | None = None) -> IncompleteRow
         np.array(observed),
         starts.astype(np.int64),
     )
-    return IncompleteRows(patterned, mean, scale, len(rows))
+    return IncompleteRows(patterned, np.array(pattern_weights), mean, scale, len(rows))
 
 
 def require_values(rows: Floats, names: Sequence[Any]) -> None:
-    """Raise unless each column has a value, naming it."""
+    """Raise unless there are rows, and each column has a value, naming it."""
+    if not len(rows):
+        raise ValueError(
+            "No row of X has both a value and a positive weight, so there is nothing to learn from."
+        )
     for name, values in zip(names, rows.T, strict=True):
         if np.isnan(values).all():
             raise ValueError(

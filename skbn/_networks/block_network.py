@@ -303,7 +303,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         ValueError, TypeError
             If there is no such node or level, or a value is not a finite number.
         """
-        known = known_values(evidence)
+        known = known_values(evidence, self.blocks.names, "evidence")
         return inference.condition(self._model(), self._values(known, "evidence"))
 
     def do(self, interventions: Mapping[Hashable, Any]) -> Self:

@@ -113,7 +113,8 @@ def condition(
     model: LinearGaussianModel, evidence: Mapping[Hashable, float]
 ) -> GaussianDistribution:
     """Return the distribution of the other nodes, given the values of some; NaN gives none."""
-    values = named_values(known_values(evidence), model.nodes, "evidence")
+    known = known_values(evidence, model.nodes, "evidence")
+    values = named_values(known, model.nodes, "evidence")
     given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
     mean, covariance = model.condition(given, np.array(list(values.values())), others)
     return GaussianDistribution([model.nodes[v] for v in others], mean, covariance)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
+from skbn._data.containers import array_of
 from skbn._data.nodes import Nodes
 from skbn._data.table import Table, numbers_of
 from skbn._missing.incomplete_rows import rows_by_pattern
@@ -151,7 +152,7 @@ def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
             kept = polars.Float64 if values.dtype.kind == "f" else X.schema[label]
             series.append(polars.Series(label, values.tolist(), dtype=kept))
         return X.with_columns(series)
-    rows = np.ma.filled(X, np.nan) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+    rows = array_of(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     is_number = all(values.dtype.kind == "f" for values in columns.values())
     result = np.array(rows, dtype=np.float64 if is_number and _is_real(rows) else object)
     for number, values in columns.items():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from skbn._core.arrays import Floats
 from skbn._core.subsets import members_of
 from skbn._core.text import first_few, readable_value
 from skbn._core.threads import explained, one_blas_thread
@@ -36,6 +36,8 @@ __all__ = ["COARSE", "IncompleteProblem", "expected_sample"]
 COARSE = 1e-4
 # With fewer rows for each column, the likelihood of the observed values says little.
 _ROWS_A_COLUMN = 5
+# The share of a number by which its rounding changes it at most.
+_ROUNDING = np.finfo(np.float64).eps / 2
 
 
 class IncompleteProblem(TableProblem):
@@ -53,16 +55,23 @@ class IncompleteProblem(TableProblem):
     Raises
     ------
     ValueError
-        If the criterion is no log-likelihood less a cost, or columns are exogenous.
+        If the criterion is no maximum of the log-likelihood less a cost, or columns are exogenous.
     """
 
     def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
         super().__init__(scores, constraints)
-        if not isinstance(scores.criterion, InformationCriterion):
+        criterion = scores.criterion
+        if not isinstance(criterion, InformationCriterion):
             raise ValueError(
                 "missing='em' maximises a likelihood less a cost, and criterion="
-                f"{readable_value(scores.criterion)} has none. Use 'bic', 'ebic', 'aic' or "
+                f"{readable_value(criterion)} has none. Use 'bic', 'ebic', 'aic' or "
                 "'loglik'; GaussianBNPosterior(missing='augment') takes 'bge'."
+            )
+        if criterion.unbiased_variance:
+            raise ValueError(
+                "missing='em' maximises the likelihood, and with unbiased_variance=True criterion="
+                f"{readable_value(criterion)} has no maximum of it. Leave unbiased_variance at "
+                "False."
             )
         if constraints.exogenous:
             names = first_few(self.names[x] for x in members_of(constraints.exogenous))
@@ -98,7 +107,7 @@ class IncompleteProblem(TableProblem):
             Naming a column without values.
         """
         rows, weight = self._known.rows, self._known.weight
-        require_values(rows, self._all_names)
+        require_values(rows, self._names_of(range(rows.shape[1])))
         seen = ~np.isnan(rows)
         first = rows[seen.argmax(axis=0), range(rows.shape[1])]
         return summarise(np.where(seen, rows, first), weight)
@@ -107,6 +116,17 @@ class IncompleteProblem(TableProblem):
     def _all_names(self) -> list[str | int]:
         nodes = self.scores.sample.nodes
         return self.names if nodes is None else nodes.column_names
+
+    def _names_of(self, columns: Iterable[int]) -> list[Any]:
+        """Return what users call some columns: the category, for indicators of its levels."""
+        nodes = self.scores.sample.nodes
+        if nodes is None:
+            return [self.names[j] for j in columns]
+        return [nodes.labels[nodes.columns[j].source] for j in columns]
+
+    @property
+    def _user_names(self) -> list[Any]:
+        return self._names_of(self._kept)
 
     @cached_property
     def _kept(self) -> list[int]:
@@ -140,14 +160,14 @@ class IncompleteProblem(TableProblem):
             If a column has no two values, or two columns are seen together in too few rows.
         """
         rows = incomplete_rows(self._known.rows[:, self._kept], self._known.weight)
-        together = rows.pair_weights()
-        n = int(together.min())
+        n = float(rows.pair_weights().min())
         if n <= self._most_columns:
-            fewer = f", or set max_parents to {n - 2} or less" if n > 2 and not self.nodes else ""
+            most = math.ceil(n) - 2
+            fewer = f", or set max_parents to {most} or less" if most > 0 and not self.nodes else ""
             few = "too few to tell" if n else "so that nothing tells"
             raise ValueError(
-                f"{self._seen_least(together)}, {few} how they depend on each other. Leave one of "
-                f"them out{fewer}."
+                f"{rows.seen_least(self._user_names)}, {few} how they depend on each other. Leave "
+                f"one of them out{fewer}."
             )
         return rows
 
@@ -159,33 +179,23 @@ class IncompleteProblem(TableProblem):
 
     @property
     def n_effective(self) -> float:
-        """The weight of the rows in which those two columns are seen that are so least."""
+        """The smallest weight of the rows in which any two columns are both observed."""
         return float(self.rows.pair_weights().min())
-
-    def _seen_least(self, together: Floats) -> str:
-        a, b = sorted(np.unravel_index(int(together.argmin()), together.shape))
-        names, n = self.column_names, f"{together.min():g}"
-        if a == b:
-            return f"Column {names[a]!r} has values in only {n} rows"
-        if together.min() == 0:
-            return f"Columns {names[a]!r} and {names[b]!r} are never observed together"
-        return f"Columns {names[a]!r} and {names[b]!r} are observed together in only {n} rows"
 
     def remarks(self) -> list[str]:
         """Return what a user should be warned of."""
-        sample, rows = self.scores.sample, self.rows
+        sample = self.scores.sample
         found = []
         n_empty = int(np.isnan(sample.rows).all(axis=1).sum())
         if n_empty:
             found.append(
                 f"{n_empty} of {len(sample.rows)} rows of X have no value and are ignored."
             )
-        together = rows.pair_weights()
-        if together.min() < _ROWS_A_COLUMN * rows.n_columns:
+        if self.n_effective < _ROWS_A_COLUMN * self.rows.n_columns:
             found.append(
-                f"{self._seen_least(together)}, which is fewer than {_ROWS_A_COLUMN} for each of "
-                f"the {rows.n_columns} columns. The network may be far from that of a complete "
-                "table; leave out columns with few values."
+                f"{self.rows.seen_least(self._user_names)}, which is fewer than {_ROWS_A_COLUMN} "
+                f"for each of the {self.rows.n_columns} columns. The network may be far from that "
+                "of a complete table; leave out columns with few values."
             )
         return found
 
@@ -194,6 +204,16 @@ class IncompleteProblem(TableProblem):
         rows, weight = self._known.rows, self._known.weight
         of_rows = model.log_density(rows[:, self._kept])
         return float(of_rows.sum() if weight is None else weight @ of_rows)
+
+    def rounding(self, model: LinearGaussianModel) -> float:
+        """Return what the rounding of a model's means may take from that log-likelihood.
+
+        It is of the second order where the likelihood has its maximum: half the squared shift of
+        each residual, in units of its noise.
+        """
+        shift = _ROUNDING * np.abs(model.mean)
+        shift = shift + shift @ np.abs(model.coef)
+        return float(self.rows.n_samples / 2 * (shift**2 / model.noise_variance).sum())
 
     # Expected rows
 
@@ -250,7 +270,7 @@ class IncompleteProblem(TableProblem):
 def expected_sample(scores: LocalScores) -> Sample:
     """Return the rows with holes of some scores as EM of the saturated model expects them.
 
-    They count as many as are seen of the two columns that are seen together least.
+    They count as many rows as the two columns have that are observed together least.
     """
     m = len(scores.columns)
     most = m - 1 if scores.max_parents is None else min(scores.max_parents, m - 1)

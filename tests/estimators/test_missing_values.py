@@ -20,6 +20,7 @@ from skbn import (
     BootstrapBNLearner,
     GaussianBNLearner,
     GaussianBNLearnerCV,
+    GaussianBNPosterior,
     LocalScoreTransformer,
 )
 from skbn._core.resources import Resources
@@ -344,6 +345,33 @@ def test_columns_that_say_nothing_are_named(rows, message):
         learned(rows)
 
 
+def test_tables_in_which_no_row_counts_are_told():
+    with pytest.warns(MissingValuesWarning, match="60 of 60 rows"):  # noqa: SIM117
+        with pytest.raises(ValueError, match="No row of X has both a value and a positive weight"):
+            GaussianBNPosterior(missing="augment").fit(np.full((60, 3), np.nan))
+    with pytest.raises(ValueError, match="No row of X has both a value and a positive weight"):
+        learned(np.full((60, 3), np.nan))
+    with pytest.raises(ValueError, match="No row of X has both a value and a positive weight"):
+        GaussianBNLearner(missing="em").fit(table(), sample_weight=np.zeros(150))
+
+
+def test_only_infinite_values_are_refused():
+    rows = table(12)
+    rows[3, 2] = np.inf
+    with pytest.raises(ValueError, match=r"^X has infinite values in 1 of its 5 columns \(2\)"):
+        learned(rows)
+
+
+@pytest.mark.parametrize("offset", [1e8, 1e13, 1e14, 3e14])
+def test_columns_far_from_zero_have_scores_up_to_the_rounding_of_their_means(offset):
+    rows = table(12) + offset  # which rounds the values, too
+    learner = learned(rows)
+    off = np.ldexp(1.0, np.frexp(offset)[1] - 53)
+    exact = learned(rows - offset)
+    allowed = 1e-3 + 150 * 5 * 8 * off**2
+    assert learner.network_score_ == pytest.approx(exact.network_score_, abs=allowed)
+
+
 def test_only_rows_that_count_are_looked_at():
     rows = table(12)
     rows[1:, 1] = np.where(np.isnan(rows[1:, 1]), np.nan, 4.0)
@@ -370,6 +398,26 @@ def test_columns_that_are_never_seen_together_are_named():
         learned(rows, max_parents=2)
 
 
+def test_parts_of_rows_count_as_with_complete_tables():
+    rows = table(13, share=0.0)
+    rows[::7, 1] = np.nan
+    message = r"together in only 5.12 rows, which is fewer"
+    with pytest.warns(MissingValuesWarning, match=message):
+        GaussianBNLearner(missing="em").fit(rows, sample_weight=np.full(150, 0.04))
+    with pytest.raises(ValueError, match=r"only 0.128 rows, too few to tell"):
+        GaussianBNLearner(missing="em").fit(rows, sample_weight=np.full(150, 0.001))
+
+
+def test_categories_are_called_by_their_names():
+    frame = mixed_frame()
+    with pytest.raises(ValueError, match=r"^Column 'site' has no value: all"):
+        learned(frame.assign(site=frame["site"].where([False] * 200)), nodes="auto")
+    half = np.arange(200) < 100
+    apart = frame.assign(site=frame["site"].where(half), y=frame["y"].where(~half))
+    with pytest.raises(ValueError, match=r"^Columns 'site' and 'y' are never observed together"):
+        learned(apart, nodes="auto")
+
+
 def test_collinear_columns_are_named():
     rows = table(14)
     rows = np.column_stack([rows, rows[:, 0] + rows[:, 1]])
@@ -381,6 +429,11 @@ def test_collinear_columns_are_named():
 def test_criteria_that_are_no_penalised_likelihood_are_refused(criterion):
     with pytest.raises(ValueError, match=r"criterion=.* has none\. .*missing='augment'"):
         learned(table(), criterion=criterion)
+
+
+def test_unbiased_variances_are_refused():
+    with pytest.raises(ValueError, match=r"BIC\(unbiased_variance=True\).* at False"):
+        learned(table(), criterion=BIC(unbiased_variance=True))
 
 
 def test_the_default_refuses_and_names_the_parameter():
@@ -445,6 +498,19 @@ def test_a_bootstrap_resamples_rows_with_their_holes():
     assert one.network_.nodes == bootstrap.networks_[0].nodes
     with pytest.raises(ValueError, match="missing values"):
         BootstrapBNLearner(GaussianBNLearner(), n_resamples=2).fit(rows)
+
+
+def test_a_resample_that_cannot_be_fitted_is_named():
+    rows = table(15, share=0.0)
+    rows[9:, 1] = np.nan
+    bootstrap = BootstrapBNLearner(
+        GaussianBNLearner(missing="em", n_candidates=3), n_resamples=20, random_state=0, n_jobs=1
+    )
+    with (
+        pytest.warns(MissingValuesWarning),
+        pytest.raises(ValueError, match=r"^Resample .* is collinear .* fail less often\.$"),
+    ):
+        bootstrap.fit(rows)
 
 
 def test_transformers_return_the_scores_of_expected_rows():

@@ -201,3 +201,22 @@ def test_missing_levels_become_the_most_probable():
         network.sample_missing(holes)
     drawn = network.sample_missing(holes[60:].assign(site=frame["site"]), random_state=0)
     assert not drawn["x"].isna().any()
+
+
+def test_masked_arrays_are_filled():
+    network, rows = fitted(4)
+    rows = np.round(10 * rows)
+    masked = np.ma.masked_array(np.nan_to_num(rows).astype(int), np.isnan(rows))
+    np.testing.assert_array_equal(network.impute(masked), network.impute(rows))
+    drawn = [network.sample_missing(each, random_state=0) for each in (masked, rows)]
+    np.testing.assert_array_equal(*drawn)
+    np.testing.assert_array_equal(network.logpdf(masked), network.logpdf(rows))
+
+
+def test_missing_evidence_must_name_nodes_too():
+    network, _ = fitted()
+    with pytest.raises(ValueError, match="evidence must name nodes; 'no' is not one of"):
+        network.condition({"no": np.nan})
+    twice = pd.Series([1.0, 2.0, np.nan], index=[0, 0, 1])
+    with pytest.raises(ValueError, match="evidence must name each node once; got 0 twice"):
+        network.condition(twice)

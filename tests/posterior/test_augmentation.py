@@ -66,6 +66,7 @@ def test_probabilities_are_those_of_quadrature(holes, n_points, n_imputations):
     assert difference.max() < 0.02
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_repeated_chains():
     rows = table(1, share=0.3)
     chains = [augmented(rows, random_state=seed) for seed in range(12)]
@@ -177,6 +178,10 @@ def test_tables_that_cannot_be_completed_are_refused():
         augmented(rows, nodes={"ab": [0, 1]})
     with pytest.raises(ValueError, match=r"Column 1 has no value: all 60 are missing"):
         augmented(np.where(np.arange(4) == 1, np.nan, rows))
+    half = np.arange(60)[:, np.newaxis] < 30
+    apart = np.where(np.where(half, [1, 1, 0, 1], [1, 1, 1, 0]), table(9, share=0.0), np.nan)
+    with pytest.raises(ValueError, match=r"Columns 2 and 3 are never observed together.* Leave"):
+        augmented(apart)
     with pytest.warns(MissingValuesWarning, match="1 of 61 rows of X have no value"):
         more = augmented(np.vstack([rows, np.full(4, np.nan)]), n_imputations=2)
     same = augmented(rows, n_imputations=2)
