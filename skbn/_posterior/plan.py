@@ -89,6 +89,9 @@ class GroupPlan:
     n_threads : int
     listing : Listing or None
         None if the weights of all families follow from tables of all sets.
+    n_tables : int
+        How many such tables there are, or of log-determinants of listed families: more than one if
+        columns have rows of their own.
     """
 
     group: Group
@@ -96,6 +99,7 @@ class GroupPlan:
     layout: SearchPlan
     n_threads: int
     listing: Listing | None = None
+    n_tables: int = 1
 
     @property
     def columns(self) -> list[int]:
@@ -115,7 +119,7 @@ class GroupPlan:
             numbers = 2 * size + max(self.layout.slab_size, of_gamma)
         if self.listing is not None:
             of_child = _NUMBERS_A_FAMILY * min(n, self.n_threads) * self.listing.largest
-            numbers = max(numbers, self.listing.n_log_determinants) + of_child
+            numbers = max(numbers, self.n_tables * self.listing.n_log_determinants) + of_child
         return BYTES * (self._n_kept_weights + numbers)
 
     @property
@@ -130,7 +134,7 @@ class GroupPlan:
         """How many numbers say what the families weigh: log-determinants, or weights."""
         if self.listing is not None:
             return self.listing.n_families
-        return 1 << len(self.columns)
+        return self.n_tables << len(self.columns)
 
     @property
     def described_columns(self) -> str:
@@ -190,7 +194,7 @@ def plan_posterior(
     """
     n_bytes, limit = resources.beside(shape.n_bytes)
     n_threads = resources.n_threads
-    found = _plan(shape.constraints, prior, n_bytes, n_threads)
+    found = _plan(shape, prior, n_bytes, n_threads)
     if found.n_bytes <= n_bytes:
         return found
     largest = max(found.groups, key=lambda plan: plan.n_bytes)
@@ -206,14 +210,15 @@ def plan_posterior(
     )
 
 
-def _plan(constraints: Constraints, prior: str, n_bytes: int, n_threads: int) -> PosteriorPlan:
+def _plan(shape: Shape, prior: str, n_bytes: int, n_threads: int) -> PosteriorPlan:
     """Return the plan, which may need more memory than there is."""
+    constraints = shape.constraints
     groups, modelled = constraints.groups, constraints.modelled
     n_steps = sum(3 ** len(group.columns) for group in groups)
     if prior != "order" and (prior == "uniform" or n_steps <= UNIFORM_LIMIT):
 
         def uniform(groups: list[Group]) -> PosteriorPlan:
-            given = constraints, "uniform", 0, n_bytes, n_threads
+            given = shape, "uniform", 0, n_bytes, n_threads
             return PosteriorPlan("uniform", [_group_plan(each, *given) for each in groups])
 
         whole = None
@@ -227,13 +232,13 @@ def _plan(constraints: Constraints, prior: str, n_bytes: int, n_threads: int) ->
         found = uniform(groups)
         if prior == "uniform" or found.n_bytes <= n_bytes:
             return found
-    plans = [_order_plan(group, constraints, n_bytes, n_threads) for group in groups]
+    plans = [_order_plan(group, shape, n_bytes, n_threads) for group in groups]
     return PosteriorPlan("order", plans)
 
 
 def _group_plan(
     group: Group,
-    constraints: Constraints,
+    shape: Shape,
     prior: str,
     n_outer: int,
     n_bytes: int,
@@ -245,10 +250,11 @@ def _group_plan(
     """
     n, n_others = len(group.columns), len(group.others)
     dense = SearchPlan(n, n_outer, n_others=n_others)
-    plans = [GroupPlan(group, prior, dense, n_threads)]
-    listing = _listing(group, constraints)
+    n_tables = shape.n_functions * shape.n_row_groups
+    plans = [GroupPlan(group, prior, dense, n_threads, n_tables=n_tables)]
+    listing = _listing(group, shape.constraints)
     if listing is not None:
-        listed = GroupPlan(group, prior, SearchPlan(n, n_outer), n_threads, listing)
+        listed = GroupPlan(group, prior, SearchPlan(n, n_outer), n_threads, listing, n_tables)
         # The families are gone through twice more, for alpha and for the edges.
         work = listing.work + 2 * WORK_OF_LISTED_FAMILY * listing.n_families
         plans.insert(0 if work < _dense_work(dense) else 1, listed)
@@ -280,13 +286,13 @@ def _listing(group: Group, constraints: Constraints) -> Listing | None:
     return Listing(most, sum(n_families), max(n_families), subsets.n_sets, work)
 
 
-def _order_plan(group: Group, constraints: Constraints, n_bytes: int, n_threads: int) -> GroupPlan:
+def _order_plan(group: Group, shape: Shape, n_bytes: int, n_threads: int) -> GroupPlan:
     """Return the plan with the fewest outer columns that fits, or else the leanest."""
     n = len(group.columns)
     fewest = 2 + (n - _FIRST_TO_SPLIT) // 2 if n >= _FIRST_TO_SPLIT else 0
     most = max(fewest, min(_MOST_OUTER_COLUMNS, n - 2))
     for n_outer in range(fewest, most + 1):
-        plan = _group_plan(group, constraints, "order", n_outer, n_bytes, n_threads)
+        plan = _group_plan(group, shape, "order", n_outer, n_bytes, n_threads)
         if plan.n_bytes <= n_bytes:
             break
     return plan
@@ -298,7 +304,7 @@ def _remedies(
     """Say what would make the sums fit in memory; each remedy is enough."""
 
     def fits(other: Shape, prior: str = prior) -> bool:
-        return _plan(other.constraints, prior, n_bytes, n_threads).n_bytes <= n_bytes
+        return _plan(other, prior, n_bytes, n_threads).n_bytes <= n_bytes
 
     remedies = smaller_problems(shape, fits, tiers_always=True)
     if found.prior == "uniform" and fits(shape, "order"):
