@@ -120,8 +120,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
         >>> from skbn import GaussianBNLearner, lagged
         >>> rng = np.random.default_rng(0)
         >>> series = lagged(rng.normal(size=(50, 3)).cumsum(axis=0))
-        >>> into_past = [(..., copy) for copy in series.exogenous]
-        >>> learner = GaussianBNLearner(forbidden_edges=into_past).fit(series.table)
+        >>> learner = GaussianBNLearner(exogenous=series.exogenous).fit(series.table)
         >>> display = series.plot(learner, edge_label="weight")
         """
         nodes = list(fitted_graph(estimator))
