@@ -32,6 +32,14 @@ def regression(rows, child, parents):
     return mean[child] - coefficients @ mean[list(parents)], coefficients, residual @ residual
 
 
+def standard_errors(rows, child, parents):
+    """Those of the coefficients of least squares, by the inverse of the normal equations."""
+    n, k = len(rows), len(parents)
+    centred = rows[:, list(parents)] - rows[:, list(parents)].mean(axis=0)
+    variance = regression(rows, child, parents)[2] / (n - k - 1)
+    return np.sqrt(variance * np.diag(np.linalg.inv(centred.T @ centred)))
+
+
 def local_score(rows, child, parents, criterion="bic", penalty=1.0):
     n = len(rows)
     rss = regression(rows, child, parents)[2]

@@ -58,7 +58,7 @@ def network_of(solution: Solution) -> GaussianBayesianNetwork:
         network = GaussianBayesianNetwork(solution.model.to_dag())
     else:
         network = network_of_model(solution.model, solution.nodes)
-    network._keep(solution.model, solution.score_losses)
+    network._keep(solution.model, solution.score_losses, solution.statistics)
     return network
 
 

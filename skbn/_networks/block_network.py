@@ -34,6 +34,7 @@ from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.partial_rows import conditional_means, imputed_columns, with_columns
+from skbn._networks.standard_errors import check_confidence
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion, as_criterion
 from skbn._scores.local_scores import LocalScores
@@ -112,7 +113,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             statistics = sample_statistics(summary, names, largest_family=most)
             model = estimate_model(statistics, parents, names, fixed=self._fixed())
             outside = self.blocks.columns_of(self._exogenous_numbers())
-            self._keep(conditional_model(model, outside))
+            self._keep(conditional_model(model, outside), statistics=statistics)
         return self
 
     def _check_nodes(self) -> None:
@@ -447,7 +448,13 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
 
     # A table of the edges
 
-    def to_frame(self, scores: Any = None, *, criterion: str | Criterion | None = None) -> Any:
+    def to_frame(
+        self,
+        scores: Any = None,
+        *,
+        criterion: str | Criterion | None = None,
+        confidence: float | None = 0.95,
+    ) -> Any:
         """Return a table with a row for each edge between nodes.
 
         Parameters
@@ -456,6 +463,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             What to compute `score_loss` from. Not needed for the network of a learner.
         criterion : str or Criterion, optional
             How to score a table; by default the BIC.
+        confidence : float or None, default=0.95
+            The level of the confidence intervals of weights.
 
         Returns
         -------
@@ -467,12 +476,15 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             - `partial_r2`: the share of the child's generalised variance, given its other parents,
               that this parent explains; from 0 to 1 for every edge
 
+            The columns from `std_err` on are NaN where the weight is.
+
         Raises
         ------
         TypeError, ValueError
             As `GaussianBayesianNetwork.to_frame`.
         """
         check_dag(self.dag)
+        level = None if confidence is None else check_confidence(confidence)
         losses = self._score_losses if self._is_learned_graph() else None
         if scores is not None:
             losses = score_losses(self.dag, self._local_scores(scores, criterion), None)
@@ -486,13 +498,18 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
                 (number[p], number[c])
                 for p, c in zip(columns["parent"], columns["child"], strict=True)
             ]
-            of_edges = {
+            of_edges: dict[str, Any] = {
                 "weight": [self._weight(model, *edge) for edge in edges],
                 "coefficients": [self._named_coefficients(model, *edge) for edge in edges],
                 "partial_r2": self._partial_r2(model, edges),
             }
             ends = {name: columns.pop(name) for name in ("parent", "child")}
             columns = ends | of_edges | columns
+            first = self.blocks.starts
+            at = [(int(first[p]), int(first[c])) for p, c in edges]
+            has_weight = np.isfinite(of_edges["weight"])
+            for name, values in self._interval_columns(at, level).items():
+                columns[name] = np.where(has_weight, values, np.nan)
         return frame_of(columns)
 
     def _local_scores(self, X: Any, criterion: str | Criterion | None) -> LocalScores:

@@ -38,7 +38,7 @@ from skbn._core.text import readable_value
 from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.sample import Sample
-from skbn._data.statistics import sample_statistics
+from skbn._data.statistics import SampleStatistics, sample_statistics
 from skbn._data.table import Table, numbers_of, read_columns
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
@@ -47,6 +47,7 @@ from skbn._networks.conditional import conditional_model, model_of_dag
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._networks.standard_errors import check_confidence, interval_columns, standard_errors
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 
@@ -128,6 +129,7 @@ class GaussianBayesianNetwork(
     # What is known of the graph while its contents are `_learned_graph`.
     _estimated: LinearGaussianModel | None = None
     _score_losses: Floats | None = None
+    _statistics: SampleStatistics | None = None
     _learned_graph: tuple[list[Any], list[Any]] | None = None
     # What `set_output` was told: "default", "pandas" or "polars"; None leaves it to scikit-learn.
     _output_container: str | None = None
@@ -194,7 +196,7 @@ class GaussianBayesianNetwork(
             fixed = fixed_parent_masks(self.dag)
             model = estimate_model(statistics, parents, nodes, fixed=fixed)
             outside = [nodes.index(node) for node in exogenous_nodes(self.dag)]
-            self._keep(conditional_model(model, outside))
+            self._keep(conditional_model(model, outside), statistics=statistics)
         return self
 
     # Parameters
@@ -946,7 +948,13 @@ class GaussianBayesianNetwork(
 
     # A table of the edges
 
-    def to_frame(self, scores: Any = None, *, criterion: str | Criterion | None = None) -> Any:
+    def to_frame(
+        self,
+        scores: Any = None,
+        *,
+        criterion: str | Criterion | None = None,
+        confidence: float | None = 0.95,
+    ) -> Any:
         """Return a table with a row for each edge.
 
         The rows are ordered by child and, for each child, by parent, both in the order of `nodes`:
@@ -960,6 +968,9 @@ class GaussianBayesianNetwork(
             its losses until it is fitted again or its graph is changed.
         criterion : {"bic", "aic", "loglik", "ebic", "bge"} or Criterion, optional
             How to score a table; by default the BIC.
+        confidence : float or None, default=0.95
+            The level of the confidence intervals, between 0 and 1. None leaves out all columns from
+            `std_err` on.
 
         Returns
         -------
@@ -979,24 +990,44 @@ class GaussianBayesianNetwork(
               `fixed` has the edge reversed. It is undirected in `cpdag`.
             - `probability` and `support`, if edges of the graph have such attributes, as those of
               a posterior's median network have. It is NaN for edges without.
+            - `std_err`, `t`, `p_value`, `ci_low` and `ci_high`: the standard error of the weight by
+              ordinary least squares with n - k - 1 degrees of freedom, for n rows (or the sum of
+              their weights) and k parents; the weight divided by it; the two-sided p-value of a
+              weight of 0; and the confidence interval. They are there if the weights are known to
+              be least squares of observed rows: after `fit`, and in the networks of
+              `GaussianBNLearner` and `GaussianBNLearnerCV`, unless the criterion has a prior, as
+              BGe has, values were missing, or interventions set some. Otherwise fit the network to
+              get them.
 
         Raises
         ------
         TypeError, ValueError
             If `dag` is not an acyclic graph, or only some of the parameters are there; if the
             columns of `scores` are not the nodes; if a table does not suit `fit`; if a criterion is
-            given for scores that are made already, or for none.
+            given for scores that are made already, or for none; if `confidence` is no such level.
+
+        Notes
+        -----
+        Standard errors, p-values and intervals take the structure as given. They do not know that
+        the edges were searched for in the same rows: those of a learned network are too small.
+        `GaussianBNPosterior.effects` averages over structures, and `BootstrapBNLearner` says how
+        often an edge is found in resampled rows.
 
         Examples
         --------
         >>> from sklearn.datasets import load_wine
         >>> from skbn import GaussianBNLearner
         >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue"]]
-        >>> table = GaussianBNLearner().fit(wine).network_.to_frame()
+        >>> network = GaussianBNLearner().fit(wine).network_
+        >>> table = network.to_frame(confidence=None)
         >>> print(table.round(2).to_string(index=False))
          parent   child  weight  standardised_weight  score_loss  reversible
         alcohol proline  257.60                 0.66       53.02       False
             hue proline  391.04                 0.28       10.51       False
+        >>> network.to_frame()[["weight", "std_err", "t", "ci_low", "ci_high"]].round(2)
+           weight  std_err      t  ci_low  ci_high
+        0  257.60    20.90  12.32  216.35   298.85
+        1  391.04    74.24   5.27  244.52   537.55
         """
         if scores is None and criterion is not None:
             raise ValueError(
@@ -1007,7 +1038,24 @@ class GaussianBayesianNetwork(
         losses = self._score_losses if self._is_learned_graph() else None
         if scores is not None:
             losses = score_losses(self.dag, scores, criterion)
-        return frame_of(edge_columns(self.dag, self._parameters(), losses))
+        level = None if confidence is None else check_confidence(confidence)
+        columns = edge_columns(self.dag, self._parameters(), losses)
+        number = {node: v for v, node in enumerate(self.dag)}
+        edges = [
+            (number[p], number[c]) for p, c in zip(columns["parent"], columns["child"], strict=True)
+        ]
+        return frame_of(columns | self._interval_columns(edges, level))
+
+    def _interval_columns(
+        self, edges: list[tuple[int, int]], confidence: float | None
+    ) -> dict[str, Floats]:
+        """Return the columns on standard errors, for edges between these columns, if known."""
+        statistics = self._statistics if self._is_learned_graph() else None
+        if statistics is None or confidence is None:
+            return {}
+        model = self._model()
+        errors = standard_errors(statistics, model.parents)
+        return interval_columns(model.coef, errors, edges, confidence)
 
     # Formats of other programs
 
@@ -1320,10 +1368,20 @@ class GaussianBayesianNetwork(
         network._keep(model)
         return network
 
-    def _keep(self, model: LinearGaussianModel | None, score_losses: Floats | None = None) -> None:
-        """Keep what was learned, and the graph's contents: a change of the graph shows in them."""
+    def _keep(
+        self,
+        model: LinearGaussianModel | None,
+        score_losses: Floats | None = None,
+        statistics: SampleStatistics | None = None,
+    ) -> None:
+        """Keep what was learned, and the graph's contents: a change of the graph shows in them.
+
+        The statistics are those that the model was estimated from. With a prior they are dropped,
+        because they are not those of the rows.
+        """
         self._estimated = model
         self._score_losses = score_losses
+        self._statistics = None if statistics is None or statistics.has_prior else statistics
         self._learned_graph = graph_contents(self.dag)
 
     def _is_learned_graph(self) -> bool:

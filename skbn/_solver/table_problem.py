@@ -13,6 +13,7 @@ from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
+from skbn._data.statistics import SampleStatistics
 from skbn._networks.block_network import network_of_model
 from skbn._networks.conditional import conditional_model
 from skbn._networks.equivalence import canonical_member
@@ -63,6 +64,11 @@ class TableProblem(Problem):
     @property
     def regressions(self) -> FamilyScorer:
         return self.scores.scorer
+
+    @property
+    def row_statistics(self) -> SampleStatistics | None:
+        """What all regressions depend on, if these have the same rows."""
+        return self.regressions.statistics
 
     @property
     def score_offsets(self) -> Floats:
@@ -154,12 +160,15 @@ class TableProblem(Problem):
             criterion=self.scores.criterion,
             model=model,
             nodes=self.regressions.nodes,
+            statistics=self.row_statistics,
         )
 
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
         with one_blas_thread():
             model = self.model(parents)
-        return network_of_model(model, self.regressions.nodes)
+        network = network_of_model(model, self.regressions.nodes)
+        network._keep(model, statistics=self.row_statistics)
+        return network
 
     def model(self, parents: list[int]) -> LinearGaussianModel:
         """Return the columns' network with parameters, from the masks of the nodes' parents."""

@@ -67,7 +67,8 @@ def test_a_row_for_each_edge_by_child_and_parent(learner):
     assert list(zip(frame["parent"], frame["child"], strict=True)) == expected
     assert list(frame["weight"]) == [dag.edges[edge]["weight"] for edge in expected]
     assert list(frame.columns) == [
-        *("parent", "child", "weight", "standardised_weight", "score_loss", "reversible")
+        *("parent", "child", "weight", "standardised_weight", "score_loss", "reversible"),
+        *("std_err", "t", "p_value", "ci_low", "ci_high"),
     ]
     assert frame["reversible"].dtype == bool
 

@@ -1,0 +1,112 @@
+"""How far off the coefficients of a network's regressions may be, given its structure.
+
+Each child is regressed on its parents by ordinary least squares. If the network is right, a
+coefficient less its true value, divided by its standard error, has Student's distribution with
+n - k - 1 degrees of freedom, for n rows and k parents. The errors know nothing of the search: edges
+that the same rows chose look surer than they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from skbn._core.arrays import Floats
+from skbn._core.columns import finite_number
+from skbn._core.subsets import bits_of
+from skbn._core.text import readable_value
+from skbn._data.statistics import SampleStatistics
+
+__all__ = ["StandardErrors", "check_confidence", "interval_columns", "standard_errors"]
+
+
+class StandardErrors(NamedTuple):
+    """The standard errors of a network's coefficients.
+
+    Parameters
+    ----------
+    std_err : ndarray of shape (m, m)
+        ``std_err[i, j]`` is that of the edge i -> j; NaN without an edge.
+    degrees_of_freedom : ndarray of shape (m,)
+        Those of each child's regression: the number of rows, or the sum of their weights, less the
+        number of its coefficients, the intercept included.
+    """
+
+    std_err: Floats
+    degrees_of_freedom: Floats
+
+
+def standard_errors(statistics: SampleStatistics, parents: list[int]) -> StandardErrors:
+    """Return the standard errors of a network's coefficients by ordinary least squares.
+
+    Parameters
+    ----------
+    statistics : SampleStatistics
+        Without the rows of a prior.
+    parents : list of m int
+        The masks of each column's parents.
+
+    Notes
+    -----
+    With the triangular factor R of the parents, the inverse of their scatter is the product of the
+    inverse of R and its transpose: a coefficient's variance is the noise's, times the squared norm
+    of a row of that inverse.
+    """
+    m = len(parents)
+    is_parent = bits_of(parents, m)
+    degrees_of_freedom = statistics.n_samples - is_parent.sum(axis=1) - 1.0
+    std_err = np.full((m, m), np.nan)
+    for families in statistics.families_of(is_parent):
+        children, n_parents = families.children, families.n_parents
+        if not n_parents.any():
+            continue
+        norms = np.linalg.norm(np.linalg.inv(families.first_block(n_parents)), axis=2)
+        deviations = families.residual_norms() / np.sqrt(degrees_of_freedom[children])
+        unscaled = norms * (deviations * statistics.scale[children])[:, np.newaxis]
+        row, place = np.nonzero(np.arange(norms.shape[1]) < n_parents[:, np.newaxis])
+        of_parents = families.columns[row, place]
+        std_err[of_parents, children[row]] = unscaled[row, place] / statistics.scale[of_parents]
+    return StandardErrors(std_err, degrees_of_freedom)
+
+
+def check_confidence(confidence: Any) -> float:
+    """Return the level of confidence intervals; raise unless it is between 0 and 1."""
+    level = finite_number(confidence, "confidence")
+    if not 0 < level < 1:
+        raise ValueError(
+            "confidence must be between 0 and 1, such as 0.95, or None to leave the intervals out; "
+            f"got {readable_value(confidence)}."
+        )
+    return level
+
+
+def interval_columns(
+    coef: Floats, errors: StandardErrors, edges: Sequence[tuple[int, int]], confidence: float
+) -> dict[str, Floats]:
+    """Return what a table of edges says of the errors of their coefficients.
+
+    Parameters
+    ----------
+    coef : ndarray of shape (m, m)
+    errors : StandardErrors
+    edges : sequence of (parent, child)
+        By the numbers of their columns.
+    confidence : float
+        The level of the intervals.
+    """
+    parents, children = np.array(edges, dtype=int).reshape(-1, 2).T
+    weight, std_err = coef[parents, children], errors.std_err[parents, children]
+    degrees_of_freedom = errors.degrees_of_freedom[children]
+    with np.errstate(divide="ignore", over="ignore"):
+        t = weight / std_err
+    margin = stdtrit(degrees_of_freedom, (1 + confidence) / 2) * std_err
+    return {
+        "std_err": std_err,
+        "t": t,
+        "p_value": 2 * stdtr(degrees_of_freedom, -np.abs(t)),
+        "ci_low": weight - margin,
+        "ci_high": weight + margin,
+    }
