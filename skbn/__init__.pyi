@@ -23,6 +23,7 @@ from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
 from ._networks.block_network import GaussianBlockNetwork as GaussianBlockNetwork
 from ._networks.distribution import GaussianDistribution as GaussianDistribution
+from ._networks.fit_indices import FitIndices as FitIndices
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
 from ._posterior.adjustment import AdjustedEffectPosterior as AdjustedEffectPosterior
 from ._posterior.effects import EffectPosterior as EffectPosterior

@@ -105,9 +105,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             As for `GaussianBayesianNetwork.fit`; if a category has a level that the nodes lack.
         """
         with fit_task(self, X, y, sample_weight):
-            self._check_nodes()
-            parents = self.blocks.parents_of_columns(parent_masks(self.dag, self.blocks.names))
-            names = self.blocks.column_names
+            names, parents = self._column_parents()
             most = 1 + max(mask.bit_count() for mask in parents)
             summary = self._sample_of(X, sample_weight, may_miss=False).summary
             statistics = sample_statistics(summary, names, largest_family=most)
@@ -124,6 +122,11 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
                 f"The nodes of dag are {readable_value(list(self.dag))}, and those of blocks "
                 f"{readable_value(self.blocks.names)}. They must be the same."
             )
+
+    def _column_parents(self) -> tuple[list[Any], list[int]]:
+        self._check_nodes()
+        parents = self.blocks.parents_of_columns(parent_masks(self.dag, self.blocks.names))
+        return self.blocks.column_names, parents
 
     def _fixed(self) -> list[int]:
         """Return the masks of those parents of each column whose edges are fixed."""

@@ -46,6 +46,7 @@ from skbn._networks import equivalence, inference, interchange, partial_rows
 from skbn._networks.conditional import conditional_model, model_of_dag
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
+from skbn._networks.fit_indices import FitIndices, fit_indices
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.standard_errors import check_confidence, interval_columns, standard_errors
 from skbn._scores.base import BaseScores
@@ -181,9 +182,8 @@ class GaussianBayesianNetwork(
                [0.  , 0.  ]])
         """
         with fit_task(self, X, y, sample_weight):
-            check_dag(self.dag)
-            nodes, parents = list(self.dag), parent_masks(self.dag)
-            summary = _sample(X, nodes, sample_weight).summary
+            nodes, parents = self._column_parents()
+            summary = self._sample_of(X, sample_weight, may_miss=False).summary
             sizes = [mask.bit_count() for mask in parents]
             if summary.n_rows < max(sizes) + 2:
                 node = nodes[int(np.argmax(sizes))]
@@ -1046,6 +1046,70 @@ class GaussianBayesianNetwork(
         ]
         return frame_of(columns | self._interval_columns(edges, level))
 
+    def fit_indices(self, X: Any = None, sample_weight: Any = None) -> FitIndices:
+        """Return how well the graph fits a table, with the indices that papers report.
+
+        The table is compared with the network of the highest likelihood on this graph, the
+        saturated model and the independence model, as lavaan does.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, m), or LocalScores, optional
+            As in `fit`. The parameters are estimated from it. By default the rows that the network
+            was fitted to, or learned from.
+        sample_weight : array-like of shape (n_samples,), optional
+            As in `fit`.
+
+        Returns
+        -------
+        indices : FitIndices
+            Its attributes are the chi-squared statistic with its degrees of freedom and p-value,
+            CFI, TLI, RMSEA with its 90 % interval, SRMR, log-likelihood, AIC and BIC, and Fisher's
+            C of the independences, `d_separations`. It is displayed as a table, and has `to_frame`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X is not such a table; if there is none and the network was not fitted to complete
+            rows without a prior; if there are no more rows than columns, or columns are collinear.
+
+        Notes
+        -----
+        The indices take the graph as given. One that was searched for in the same rows fits them
+        better than new ones: p-values and RMSEA are then too optimistic. Give held-out rows.
+
+        A chi-squared statistic tests the edges that are *missing*; equivalent networks have the
+        same indices, but for Fisher's C.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import GaussianBayesianNetwork
+        >>> wine = load_wine(as_frame=True).data
+        >>> dag = nx.DiGraph([("alcohol", "proline"), ("alcohol", "color_intensity")])
+        >>> indices = GaussianBayesianNetwork(dag).fit_indices(wine)
+        >>> round(indices.chi2, 2), indices.df, round(indices.p_value, 3)
+        (0.55, 1, 0.458)
+        >>> print(indices.d_separations.round(3).to_string(index=False))
+              a               b     given  partial_correlation  p_value
+        proline color_intensity [alcohol]               -0.056    0.463
+        """
+        if X is not None:
+            names, parents = self._column_parents()
+            sample = self._sample_of(X, sample_weight, may_miss=False)
+            return fit_indices(sample_statistics(sample.summary, names), parents, names)
+        if sample_weight is not None:
+            raise ValueError("sample_weight was given without the rows that it is for. Give X.")
+        statistics = self._statistics if self._is_learned_graph() else None
+        if statistics is None:
+            raise ValueError(
+                "This network does not know the rows that it should fit: it was not fitted, or by "
+                "a prior, or to rows with missing values, or its graph has changed since. Give X."
+            )
+        model = self._model()
+        return fit_indices(statistics, model.parents, model.nodes)
+
     def _interval_columns(
         self, edges: list[tuple[int, int]], confidence: float | None
     ) -> dict[str, Floats]:
@@ -1400,9 +1464,14 @@ class GaussianBayesianNetwork(
         """Return a table's rows with the columns that the parameters are of."""
         return read_columns(Table(X), self.nodes, self.nodes, may_miss=True)
 
-    def _sample_of(self, X: Any, sample_weight: Any = None) -> Sample:
+    def _sample_of(self, X: Any, sample_weight: Any = None, *, may_miss: bool = True) -> Sample:
         """Return these rows with their weights, or a summary of them."""
-        return _sample(X, self.nodes, sample_weight, may_miss=True)
+        return _sample(X, self.nodes, sample_weight, may_miss=may_miss)
+
+    def _column_parents(self) -> tuple[list[Any], list[int]]:
+        """Return the columns that the parameters are of, and the masks of their parents."""
+        check_dag(self.dag)
+        return list(self.dag), parent_masks(self.dag)
 
     def _of_columns(self, of_nodes: Booleans) -> Booleans:
         """Return truth values of the nodes, (n, m), for the columns that the parameters are of."""

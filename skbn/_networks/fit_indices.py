@@ -1,0 +1,331 @@
+"""How well a network fits a table, against the network of all edges and that of none.
+
+The formulas are those of lavaan (Rosseel 2012, "lavaan: an R package for structural equation
+modeling") for a model without latent variables, estimated by maximum likelihood, whose nodes
+without parents are uncorrelated: there, `fixed.x = FALSE`, and their covariances set to 0. Fisher's
+C is the test of Shipley (2000), "A new inferential test for path models based on directed acyclic
+graphs".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import chdtrc, chndtr, stdtr
+
+from skbn._core.arrays import Floats
+from skbn._core.linear_model import propagate
+from skbn._core.subsets import bits_of, members_of
+from skbn._core.text import text_table
+from skbn._data.statistics import SampleStatistics
+from skbn._displays.frames import frame_of
+from skbn._displays.notebook import html_table
+from skbn._regressions.least_squares import triangular_factor
+
+__all__ = ["FitIndices", "comparative_indices", "d_separations", "fit_indices", "rmsea"]
+
+_HEADER = ("measure", "value")
+_OF_FISHER = ("fisher_c", "fisher_df", "fisher_p_value")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FitIndices:
+    """How well a network fits a table, as `GaussianBayesianNetwork.fit_indices` returns it.
+
+    The indices take the network as given. A network that was searched for in the same rows fits
+    them better than its p-values and its RMSEA say.
+
+    Parameters
+    ----------
+    n_samples : int or float
+        Number of rows, or the sum of their weights.
+    n_parameters : int
+        The weights, the intercepts and the variances of the noise.
+    chi2, df, p_value : float
+        Twice the log-likelihood ratio of the saturated model, which has all edges, to the network;
+        the number of missing edges; and the probability of a larger ratio if the network is right,
+        for many rows. It is NaN without degrees of freedom.
+    baseline_chi2, baseline_df : float
+        The same of the independence model, which has no edges.
+    cfi, tli : float
+        The comparative fit index and the Tucker-Lewis index: 1 for a good fit, 0 for one no better
+        than that of the independence model. The TLI may leave [0, 1].
+    rmsea, rmsea_low, rmsea_high : float
+        The root mean square error of approximation, by n and not n - 1, and its 90 % interval.
+    srmr : float
+        The standardised root mean square residual of the covariances, without the means:
+        `srmr_bentler_nomean` of lavaan.
+    log_likelihood : float
+        In nats.
+    aic, bic : float
+        Minus twice the log-likelihood, plus 2 or log(n) for each parameter; smaller is better.
+    test_separations : callable
+        Returns the columns of `d_separations`.
+
+    Attributes
+    ----------
+    fisher_c, fisher_df, fisher_p_value : float
+        Fisher's C of `d_separations`, twice their number, and the probability of a larger C if
+        the network is right. It is NaN without separations.
+    d_separations : pandas.DataFrame, or a table that converts to one if pandas is not installed
+        The basis set: a row for each pair `a`, `b` without an edge, which the network says to be
+        independent `given` the parents of both; their `partial_correlation`, and its `p_value`.
+
+    See Also
+    --------
+    GaussianBayesianNetwork.fit_indices : Computes them.
+    """
+
+    n_samples: float
+    n_parameters: int
+    chi2: float
+    df: int
+    p_value: float
+    baseline_chi2: float
+    baseline_df: int
+    cfi: float
+    tli: float
+    rmsea: float
+    rmsea_low: float
+    rmsea_high: float
+    srmr: float
+    log_likelihood: float
+    aic: float
+    bic: float
+    test_separations: Callable[[], dict[str, Any]]
+
+    @cached_property
+    def _tests(self) -> dict[str, Any]:
+        return self.test_separations()
+
+    @property
+    def d_separations(self) -> Any:
+        """A table of the independences of the basis set, with their p-values.
+
+        They are computed when they are first asked for.
+        """
+        return frame_of(self._tests)
+
+    @property
+    def fisher_c(self) -> float:
+        """Minus twice the sum of the logarithms of the p-values of `d_separations`."""
+        with np.errstate(divide="ignore"):
+            return -2 * float(np.log(self._tests["p_value"]).sum())
+
+    @property
+    def fisher_df(self) -> int:
+        """Twice the number of `d_separations`."""
+        return 2 * len(self._tests["p_value"])
+
+    @property
+    def fisher_p_value(self) -> float:
+        """The probability of a larger C if the network is right; NaN without separations."""
+        return _tail(self.fisher_c, self.fisher_df)
+
+    def to_frame(self) -> Any:
+        """Return the numbers as a table.
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            With the columns `measure` and `value`. Without pandas, a dict of these columns that is
+            displayed as a table.
+        """
+        values = self._values()
+        return frame_of({"measure": list(values), "value": [float(v) for v in values.values()]})
+
+    def _values(self) -> dict[str, float]:
+        names = [each.name for each in fields(self) if each.name != "test_separations"]
+        return {name: getattr(self, name) for name in (*names, *_OF_FISHER)}
+
+    def __repr__(self) -> str:
+        return text_table(self._rows(), "lr", _HEADER)
+
+    def _repr_html_(self) -> str | None:
+        return html_table("Fit of a network", self._rows(), ["left", "right"], _HEADER)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [(name, f"{value:.6g}") for name, value in self._values().items()]
+
+
+def fit_indices(
+    statistics: SampleStatistics, parents: list[int], names: Sequence[Hashable]
+) -> FitIndices:
+    """Return how well a network fits a table when its parameters have the highest likelihood.
+
+    Parameters
+    ----------
+    statistics : SampleStatistics
+        Of the columns, without the rows of a prior.
+    parents : list of m int
+        The masks of each column's parents.
+    names : sequence of m hashables
+
+    Raises
+    ------
+    ValueError
+        If there are no more rows than columns, or the columns are collinear: the saturated model's
+        likelihood is unbounded then.
+    """
+    n, m = statistics.n_samples, len(parents)
+    if n <= m:
+        raise ValueError(
+            f"The fit is compared with that of the saturated model, which takes more rows than the "
+            f"{m} columns; there are {n:g}. Give more rows."
+        )
+    if not statistics.is_checked:
+        statistics.check(range(m))
+    is_parent = bits_of(parents, m)
+    coef, left = _scaled_regressions(statistics, is_parent)
+    log_det = 2 * float(np.log(np.abs(np.diag(statistics.factor))).sum())
+    log_det_of_model = 2 * float(np.log(left).sum())
+    n_edges, n_pairs = int(is_parent.sum()), m * (m - 1) // 2
+    chi2, df = max(0.0, n * (log_det_of_model - log_det)), n_pairs - n_edges
+    baseline_chi2 = max(0.0, -n * log_det)
+    cfi, tli = comparative_indices(chi2, df, baseline_chi2, n_pairs)
+    error, low, high = rmsea(chi2, df, n)
+    variances = 2 * (np.log(left) + np.log(statistics.scale)) - np.log(n)
+    log_likelihood = -n / 2 * float((np.log(2 * np.pi) + 1 + variances).sum())
+    n_parameters = n_edges + 2 * m
+    return FitIndices(
+        n_samples=n,
+        n_parameters=n_parameters,
+        chi2=chi2,
+        df=df,
+        p_value=_tail(chi2, df),
+        baseline_chi2=baseline_chi2,
+        baseline_df=n_pairs,
+        cfi=cfi,
+        tli=tli,
+        rmsea=error,
+        rmsea_low=low,
+        rmsea_high=high,
+        srmr=_srmr(statistics, coef, left, parents),
+        log_likelihood=log_likelihood,
+        aic=2 * n_parameters - 2 * log_likelihood,
+        bic=float(np.log(n)) * n_parameters - 2 * log_likelihood,
+        test_separations=partial(d_separations, statistics, parents, names),
+    )
+
+
+def comparative_indices(
+    chi2: float, df: float, baseline_chi2: float, baseline_df: float
+) -> tuple[float, float]:
+    """Return the comparative fit index and the Tucker-Lewis index.
+
+    They are 1 if there is nothing that the baseline, the independence model, could fit worse.
+
+    Examples
+    --------
+    >>> cfi, tli = comparative_indices(14.21, 10, 258.43, 20)
+    >>> round(cfi, 7), round(tli, 7)
+    (0.9823428, 0.9646857)
+    """
+    excess, of_baseline = chi2 - df, baseline_chi2 - baseline_df
+    worst = max(excess, of_baseline, 0.0)
+    cfi = 1 - max(excess, 0.0) / worst if worst > 0 else 1.0
+    tli = 1 - excess * baseline_df / (of_baseline * df) if df and of_baseline else 1.0
+    return cfi, tli
+
+
+def rmsea(chi2: float, df: float, n: float) -> tuple[float, float, float]:
+    """Return the root mean square error of approximation and the ends of its 90 % interval.
+
+    The ends are those noncentralities of a chi-squared distribution for which 95 % and 5 % of it
+    are below the statistic. All are 0 without degrees of freedom.
+
+    Examples
+    --------
+    >>> error, low, high = rmsea(14.21, 10, 300)
+    >>> round(error, 8)
+    0.03746109
+    """
+    if not df:
+        return 0.0, 0.0, 0.0
+    ends = (_noncentrality(chi2, df, share) for share in (0.95, 0.05))
+    low, high = (float(np.sqrt(end / (n * df))) for end in ends)
+    return float(np.sqrt(max(chi2 - df, 0.0) / (n * df))), low, high
+
+
+def _noncentrality(chi2: float, df: float, share: float) -> float:
+    """Return the noncentrality with which this share of the distribution is below chi2, or 0."""
+
+    def excess(noncentrality: float) -> float:
+        return float(chndtr(chi2, df, noncentrality)) - share
+
+    if excess(0.0) <= 0:
+        return 0.0
+    far = chi2 + df
+    while excess(far) > 0:
+        far *= 2
+    return float(brentq(excess, 0.0, far))
+
+
+def _tail(chi2: float, df: int) -> float:
+    """Return the probability of a larger value of chi-squared; NaN without degrees of freedom."""
+    return float(chdtrc(df, chi2)) if df else np.nan
+
+
+def _scaled_regressions(statistics: SampleStatistics, is_parent: Any) -> tuple[Floats, Floats]:
+    """Return the coefficients of columns of unit norm, (m, m), and the norms of what they leave."""
+    m = len(is_parent)
+    coef, left = np.zeros((m, m)), np.empty(m)
+    for families in statistics.families_of(is_parent):
+        coefficients, left[families.children] = families.regressions()
+        for child, own, n in zip(families.children, coefficients, families.n_parents, strict=True):
+            coef[is_parent[child], child] = own[:n]
+    return coef, left
+
+
+def _srmr(statistics: SampleStatistics, coef: Floats, left: Floats, parents: list[int]) -> float:
+    """Return the root mean square of the differences of correlations from the network's."""
+    m = len(parents)
+    factor = propagate(np.diag(left), coef, parents)
+    residuals = statistics.factor.T @ statistics.factor - factor.T @ factor
+    return float(np.sqrt((residuals[np.triu_indices(m)] ** 2).mean()))
+
+
+def d_separations(
+    statistics: SampleStatistics, parents: list[int], names: Sequence[Hashable]
+) -> dict[str, Any]:
+    """Return the columns of a table of what a network says to be independent.
+
+    The pairs without an edge, each given the parents of both, make a basis set: all independences
+    of the network follow from them.
+
+    Parameters
+    ----------
+    statistics, parents, names : as in `fit_indices`
+
+    Notes
+    -----
+    The partial correlation of a pair is read from the triangular factor of the columns given and
+    of the pair. Its p-value is that of a coefficient in the regression of one on the other and the
+    columns given.
+    """
+    pairs, given, correlations, p_values = [], [], [], []
+    for a, b in combinations(range(len(parents)), 2):
+        if parents[a] >> b & 1 or parents[b] >> a & 1:
+            continue
+        others = members_of(parents[a] | parents[b])
+        corner = triangular_factor(statistics.factor[:, [*others, a, b]])[-2:, -2:]
+        explained, left = corner[0, 1] * np.sign(corner[0, 0]), abs(corner[1, 1])
+        degrees_of_freedom = statistics.n_samples - len(others) - 2
+        t = explained / left * np.sqrt(degrees_of_freedom)
+        pairs.append((names[a], names[b]))
+        given.append([names[v] for v in others])
+        correlations.append(float(explained / np.hypot(explained, left)))
+        p_values.append(2 * float(stdtr(degrees_of_freedom, -abs(t))))
+    return {
+        "a": [a for a, _ in pairs],
+        "b": [b for _, b in pairs],
+        "given": given,
+        "partial_correlation": np.array(correlations),
+        "p_value": np.array(p_values),
+    }

@@ -1,0 +1,186 @@
+"""Indices of fit, against formulas on covariances, published numbers and another program's."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.stats import chi2, ncx2, t
+from sklearn.datasets import load_wine
+
+from skbn import BGe, GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
+from skbn._core.graphs import parent_masks
+from skbn._core.subsets import members_of
+from skbn._networks.fit_indices import comparative_indices, rmsea
+
+pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+
+EDGES = [(0, 2), (1, 2), (2, 3), (0, 4)]
+
+
+def dag_with(edges, m=5):
+    dag = nx.empty_graph(m, nx.DiGraph)
+    dag.add_edges_from(edges)
+    return dag
+
+
+def table(n=50, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 5)) @ rng.normal(size=(5, 5))
+    return rows * [1, 1e3, 1e-3, 1, 1] + [0, 1e4, 5, 0, 0]
+
+
+def discrepancy(sample, model):
+    """How far a covariance is from a model's, by maximum likelihood."""
+    _, of_model = np.linalg.slogdet(model)
+    _, of_sample = np.linalg.slogdet(sample)
+    return of_model - of_sample + np.trace(sample @ np.linalg.inv(model)) - len(sample)
+
+
+@given(st.integers(0, 10**6))
+def test_indices_by_covariances(seed):
+    rows = table(seed=seed)
+    n, m = rows.shape
+    found = GaussianBayesianNetwork(dag_with(EDGES)).fit_indices(rows)
+    sample = np.corrcoef(rows.T)
+    parents = [members_of(mask) for mask in parent_masks(dag_with(EDGES))]
+    model = reference.covariance_of_network(sample, parents)
+    assert found.chi2 == pytest.approx(n * discrepancy(sample, model), rel=1e-6)
+    assert found.baseline_chi2 == pytest.approx(n * discrepancy(sample, np.eye(m)), rel=1e-6)
+    assert (found.df, found.baseline_df, found.n_parameters) == (6, 10, 14)
+    assert found.p_value == pytest.approx(chi2.sf(found.chi2, 6), rel=1e-6)
+    residuals = (sample - model)[np.triu_indices(m)]
+    assert found.srmr == pytest.approx(np.sqrt(np.mean(residuals**2)), rel=1e-6)
+    network = GaussianBayesianNetwork(dag_with(EDGES)).fit(rows)
+    assert found.log_likelihood == pytest.approx(n * network.score(rows))
+
+
+def test_published_numbers():
+    """Those of lavaan for the three factors of Holzinger & Swineford (1939), on its web site."""
+    assert_allclose(comparative_indices(85.306, 24, 918.852, 36), (0.931, 0.896), atol=5e-4)
+    assert_allclose(rmsea(85.306, 24, 301), (0.092, 0.071, 0.114), atol=5e-4)
+    assert_allclose(comparative_indices(14.21, 10, 258.43, 20), (0.9823428, 0.9646857), atol=5e-8)
+    assert rmsea(14.21, 10, 300)[0] == pytest.approx(0.03746109, abs=5e-9)
+
+
+def test_numbers_of_semopy():
+    """Those of semopy 2.3.11, with all covariances between errors set to 0."""
+    wine = load_wine(as_frame=True).data.iloc[:, :6]
+    edges = [
+        *(("ash", "alcohol"), ("alcalinity_of_ash", "alcohol"), ("ash", "malic_acid")),
+        *(("total_phenols", "malic_acid"), ("alcalinity_of_ash", "ash"), ("magnesium", "ash")),
+        *(("ash", "total_phenols"), ("alcalinity_of_ash", "total_phenols")),
+    ]
+    found = GaussianBayesianNetwork(nx.DiGraph(edges)).fit_indices(wine)
+    assert (found.df, found.baseline_df) == (7, 15)
+    numbers = found.chi2, found.p_value, found.baseline_chi2, found.cfi, found.tli
+    expected = 20.282598, 0.004991, 203.743992, 0.929626, 0.849199
+    assert_allclose(numbers, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("statistic", [3.0, 14.21, 40.0, 1e3, 1e6])
+def test_the_ends_of_the_interval_leave_a_twentieth_on_either_side(statistic):
+    df, n = 10, 300
+    _, low, high = rmsea(statistic, df, n)
+    for end, share in ((low, 0.95), (high, 0.05)):
+        below = chi2.cdf(statistic, df)
+        if below > share:
+            assert ncx2.cdf(statistic, df, end**2 * n * df) == pytest.approx(share, rel=1e-6)
+        else:
+            assert end == 0
+
+
+def test_fishers_c_by_regressions():
+    rows = table()
+    dag = dag_with(EDGES)
+    found = GaussianBayesianNetwork(dag).fit_indices(rows)
+    p_values = []
+    for a, b, given_, correlation, p_value in found.d_separations.itertuples(index=False):
+        assert nx.is_d_separator(dag, {a}, {b}, set(given_))
+        predictors = [*given_, a]
+        coefficient = reference.regression(rows, b, predictors)[1][-1]
+        statistic = coefficient / reference.standard_errors(rows, b, predictors)[-1]
+        left = len(rows) - len(predictors) - 1
+        assert p_value == pytest.approx(2 * t.sf(abs(statistic), left), rel=1e-7)
+        assert correlation == pytest.approx(statistic / np.sqrt(statistic**2 + left), rel=1e-7)
+        p_values.append(p_value)
+    assert len(p_values) == 6
+    assert found.fisher_c == pytest.approx(-2 * np.log(p_values).sum())
+    assert found.fisher_df == 12
+    assert found.fisher_p_value == pytest.approx(chi2.sf(found.fisher_c, 12))
+
+
+@given(st.integers(0, 10**6))
+def test_equivalent_networks_fit_alike(seed):
+    rows = table(seed=seed)
+    found = GaussianBayesianNetwork(dag_with(EDGES)).fit_indices(rows).to_frame()
+    turned = dag_with([(4, 0) if edge == (0, 4) else edge for edge in EDGES])
+    expected = GaussianBayesianNetwork(turned).fit_indices(rows).to_frame()
+    ours, theirs = (
+        frame["value"][~frame["measure"].str.contains("fisher")] for frame in (found, expected)
+    )
+    assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)
+
+
+def test_a_weight_counts_a_row_as_often():
+    rows, weight = table(), np.arange(50) % 3
+    network = GaussianBayesianNetwork(dag_with(EDGES))
+    found = network.fit_indices(rows, sample_weight=weight).to_frame()
+    expected = network.fit_indices(np.repeat(rows, weight, axis=0)).to_frame()
+    assert_allclose(found["value"], expected["value"], rtol=1e-7)
+
+
+def test_a_learner_knows_its_rows():
+    scores = LocalScoreTransformer().fit_transform(table())
+    learner = GaussianBNLearner().fit(scores)
+    found, expected = (learner.network_.fit_indices(*X).to_frame() for X in ((), (table(),)))
+    assert_allclose(found["value"], expected["value"], rtol=1e-7)
+    values = dict(zip(found["measure"], found["value"], strict=True))
+    assert values["bic"] == pytest.approx(-2 * learner.network_score_)
+    assert learner.network_.fit_indices(scores).chi2 == pytest.approx(values["chi2"])
+
+
+def test_the_saturated_model_fits_and_has_nothing_to_test():
+    dag = dag_with([(a, b) for b in range(5) for a in range(b)])
+    found = GaussianBayesianNetwork(dag).fit_indices(table())
+    assert (found.df, found.rmsea, found.rmsea_high, found.cfi, found.tli) == (0, 0, 0, 1, 1)
+    assert found.chi2 == pytest.approx(0, abs=1e-9)
+    assert found.srmr == pytest.approx(0, abs=1e-9)
+    assert np.isnan([found.p_value, found.fisher_p_value]).all()
+
+
+def test_blocks_are_fitted_by_their_columns():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(table(80), columns=list("abcde"))
+    X["site"] = np.resize(["north", "south", "west"], 80)
+    X["a"] += X["site"] == "west"
+    network = GaussianBNLearner(nodes="auto", max_parents=1).fit(X).network_
+    encoded = X.assign(**{f"site={s}": 1.0 * (X["site"] == s) for s in ("south", "west")})
+    expected = GaussianBayesianNetwork(network.columns_.dag).fit_indices(encoded)
+    for found in (network.fit_indices(), network.fit_indices(X)):
+        assert_allclose(found.to_frame()["value"], expected.to_frame()["value"], rtol=1e-6)
+
+
+def test_refusals():
+    network = GaussianBayesianNetwork(dag_with(EDGES))
+    with pytest.raises(ValueError, match="does not know the rows"):
+        network.fit_indices()
+    with pytest.raises(ValueError, match=r"5 columns; there are 4\. Give more rows"):
+        GaussianBayesianNetwork(dag_with([])).fit(table(4)).fit_indices()
+    with pytest.raises(ValueError, match="sample_weight was given without"):
+        network.fit(table()).fit_indices(sample_weight=np.ones(50))
+    with pytest.raises(ValueError, match="does not know the rows"):
+        GaussianBNLearner(BGe()).fit(table()).network_.fit_indices()
+    rows = table()
+    rows[:, 4] = rows[:, 3] + rows[:, 1]
+    with pytest.raises(ValueError, match="collinear"):
+        GaussianBayesianNetwork(dag_with([])).fit(rows).fit_indices()
+
+
+def test_it_is_displayed_as_a_table():
+    found = GaussianBayesianNetwork(dag_with(EDGES)).fit_indices(table())
+    assert repr(found).splitlines()[0].split() == ["measure", "value"]
+    assert f"{found.cfi:.6g}" in repr(found)
+    assert "<table" in found._repr_html_()
