@@ -679,6 +679,12 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             return None
         return replace(self._estimated, fixed=self._fixed())
 
+    def _single_columns(self, method: str) -> LinearGaussianModel:
+        raise TypeError(
+            f"{method} is for networks whose nodes are single columns. network.columns_ is the "
+            "network of the columns of this one."
+        )
+
     def _model(self) -> LinearGaussianModel:
         model = self._parameters()
         if model is None:

@@ -1,4 +1,4 @@
-"""How many networks an equivalence class has, and in what share of them an edge has a direction.
+"""How many networks an equivalence class has, and how many of them have an edge, or some parents.
 
 The edges that the members of a class do not all share make undirected *chain components*. Each
 component is directed independently of the others, and each way to do so has one source, the column
@@ -18,9 +18,12 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.subsets import members_of
-from skbn._networks.equivalence import compelled_parents, joined_columns
+from skbn._networks.equivalence import compelled_parents, consistent_extension, joined_columns
 
-__all__ = ["edge_shares", "number_of_members"]
+__all__ = ["edge_shares", "number_of_members", "parent_set_counts"]
+
+# Sets of parents that a column may have are counted one by one.
+_MOST_PARENT_SETS = 1 << 13
 
 
 def number_of_members(parents: list[int], allowed: list[int] | None = None) -> int:
@@ -33,11 +36,7 @@ def number_of_members(parents: list[int], allowed: list[int] | None = None) -> i
     allowed : list of m int, optional
         The masks of the columns that may be parents of each; by default all others.
     """
-    members = _Members(parents, allowed)
-    n = 1
-    for component in members.components:
-        n *= members.count(component)
-    return n
+    return _Members(parents, allowed).count_all()
 
 
 def edge_shares(parents: list[int], allowed: list[int] | None = None) -> Floats:
@@ -60,8 +59,75 @@ def edge_shares(parents: list[int], allowed: list[int] | None = None) -> Floats:
     return shares
 
 
+def parent_set_counts(
+    parents: list[int], column: int, allowed: list[int] | None = None
+) -> dict[int, int]:
+    """Return how many members of a class give a column each set of parents that any gives it.
+
+    The other parameters are those of `number_of_members`. Sets of parents are masks.
+
+    Raises
+    ------
+    ValueError
+        If a column may have more than 8192 sets of parents.
+
+    Notes
+    -----
+    The column's parents are those that all members have, and any clique of its neighbours by
+    undirected edges. Once all edges of one column have a direction, those that do not follow make
+    components that are directed independently again (Hauser & Bühlmann 2012, "Characterization and
+    greedy learning of interventional Markov equivalence classes of directed acyclic graphs").
+    """
+    members = _Members(parents, allowed)
+    around, joined = members.undirected[column], joined_columns(parents)
+    counts = {}
+    for clique in _cliques(around, joined):
+        directed = [*members.compelled]
+        directed[column] |= clique
+        for child in members_of(around & ~clique):
+            directed[child] |= 1 << column
+        member = consistent_extension(joined, directed)
+        if member is None:
+            continue
+        with_clique = _Members(member, allowed, directed)
+        follows = zip(with_clique.compelled, with_clique.allowed, strict=True)
+        if any(mask & ~may for mask, may in follows):
+            continue
+        if n := with_clique.count_all():
+            counts[directed[column]] = n
+    return counts
+
+
+def _cliques(columns: int, joined: list[int]) -> list[int]:
+    """Return the masks of all sets of columns that are joined to each other, the empty set first.
+
+    Raises
+    ------
+    ValueError
+        If there are too many.
+    """
+    cliques = [0]
+    for v in members_of(columns):
+        cliques += [clique | 1 << v for clique in cliques if not clique & ~joined[v]]
+        if len(cliques) > _MOST_PARENT_SETS:
+            raise ValueError(
+                f"A column may have more than {_MOST_PARENT_SETS:,} sets of parents in this "
+                "equivalence class. Narrow it down by what is known: give its edges the attribute "
+                "fixed, or learn with tiers, required or forbidden edges."
+            )
+    return cliques
+
+
 class _Members:
     """The members of a class, by the undirected graph of the edges that they do not share.
+
+    Parameters
+    ----------
+    parents, allowed
+        As in `number_of_members`.
+    fixed : list of m int, optional
+        The masks of those parents whose edges the members must have too. They must be all edges of
+        a column, or none.
 
     Attributes
     ----------
@@ -73,10 +139,12 @@ class _Members:
         The masks of the chain components that have edges.
     """
 
-    def __init__(self, parents: list[int], allowed: list[int] | None) -> None:
+    def __init__(
+        self, parents: list[int], allowed: list[int] | None, fixed: list[int] | None = None
+    ) -> None:
         every = (1 << len(parents)) - 1
         self.allowed = [every] * len(parents) if allowed is None else allowed
-        self.compelled = compelled_parents(parents)
+        self.compelled = compelled_parents(parents, fixed)
         self.undirected = dict(enumerate(joined_columns(parents)))
         for child, mask in enumerate(self.compelled):
             self.undirected[child] &= ~mask
@@ -92,6 +160,10 @@ class _Members:
         other.allowed[child] &= ~(1 << parent)
         other._counts = {}
         return other
+
+    def count_all(self) -> int:
+        """Return how many members there are."""
+        return math.prod(map(self.count, self.components))
 
     def count(self, component: int) -> int:
         """Return in how many ways a component can be directed."""

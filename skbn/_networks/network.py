@@ -42,7 +42,8 @@ from skbn._data.statistics import SampleStatistics, sample_statistics
 from skbn._data.table import Table, numbers_of, read_columns
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
-from skbn._networks import equivalence, inference, interchange, partial_rows
+from skbn._networks import equivalence, inference, interchange, partial_rows, path_effects
+from skbn._networks.class_effects import class_effect_columns
 from skbn._networks.conditional import conditional_model, model_of_dag
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
@@ -946,6 +947,173 @@ class GaussianBayesianNetwork(
         network._output_container = self._output_container
         return network
 
+    # Effects
+
+    def total_effect(self, cause: Hashable, outcome: Hashable) -> float:
+        """Return by how much an outcome's mean rises when a cause is raised by one unit.
+
+        Parameters
+        ----------
+        cause, outcome : two nodes of the network
+
+        Returns
+        -------
+        effect : float
+            In the outcome's unit per unit of the cause; 0 without a directed path.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError
+            If they are not two nodes; if an effect is out of float64's range.
+
+        See Also
+        --------
+        class_effects : The effects in all equivalent networks, which fit as well.
+        GaussianBNPosterior.effect : Its posterior, averaged over networks.
+
+        Notes
+        -----
+        It is the effect of `do` if the edges are causes and no common cause of nodes is left out.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("abc", intercept=0, noise_variance=1)
+        >>> dag.add_weighted_edges_from([("a", "b", 2), ("b", "c", 3), ("a", "c", 1)])
+        >>> network = GaussianBayesianNetwork(dag)
+        >>> network.total_effect("a", "c")
+        7.0
+        """
+        model = self._single_columns("total_effect")
+        pair = path_effects.cause_and_outcome(model, cause, outcome)
+        return float(path_effects.total_effects(model)[pair])
+
+    def effects(self) -> Any:
+        """Return a table of the total effects of all nodes on their descendants.
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            A row for each pair that a directed path joins, with the columns `cause`, `outcome`,
+            `total`, `direct` (the weight of the edge between them, or 0), `indirect` (what goes
+            through other nodes) and `n_paths`. Without pandas, a dict of these columns that is
+            displayed as a table.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError
+            If an effect is out of float64's range.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("abc", intercept=0, noise_variance=1)
+        >>> dag.add_weighted_edges_from([("a", "b", 2), ("b", "c", 3), ("a", "c", 1)])
+        >>> print(GaussianBayesianNetwork(dag).effects().to_string(index=False))
+        cause outcome  total  direct  indirect  n_paths
+            a       b    2.0     2.0       0.0        1
+            a       c    7.0     1.0       6.0        2
+            b       c    3.0     3.0       0.0        1
+        """
+        return frame_of(path_effects.effect_columns(self._single_columns("effects")))
+
+    def path_effects(self, cause: Hashable, outcome: Hashable) -> Any:
+        """Return a table of the parts of a total effect along each directed path.
+
+        Parameters
+        ----------
+        cause, outcome : two nodes of the network
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            A row for each path, the shortest first, with the columns `path` (a list of nodes) and
+            `effect` (the product of its weights). They add up to `total_effect`. Without pandas, a
+            dict of these columns that is displayed as a table.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError
+            If they are not two nodes; if there are more than 100,000 paths.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("abc", intercept=0, noise_variance=1)
+        >>> dag.add_weighted_edges_from([("a", "b", 2), ("b", "c", 3), ("a", "c", 1)])
+        >>> print(GaussianBayesianNetwork(dag).path_effects("a", "c").to_string(index=False))
+             path  effect
+           [a, c]     1.0
+        [a, b, c]     6.0
+        """
+        model = self._single_columns("path_effects")
+        pair = path_effects.cause_and_outcome(model, cause, outcome)
+        return frame_of(path_effects.path_columns(model, *pair))
+
+    def class_effects(self, cause: Hashable, outcome: Hashable) -> Any:
+        """Return a table of the total effects in all members of the network's equivalence class.
+
+        The rows cannot tell these networks apart, so each of their effects is as possible. Members
+        that lack an edge with the attribute `fixed` are left out, as in `cpdag`.
+
+        Parameters
+        ----------
+        cause, outcome : two nodes of the network
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            A row for each set of parents that the cause has in some member, those of the most
+            members first, with the columns `effect`, `n_members` and `adjusted_for`, the list of
+            the parents. Without pandas, a dict of these columns that is displayed as a table.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError
+            If they are not two nodes; if a node has no noise, as after `do`; if the cause may have
+            more than 8192 sets of parents.
+
+        Notes
+        -----
+        This is IDA (Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional intervention
+        effects from observational data"), for a class that was found in any way. `n_members` is
+        exact, and no member is listed. An effect is that in each of these members when it is fitted
+        to the same rows by maximum likelihood, which is the cause's coefficient in the outcome's
+        regression on the cause and these parents, by the covariance of the network. pcalg's `ida`
+        has the covariance of the rows there, so that its effects differ slightly.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("abc", intercept=0, noise_variance=1)
+        >>> dag.add_weighted_edges_from([("a", "b", 2), ("b", "c", 3)])
+        >>> network = GaussianBayesianNetwork(dag)
+        >>> print(network.class_effects("b", "c").round(6).to_string(index=False))
+         effect  n_members adjusted_for
+            3.0          1           []
+            3.0          1          [a]
+            0.0          1          [c]
+        """
+        model = self._single_columns("class_effects")
+        pair = path_effects.cause_and_outcome(model, cause, outcome)
+        return frame_of(class_effect_columns(model, *pair))
+
     # A table of the edges
 
     def to_frame(
@@ -1487,6 +1655,10 @@ class GaussianBayesianNetwork(
         if self._estimated is not None and self._is_learned_graph():
             return replace(self._estimated, fixed=fixed_parent_masks(self.dag))
         return model_of_dag(self.dag) if is_parametrised(self.dag) else None
+
+    def _single_columns(self, method: str) -> LinearGaussianModel:
+        """Return the parameters for a method of networks whose nodes are single columns."""
+        return self._model()
 
     def _model(self) -> LinearGaussianModel:
         """Return the parameters; raise a NotFittedError if there are none."""

@@ -1,0 +1,195 @@
+"""Total effects, their parts along paths, and the effects in all members of a class."""
+
+from collections import Counter
+from itertools import product
+from math import factorial
+
+import networkx as nx
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from skbn import GaussianBayesianNetwork, GaussianBNLearner
+from skbn._core.graphs import parent_masks
+from skbn._core.subsets import members_of
+from skbn._networks.class_members import parent_set_counts
+
+pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+
+
+def random_network(seed, m=6, share=0.5):
+    """A network with parameters, whose order is not that of its nodes."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(m)
+    dag = nx.empty_graph(m, nx.DiGraph)
+    dag.add_edges_from(
+        (int(order[i]), int(order[j]), {"weight": float(rng.normal())})
+        for j in range(m)
+        for i in range(j)
+        if rng.random() < share
+    )
+    for node in dag:
+        dag.add_node(node, intercept=float(rng.normal()), noise_variance=float(rng.uniform(0.5, 2)))
+    return GaussianBayesianNetwork(dag)
+
+
+def members_of_class(dag):
+    """All equivalent networks with the fixed edges, by turning edges every way."""
+    edges, m = list(dag.edges), len(dag)
+    own = reference.equivalence_class([members_of(mask) for mask in parent_masks(dag)])
+    fixed = {(a, b) for a, b, is_fixed in dag.edges(data="fixed") if is_fixed}
+    for turned in product([False, True], repeat=len(edges)):
+        kept = [edge[::-1] if turn else edge for edge, turn in zip(edges, turned, strict=True)]
+        member = nx.empty_graph(m, nx.DiGraph)
+        member.add_edges_from(kept)
+        if nx.is_directed_acyclic_graph(member) and fixed <= {*kept}:
+            parents = [members_of(mask) for mask in parent_masks(member)]
+            if reference.equivalence_class(parents) == own:
+                yield parents
+
+
+@given(st.integers(0, 10**6))
+def test_total_effects_add_up_over_all_paths(seed):
+    network = random_network(seed)
+    frame, expected = network.effects(), reference.total_effects(network.coef_)
+    assert len(frame) == np.isfinite(expected).sum()
+    for row in frame.to_dict("records"):
+        pair = row["cause"], row["outcome"]
+        assert row["total"] == pytest.approx(expected[pair])
+        assert network.total_effect(*pair) == row["total"]
+        assert row["direct"] == network.coef_[pair]
+        assert row["total"] == pytest.approx(row["direct"] + row["indirect"])
+        paths = network.path_effects(*pair)
+        assert len(paths) == row["n_paths"]
+        assert paths["effect"].sum() == pytest.approx(row["total"])
+        assert list(paths["path"].map(len)) == sorted(paths["path"].map(len))
+
+
+def test_a_total_effect_is_what_do_says():
+    network = random_network(1)
+    means = [network.do({0: value})[3].mean for value in (2.0, 3.0)]
+    assert network.total_effect(0, 3) == pytest.approx(means[1] - means[0])
+
+
+def test_without_a_path_there_is_no_effect():
+    dag = nx.DiGraph([(0, 1)])
+    dag.add_node(2)
+    network = GaussianBayesianNetwork(dag).fit(np.random.default_rng(0).normal(size=(9, 3)))
+    assert network.total_effect(1, 0) == network.total_effect(0, 2) == 0
+    assert list(network.path_effects(1, 0).columns) == ["path", "effect"]
+    assert len(network.path_effects(1, 0)) == 0
+
+
+def test_too_many_paths_are_refused_and_counted():
+    m = 20
+    dag = nx.DiGraph((a, b, {"weight": 1.0}) for b in range(m) for a in range(b))
+    nx.set_node_attributes(dag, {v: {"intercept": 0.0, "noise_variance": 1.0} for v in dag})
+    network = GaussianBayesianNetwork(dag)
+    assert network.total_effect(0, m - 1) == 2 ** (m - 2)
+    with pytest.raises(ValueError, match=r"262,144 directed paths lead from 0 to 19"):
+        network.path_effects(0, m - 1)
+
+
+# The class
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3]))
+def test_class_effects_are_those_of_all_members(seed, share_fixed):
+    network = random_network(seed, m=5)
+    dag = network.dag
+    rng = np.random.default_rng(seed)
+    for edge in dag.edges:
+        dag.edges[edge]["fixed"] = bool(rng.random() < share_fixed)
+    covariance = network.covariance_
+    counts, effects = Counter(), {}
+    for parents in members_of_class(dag):
+        coef = np.zeros((5, 5))
+        for child, p in enumerate(parents):
+            coef[p, child] = np.linalg.solve(covariance[np.ix_(p, p)], covariance[p, child])
+        adjusted_for = tuple(parents[0])
+        counts[adjusted_for] += 1
+        effects[adjusted_for] = np.linalg.inv(np.eye(5) - coef)[0]
+    for outcome in range(1, 5):
+        frame = network.class_effects(0, outcome)
+        found = {tuple(row["adjusted_for"]): row for row in frame.to_dict("records")}
+        assert {key: row["n_members"] for key, row in found.items()} == counts
+        for key, row in found.items():
+            assert row["effect"] == pytest.approx(effects[key][outcome], abs=1e-9)
+        assert list(frame["n_members"]) == sorted(frame["n_members"], reverse=True)
+
+
+def test_class_effects_are_total_effects_of_members_fitted_to_the_rows():
+    rows = random_network(3, m=5).sample(50, random_state=0)
+    network = GaussianBayesianNetwork(random_network(4, m=5).dag.copy()).fit(rows)
+    frame = network.class_effects(0, 3)
+    effects = {tuple(p): e for p, e in zip(frame["adjusted_for"], frame["effect"], strict=True)}
+    members = list(members_of_class(network.dag))
+    assert len(members) > 1
+    for parents in members:
+        dag = nx.empty_graph(5, nx.DiGraph)
+        dag.add_edges_from((a, b) for b, of_child in enumerate(parents) for a in of_child)
+        member = GaussianBayesianNetwork(dag).fit(rows)
+        assert member.total_effect(0, 3) == pytest.approx(effects[tuple(parents[0])], abs=1e-9)
+
+
+def test_the_network_itself_is_a_member():
+    for seed in range(20):
+        network = random_network(seed)
+        frame = network.class_effects(2, 4)
+        own = sorted(network.dag.predecessors(2))
+        (effect,) = frame["effect"][frame["adjusted_for"].map(own.__eq__)]
+        assert effect == pytest.approx(network.total_effect(2, 4), abs=1e-12)
+
+
+def test_counts_of_large_classes():
+    m = 9
+    complete = [(1 << x) - 1 for x in range(m)]
+    counts = parent_set_counts(complete, 4)
+    assert sum(counts.values()) == factorial(m)
+    for mask, n in counts.items():
+        before = mask.bit_count()
+        assert n == factorial(before) * factorial(m - 1 - before)
+    chain = [0, *(1 << x for x in range(29))]
+    assert parent_set_counts(chain, 9) == {0: 1, 1 << 8: 9, 1 << 10: 20}
+
+
+def test_too_many_sets_of_parents_are_refused():
+    complete = [(1 << x) - 1 for x in range(15)]
+    with pytest.raises(ValueError, match="more than 8,192 sets of parents"):
+        parent_set_counts(complete, 4)
+
+
+def test_a_learner_s_knowledge_narrows_the_effects_down():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 3)), columns=list("abc"))
+    X["b"] += X["a"]
+    X["c"] += X["b"]
+    free = GaussianBNLearner().fit(X).network_.class_effects("b", "c")
+    assert sorted(free["n_members"]) == [1, 1, 1]
+    known = GaussianBNLearner(tiers=[["a"], ["b", "c"]]).fit(X).network_.class_effects("b", "c")
+    assert list(known["adjusted_for"]) == [["a"]]
+    assert_allclose(known["effect"], X["b"].cov(X["c"]) / X["b"].var(), rtol=0.05)
+
+
+@pytest.mark.parametrize("method", ["total_effect", "path_effects", "class_effects"])
+def test_refusals(method):
+    ask = getattr(random_network(0), method)
+    with pytest.raises(ValueError, match=r"cause must .*node.*9"):
+        ask(9, 0)
+    with pytest.raises(ValueError, match="cause must be a single node"):
+        ask([0], 1)
+    with pytest.raises(ValueError, match="must differ; both are 0"):
+        ask(0, 0)
+    X = pd.DataFrame({"site": np.resize(["n", "s", "w"], 20), "x": np.arange(20.0) ** 2})
+    blocks = GaussianBNLearner(nodes="auto").fit(X).network_
+    with pytest.raises(TypeError, match=rf"{method} is for .* network\.columns_"):
+        getattr(blocks, method)("site", "x")
+
+
+def test_nodes_without_noise_have_no_class_effects():
+    with pytest.raises(ValueError, match="Node 2 has no noise"):
+        random_network(0).do({2: 1.0}).class_effects(0, 1)
