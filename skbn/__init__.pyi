@@ -22,6 +22,7 @@ from ._estimators.near_optimal_networks import NearOptimalNetworks as NearOptima
 from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer
 from ._networks.block_network import GaussianBlockNetwork as GaussianBlockNetwork
+from ._networks.comparison import NetworkComparison as NetworkComparison
 from ._networks.distribution import GaussianDistribution as GaussianDistribution
 from ._networks.fit_indices import FitIndices as FitIndices
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork

@@ -44,6 +44,7 @@ from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import equivalence, inference, interchange, partial_rows, path_effects
 from skbn._networks.class_effects import class_effect_columns
+from skbn._networks.comparison import NetworkComparison
 from skbn._networks.conditional import conditional_model, model_of_dag
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
@@ -434,6 +435,45 @@ class GaussianBayesianNetwork(
         dag = self._structure()
         other = _graph_on_same_nodes(other, dag)
         return equivalence.structural_hamming_distance(dag, other, cpdag=cpdag, targets=targets)
+
+    def compare(
+        self, other: GaussianBayesianNetwork | nx.DiGraph, *, targets: Any = None
+    ) -> NetworkComparison:
+        """Return in which edges this network differs from another, such as the true one.
+
+        Parameters
+        ----------
+        other : GaussianBayesianNetwork or networkx.DiGraph
+            On the same nodes, in any order.
+        targets : list of nodes or of tuples of nodes, optional
+            As in `cpdag`, for the classes of both networks.
+
+        Returns
+        -------
+        comparison : NetworkComparison
+            Its lists `missing` (edges of `other` that this network lacks), `extra` and `reversed`
+            are those that `NetworkComparisonDisplay.from_networks(other, network)` draws;
+            `undirected` has what the CPDAGs differ in. ``print(comparison)`` writes all of it, and
+            `plot` draws it.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `other` is not an acyclic graph on these nodes.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> network = GaussianBayesianNetwork(nx.DiGraph([("a", "b"), ("b", "c")]))
+        >>> comparison = network.compare(nx.DiGraph([("b", "a"), ("b", "c"), ("a", "c")]))
+        >>> comparison.missing, comparison.extra, comparison.reversed
+        ([('a', 'c')], [], [('b', 'a')])
+        >>> comparison.distance, comparison.cpdag_distance
+        (2, 1)
+        """
+        dag = self._structure()
+        return NetworkComparison(dag, _graph_on_same_nodes(other, dag), targets)
 
     def moral_graph(self) -> nx.Graph:
         """Return the undirected graph that joins each node to its Markov blanket.
