@@ -18,6 +18,7 @@ from ._estimators.lagged import LaggedTable as LaggedTable
 from ._estimators.lagged import lagged as lagged
 from ._estimators.learner import GaussianBNLearner as GaussianBNLearner
 from ._estimators.learner_cv import GaussianBNLearnerCV as GaussianBNLearnerCV
+from ._estimators.markov_blanket_selector import MarkovBlanketSelector as MarkovBlanketSelector
 from ._estimators.near_optimal_networks import NearOptimalNetworks as NearOptimalNetworks
 from ._estimators.posterior import GaussianBNPosterior as GaussianBNPosterior
 from ._estimators.transformer import LocalScoreTransformer as LocalScoreTransformer

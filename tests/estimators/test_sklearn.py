@@ -14,6 +14,7 @@ from skbn import (
     GaussianBNLearnerCV,
     GaussianBNPosterior,
     LocalScoreTransformer,
+    MarkovBlanketSelector,
 )
 
 CONFIGURATIONS = [
@@ -23,6 +24,7 @@ CONFIGURATIONS = [
     GaussianBNPosterior(),
     BootstrapBNLearner(n_resamples=3, random_state=0),
     GaussianBNImputer(),
+    MarkovBlanketSelector(),
 ]
 SLOW_CONFIGURATIONS = [
     LocalScoreTransformer("aic", penalty=2.0, n_jobs=2),
@@ -34,6 +36,7 @@ SLOW_CONFIGURATIONS = [
     LocalScoreTransformer(nodes="auto"),
     GaussianBNLearner(missing="em", n_candidates=3),
     LocalScoreTransformer(missing="em"),
+    MarkovBlanketSelector(GaussianBNLearner("bge"), n_features=1),
     GaussianBNLearnerCV(),
     GaussianBNLearnerCV([1, 3], cv=3, search="order", time_limit=5.0, random_state=0),
 ]
@@ -49,6 +52,8 @@ def expected_failures(estimator):
         return {name: no_rows} if estimator.missing == "em" else {}
     if isinstance(estimator, GaussianBNImputer):
         return {"check_sample_weight_equivalence_on_dense_data": UNBOUNDED}
+    if isinstance(estimator, MarkovBlanketSelector):
+        return {}
     criterion = getattr(estimator, "criterion", None)
     is_bge = isinstance(criterion, BGe) or criterion == "bge"
     return {
@@ -63,6 +68,7 @@ def checks_of(configurations):
 
 
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
 @checks_of(CONFIGURATIONS)
 def test_common_checks(estimator, check):
     check(estimator)
@@ -70,6 +76,7 @@ def test_common_checks(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
 @checks_of(SLOW_CONFIGURATIONS)
 def test_common_checks_of_more_settings(estimator, check):
     check(estimator)

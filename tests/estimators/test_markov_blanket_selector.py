@@ -1,0 +1,128 @@
+"""The columns in the Markov blanket of a target."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbn import (
+    BootstrapBNLearner,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNPosterior,
+    MarkovBlanketSelector,
+)
+
+pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+
+BLANKET = ["parent", "child", "spouse"]
+
+
+def table(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 5)), columns=["far", "parent", "other", "child", "spouse"])
+    X["parent"] += X["far"]
+    y = 2 * X["parent"] + rng.normal(size=n)
+    X["child"] += y + 2 * X["spouse"]
+    return X, y.rename("target")
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        None,
+        GaussianBNLearner(forbidden_edges=[("child", "target")]),
+        GaussianBNPosterior(),
+        BootstrapBNLearner(n_resamples=10, random_state=0),
+        make_pipeline(StandardScaler(), GaussianBNLearner()),
+    ],
+)
+def test_the_blanket_of_a_target(estimator):
+    X, y = table()
+    selector = MarkovBlanketSelector(estimator).fit(X, y)
+    assert list(selector.get_feature_names_out()) == BLANKET
+    pd.testing.assert_frame_equal(
+        selector.set_output(transform="pandas").transform(X), X[BLANKET], check_dtype=False
+    )
+    expected = selector.network_.markov_blanket(selector.target_)
+    labels = selector.network_.nodes
+    assert list(selector.get_support(indices=True)) == sorted(map(labels.index, expected))
+
+
+def test_containers_agree():
+    X, y = table()
+    expected = MarkovBlanketSelector().fit(X, y)
+    arrays = MarkovBlanketSelector().fit(X.to_numpy(), y.to_numpy())
+    assert (arrays.target_, expected.target_) == (5, "target")
+    shuffled = MarkovBlanketSelector().fit(X, y.sample(frac=1, random_state=0))  # by their labels
+    polars = pytest.importorskip("polars")
+    frames = MarkovBlanketSelector().fit(polars.from_pandas(X), y.to_numpy())
+    assert frames.target_ == "y"
+    for found in (arrays, shuffled, frames):
+        assert_allclose(found.partial_r2_, expected.partial_r2_)
+    renamed = MarkovBlanketSelector().fit(X.rename(columns={"far": "target"}), y)
+    assert renamed.target_ == "target_"
+
+
+def test_partial_r2_by_regressions_of_all_edges():
+    """In a complete network, the share of the residual sum of squares that a column explains."""
+    X, y = table()
+    order = [*X.columns, "target"]
+    edges = [(a, b) for j, b in enumerate(order) for a in order[:j]]
+    selector = MarkovBlanketSelector(GaussianBNLearner(required_edges=edges)).fit(X, y)
+
+    def left(columns):
+        return ((y - LinearRegression().fit(X[columns], y).predict(X[columns])) ** 2).sum()
+
+    for share, name in zip(selector.partial_r2_, X, strict=True):
+        assert share == pytest.approx(1 - left(list(X)) / left([c for c in X if c != name]))
+
+
+def test_the_strongest_columns_of_the_blanket():
+    X, y = table()
+    whole = MarkovBlanketSelector().fit(X, y)
+    for n in range(1, 5):
+        selector = MarkovBlanketSelector(n_features=n).fit(X, y)
+        chosen = selector.partial_r2_[selector.get_support()]
+        assert len(chosen) == min(n, 3)
+        assert min(chosen) >= sorted(whole.partial_r2_)[-min(n, 3)]
+
+
+def test_categories_are_selected_as_columns():
+    X, y = table()
+    X["site"] = np.where(y + X["other"] > 0, "north", "south")
+    selector = MarkovBlanketSelector(GaussianBNLearner(nodes="auto")).fit(X, y)
+    blanket = selector.network_.markov_blanket("target")
+    assert list(selector.get_feature_names_out()) == [c for c in X if c in blanket]
+    assert "site" in blanket
+    assert (selector.partial_r2_ > 0).tolist() == [c in blanket for c in X]
+
+
+def test_in_a_pipeline_and_a_grid():
+    X, y = table()
+    pipeline = make_pipeline(MarkovBlanketSelector(), LinearRegression())
+    with_all = cross_val_score(LinearRegression(), X, y).mean()
+    assert cross_val_score(pipeline, X, y).mean() == pytest.approx(with_all, abs=0.01)
+    grid = {"markovblanketselector__n_features": [1, 3]}
+    search = GridSearchCV(pipeline, grid).fit(X, y)
+    assert search.best_params_ == {"markovblanketselector__n_features": 3}
+
+
+def test_refusals():
+    X, y = table(50)
+    with pytest.raises(ValueError, match=r"y must be numbers; got 'high'\. Code two classes"):
+        MarkovBlanketSelector().fit(X, np.full(50, "high"))
+    with pytest.raises(ValueError, match="y has 49 values for the 50 rows"):
+        MarkovBlanketSelector().fit(X, y.to_numpy()[1:])
+    with pytest.raises(ValueError, match="requires y"):
+        MarkovBlanketSelector().fit(X, None)
+    with pytest.raises(ValueError, match="'n_features' parameter"):
+        MarkovBlanketSelector(n_features=0).fit(X, y)
+    fixed = GaussianBayesianNetwork(nx.DiGraph([("far", "target")]))
+    with pytest.raises(ValueError, match="The estimator must keep the columns"):
+        MarkovBlanketSelector(fixed).fit(X, y)
