@@ -46,6 +46,7 @@ from skbn._networks import equivalence, inference, interchange, partial_rows, pa
 from skbn._networks.class_effects import class_effect_columns
 from skbn._networks.comparison import NetworkComparison
 from skbn._networks.conditional import conditional_model, model_of_dag
+from skbn._networks.counterfactual import counterfactual
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.fit_indices import FitIndices, fit_indices
@@ -986,6 +987,55 @@ class GaussianBayesianNetwork(
         network = self._from_model(model.do(values))
         network._output_container = self._output_container
         return network
+
+    def counterfactual(self, X: Any, do: Mapping[Hashable, Any]) -> Any:
+        """Return rows as they would have been, had nodes been set to other values.
+
+        Each row keeps its own noise: what the network cannot explain of it. `do` instead says how
+        new rows are distributed.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, m), or LocalScores
+            As in `fit`.
+        do : dict of node to float or array-like of shape (n_samples,), or pandas.Series of floats
+            The value of a node in all rows, or in each. Values in a pandas Series are matched to
+            the rows of a pandas data frame by label.
+
+        Returns
+        -------
+        changed : data frame or ndarray of the shape of X
+            For a data frame of pandas or polars, one with the same columns; those that are no nodes
+            are left as they are. Values that nothing changes are those of X, to the last bit.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If there are no parameters.
+        ValueError, TypeError
+            If X is not such a table; if there is no such node, or a value is not a finite number;
+            if a result is out of float64's range.
+
+        Notes
+        -----
+        Abduction, action and prediction (Pearl 2009, "Causality", section 7.1). That is right if
+        the edges are causes, no common cause of nodes is left out and the *equations* hold for each
+        row, of which rows themselves say nothing: equivalent networks fit as well, and answer
+        otherwise.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> dag = nx.DiGraph()
+        >>> dag.add_nodes_from("ab", intercept=0, noise_variance=1)
+        >>> dag.add_edge("a", "b", weight=2)
+        >>> network = GaussianBayesianNetwork(dag)
+        >>> network.counterfactual([[1, 2.5], [3, 4]], do={"a": 2})
+        array([[2. , 4.5],
+               [2. , 2. ]])
+        """
+        return counterfactual(self._single_columns("counterfactual"), X, do)
 
     # Effects
 
