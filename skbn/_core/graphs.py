@@ -66,7 +66,8 @@ def reject_undirected(graph: nx.DiGraph, name: str) -> None:
     if undirected:
         raise ValueError(
             f"{name} must have directed edges only; {undirected[0]} is undirected, as in a CPDAG. "
-            "Give the network itself, whose graph has all directions."
+            "Give the network itself, whose graph has all directions, or one of the class, "
+            "GaussianBayesianNetwork.from_cpdag(graph).dag."
         )
 
 

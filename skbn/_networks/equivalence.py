@@ -1,7 +1,7 @@
 """Markov equivalence: which edges of a network could as well be reversed.
 
 Networks are equivalent if they state the same independences. A score-equivalent criterion then
-gives them the same score. The functions on graphs, `cpdag`, `is_equivalent` and
+gives them the same score. The functions on graphs, `cpdag`, `extended`, `is_equivalent` and
 `structural_hamming_distance`, are at the top. Those below them work on the masks of each column's
 parents. Knowledge of directions is a list of masks as well: of the parents whose edges are fixed,
 because the knowledge rules out their reverse.
@@ -26,6 +26,7 @@ __all__ = [
     "consistent_extension",
     "cpdag",
     "directed_by",
+    "extended",
     "is_equivalent",
     "joined_columns",
     "structural_hamming_distance",
@@ -69,6 +70,72 @@ def directed_by(targets: Any, dag: nx.DiGraph) -> list[int]:
     masks = [mask_of(nodes.index(node) for node in each) for each in sets]
     apart = told_apart(masks, len(nodes))
     return [mask & each for mask, each in zip(parent_masks(dag), apart, strict=True)]
+
+
+def extended(graph: nx.Graph) -> nx.DiGraph:
+    """Return a network that directs the undirected edges of a partially directed graph.
+
+    It has the graph's directed edges, and no pair of unjoined parents that these do not make. The
+    directed edges that its equivalence class does not share get the attribute `fixed`.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph or networkx.Graph
+        An edge is undirected if its attribute `undirected` is True, or its reverse is an edge too.
+
+    Raises
+    ------
+    TypeError
+        If it is not such a graph.
+    ValueError
+        If it has no nodes, an edge joins a node to itself, or there is no such network; with the
+        reason.
+    """
+    if not isinstance(graph, nx.Graph) or graph.is_multigraph():
+        raise TypeError(
+            f"cpdag must be a networkx.DiGraph or a networkx.Graph; got {type(graph).__name__}."
+        )
+    if not graph:
+        raise ValueError("cpdag must have at least one node.")
+    nodes = list(graph)
+    number = {node: v for v, node in enumerate(nodes)}
+    joined, directed, fixed = [0] * len(nodes), [0] * len(nodes), [0] * len(nodes)
+    for a, b, data in graph.edges(data=True):
+        i, j = number[a], number[b]
+        if i == j:
+            raise ValueError(f"cpdag joins {a!r} to itself. Leave this edge out.")
+        joined[i] |= 1 << j
+        joined[j] |= 1 << i
+        if graph.is_directed() and not data.get("undirected") and not graph.has_edge(b, a):
+            directed[j] |= 1 << i
+            fixed[j] |= bool(data.get("fixed")) << i
+    member, remaining = _eliminated(joined, directed)
+    if remaining:
+        raise ValueError(_why_not_extended(nodes, joined, directed, remaining))
+    own = compelled_parents(member)
+    known = [d & (f | ~c) for d, f, c in zip(directed, fixed, own, strict=True)]
+    return dag_of(nodes, member, known)
+
+
+def _why_not_extended(
+    nodes: list[Any], joined: list[int], directed: list[int], remaining: int
+) -> str:
+    """Return why no network directs the edges among the columns that remain."""
+    dag = dag_of(nodes, directed)
+    if not nx.is_directed_acyclic_graph(dag):
+        return f"cpdag has the directed cycle {[edge[0] for edge in nx.find_cycle(dag)]}."
+    among = members_of(remaining)
+    last = next(x for x in among if not any(directed[c] >> x & 1 for c in among))
+    around = joined[last] & remaining
+    for a in members_of(around & ~directed[last]):
+        if others := members_of(around & ~joined[a] & ~(1 << a)):
+            break
+    return (
+        f"cpdag has no consistent extension: the edges among {[nodes[v] for v in among]} cannot be "
+        "directed without a cycle or a new pair of unjoined parents. If "
+        f"{nodes[last]!r} came last there, {nodes[a]!r} and {nodes[others[0]]!r} would be such a "
+        "pair. Join them, or direct more edges."
+    )
 
 
 def is_equivalent(dag: nx.DiGraph, other: nx.DiGraph, targets: Any = None) -> bool:
@@ -219,6 +286,15 @@ def consistent_extension(joined: list[int], directed: list[int]) -> list[int] | 
     The algorithm of Dor & Tarsi (1992), "A simple algorithm to construct a
     consistent extension of a partially oriented graph".
     """
+    member, remaining = _eliminated(joined, directed)
+    return None if remaining else member
+
+
+def _eliminated(joined: list[int], directed: list[int]) -> tuple[list[int], int]:
+    """Return the parents in a consistent extension, and the mask of the columns without any.
+
+    Sinks are taken away until none is left. Those that remain have no consistent extension.
+    """
     member = [0] * len(joined)
     children = [0] * len(joined)
     for child, parents in enumerate(directed):
@@ -234,11 +310,11 @@ def consistent_extension(joined: list[int], directed: list[int]) -> list[int] | 
         )
         sink = next(sinks, None)
         if sink is None:
-            return None
+            break
         remaining.remove(sink)
         mask ^= 1 << sink
         member[sink] = joined[sink] & mask
-    return member
+    return member, mask
 
 
 def _can_be_sink(x: int, remaining: int, directed: list[int], joined: list[int]) -> bool:

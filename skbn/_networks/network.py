@@ -75,16 +75,16 @@ class GaussianBayesianNetwork(
     Parameters
     ----------
     dag : networkx.DiGraph
-        Acyclic; its nodes are the columns, in their order. The parameters are the
-        attributes `intercept` and `noise_variance` of its nodes, the latter not negative, and
-        `weight` of its edges. Weights alone, without attributes of nodes, are ignored. An edge
-        whose reverse is known to be wrong has the attribute `fixed`, True; `cpdag` leaves it
-        directed. A learner marks the edges that its constraints or interventions do not let it
-        reverse. A node with the attribute `exogenous`, True, is a cause that is not modelled: it
-        has no parents, the density is that of the other nodes given it, and its `intercept` and
-        `noise_variance` only say where and how far it was spread in the table.
-        Changing the graph after `fit` drops the estimates: the network then has the parameters
-        that the graph carries, if any, until it is fitted again.
+        Acyclic; its nodes are the columns, in their order; `from_cpdag` takes a graph with
+        undirected edges. The parameters are the attributes `intercept` and `noise_variance` of its
+        nodes, the latter not negative, and `weight` of its edges. Weights alone, without attributes
+        of nodes, are ignored. An edge whose reverse is known to be wrong has the attribute `fixed`,
+        True; `cpdag` leaves it directed. A learner marks the edges that its constraints or
+        interventions do not let it reverse. A node with the attribute `exogenous`, True, is a cause
+        that is not modelled: it has no parents, the density is that of the other nodes given it,
+        and its `intercept` and `noise_variance` only say where and how far it was spread in the
+        table. Changing the graph after `fit` drops the estimates: the network then has the
+        parameters that the graph carries, if any, until it is fitted again.
 
     Attributes
     ----------
@@ -142,6 +142,52 @@ class GaussianBayesianNetwork(
 
     def __init__(self, dag: nx.DiGraph) -> None:
         self.dag = dag
+
+    @classmethod
+    def from_cpdag(cls, cpdag: nx.Graph) -> Self:
+        """Return a network of the equivalence class of a partially directed graph.
+
+        Parameters
+        ----------
+        cpdag : networkx.DiGraph or networkx.Graph
+            A CPDAG as from the method `cpdag`, or any other partially directed graph. An edge is
+            undirected if its attribute `undirected` is True, as `cpdag` marks it, or if the graph
+            has its reverse too, as other programs write it. Other attributes are ignored, except
+            for `fixed`.
+
+        Returns
+        -------
+        network : GaussianBayesianNetwork
+            A consistent extension: it has all directed edges, and no pair of unjoined parents that
+            these do not make. It has no parameters: call `fit`. Directed edges that do not follow
+            from the independences are knowledge, and get the attribute `fixed`, so that the
+            network's `cpdag` has them too.
+
+        Raises
+        ------
+        TypeError
+            If it is not such a graph.
+        ValueError
+            If there is no consistent extension; the error says why.
+
+        Notes
+        -----
+        Dor & Tarsi (1992), "A simple algorithm to construct a consistent extension of a partially
+        oriented graph". All consistent extensions of a CPDAG are equivalent.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from skbn import GaussianBayesianNetwork
+        >>> pattern = nx.DiGraph([("a", "c"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "d")])
+        >>> network = GaussianBayesianNetwork.from_cpdag(pattern)
+        >>> print(network)
+        GaussianBayesianNetwork of 5 nodes and 4 edges (0 reversible)
+        c <- a, b
+        d <- c
+        e <- d
+        """
+        return cls(equivalence.extended(cpdag))
 
     @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
