@@ -22,6 +22,7 @@ from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._estimators.near_optimal_networks import NearOptimalNetworks
 from skbn._estimators.network_estimator import NetworkEstimator, OneNetworkEstimator
+from skbn._estimators.summary import learner_summary
 from skbn._networks.block_network import network_of_model
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.criteria import Criterion
@@ -201,6 +202,47 @@ class NetworkLearner(OneNetworkEstimator):
         if self._search_ == "order":
             return 'Not proven optimal: found by search="order".'
         return f"Not proven optimal: at most {self.optimality_gap_:.3g} nats below the best."
+
+    def summary(self) -> str:
+        """Return what the fit found, on one screen of text.
+
+        Returns
+        -------
+        summary : str
+            To be printed: rows and columns, criterion, score in nats, what is proven of it, edges,
+            how well the network fits if that is known, and up to 15 of its regressions.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+
+        Notes
+        -----
+        The indices of fit are those of `GaussianBayesianNetwork.fit_indices` for the rows that the
+        network was searched for in, which they fit too well.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from skbn import GaussianBNLearner
+        >>> wine = load_wine(as_frame=True).data[["alcohol", "proline", "hue"]]
+        >>> print(GaussianBNLearner().fit(wine).summary())
+        GaussianBNLearner
+        table      178 rows, 3 columns
+        criterion  BIC()
+        score      -1440.3031 nats
+        proof      No network has a higher score.
+        network    3 nodes and 2 edges (0 reversible)
+        fit        chi2 0.9187 with 1 df, p = 0.338; CFI 1.000, RMSEA 0.000 (0.000 to 0.195), \
+SRMR 0.038
+        <BLANKLINE>
+        alcohol = 13, noise sd 0.81
+        proline = -2980 + 258 alcohol + 391 hue, noise sd 223
+        hue = 0.957, noise sd 0.228
+        """
+        check_is_fitted(self)
+        return learner_summary(self)
 
     def near_optimal(
         self,

@@ -1,0 +1,84 @@
+"""What a learner found, on one screen of text."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.exceptions import NotFittedError
+
+from skbn import (
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(as_frame=True).data.iloc[:, :5]
+
+
+def lines_of(learner):
+    """The lines before the regressions, by their first word."""
+    head, _, _ = learner.summary().partition("\n\n")
+    name, *lines = head.splitlines()
+    assert name == type(learner).__name__
+    return {line.split()[0]: line.split(maxsplit=1)[1] for line in lines}
+
+
+def test_what_it_tells_is_what_the_learner_has(wine):
+    learner = GaussianBNLearner().fit(wine)
+    lines, fit = lines_of(learner), learner.network_.fit_indices()
+    assert lines["table"] == "178 rows, 5 columns"
+    assert lines["criterion"] == "BIC()"
+    assert lines["score"] == f"{learner.network_score_:.4f} nats"
+    assert lines["proof"] == "No network has a higher score."
+    assert lines["network"].startswith(f"5 nodes and {learner.dag_.number_of_edges()} edges")
+    assert f"chi2 {fit.chi2:.4g} with {fit.df} df, p = {fit.p_value:.3g}" in lines["fit"]
+    assert f"CFI {fit.cfi:.3f}, RMSEA {fit.rmsea:.3f}" in lines["fit"]
+    regressions = str(learner.network_).partition("\n")[2]
+    assert learner.summary().endswith(f"\n\n{regressions}")
+
+
+@pytest.mark.parametrize(
+    ("settings", "proof"),
+    [
+        ({"search": "order", "random_state": 0}, 'Not proven optimal: found by search="order".'),
+        ({"max_parents": 1}, "No network with up to 1 parent each has a higher score."),
+        ({"tiers": [["ash"], ...]}, "No network within the constraints has a higher score."),
+    ],
+)
+def test_what_is_proven(wine, settings, proof):
+    assert lines_of(GaussianBNLearner(**settings).fit(wine))["proof"] == proof
+
+
+def test_fit_is_left_out_where_it_is_not_known(wine):
+    assert "fit" not in lines_of(GaussianBNLearner("bge").fit(wine))
+    holes = wine.mask(np.eye(*wine.shape, dtype=bool)).iloc[:, :3]
+    lines = lines_of(GaussianBNLearner(missing="em", n_candidates=2).fit(holes))
+    assert lines["proof"] == 'Not proven optimal: found by missing="em".'
+    assert "fit" not in lines
+    few = np.random.default_rng(0).normal(size=(4, 5))
+    assert "fit" not in lines_of(GaussianBNLearner(max_parents=1).fit(few))
+
+
+def test_weights_penalties_and_scores(wine):
+    weight = np.arange(178) % 3
+    lines = lines_of(GaussianBNLearner("aic", penalty=2).fit(wine, sample_weight=weight))
+    assert lines["table"] == "118 rows whose weights sum to 177, 5 columns"
+    assert lines["criterion"] == "AIC(), penalty 2"
+    chosen = GaussianBNLearnerCV([0.5, 4], cv=3).fit(wine)
+    assert lines_of(chosen)["criterion"] == f"BIC(), penalty {chosen.penalty_:g}"
+    scores = LocalScoreTransformer().fit_transform(wine)
+    assert lines_of(GaussianBNLearner().fit(scores))["table"] == "178 rows, 5 columns"
+    listed = ParentSetScores(["a", "b"], [([[-1]], [-1.0]), ([[-1], [0]], [-2.0, -1.0])])
+    lines = lines_of(GaussianBNLearner().fit(listed))
+    assert lines["table"] == "2 columns; scores of parent sets, without rows"
+    assert lines["criterion"] == "that of the scores"
+
+
+def test_it_needs_a_fit():
+    with pytest.raises(NotFittedError):
+        GaussianBNLearner().summary()
