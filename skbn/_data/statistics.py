@@ -18,7 +18,7 @@ from skbn._regressions.least_squares import (
 )
 from skbn._regressions.local_score import SCORE_ACCURACY
 
-__all__ = ["Prior", "Regression", "SampleStatistics", "sample_statistics"]
+__all__ = ["GroupStatistics", "Prior", "Regression", "SampleStatistics", "sample_statistics"]
 
 _EPS = np.finfo(np.float64).eps
 # Bounds of a column's norm: its square, and those of its residuals, must be normal numbers.
@@ -233,6 +233,21 @@ class SampleStatistics:
         if not self.is_checked:
             self.independence.check(factor, list(columns))
         return factor
+
+
+class GroupStatistics(NamedTuple):
+    """The statistics of the rows that count for some children.
+
+    Parameters
+    ----------
+    children : list of int
+        The numbers of their columns.
+    statistics : SampleStatistics
+        Of all columns.
+    """
+
+    children: list[int]
+    statistics: SampleStatistics
 
 
 def sample_statistics(

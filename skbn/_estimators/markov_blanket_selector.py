@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.estimator import Interval, all_or_nothing, fit_method
+from skbn._core.linear_model import equilibrated
 from skbn._core.text import readable_value
 from skbn._data.containers import frame_labels, row_labels
 from skbn._data.row_values import in_order_of_rows
@@ -24,6 +25,7 @@ from skbn._displays.notebook import DocLinkMixin
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._networks.block_network import GaussianBlockNetwork
 from skbn._networks.network import GaussianBayesianNetwork
+from skbn._regressions.least_squares import triangular_factor
 
 __all__ = ["MarkovBlanketSelector"]
 
@@ -233,13 +235,12 @@ def _partial_r2(
     """Return what each node of a blanket explains of a target's variance given the others."""
     parts = network.nodes_ if isinstance(network, GaussianBlockNetwork) else {}
     model = network._model()
+    factor = model.factor()
 
     def unexplained(nodes: list[Hashable]) -> float:
-        names = [column for node in nodes for column in parts.get(node, [node])]
-        given = [model.nodes.index(name) for name in names]
-        (own,) = (model.nodes.index(name) for name in parts.get(target, [target]))
-        _, covariance = model.condition(given, model.mean[given], [own])
-        return float(covariance[0, 0])
+        names = [column for node in [*nodes, target] for column in parts.get(node, [node])]
+        scaled, _ = equilibrated(factor[:, [model.nodes.index(name) for name in names]])
+        return float(triangular_factor(scaled)[-1, -1] ** 2)
 
     left = unexplained(blanket)
     return [1 - left / unexplained([x for x in blanket if x != node]) for node in blanket]

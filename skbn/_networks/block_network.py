@@ -24,7 +24,7 @@ from skbn._data.containers import row_labels
 from skbn._data.encoding import encoded_rows
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
-from skbn._data.statistics import sample_statistics
+from skbn._data.statistics import GroupStatistics, sample_statistics
 from skbn._data.table import Table
 from skbn._displays.frames import frame_of
 from skbn._networks import inference, interchange
@@ -110,8 +110,9 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             summary = self._sample_of(X, sample_weight, may_miss=False).summary
             statistics = sample_statistics(summary, names, largest_family=most)
             model = estimate_model(statistics, parents, names, fixed=self._fixed())
-            outside = self.blocks.columns_of(self._exogenous_numbers())
-            self._keep(conditional_model(model, outside), statistics=statistics)
+            outside = self._exogenous_columns()
+            of_all = [GroupStatistics([*range(len(names))], statistics)]
+            self._keep(conditional_model(model, outside), statistics=of_all)
         return self
 
     def _check_nodes(self) -> None:
@@ -272,6 +273,9 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         if not self.exogenous:
             raise ValueError("exogenous was given, but the network has no exogenous nodes.")
         return encoded_rows(self.blocks.select_nodes(self._exogenous_numbers()), Table(X))
+
+    def _exogenous_columns(self) -> list[int]:
+        return self.blocks.columns_of(self._exogenous_numbers())
 
     def _exogenous_numbers(self) -> list[int]:
         outside = self.exogenous

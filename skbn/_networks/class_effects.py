@@ -43,7 +43,7 @@ def class_effect_columns(model: LinearGaussianModel, cause: int, outcome: int) -
                 "told by the graph alone. Ask the network that do was called on."
             )
     every = (1 << len(model.nodes)) - 1
-    allowed = [every] * len(model.nodes)
+    allowed = [mask if v in model.exogenous else every for v, mask in enumerate(model.parents)]
     for child, mask in enumerate(model.fixed):
         for parent in members_of(mask):
             allowed[parent] &= ~(1 << child)

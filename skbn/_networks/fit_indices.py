@@ -2,9 +2,9 @@
 
 The formulas are those of lavaan (Rosseel 2012, "lavaan: an R package for structural equation
 modeling") for a model without latent variables, estimated by maximum likelihood, whose nodes
-without parents are uncorrelated: there, `fixed.x = FALSE`, and their covariances set to 0. Fisher's
-C is the test of Shipley (2000), "A new inferential test for path models based on directed acyclic
-graphs".
+without parents are uncorrelated: there, `fixed.x = FALSE`, and their covariances set to 0.
+Exogenous nodes are as there with `fixed.x = TRUE`. Fisher's C is the test of Shipley (2000), "A new
+inferential test for path models based on directed acyclic graphs".
 """
 
 from __future__ import annotations
@@ -155,7 +155,10 @@ class FitIndices:
 
 
 def fit_indices(
-    statistics: SampleStatistics, parents: list[int], names: Sequence[Hashable]
+    statistics: SampleStatistics,
+    parents: list[int],
+    names: Sequence[Hashable],
+    exogenous: Sequence[int] = (),
 ) -> FitIndices:
     """Return how well a network fits a table when its parameters have the highest likelihood.
 
@@ -166,6 +169,8 @@ def fit_indices(
     parents : list of m int
         The masks of each column's parents.
     names : sequence of m hashables
+    exogenous : sequence of int
+        The columns that are not modelled: they may depend on each other in all models.
 
     Raises
     ------
@@ -181,18 +186,22 @@ def fit_indices(
         )
     if not statistics.is_checked:
         statistics.check(range(m))
+    modelled = [v for v in range(m) if v not in exogenous]
+    parents = _saturated_among(exogenous, parents)
     is_parent = bits_of(parents, m)
     coef, left = _scaled_regressions(statistics, is_parent)
-    log_det = 2 * float(np.log(np.abs(np.diag(statistics.factor))).sum())
-    log_det_of_model = 2 * float(np.log(left).sum())
-    n_edges, n_pairs = int(is_parent.sum()), m * (m - 1) // 2
+    of_all = triangular_factor(statistics.factor[:, [*exogenous, *modelled]])
+    log_det = 2 * float(np.log(np.abs(np.diag(of_all)))[len(exogenous) :].sum())
+    log_det_of_model = 2 * float(np.log(left[modelled]).sum())
+    n_edges = int(is_parent[modelled].sum())
+    n_pairs = m * (m - 1) // 2 - len(exogenous) * (len(exogenous) - 1) // 2
     chi2, df = max(0.0, n * (log_det_of_model - log_det)), n_pairs - n_edges
     baseline_chi2 = max(0.0, -n * log_det)
     cfi, tli = comparative_indices(chi2, df, baseline_chi2, n_pairs)
     error, low, high = rmsea(chi2, df, n)
-    variances = 2 * (np.log(left) + np.log(statistics.scale)) - np.log(n)
+    variances = (2 * (np.log(left) + np.log(statistics.scale)) - np.log(n))[modelled]
     log_likelihood = -n / 2 * float((np.log(2 * np.pi) + 1 + variances).sum())
-    n_parameters = n_edges + 2 * m
+    n_parameters = n_edges + 2 * len(modelled)
     return FitIndices(
         n_samples=n,
         n_parameters=n_parameters,
@@ -212,6 +221,15 @@ def fit_indices(
         bic=float(np.log(n)) * n_parameters - 2 * log_likelihood,
         test_separations=partial(d_separations, statistics, parents, names),
     )
+
+
+def _saturated_among(exogenous: Sequence[int], parents: list[int]) -> list[int]:
+    """Return the masks of the parents with all edges among the exogenous columns."""
+    joined, before = [*parents], 0
+    for v in exogenous:
+        joined[v] = before
+        before |= 1 << v
+    return joined
 
 
 def comparative_indices(

@@ -38,7 +38,7 @@ from skbn._core.text import readable_value
 from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.sample import Sample
-from skbn._data.statistics import SampleStatistics, sample_statistics
+from skbn._data.statistics import GroupStatistics, sample_statistics
 from skbn._data.table import Table, numbers_of, read_columns
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
@@ -133,7 +133,7 @@ class GaussianBayesianNetwork(
     # What is known of the graph while its contents are `_learned_graph`.
     _estimated: LinearGaussianModel | None = None
     _score_losses: Floats | None = None
-    _statistics: SampleStatistics | None = None
+    _statistics: list[GroupStatistics] | None = None
     _learned_graph: tuple[list[Any], list[Any]] | None = None
     # What `set_output` was told: "default", "pandas" or "polars"; None leaves it to scikit-learn.
     _output_container: str | None = None
@@ -244,8 +244,9 @@ class GaussianBayesianNetwork(
             statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
             fixed = fixed_parent_masks(self.dag)
             model = estimate_model(statistics, parents, nodes, fixed=fixed)
-            outside = [nodes.index(node) for node in exogenous_nodes(self.dag)]
-            self._keep(conditional_model(model, outside), statistics=statistics)
+            outside = self._exogenous_columns()
+            of_all = [GroupStatistics([*range(len(nodes))], statistics)]
+            self._keep(conditional_model(model, outside), statistics=of_all)
         return self
 
     # Parameters
@@ -1300,8 +1301,7 @@ class GaussianBayesianNetwork(
               weight of 0; and the confidence interval. They are there if the weights are known to
               be least squares of observed rows: after `fit`, and in the networks of
               `GaussianBNLearner` and `GaussianBNLearnerCV`, unless the criterion has a prior, as
-              BGe has, values were missing, or interventions set some. Otherwise fit the network to
-              get them.
+              BGe has, or values were missing. Otherwise fit the network to get them.
 
         Raises
         ------
@@ -1383,7 +1383,8 @@ class GaussianBayesianNetwork(
         better than new ones: p-values and RMSEA are then too optimistic. Give held-out rows.
 
         A chi-squared statistic tests the edges that are *missing*; equivalent networks have the
-        same indices, but for Fisher's C.
+        same indices, but for Fisher's C. Exogenous nodes may depend on each other in all models,
+        and the likelihood is that of the other nodes given them: lavaan's ``fixed.x = TRUE``.
 
         Examples
         --------
@@ -1399,30 +1400,39 @@ class GaussianBayesianNetwork(
               a               b     given  partial_correlation  p_value
         proline color_intensity [alcohol]               -0.056    0.463
         """
+        several_rows = (
+            "Each column has rows of its own, those in which interventions did not set it, and the "
+            "saturated model has none for all columns. Give a table of rows without interventions."
+        )
         if X is not None:
             names, parents = self._column_parents()
+            if isinstance(X, BaseScores) and X.sample.is_set is not None:
+                raise ValueError(several_rows)
             sample = self._sample_of(X, sample_weight, may_miss=False)
-            return fit_indices(sample_statistics(sample.summary, names), parents, names)
+            statistics = sample_statistics(sample.summary, names)
+            return fit_indices(statistics, parents, names, self._exogenous_columns())
         if sample_weight is not None:
             raise ValueError("sample_weight was given without the rows that it is for. Give X.")
-        statistics = self._statistics if self._is_learned_graph() else None
-        if statistics is None:
+        groups = self._statistics if self._is_learned_graph() else None
+        if groups is None:
             raise ValueError(
                 "This network does not know the rows that it should fit: it was not fitted, or by "
                 "a prior, or to rows with missing values, or its graph has changed since. Give X."
             )
         model = self._model()
-        return fit_indices(statistics, model.parents, model.nodes)
+        if len(groups) > 1:
+            raise ValueError(several_rows)
+        return fit_indices(groups[0].statistics, model.parents, model.nodes, model.exogenous)
 
     def _interval_columns(
         self, edges: list[tuple[int, int]], confidence: float | None
     ) -> dict[str, Floats]:
         """Return the columns on standard errors, for edges between these columns, if known."""
-        statistics = self._statistics if self._is_learned_graph() else None
-        if statistics is None or confidence is None:
+        groups = self._statistics if self._is_learned_graph() else None
+        if groups is None or confidence is None:
             return {}
         model = self._model()
-        errors = standard_errors(statistics, model.parents)
+        errors = standard_errors(groups, model.parents)
         return interval_columns(model.coef, errors, edges, confidence)
 
     # Formats of other programs
@@ -1740,7 +1750,7 @@ class GaussianBayesianNetwork(
         self,
         model: LinearGaussianModel | None,
         score_losses: Floats | None = None,
-        statistics: SampleStatistics | None = None,
+        statistics: list[GroupStatistics] | None = None,
     ) -> None:
         """Keep what was learned, and the graph's contents: a change of the graph shows in them.
 
@@ -1749,7 +1759,8 @@ class GaussianBayesianNetwork(
         """
         self._estimated = model
         self._score_losses = score_losses
-        self._statistics = None if statistics is None or statistics.has_prior else statistics
+        has_prior = any(of_group.has_prior for _, of_group in statistics or ())
+        self._statistics = None if has_prior else statistics
         self._learned_graph = graph_contents(self.dag)
 
     def _is_learned_graph(self) -> bool:
@@ -1776,6 +1787,11 @@ class GaussianBayesianNetwork(
         """Return the columns that the parameters are of, and the masks of their parents."""
         check_dag(self.dag)
         return list(self.dag), parent_masks(self.dag)
+
+    def _exogenous_columns(self) -> list[int]:
+        """Return the numbers of the columns of the exogenous nodes."""
+        outside = self.exogenous
+        return [v for v, node in enumerate(self.dag) if node in outside]
 
     def _of_columns(self, of_nodes: Booleans) -> Booleans:
         """Return truth values of the nodes, (n, m), for the columns that the parameters are of."""

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Booleans, Floats
 from skbn._core.columns import finite_number
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
-from skbn._data.statistics import SampleStatistics
+from skbn._data.statistics import GroupStatistics, SampleStatistics
 
 __all__ = ["StandardErrors", "check_confidence", "interval_columns", "standard_errors"]
 
@@ -39,13 +39,13 @@ class StandardErrors(NamedTuple):
     degrees_of_freedom: Floats
 
 
-def standard_errors(statistics: SampleStatistics, parents: list[int]) -> StandardErrors:
+def standard_errors(groups: Sequence[GroupStatistics], parents: list[int]) -> StandardErrors:
     """Return the standard errors of a network's coefficients by ordinary least squares.
 
     Parameters
     ----------
-    statistics : SampleStatistics
-        Without the rows of a prior.
+    groups : sequence of GroupStatistics
+        Each column is a child in one of them. Without the rows of a prior.
     parents : list of m int
         The masks of each column's parents.
 
@@ -56,9 +56,19 @@ def standard_errors(statistics: SampleStatistics, parents: list[int]) -> Standar
     of a row of that inverse.
     """
     m = len(parents)
-    is_parent = bits_of(parents, m)
+    std_err, degrees_of_freedom = np.full((m, m), np.nan), np.empty(m)
+    for children, statistics in groups:
+        own = [mask if x in children else 0 for x, mask in enumerate(parents)]
+        errors = _of_group(statistics, bits_of(own, m))
+        std_err[:, children] = errors.std_err[:, children]
+        degrees_of_freedom[children] = errors.degrees_of_freedom[children]
+    return StandardErrors(std_err, degrees_of_freedom)
+
+
+def _of_group(statistics: SampleStatistics, is_parent: Booleans) -> StandardErrors:
+    """Return the standard errors of children that have these rows in common."""
     degrees_of_freedom = statistics.n_samples - is_parent.sum(axis=1) - 1.0
-    std_err = np.full((m, m), np.nan)
+    std_err = np.full(is_parent.shape, np.nan)
     for families in statistics.families_of(is_parent):
         children, n_parents = families.children, families.n_parents
         if not n_parents.any():

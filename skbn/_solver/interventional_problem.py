@@ -29,10 +29,6 @@ class InterventionalProblem(TableProblem):
         assert isinstance(sample, ExperimentalSample)
         return sample.targets
 
-    @property
-    def row_statistics(self) -> None:
-        """None: each column has rows of its own."""
-
     def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
         """Return the listed families: those that grow do so by regressions on the same rows.
 

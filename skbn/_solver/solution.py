@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._data.nodes import Nodes
-from skbn._data.statistics import SampleStatistics
+from skbn._data.statistics import GroupStatistics
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._scores.criteria import Criterion
 
@@ -59,7 +59,7 @@ class Solution:
         ascending from 0; None for an exact search.
     exogenous : tuple of str or int
         The columns that are not modelled, if there is no model to say so.
-    statistics : SampleStatistics or None
+    statistics : list of GroupStatistics or None
         What the parameters were estimated from, if it is observed rows of a table.
     """
 
@@ -79,4 +79,4 @@ class Solution:
     n_nodes: int = 0
     start_losses: tuple[float, ...] | None = None
     exogenous: tuple[str | int, ...] = ()
-    statistics: SampleStatistics | None = None
+    statistics: list[GroupStatistics] | None = None

@@ -13,7 +13,7 @@ from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
-from skbn._data.statistics import SampleStatistics
+from skbn._data.statistics import GroupStatistics
 from skbn._networks.block_network import network_of_model
 from skbn._networks.conditional import conditional_model
 from skbn._networks.equivalence import canonical_member
@@ -66,9 +66,13 @@ class TableProblem(Problem):
         return self.scores.scorer
 
     @property
-    def row_statistics(self) -> SampleStatistics | None:
-        """What all regressions depend on, if these have the same rows."""
-        return self.regressions.statistics
+    def row_statistics(self) -> list[GroupStatistics]:
+        """What the regressions of the columns depend on, which may have rows of their own."""
+        columns_of = self.regressions.columns_of
+        return [
+            GroupStatistics(columns_of(mask_of(nodes)), scorer.statistics)
+            for nodes, scorer in self.regressions.row_groups
+        ]
 
     @property
     def score_offsets(self) -> Floats:

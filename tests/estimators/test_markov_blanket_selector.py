@@ -103,6 +103,14 @@ def test_categories_are_selected_as_columns():
     assert (selector.partial_r2_ > 0).tolist() == [c in blanket for c in X]
 
 
+def test_exogenous_columns_are_causes_only():
+    X, y = table()
+    learner = GaussianBNLearner(exogenous=["far", "child"])
+    selector = MarkovBlanketSelector(learner).fit(X, y)
+    assert {"child", "parent"} <= {*selector.get_feature_names_out()}
+    assert selector.network_.dag.has_edge("child", "target")
+
+
 def test_in_a_pipeline_and_a_grid():
     X, y = table()
     pipeline = make_pipeline(MarkovBlanketSelector(), LinearRegression())

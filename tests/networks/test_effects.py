@@ -175,6 +175,20 @@ def test_a_learner_s_knowledge_narrows_the_effects_down():
     assert_allclose(known["effect"], X["b"].cov(X["c"]) / X["b"].var(), rtol=0.05)
 
 
+def test_experiments_narrow_the_effects_down():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 2)), columns=list("ab"))
+    is_set = np.zeros((200, 2), dtype=bool)
+    is_set[100:, 0] = True
+    X["b"] += X["a"]
+    assert len(GaussianBNLearner().fit(X).network_.class_effects("a", "b")) == 2
+    found = GaussianBNLearner().fit(X, interventions=is_set).network_.class_effects("a", "b")
+    assert (list(found["n_members"]), list(found["adjusted_for"])) == ([1], [[]])
+    learner = GaussianBNLearner(exogenous=["a"]).fit(X)
+    found = learner.network_.class_effects("a", "b")
+    assert list(found["effect"]) == pytest.approx([learner.network_.total_effect("a", "b")])
+
+
 @pytest.mark.parametrize("method", ["total_effect", "path_effects", "class_effects"])
 def test_refusals(method):
     ask = getattr(random_network(0), method)

@@ -57,6 +57,29 @@ def test_indices_by_covariances(seed):
     assert found.log_likelihood == pytest.approx(n * network.score(rows))
 
 
+@given(st.integers(0, 10**6))
+def test_exogenous_nodes_may_depend_on_each_other_in_all_models(seed):
+    rows, dag = table(seed=seed), dag_with(EDGES)
+    dag.add_nodes_from([0, 1], exogenous=True)
+    network = GaussianBayesianNetwork(dag).fit(rows)
+    found = network.fit_indices()
+    sample = np.corrcoef(rows.T)
+    model, baseline = (
+        reference.covariance_of_network(sample, parents)
+        for parents in ([[], [0], [0, 1], [2], [0]], [[], [0], [], [], []])
+    )
+    assert found.chi2 == pytest.approx(50 * discrepancy(sample, model), rel=1e-6)
+    assert found.baseline_chi2 == pytest.approx(50 * discrepancy(sample, baseline), rel=1e-6)
+    assert (found.df, found.baseline_df, found.n_parameters) == (5, 9, 10)
+    assert found.log_likelihood == pytest.approx(50 * network.score(rows))
+    residuals = (sample - model)[np.triu_indices(5)]
+    assert found.srmr == pytest.approx(np.sqrt(np.mean(residuals**2)), rel=1e-6)
+    pairs = zip(found.d_separations["a"], found.d_separations["b"], strict=True)
+    assert set(pairs) == {(0, 3), (1, 3), (1, 4), (2, 4), (3, 4)}
+    again = network.fit_indices(rows).to_frame()
+    assert_allclose(again["value"], found.to_frame()["value"], rtol=1e-9)
+
+
 def test_published_numbers():
     """Those of lavaan for the three factors of Holzinger & Swineford (1939), on its web site."""
     assert_allclose(comparative_indices(85.306, 24, 918.852, 36), (0.931, 0.896), atol=5e-4)
@@ -177,6 +200,19 @@ def test_refusals():
     rows[:, 4] = rows[:, 3] + rows[:, 1]
     with pytest.raises(ValueError, match="collinear"):
         GaussianBayesianNetwork(dag_with([])).fit(rows).fit_indices()
+
+
+def test_rows_with_interventions_are_refused():
+    is_set = np.zeros((50, 5), dtype=bool)
+    is_set[:10, 0] = True
+    learner = GaussianBNLearner().fit(table(), interventions=is_set)
+    with pytest.raises(ValueError, match="Give a table of rows without interventions"):
+        learner.network_.fit_indices()
+    scores = LocalScoreTransformer().fit_transform(table()).with_interventions(is_set)
+    with pytest.raises(ValueError, match="Give a table of rows without interventions"):
+        learner.network_.fit_indices(scores)
+    assert learner.network_.fit_indices(table()[10:]).n_samples == 40
+    assert "fit " not in learner.summary()
 
 
 def test_it_is_displayed_as_a_table():

@@ -9,6 +9,7 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.stats import t
 
 from skbn import BGe, GaussianBayesianNetwork, GaussianBNLearner
 from skbn.datasets import make_gaussian_network
@@ -92,6 +93,18 @@ def test_a_learner_knows_the_errors_until_its_graph_changes():
     assert np.isfinite(near["std_err"]).all()
     network.dag.remove_edge(*next(iter(network.dag.edges)))
     assert "std_err" not in network.to_frame()
+
+
+def test_with_interventions_each_child_has_the_errors_of_its_own_rows():
+    rows, is_set = table(60), np.zeros((60, 5), dtype=bool)
+    is_set[:20, 3] = is_set[20:30, 4] = is_set[25:40, 0] = True
+    learner = GaussianBNLearner(required_edges=list(DAG.edges)).fit(rows, interventions=is_set)
+    for row in learner.network_.to_frame().to_dict("records"):
+        parents, counts = sorted(learner.dag_.predecessors(row["child"])), ~is_set[:, row["child"]]
+        errors = reference.standard_errors(rows[counts], row["child"], parents)
+        assert row["std_err"] == pytest.approx(errors[parents.index(row["parent"])], rel=1e-9)
+        quantile = t.ppf(0.975, counts.sum() - len(parents) - 1)
+        assert row["ci_high"] - row["weight"] == pytest.approx(quantile * row["std_err"])
 
 
 def test_no_errors_with_a_prior_or_holes_or_parameters_of_a_graph():
