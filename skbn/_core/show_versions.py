@@ -32,6 +32,7 @@ _DEPENDENCIES = [
     "threadpoolctl",
     "matplotlib",
     "pandas",
+    "statsmodels",
 ]
 
 
