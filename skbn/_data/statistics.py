@@ -173,11 +173,6 @@ class SampleStatistics:
         for array in (self.mean, self.scale, self.factor):
             array.setflags(write=False)
 
-    @property
-    def has_prior(self) -> bool:
-        """Whether the rows of a prior are stacked under the table's."""
-        return self.independence.has_prior
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()  # pickling forgets which arrays are read-only

@@ -45,7 +45,6 @@ from skbn._posterior.pairs import pair_columns
 from skbn._posterior.probabilities import log_probability, parent_set_probabilities
 from skbn._posterior.sampled_networks import (
     EstimatedProbability,
-    column_statistics,
     estimated_probability,
     require_feature,
     require_masks,
@@ -862,7 +861,7 @@ class GaussianBNPosterior(NetworkEstimator):
         parents = self._sampled(n_samples, random_state)
         scorer = self.local_scores_.scorer
         paths = self._one_table("The posterior of an effect").known_paths
-        groups = column_statistics(self.local_scores_)
+        groups = scorer.group_statistics
         return total_effects(groups, scorer.criterion, parents, random_state, paths, causes)
 
     # Prediction

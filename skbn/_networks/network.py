@@ -1759,7 +1759,7 @@ class GaussianBayesianNetwork(
         """
         self._estimated = model
         self._score_losses = score_losses
-        has_prior = any(of_group.has_prior for _, of_group in statistics or ())
+        has_prior = any(each.independence.has_prior for _, each in statistics or ())
         self._statistics = None if has_prior else statistics
         self._learned_graph = graph_contents(self.dag)
 

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
-from skbn._data.statistics import SampleStatistics
+from skbn._data.statistics import GroupStatistics, SampleStatistics
 from skbn._networks.gaussian import NetworkParameters
 from skbn._regressions.least_squares import stacked_factors
 from skbn._scores.criteria import BGe, Criterion
@@ -38,7 +38,6 @@ from skbn._scores.criteria import BGe, Criterion
 __all__ = [
     "NETWORKS_AT_A_TIME",
     "CoefficientDraws",
-    "ColumnStatistics",
     "FamilyPosteriors",
     "draw_coefficients",
     "draw_parameters",
@@ -152,22 +151,8 @@ def family_posteriors(
     )
 
 
-class ColumnStatistics(NamedTuple):
-    """Columns whose families have the same rows.
-
-    Parameters
-    ----------
-    columns : list of int
-    statistics : SampleStatistics
-        The criterion's: those of a `FamilyScorer` include the rows of its prior.
-    """
-
-    columns: list[int]
-    statistics: SampleStatistics
-
-
 def draw_parameters(
-    groups: Sequence[ColumnStatistics],
+    groups: Sequence[GroupStatistics],
     criterion: Criterion,
     dags: Sequence[Sequence[int]] | Integers,
     rng: np.random.Generator | np.random.RandomState,
@@ -178,7 +163,7 @@ def draw_parameters(
 
     Parameters
     ----------
-    groups : sequence of ColumnStatistics
+    groups : sequence of GroupStatistics
         All columns.
     criterion : Criterion
     dags : array-like of shape (n_dags, m), int
@@ -207,7 +192,7 @@ def draw_parameters(
 
 
 def draw_coefficients(
-    groups: Sequence[ColumnStatistics],
+    groups: Sequence[GroupStatistics],
     criterion: Criterion,
     dags: Sequence[Sequence[int]] | Integers,
     rng: np.random.Generator | np.random.RandomState,

@@ -12,19 +12,17 @@ import numpy.typing as npt
 
 from skbn._core.columns import as_integer, finite_number
 from skbn._core.graphs import dag_of
-from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 from skbn._networks.block_network import network_of_model
 from skbn._networks.conditional import conditional_model
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.family_weights import MASK_BITS
-from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, ColumnStatistics, draw_parameters
+from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_parameters
 from skbn._scores.local_scores import LocalScores
 
 __all__ = [
     "EstimatedProbability",
-    "column_statistics",
     "estimated_probability",
     "require_feature",
     "require_masks",
@@ -64,14 +62,6 @@ def estimated_probability(
     return EstimatedProbability(float(values.mean()), error, len(values))
 
 
-def column_statistics(scores: LocalScores) -> list[ColumnStatistics]:
-    """Return the statistics of the rows that count for each column, for `draw_parameters`."""
-    return [
-        ColumnStatistics(scorer.columns_of(mask_of(nodes)), scorer.statistics)
-        for nodes, scorer in scores.scorer.row_groups
-    ]
-
-
 def with_parameters(
     scores: LocalScores,
     parents: npt.NDArray[np.int64],
@@ -82,7 +72,7 @@ def with_parameters(
 
     `exogenous` is the mask of the columns that are not modelled.
     """
-    scorer, groups = scores.scorer, column_statistics(scores)
+    scorer, groups = scores.scorer, scores.scorer.group_statistics
     outside = scorer.columns_of(exogenous)
     networks = []
     for start in range(0, len(parents), NETWORKS_AT_A_TIME):

@@ -26,6 +26,7 @@ from skbn._core.compile import compile_kernels
 from skbn._core.memory import require_memory
 from skbn._core.text import readable_count, readable_name, readable_value, text_table
 from skbn._core.threads import one_blas_thread
+from skbn._data.statistics import GroupStatistics
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import html_table
 from skbn._posterior.effect_kernels import sum_paths
@@ -35,11 +36,7 @@ from skbn._posterior.effects import (
     quantiles,
     standard_deviations,
 )
-from skbn._posterior.parameter_draws import (
-    NETWORKS_AT_A_TIME,
-    ColumnStatistics,
-    draw_coefficients,
-)
+from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_coefficients
 from skbn._scores.criteria import Criterion
 
 __all__ = ["TotalEffects", "total_effects"]
@@ -251,7 +248,7 @@ _HEADER = ["cause", "outcome", "path", "mean", "standard error"]
 
 
 def total_effects(
-    groups: Sequence[ColumnStatistics],
+    groups: Sequence[GroupStatistics],
     criterion: Criterion,
     networks: Integers,
     rng: np.random.Generator | np.random.RandomState,
@@ -262,7 +259,7 @@ def total_effects(
 
     Parameters
     ----------
-    groups : sequence of ColumnStatistics
+    groups : sequence of GroupStatistics
         All columns.
     criterion : Criterion
     networks : ndarray of shape (n, m), int64

@@ -16,12 +16,13 @@ import numpy.typing as npt
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.progress import Progress
 from skbn._core.resources import Resources
+from skbn._core.subsets import mask_of
 from skbn._core.text import first_few
 from skbn._core.threads import explained
 from skbn._data.experiments import ExperimentalSample
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary
-from skbn._data.statistics import Regression, SampleStatistics
+from skbn._data.statistics import GroupStatistics, Regression, SampleStatistics
 from skbn._regressions.least_squares import Neighbours
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.set_function import SetFunctions
@@ -109,6 +110,13 @@ class InterventionalScorer(FamilyScorer):
         explained(lambda: self._require_same_columns(scorer), explain)
         explained(lambda: scorer.statistics, explain)
         return scorer
+
+    @property
+    def group_statistics(self) -> list[GroupStatistics]:
+        return [
+            GroupStatistics(scorer.columns_of(mask_of(nodes)), scorer.statistics)
+            for nodes, scorer in self.row_groups
+        ]
 
     def _require_same_columns(self, scorer: FamilyScorer) -> None:
         """Raise if levels of a category have no rows among those of a group."""

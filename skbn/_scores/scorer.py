@@ -21,7 +21,13 @@ from skbn._core.text import readable_value
 from skbn._core.threads import one_blas_thread
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, centred_blocks
-from skbn._data.statistics import Prior, Regression, SampleStatistics, sample_statistics
+from skbn._data.statistics import (
+    GroupStatistics,
+    Prior,
+    Regression,
+    SampleStatistics,
+    sample_statistics,
+)
 from skbn._regressions.least_squares import Neighbours, neighbours, triangular_factor
 from skbn._regressions.local_score import local_score_terms
 from skbn._regressions.log_determinants import set_functions
@@ -103,6 +109,11 @@ class FamilyScorer:
     def of_child(self, child: int) -> FamilyScorer:
         """Return what scores the families of a child."""
         return self
+
+    @property
+    def group_statistics(self) -> list[GroupStatistics]:
+        """What the regressions of the columns depend on."""
+        return [GroupStatistics([*range(len(self.column_names))], self.statistics)]
 
     # The columns, of which each is a node here; `BlockScorer` has nodes of several columns
 

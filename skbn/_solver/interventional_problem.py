@@ -10,6 +10,7 @@ from skbn._networks.conditional import conditional_model
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._solver.block_problem import listed_order_families
 from skbn._solver.order_families import OrderFamilies
+from skbn._solver.problem import Shape
 from skbn._solver.table_problem import TableProblem
 
 __all__ = ["InterventionalProblem"]
@@ -28,6 +29,16 @@ class InterventionalProblem(TableProblem):
         sample = self.scores.sample
         assert isinstance(sample, ExperimentalSample)
         return sample.targets
+
+    @property
+    def shape(self) -> Shape:
+        shapes = [self.shape_of(scorer) for _, scorer in self.regressions.row_groups]
+        return shapes[0]._replace(
+            n_bytes=sum(each.n_bytes for each in shapes),
+            is_independent=all(each.is_independent for each in shapes),
+            n_functions=max(each.n_functions for each in shapes),
+            n_row_groups=len(shapes),
+        )
 
     def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
         """Return the listed families: those that grow do so by regressions on the same rows.

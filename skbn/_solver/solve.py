@@ -137,7 +137,7 @@ def _best_networks(path: Sequence[Problem], plan: Plan, resources: Resources) ->
     first = path[0]
     if plan.shared_work:
         first.prepare(resources.progress)
-    m = len(first.names)
+    m = len(first.constraints.allowed)
     found: list[Optimum | None] = [None] * len(path)
     for search in plan.searches:
         for i, optimum in enumerate(search.optima(path, resources)):

@@ -13,7 +13,6 @@ from skbn._core.progress import Progress
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics
 from skbn._networks.block_network import network_of_model
 from skbn._networks.conditional import conditional_model
 from skbn._networks.equivalence import canonical_member
@@ -51,28 +50,18 @@ class TableProblem(Problem):
 
     @property
     def shape(self) -> Shape:
-        scorer = self.scores.scorer
-        everything, most = range(len(self.names)), self.families.max_parents
-        groups = [of_group for _, of_group in scorer.row_groups]
-        is_independent = all(
-            not self.families.are_listed or each.statistics.is_checked for each in groups
-        )
-        n_functions = max(each.weights_of(everything, most).n_functions for each in groups)
-        rest = scorer.n_bytes, is_independent, n_functions, len(groups)
-        return Shape(self.families, self.constraints, *rest)
+        return self.shape_of(self.regressions)
+
+    def shape_of(self, scorer: FamilyScorer) -> Shape:
+        """Return how large the problem is if a scorer scores all columns."""
+        is_independent = not self.families.are_listed or scorer.statistics.is_checked
+        m, most = self.families.m, self.families.max_parents
+        n_functions = scorer.weights_of(range(m), most).n_functions
+        return Shape(self.families, self.constraints, scorer.n_bytes, is_independent, n_functions)
 
     @property
     def regressions(self) -> FamilyScorer:
         return self.scores.scorer
-
-    @property
-    def row_statistics(self) -> list[GroupStatistics]:
-        """What the regressions of the columns depend on, which may have rows of their own."""
-        columns_of = self.regressions.columns_of
-        return [
-            GroupStatistics(columns_of(mask_of(nodes)), scorer.statistics)
-            for nodes, scorer in self.regressions.row_groups
-        ]
 
     @property
     def score_offsets(self) -> Floats:
@@ -80,7 +69,7 @@ class TableProblem(Problem):
 
     @property
     def listed_offsets(self) -> Floats:
-        return np.zeros(len(self.names))
+        return np.zeros(self.families.m)
 
     @property
     def may_be_likelihoods(self) -> bool:
@@ -164,14 +153,14 @@ class TableProblem(Problem):
             criterion=self.scores.criterion,
             model=model,
             nodes=self.regressions.nodes,
-            statistics=self.row_statistics,
+            statistics=self.regressions.group_statistics,
         )
 
     def network(self, parents: list[int]) -> GaussianBayesianNetwork:
         with one_blas_thread():
             model = self.model(parents)
         network = network_of_model(model, self.regressions.nodes)
-        network._keep(model, statistics=self.row_statistics)
+        network._keep(model, statistics=self.regressions.group_statistics)
         return network
 
     def model(self, parents: list[int]) -> LinearGaussianModel:

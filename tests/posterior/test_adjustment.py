@@ -9,12 +9,9 @@ from sklearn import config_context
 
 from skbn import BGe, LocalScoreTransformer
 from skbn._core.subsets import mask_of, members_of, subsets_of
+from skbn._data.statistics import GroupStatistics
 from skbn._posterior.adjustment import AdjustedEffectPosterior, adjusted_effect
-from skbn._posterior.parameter_draws import (
-    ColumnStatistics,
-    draw_parameters,
-    family_posteriors,
-)
+from skbn._posterior.parameter_draws import draw_parameters, family_posteriors
 
 
 def statistics_and_criterion(rows, criterion, **settings):
@@ -270,7 +267,7 @@ def test_effects_in_drawn_networks():
     rows = dependent_rows(25, 4)
     statistics, criterion = statistics_and_criterion(rows, BGe(0.5, 8.0))
     dag = [0, 0b0001, 0b0011, 0b0111]
-    groups = [ColumnStatistics([0, 1, 2, 3], statistics)]
+    groups = [GroupStatistics([0, 1, 2, 3], statistics)]
     drawn = draw_parameters(groups, criterion, [dag] * 20_000, np.random.default_rng(4))
     coef = np.array([each.coef for each in drawn])
     total = np.linalg.inv(np.eye(4) - coef)
@@ -286,7 +283,7 @@ def test_effects_along_a_chain():
     z = x / 2 + rng.normal(size=100)
     rows = np.column_stack([x, z, z / 2 + rng.normal(size=100)])
     statistics, criterion = statistics_and_criterion(rows, "bge")
-    groups = [ColumnStatistics([0, 1, 2], statistics)]
+    groups = [GroupStatistics([0, 1, 2], statistics)]
     drawn = draw_parameters(groups, criterion, [[0, 1, 2]] * 2000, rng)
     along_path = [each.coef[0, 1] * each.coef[1, 2] for each in drawn]
     effect = adjusted_effect([0], [1.0], statistics, criterion, 0, 2)

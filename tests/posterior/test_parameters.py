@@ -6,13 +6,10 @@ from scipy import stats
 
 from skbn import BIC, BGe, Criterion, LocalScoreTransformer
 from skbn._core.subsets import members_of
+from skbn._data.statistics import GroupStatistics
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._posterior.parameter_draws import (
-    ColumnStatistics,
-    draw_parameters,
-    family_posteriors,
-)
+from skbn._posterior.parameter_draws import draw_parameters, family_posteriors
 
 M = 4
 CRITERIA = {
@@ -31,7 +28,7 @@ def table(n=12, m=M, seed=0):
 
 def of_all(statistics):
     """The statistics of columns that all have the same rows."""
-    return [ColumnStatistics([*range(len(statistics.mean))], statistics)]
+    return [GroupStatistics([*range(len(statistics.mean))], statistics)]
 
 
 def statistics_and_criterion(rows, criterion, **settings):
