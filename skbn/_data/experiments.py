@@ -7,7 +7,7 @@ observational data"). Columns that were set in the same rows share these.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -159,18 +159,48 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
         return _of_frame(interventions, sample, names)
     if is_series(interventions):
         interventions = in_order_of_rows(interventions, sample.labels, n_rows, "interventions")
-    if isinstance(interventions, str) or not isinstance(interventions, Iterable):
+    if not isinstance(interventions, Iterable) or isinstance(interventions, _NO_ROWS):
         raise TypeError(f"{_EXPECTED}; got {readable_value(interventions)}.")
-    values = [*interventions]
-    if len(values) != n_rows:
+    if getattr(interventions, "ndim", 1) != 1:
+        return _of_matrix(np.asarray(interventions), n_rows, len(names))
+    values = [_as_list(value) for value in interventions]
+    _require_all_rows(len(values), n_rows)
+    if _are_truth_values(values):
+        return _of_truth_values(values, n_rows, len(names))
+    return _of_names(values, names)
+
+
+_EXPECTED = (
+    "interventions must be a boolean array or data frame like X, or have a column, a tuple of "
+    "columns or None for each row"
+)
+# A dict or a set has no rows, and an iterator has them only once.
+_NO_ROWS = str, bytes, Mapping, Set, Iterator
+
+
+def _require_all_rows(n_given: int, n_rows: int) -> None:
+    if n_given != n_rows:
         raise ValueError(
-            f"interventions must have an entry for each of the {n_rows} rows of X; got "
-            f"{len(values)}."
+            f"interventions must have an entry for each of the {n_rows} rows of X; got {n_given}."
         )
-    if getattr(interventions, "ndim", 1) == 2 or _are_truth_values(values):
-        return _of_matrix(np.asarray(interventions), len(names))
-    is_set = np.zeros((n_rows, len(names)), dtype=bool)
+
+
+def _as_list(value: Any) -> Any:
+    """Return an array or a series, such as a row of polars' lists, as a list."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.to_list() if hasattr(value, "to_list") else value
+
+
+def _of_names(values: list[Any], names: list[Any]) -> Booleans:
+    """Return what the nodes, tuples of nodes or Nones of the rows say."""
+    is_set = np.zeros((len(values), len(names)), dtype=bool)
     for row, value in enumerate(values):
+        if isinstance(value, bool | np.bool_):
+            raise TypeError(
+                f"{_EXPECTED}; row {row} is {value}. If it says whether one of the columns was "
+                "set, give a data frame in which the values have the name of that column."
+            )
         for node in _nodes_of(value):
             try:
                 is_set[row, column_number(names, node)] = True
@@ -180,12 +210,6 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
                     "of them, or None."
                 ) from None
     return is_set
-
-
-_EXPECTED = (
-    "interventions must be a boolean array or data frame like X, or have a column, a tuple of "
-    "columns or None for each row"
-)
 
 
 def _nodes_of(value: Any) -> Iterator[Hashable]:
@@ -204,14 +228,27 @@ def _are_truth_values(values: list[Any]) -> bool:
     )
 
 
-def _of_matrix(values: Any, m: int) -> Booleans:
+def _of_truth_values(values: list[Any], n_rows: int, m: int) -> Booleans:
+    for row, value in enumerate(values):
+        if len(value) != m:
+            raise ValueError(
+                f"interventions must have a truth value for each of the {m} columns of X in each "
+                f"row; row {row} has {len(value)}."
+            )
+    return _of_matrix(np.array(values), n_rows, m)
+
+
+def _of_matrix(values: Any, n_rows: int, m: int) -> Booleans:
+    if values.ndim != 2:
+        raise TypeError(f"{_EXPECTED}; got an array of shape {values.shape}.")
     if values.dtype.kind != "b":
         raise TypeError(
             f"{_EXPECTED}; got an array of {values.dtype}. If its numbers say whether a column was "
             "set, call astype(bool). An intervention that only shifts a column sets nothing: make "
             "the condition an exogenous column instead."
         )
-    if values.shape[1:] != (m,):
+    _require_all_rows(len(values), n_rows)
+    if values.shape[1] != m:
         raise ValueError(
             f"interventions as an array must have a column for each of the {m} columns of X; its "
             f"shape is {values.shape}."
@@ -221,12 +258,12 @@ def _of_matrix(values: Any, m: int) -> Booleans:
 
 def _of_frame(frame: Any, sample: Sample, names: list[Any]) -> Booleans:
     """Return what a data frame says; columns that it lacks were never set."""
-    table, n_rows = Table(frame), len(sample.rows)
-    if len(frame) != n_rows:
-        raise ValueError(
-            f"interventions must have a row for each of the {n_rows} rows of X; got {len(frame)}."
-        )
+    n_rows = len(sample.rows)
+    _require_all_rows(len(frame), n_rows)
     is_set = np.zeros((n_rows, len(names)), dtype=bool)
+    if not len(frame.columns):
+        return is_set
+    table = Table(frame)
     for number, label in enumerate(table.labels):
         try:
             node = column_number(names, label)
