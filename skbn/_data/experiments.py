@@ -23,7 +23,7 @@ from skbn._data.row_values import in_order_of_rows
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 
-__all__ = ["ExperimentalSample", "RowGroup", "read_interventions"]
+__all__ = ["ExperimentalSample", "RowGroup", "read_interventions", "require_no_interventions"]
 
 
 class RowGroup(NamedTuple):
@@ -101,7 +101,10 @@ class ExperimentalSample(Sample):
 
     def never_set(self, nodes: Sequence[int]) -> Sample:
         """Return the rows as if some of the nodes had never been set."""
-        if self.is_set is None or not self.is_set[:, nodes].any():
+        if self.is_set is None:
+            was_set = any(mask & mask_of(nodes) for mask in self.targets)
+            return self._groups_without(set(nodes)) if was_set else self
+        if not self.is_set[:, nodes].any():
             return self
         is_set = self.is_set.copy()
         is_set[:, nodes] = False
@@ -109,13 +112,25 @@ class ExperimentalSample(Sample):
             return self.all_rows
         return type(self)(self.rows, self.weight, self.labels, self.nodes, is_set)
 
+    def _groups_without(self, nodes: set[int]) -> Sample:
+        """Return a sample without rows in which some of the nodes count in all rows."""
+        targets = {mask & ~mask_of(nodes) for mask in self.targets} - {0}
+        if not targets:
+            return self.all_rows
+        left = [([x for x in own if x not in nodes], sample) for own, sample in self.groups]
+        groups = [RowGroup(own, sample) for own, sample in left if own]
+        return self._of_groups([*groups, RowGroup(sorted(nodes), self.all_rows)], sorted(targets))
+
     def without_rows(self) -> Self:
-        summary = self.summary
-        kept = type(self).of_summary(summary, self.nodes)
+        groups = [RowGroup(nodes, sample.without_rows()) for nodes, sample in self.groups]
+        return self._of_groups(groups, self.targets)
+
+    def _of_groups(self, groups: list[RowGroup], targets: list[int]) -> Self:
+        """Return a sample without rows that has these groups and targets."""
+        kept = type(self).of_summary(self.summary, self.nodes)
         kept.is_set = None
-        kept.groups = [RowGroup(nodes, sample.without_rows()) for nodes, sample in self.groups]
-        kept.targets = self.targets
-        kept.all_rows = Sample.of_summary(summary, self.nodes)
+        kept.groups, kept.targets = groups, targets
+        kept.all_rows = Sample.of_summary(self.summary, self.nodes)
         return kept
 
     def weighted(self, weight: Floats) -> Self:
@@ -131,6 +146,15 @@ class ExperimentalSample(Sample):
         _ = self.rows  # raises if there are none
         assert self.is_set is not None
         return self.is_set
+
+
+def require_no_interventions(table: Any, what: str) -> None:
+    """Raise a ValueError if these are LocalScores of an experiment."""
+    if isinstance(getattr(table, "sample", None), ExperimentalSample):
+        raise ValueError(
+            f"These LocalScores have interventions, which {what} does not know. Pass the table, of "
+            "which all values count then, or use a GaussianBNLearner."
+        )
 
 
 def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> Booleans:

@@ -25,7 +25,6 @@ from skbn._estimators.held_out import HeldOutScores, Split, read_splits
 from skbn._estimators.network_learner import NetworkLearner
 from skbn._estimators.validation import check_settings
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
-from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._scores.criterion_checks import read_penalty
 from skbn._solver.engines import SearchSettings
@@ -271,14 +270,20 @@ None, default=None
                 "splits, as in cv=list(splitter.split(X, y, groups))."
             )
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
-            scores = self._read_scores(X, sample_weight, 1.0, interventions, needs_rows=True)
-            return self._fit(scores, X, y, params, context)
+            return self._fit(X, y, sample_weight, interventions, params, context)
 
     def _fit(
-        self, scores: BaseScores, X: Any, y: Any, params: dict[str, Any], context: Any
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        interventions: Any,
+        params: dict[str, Any],
+        context: Any,
     ) -> Self:
         penalties = _read_penalties(self.penalties)
         settings = self._search_settings()
+        scores = self._read_scores(X, sample_weight, 1.0, interventions, needs_rows=True)
         sample = scores.sample  # raises if there are no rows
         check_settings(scores, criterion=self.criterion, penalty=None)
         problem = problem_of(scores, self._constraints(scores))

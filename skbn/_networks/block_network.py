@@ -22,6 +22,7 @@ from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
 from skbn._data.encoding import encoded_rows
+from skbn._data.experiments import require_no_interventions
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
@@ -105,6 +106,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         """
         with fit_task(self, X, y, sample_weight):
             self._check_nodes()
+            require_no_interventions(X, "GaussianBlockNetwork.fit")
             parents = self.blocks.parents_of_columns(parent_masks(self.dag, self.blocks.names))
             names = self.blocks.column_names
             most = 1 + max(mask.bit_count() for mask in parents)

@@ -37,6 +37,7 @@ from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
 from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
+from skbn._data.experiments import require_no_interventions
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
 from skbn._data.table import Table, numbers_of, read_columns
@@ -180,6 +181,7 @@ class GaussianBayesianNetwork(
         """
         with fit_task(self, X, y, sample_weight):
             check_dag(self.dag)
+            require_no_interventions(X, "GaussianBayesianNetwork.fit")
             nodes, parents = list(self.dag), parent_masks(self.dag)
             summary = _sample(X, nodes, sample_weight).summary
             sizes = [mask.bit_count() for mask in parents]
@@ -576,6 +578,7 @@ class GaussianBayesianNetwork(
         >>> cross_val_score(GaussianBayesianNetwork(dag), wine).mean().round(2)
         np.float64(-8.58)
         """
+        require_no_interventions(X, "GaussianBayesianNetwork.score")
         return self._model().mean_log_density(self._sample_of(X, sample_weight))
 
     # Samples, conditional distributions, predictions and interventions
@@ -869,8 +872,8 @@ class GaussianBayesianNetwork(
         Returns
         -------
         residuals : ndarray or pandas.DataFrame of shape (n_samples, m), float64
-            A column for each node, in the order of `nodes` and in the node's units. For a
-            pandas data frame, a data frame with its index.
+            A column for each node, in the order of `nodes` and in the node's units; 0 for
+            exogenous nodes. For a pandas data frame, a data frame with its index.
 
         Raises
         ------

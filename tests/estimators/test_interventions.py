@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skbn import (
     BootstrapBNLearner,
+    GaussianBayesianNetwork,
     GaussianBNLearner,
     GaussianBNLearnerCV,
     GaussianBNPosterior,
@@ -223,6 +224,39 @@ def test_scores_and_tables_that_cannot_have_interventions(fitted):
     with pytest.raises(ValueError, match="log-determinants of its own"):
         made.log_determinants()
     assert "4 columns" in repr(made)
+
+
+def test_scores_without_rows():
+    kept = LocalScoreTransformer().fit(TABLE, interventions=IS_SET).local_scores_
+    expected = GaussianBNLearner().fit(TABLE, interventions=IS_SET)
+    found = GaussianBNLearner().fit(kept)
+    assert {*found.dag_.edges} == {*expected.dag_.edges}
+    assert found.network_score_ == pytest.approx(expected.network_score_)
+    with pytest.raises(ValueError, match="no rows that say which values were set"):
+        expected.score(kept)
+    # Columns that are exogenous may have been set, also in all rows.
+    everywhere = IS_SET | [False, False, False, True]
+    for exogenous, is_set in ((["a"], IS_SET), (["d"], everywhere), (["a", "d"], everywhere)):
+        kept = LocalScoreTransformer().fit(TABLE, interventions=is_set).local_scores_
+        expected = GaussianBNLearner(exogenous=exogenous).fit(TABLE, interventions=is_set)
+        found = GaussianBNLearner(exogenous=exogenous).fit(kept)
+        assert found.network_score_ == pytest.approx(expected.network_score_)
+        assert found.targets_ == expected.targets_
+        assert {*found.dag_.edges} == {*expected.dag_.edges}
+    kept = LocalScoreTransformer().fit(TABLE, interventions=IS_SET).local_scores_
+    found = GaussianBNLearner(exogenous=["a", "b", "c"]).fit(kept)
+    assert not hasattr(found, "targets_")
+
+
+def test_rows_of_scores_with_interventions(fitted):
+    made = LocalScoreTransformer().fit_transform(TABLE, interventions=IS_SET)
+    expected = [fitted.score(TABLE.iloc[[i]], interventions=IS_SET[[i]]) for i in range(N)]
+    np.testing.assert_allclose(fitted.score_samples(made), expected)
+    assert fitted.score(made) == pytest.approx(np.mean(expected))
+    network = GaussianBayesianNetwork(fitted.network_.dag)
+    for ask in (network.fit, fitted.network_.score, GaussianBNPosterior().fit(TABLE).score):
+        with pytest.raises(ValueError, match="LocalScores have interventions"):
+            ask(made)
 
 
 # Warnings

@@ -17,6 +17,7 @@ from skbn import (
     GaussianBNPosterior,
     LocalScoreTransformer,
     ParentSetScores,
+    ResidualsDisplay,
 )
 from skbn._solver.constraints import read_constraints
 
@@ -127,6 +128,23 @@ def test_listed_scores():
     assert fitted.network_score_ == 8  # a <- b, c <- d, d <- a
     assert {*fitted.dag_.edges} == {("b", "a"), ("d", "c"), ("a", "d")}
     assert_allclose(fitted.near_optimal(10).scores, [8, 7, 5, 4, 4, 3, 1, 0])
+
+
+def test_they_have_no_score_and_no_residuals():
+    fitted = learner(["a", "c"]).fit(TABLE)
+    scores = LocalScoreTransformer().fit_transform(TABLE)
+    assert scores.network_score(fitted.network_) == pytest.approx(fitted.network_score_)
+    assert scores.network_score(fitted.dag_) == pytest.approx(fitted.network_score_)
+    residuals = fitted.network_.residuals(TABLE)
+    assert (residuals[["a", "c"]] == 0).all(axis=None)
+    assert (residuals[["b", "d"]].std() > 0).all()
+    display = ResidualsDisplay.from_estimator(fitted, TABLE)
+    assert display.columns == ["b", "d"]
+    with pytest.raises(ValueError, match="Node 'a' is exogenous, so it has no residuals"):
+        ResidualsDisplay.from_estimator(fitted, TABLE, columns=["b", "a"])
+    # A summary of the rows is enough to score them.
+    kept = LocalScoreTransformer().fit(TABLE).local_scores_
+    assert fitted.score(kept) == pytest.approx(fitted.score(TABLE))
 
 
 # A column of any distribution
