@@ -178,13 +178,19 @@ def _about_discrete(model: LinearGaussianModel, children: dict[int, int]) -> str
     return (
         f"Columns of few different values have parents in the network: {listed}. Their noise "
         "cannot be Gaussian. If they are categories, pass them in a categorical dtype to a "
-        'learner with nodes="auto". Or let them be parents only: add all edges into them to the '
-        f"list forbidden_edges, by {_forbidding_edges_into([*children], model)}, or leave them out."
+        'learner with nodes="auto". Or let them be parents only, by '
+        f"{_making_parents_only([*children], model)}, or leave them out."
     )
 
 
-def _forbidding_edges_into(columns: list[int], model: LinearGaussianModel) -> str:
-    """Return the code that adds all edges into some columns to the forbidden edges."""
+def _making_parents_only(columns: list[int], model: LinearGaussianModel) -> str:
+    """Return the code that adds some columns to the exogenous ones.
+
+    If no other column would be left to model, it forbids all edges into them instead.
+    """
+    if len({*columns, *model.exogenous}) < len(model.nodes):
+        names = ", ".join(repr(model.nodes[v]) for v in columns)
+        return f"learner.set_params(exogenous=[*(learner.exogenous or []), {names}])"
     edges = ", ".join(f"(..., {model.nodes[v]!r})" for v in columns)
     return f"learner.set_params(forbidden_edges=[*(learner.forbidden_edges or []), {edges}])"
 
@@ -223,9 +229,8 @@ def _about_dummies(model: LinearGaussianModel, groups: list[list[int]]) -> str:
     return (
         f"Edges join columns of which at most one is 1 in each row: {listed}. If they are dummies "
         "of one category, these edges only say how it was coded. Pass the category itself to a "
-        'learner with nodes="auto". Or let dummies be parents only: '
-        "add all edges into them to the list forbidden_edges, by "
-        f"{_forbidding_edges_into(dummies, model)}, or leave the category out."
+        'learner with nodes="auto". Or let dummies be parents only, by '
+        f"{_making_parents_only(dummies, model)}, or leave the category out."
     )
 
 
