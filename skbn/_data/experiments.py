@@ -91,8 +91,8 @@ class ExperimentalSample(Sample):
         """The masks of the nodes that were set together."""
         assert self.is_set is not None
         counts = self.is_set if self.weight is None else self.is_set[self.weight > 0]
-        together = {mask_of(np.flatnonzero(row).tolist()) for row in np.unique(counts, axis=0)}
-        return sorted(together - {0})
+        found = [np.frombuffer(row, bool) for row in {row.tobytes() for row in counts}]
+        return sorted({mask_of(np.flatnonzero(row).tolist()) for row in found} - {0})
 
     @cached_property
     def all_rows(self) -> Sample:
