@@ -35,6 +35,7 @@ from skbn._core.graphs import (
 )
 from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
+from skbn._core.threads import explained
 from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.experiments import require_no_interventions
@@ -625,7 +626,12 @@ class GaussianBayesianNetwork(
         ['a', 'b']
         """
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        values = None if exogenous is None else self._exogenous_values(exogenous)
+        values = None
+        if exogenous is not None:
+            values = explained(
+                lambda: self._exogenous_values(exogenous),
+                lambda error: f"The table of exogenous values cannot be used: {error}",
+            )
         output = self._output_container
         return inference.sample(self._model(), n_samples, random_state, output, values)
 

@@ -1,15 +1,19 @@
 """Interventions and exogenous columns, against an enumeration of all networks."""
 
+import warnings
 from collections import defaultdict
 from math import inf
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 import reference
 from experiment_tables import TARGETS, experiment
+from hypothesis import given
 from numpy.testing import assert_allclose
 
 from skbn import GaussianBNLearner
+from skbn.exceptions import MaxParentsWarning
 
 # Targets, exogenous columns, and other settings.
 CASES = {
@@ -202,3 +206,27 @@ def test_frequencies_are_averages_over_networks(case, weighted):
     assert_allclose(expected, by_hand, atol=1e-12)
     if weighted:
         assert_allclose(classes.edge_frequencies(), expected, atol=1e-7)
+
+
+@given(st.data())
+def test_the_best_of_random_problems(data):
+    m = data.draw(st.integers(2, 5))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    exogenous = rng.permutation(m)[: rng.integers(m)].tolist()
+    most = data.draw(st.integers(0, m - 1))
+    rows = rng.normal(size=(60, m)) @ rng.normal(size=(m, m))
+    is_set = rng.random((60, m)) < rng.choice([0.0, 0.1, 0.5], size=m)
+    is_set[:, data.draw(st.integers(0, m - 1))] |= rng.random(60) < 0.3
+    weight = rng.integers(0, 3, 60) if data.draw(st.booleans()) else np.ones(60, dtype=int)
+    some = np.repeat(np.arange(60), weight)
+    scores = scores_of(rows[some], is_set[some], exogenous)
+    limited = {key: score if len(key[1]) <= most else -inf for key, score in scores.items()}
+    given_ = {"sample_weight": weight, "interventions": is_set}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MaxParentsWarning)
+        found = GaussianBNLearner(exogenous=exogenous, max_parents=most).fit(rows, **given_)
+    best = reference.best_score_by_dynamic_program(limited, m)
+    assert found.network_score_ == pytest.approx(best, rel=1e-9)
+    free = GaussianBNLearner(exogenous=exogenous).fit(rows, **given_)
+    best = reference.best_score_by_dynamic_program(scores, m)
+    assert free.network_score_ == pytest.approx(best, rel=1e-9)

@@ -2,12 +2,14 @@
 
 from math import log
 
+import hypothesis.strategies as st
 import networkx as nx
 import numpy as np
 import posterior_reference as slow
 import pytest
 import reference
 from experiment_tables import TARGETS, experiment
+from hypothesis import given
 
 from skbn import BGe, GaussianBNPosterior
 
@@ -155,6 +157,17 @@ def test_odds_of_edges(prior):
 @pytest.mark.parametrize("knowledge", [{}, {"max_parents": 2}])
 def test_five_columns(prior, targets, exogenous, knowledge):
     check(5, targets, exogenous, prior, knowledge, "bic")
+
+
+@given(st.data())
+def test_random_problems(data):
+    m = data.draw(st.integers(2, 4))
+    columns = st.integers(0, m - 1)
+    targets = data.draw(st.lists(st.sets(columns, min_size=1), max_size=3))
+    exogenous = data.draw(st.lists(columns, unique=True, max_size=m - 1))
+    most = data.draw(st.integers(0, m))
+    prior = data.draw(st.sampled_from(PRIORS))
+    check(m, targets, exogenous, prior, {"max_parents": most} if most < m else {}, "bic")
 
 
 def test_an_exogenous_column_may_be_set_in_all_rows():
