@@ -1234,13 +1234,17 @@ class GaussianBayesianNetwork(
             If pgmpy is not installed.
         sklearn.exceptions.NotFittedError
             If there are no parameters.
+        ValueError
+            If nodes are exogenous, as pgmpy needs distributions of all.
 
         Examples
         --------
         >>> network.to_pgmpy().get_cpds("b")  # doctest: +SKIP
         <LinearGaussianCPD: P(b | a) = N(2.0*a + 1.0; 0.5) at 0x7f5ff6c1e110>
         """
-        return interchange.to_pgmpy(self._model().to_dag())
+        model = self._model()
+        model.require_distribution()
+        return interchange.to_pgmpy(model.to_dag())
 
     @classmethod
     def from_pgmpy(cls, model: Any) -> Self:

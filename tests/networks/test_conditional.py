@@ -173,6 +173,7 @@ NEEDED = r"The nodes \['b', 'd'\] are exogenous.*Give their values"
         lambda network, rows: network.predict(rows[["a"]], "c"),
         lambda network, _: network.do({"a": 1}).sample(),
         lambda network, _: network["a"],
+        lambda network, _: network.to_pgmpy(),
         lambda network, _: network[["a", "c"]],
         lambda network, rows: network.impute(rows.assign(b=np.nan, d=np.nan)),
         lambda network, rows: network.sample_missing(rows.assign(b=np.nan, d=np.nan)),

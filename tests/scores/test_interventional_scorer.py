@@ -72,6 +72,7 @@ def test_weights_count_rows_several_times():
     assert_scores(weighted, expected)
     plain = LocalScoreTransformer().fit_transform(rows, sample_weight=weight)
     assert_scores(plain.with_interventions(is_set), expected)
+    assert_scores(scores_of(rows, is_set).with_sample_weight(weight), expected)
 
 
 def test_few_parents():
