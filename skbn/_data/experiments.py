@@ -256,8 +256,8 @@ def _of_truth_values(values: list[Any], n_rows: int, m: int) -> Booleans:
     for row, value in enumerate(values):
         if len(value) != m:
             raise ValueError(
-                f"interventions must have a truth value for each of the {m} columns of X in each "
-                f"row; row {row} has {len(value)}."
+                f"interventions must have a truth value for each of the {m} columns or nodes of X "
+                f"in each row; row {row} has {len(value)}."
             )
     return _of_matrix(np.array(values), n_rows, m)
 
@@ -274,8 +274,8 @@ def _of_matrix(values: Any, n_rows: int, m: int) -> Booleans:
     _require_all_rows(len(values), n_rows)
     if values.shape[1] != m:
         raise ValueError(
-            f"interventions as an array must have a column for each of the {m} columns of X; its "
-            f"shape is {values.shape}."
+            f"interventions as an array must have a column for each of the {m} columns or nodes "
+            f"of X; its shape is {values.shape}."
         )
     return np.array(values)
 

@@ -269,6 +269,27 @@ def test_nodes_of_several_columns():
 # Resamples and folds
 
 
+@pytest.mark.parametrize("n_set", [20, 60])
+@pytest.mark.parametrize("also", [[], ["b"]])
+def test_resamples_and_folds_of_exogenous_columns_that_were_set(n_set, also):
+    is_set = pd.DataFrame({"c": np.arange(60) < n_set, **{x: np.arange(60) < 15 for x in also}})
+    own = is_set[also]
+    settings = {"n_resamples": 4, "random_state": 0}
+    found, expected = (
+        BootstrapBNLearner(learner(["c"]), **settings).fit(TABLE, interventions=each)
+        for each in (is_set, own)
+    )
+    assert_array_equal(found.edge_support_, expected.edge_support_)
+    found, expected = (
+        GaussianBNLearnerCV([1.0, 3.0], exogenous=["c"], cv=3).fit(TABLE, interventions=each)
+        for each in (is_set, own)
+    )
+    for i in range(3):
+        name = f"split{i}_test_score"
+        assert_allclose(found.cv_results_[name], expected.cv_results_[name])
+    assert {*found.dag_.edges} == {*expected.dag_.edges}
+
+
 def test_resamples_and_folds():
     bootstrap = BootstrapBNLearner(learner(["a", "c"]), n_resamples=8, random_state=0).fit(TABLE)
     assert bootstrap.network_.exogenous == ["a", "c"]
