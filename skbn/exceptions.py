@@ -42,9 +42,9 @@ class DataWarning(UserWarning):
 class DiscreteChildWarning(DataWarning):
     """A column of two to four different values has parents in the network.
 
-    The noise of such a column cannot be Gaussian. Forbid all edges into the column, so that it can
-    still be a parent, or leave it out. The message has the code that adds these edges to the
-    learner's `forbidden_edges`.
+    The noise of such a column cannot be Gaussian. Make the column exogenous, so that it can still
+    be a parent, or leave it out. The message has the code that adds it to the learner's `exogenous`
+    columns.
 
     Examples
     --------
@@ -75,8 +75,8 @@ class DummyEdgeWarning(DataWarning):
     """An edge joins two dummies of one category.
 
     Dummies are columns of two values; in each row at most one of them has its larger value. They
-    exclude each other by their coding, and the edge says only that. Forbid all edges into them, so
-    that they are parents only, or leave the category out.
+    exclude each other by their coding, and the edge says only that. Make them exogenous, so that
+    they are parents only, or leave the category out.
 
     Examples
     --------

@@ -386,3 +386,35 @@ def lagged_rows(rows, n_lags, groups):
             found.append([*row, *(x for k in range(1, n_lags + 1) for x in before[-k])])
             numbers.append(i)
     return found, numbers
+
+
+# Experiments
+
+
+def experimental_score(rows, is_set, child, parents, criterion="bic", penalty=1.0):
+    """The score of a family, by the rows in which its child was not set."""
+    return local_score(rows[~is_set[:, child]], child, parents, criterion, penalty)
+
+
+def all_experimental_scores(rows, is_set, criterion="bic", penalty=1.0):
+    """The score of each family, as a dict."""
+    return {
+        (x, p): experimental_score(rows, is_set, x, p, criterion, penalty)
+        for x, p in families(rows.shape[1])
+    }
+
+
+def interventional_class(parents, targets):
+    """What equivalent networks share under interventions, each on a set of targets.
+
+    Their skeleton and v-structures, and for each intervention those of the network without the
+    edges into its targets (Hauser & Buhlmann 2012, theorem 10).
+    """
+    cut = (tuple(() if x in target else ps for x, ps in enumerate(parents)) for target in targets)
+    return equivalence_class(parents), *map(equivalence_class, cut)
+
+
+def essential_edges(members):
+    """The edges that all members of a class share, and the pairs joined in both directions."""
+    edges = [{(p, x) for x, ps in enumerate(parents) for p in ps} for parents in members]
+    return set.intersection(*edges), {frozenset(e) for e in set.union(*edges)}

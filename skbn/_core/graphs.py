@@ -123,10 +123,12 @@ def parent_masks(dag: nx.DiGraph, nodes: Sequence[Hashable] | None = None) -> li
 def fixed_parent_masks(dag: nx.DiGraph) -> list[int]:
     """Return the masks of each node's parents whose edges have the attribute `fixed`.
 
+    Edges from exogenous nodes, which have no parents, are fixed without it.
+
     Raises
     ------
     ValueError
-        If the attribute is neither True nor False.
+        If the attribute is neither True nor False; as `exogenous_nodes`.
 
     Examples
     --------
@@ -136,6 +138,8 @@ def fixed_parent_masks(dag: nx.DiGraph) -> list[int]:
     """
     number = {node: v for v, node in enumerate(dag)}
     masks = [0] * len(dag)
+    for a, b in dag.out_edges(exogenous_nodes(dag)):
+        masks[number[b]] |= 1 << number[a]
     for a, b, is_fixed in dag.edges(data="fixed", default=False):
         if not isinstance(is_fixed, bool | np.bool_):
             raise ValueError(

@@ -7,7 +7,7 @@ observational data"). Columns that were set in the same rows share these.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -23,7 +23,7 @@ from skbn._data.row_values import in_order_of_rows
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 
-__all__ = ["ExperimentalSample", "RowGroup", "read_interventions"]
+__all__ = ["ExperimentalSample", "RowGroup", "read_interventions", "require_no_interventions"]
 
 
 class RowGroup(NamedTuple):
@@ -91,9 +91,8 @@ class ExperimentalSample(Sample):
         """The masks of the nodes that were set together."""
         assert self.is_set is not None
         counts = self.is_set if self.weight is None else self.is_set[self.weight > 0]
-        # Rows as bytes: they are few different ones, and np.unique would sort all.
-        rows = dict(zip(map(bytes, np.packbits(counts, axis=1)), counts, strict=True))
-        return sorted({mask_of(np.flatnonzero(row).tolist()) for row in rows.values()} - {0})
+        found = [np.frombuffer(row, bool) for row in {row.tobytes() for row in counts}]
+        return sorted({mask_of(np.flatnonzero(row).tolist()) for row in found} - {0})
 
     @cached_property
     def all_rows(self) -> Sample:
@@ -102,7 +101,10 @@ class ExperimentalSample(Sample):
 
     def never_set(self, nodes: Sequence[int]) -> Sample:
         """Return the rows as if some of the nodes had never been set."""
-        if self.is_set is None or not self.is_set[:, nodes].any():
+        if self.is_set is None:
+            was_set = any(mask & mask_of(nodes) for mask in self.targets)
+            return self._groups_without(set(nodes)) if was_set else self
+        if not self.is_set[:, nodes].any():
             return self
         is_set = self.is_set.copy()
         is_set[:, nodes] = False
@@ -110,13 +112,25 @@ class ExperimentalSample(Sample):
             return self.all_rows
         return type(self)(self.rows, self.weight, self.labels, self.nodes, is_set)
 
+    def _groups_without(self, nodes: set[int]) -> Sample:
+        """Return a sample without rows in which some of the nodes count in all rows."""
+        targets = {mask & ~mask_of(nodes) for mask in self.targets} - {0}
+        if not targets:
+            return self.all_rows
+        left = [([x for x in own if x not in nodes], sample) for own, sample in self.groups]
+        groups = [RowGroup(own, sample) for own, sample in left if own]
+        return self._of_groups([*groups, RowGroup(sorted(nodes), self.all_rows)], sorted(targets))
+
     def without_rows(self) -> Self:
-        summary = self.summary
-        kept = type(self).of_summary(summary, self.nodes)
+        groups = [RowGroup(nodes, sample.without_rows()) for nodes, sample in self.groups]
+        return self._of_groups(groups, self.targets)
+
+    def _of_groups(self, groups: list[RowGroup], targets: list[int]) -> Self:
+        """Return a sample without rows that has these groups and targets."""
+        kept = type(self).of_summary(self.summary, self.nodes)
         kept.is_set = None
-        kept.groups = [RowGroup(nodes, sample.without_rows()) for nodes, sample in self.groups]
-        kept.targets = self.targets
-        kept.all_rows = Sample.of_summary(summary, self.nodes)
+        kept.groups, kept.targets = groups, targets
+        kept.all_rows = Sample.of_summary(self.summary, self.nodes)
         return kept
 
     def weighted(self, weight: Floats) -> Self:
@@ -132,6 +146,15 @@ class ExperimentalSample(Sample):
         _ = self.rows  # raises if there are none
         assert self.is_set is not None
         return self.is_set
+
+
+def require_no_interventions(table: Any, what: str) -> None:
+    """Raise a ValueError if these are LocalScores of an experiment."""
+    if isinstance(getattr(table, "sample", None), ExperimentalSample):
+        raise ValueError(
+            f"These LocalScores have interventions, which {what} does not know. Pass the table, of "
+            "which all values count then, or use a GaussianBNLearner."
+        )
 
 
 def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> Booleans:
@@ -160,30 +183,49 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
         return _of_frame(interventions, sample, names)
     if is_series(interventions):
         interventions = in_order_of_rows(interventions, sample.labels, n_rows, "interventions")
-    if isinstance(interventions, str) or not isinstance(interventions, Iterable):
+    if not isinstance(interventions, Iterable) or isinstance(interventions, _NO_ROWS):
         raise TypeError(f"{_EXPECTED}; got {readable_value(interventions)}.")
-    values = [*interventions]
-    if len(values) != n_rows:
-        raise ValueError(
-            f"interventions must have an entry for each of the {n_rows} rows of X; got "
-            f"{len(values)}."
-        )
-    if getattr(interventions, "ndim", 1) == 2 or _are_truth_values(values):
-        return _of_matrix(np.asarray(interventions), len(names))
-    return _of_entries(values, names)
+    if getattr(interventions, "ndim", 1) != 1:
+        return _of_matrix(np.asarray(interventions), n_rows, len(names))
+    values = [_as_list(value) for value in interventions]
+    _require_all_rows(len(values), n_rows)
+    if _are_truth_values(values):
+        return _of_truth_values(values, n_rows, len(names))
+    return _of_names(values, names)
 
 
 _EXPECTED = (
     "interventions must be a boolean array or data frame like X, or have a column, a tuple of "
     "columns or None for each row"
 )
+# A dict or a set has no rows, and an iterator has them only once.
+_NO_ROWS = str, bytes, Mapping, Set, Iterator
 
 
-def _of_entries(values: list[Any], names: list[Any]) -> Booleans:
-    """Return what entries say that name columns."""
+def _require_all_rows(n_given: int, n_rows: int) -> None:
+    if n_given != n_rows:
+        raise ValueError(
+            f"interventions must have an entry for each of the {n_rows} rows of X; got {n_given}."
+        )
+
+
+def _as_list(value: Any) -> Any:
+    """Return an array or a series, such as a row of polars' lists, as a list."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.to_list() if hasattr(value, "to_list") else value
+
+
+def _of_names(values: list[Any], names: list[Any]) -> Booleans:
+    """Return what the nodes, tuples of nodes or Nones of the rows say."""
     is_set = np.zeros((len(values), len(names)), dtype=bool)
     number_of: dict[Hashable, int] = {}
     for row, value in enumerate(values):
+        if isinstance(value, bool | np.bool_):
+            raise TypeError(
+                f"{_EXPECTED}; row {row} is {value}. If it says whether one of the columns was "
+                "set, give a data frame in which the values have the name of that column."
+            )
         for node in _nodes_of(value):
             try:
                 if node not in number_of:
@@ -213,29 +255,42 @@ def _are_truth_values(values: list[Any]) -> bool:
     )
 
 
-def _of_matrix(values: Any, m: int) -> Booleans:
+def _of_truth_values(values: list[Any], n_rows: int, m: int) -> Booleans:
+    for row, value in enumerate(values):
+        if len(value) != m:
+            raise ValueError(
+                f"interventions must have a truth value for each of the {m} columns or nodes of X "
+                f"in each row; row {row} has {len(value)}."
+            )
+    return _of_matrix(np.array(values), n_rows, m)
+
+
+def _of_matrix(values: Any, n_rows: int, m: int) -> Booleans:
+    if values.ndim != 2:
+        raise TypeError(f"{_EXPECTED}; got an array of shape {values.shape}.")
     if values.dtype.kind != "b":
         raise TypeError(
             f"{_EXPECTED}; got an array of {values.dtype}. If its numbers say whether a column was "
             "set, call astype(bool). An intervention that only shifts a column sets nothing: make "
             "the condition an exogenous column instead."
         )
-    if values.shape[1:] != (m,):
+    _require_all_rows(len(values), n_rows)
+    if values.shape[1] != m:
         raise ValueError(
-            f"interventions as an array must have a column for each of the {m} columns of X; its "
-            f"shape is {values.shape}."
+            f"interventions as an array must have a column for each of the {m} columns or nodes "
+            f"of X; its shape is {values.shape}."
         )
     return np.array(values)
 
 
 def _of_frame(frame: Any, sample: Sample, names: list[Any]) -> Booleans:
     """Return what a data frame says; columns that it lacks were never set."""
-    table, n_rows = Table(frame), len(sample.rows)
-    if len(frame) != n_rows:
-        raise ValueError(
-            f"interventions must have a row for each of the {n_rows} rows of X; got {len(frame)}."
-        )
+    n_rows = len(sample.rows)
+    _require_all_rows(len(frame), n_rows)
     is_set = np.zeros((n_rows, len(names)), dtype=bool)
+    if not len(frame.columns):
+        return is_set
+    table = Table(frame)
     for number, label in enumerate(table.labels):
         try:
             node = column_number(names, label)

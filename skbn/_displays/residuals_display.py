@@ -51,7 +51,7 @@ class ResidualsDisplay(Display):
     X : array-like or data frame of shape (n_samples, m), or LocalScores
         As in `GaussianBayesianNetwork.residuals`; each row counts once.
     columns : node or list of nodes, optional
-        Which columns to show; by default all.
+        Which columns to show; by default all that are modelled.
 
     Attributes
     ----------
@@ -89,9 +89,16 @@ class ResidualsDisplay(Display):
 
     def __init__(self, network: Any, X: Any, *, columns: Any = None) -> None:
         nodes = network.nodes
-        self.columns: list[Hashable] = nodes
+        outside = network.exogenous
+        self.columns: list[Hashable] = [node for node in nodes if node not in outside]
         if columns is not None:
             self.columns, _ = named_nodes(columns, nodes, "columns")
+            for node in self.columns:
+                if node in outside:
+                    raise ValueError(
+                        f"Node {node!r} is exogenous, so it has no residuals. Leave it out of "
+                        "columns."
+                    )
         numbers = [nodes.index(node) for node in self.columns]
         deviation = np.sqrt(network.noise_variance_[numbers])
         held = [node for node, s in zip(self.columns, deviation, strict=True) if s == 0]
@@ -123,7 +130,7 @@ GaussianBayesianNetwork
             What the estimator takes, such as the table of `fit` or held-out rows. The steps of
             a pipeline transform it.
         columns : node or list of nodes, optional
-            Which columns to show; by default all.
+            Which columns to show; by default all that are modelled.
         axes : array-like of shape (k, 2) of matplotlib.axes.Axes, optional
             Where to draw; by default in a new figure.
 

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Booleans
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
 from skbn._core.threads import FEWEST_COLUMNS, explained, one_blas_thread, run_all
+from skbn._data.nodes import Nodes
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample
 from skbn._solver.engines import EXACT, SearchSettings
@@ -207,7 +209,15 @@ class HeldOutScores:
             assert solution.model is not None
             with one_blas_thread():
                 rows = problem.regressions.kept(held_out.rows)
-                score = held_out.mean(solution.model.log_density(rows))
+                is_set = _sets_of_columns(held_out, problem.regressions.nodes)
+                score = held_out.mean(solution.model.log_density(rows, is_set))
             n_edges = sum(mask.bit_count() for mask in solution.parents)
             outcomes.append((score, n_edges, not solution.is_optimal))
         return outcomes
+
+
+def _sets_of_columns(sample: Sample, nodes: Nodes | None) -> Booleans | None:
+    """Return which of the columns of a model were set in each row, if some were."""
+    if sample.is_set is None or nodes is None:
+        return sample.is_set
+    return np.repeat(sample.is_set, nodes.widths, axis=1)

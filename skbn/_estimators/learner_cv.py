@@ -209,7 +209,14 @@ None, default=None
         self.verbose = verbose
 
     @fit_method
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        interventions: Any = None,
+        **params: Any,
+    ) -> Self:
         """Choose the penalty, and find the best network of all rows.
 
         Parameters
@@ -222,6 +229,9 @@ None, default=None
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts, both in learning and when held out. A Series is matched by
             its labels, as in `GaussianBNLearner.fit`.
+        interventions : data frame or array-like of bool, or sequence of length n_samples, optional
+            Which columns an experimenter set in each row, as in `GaussianBNLearner.fit`. The
+            likelihood of a held-out row is that of the other columns, given those that were set.
         **params
             Passed to the splitter, for example `groups`; only with scikit-learn's metadata
             routing enabled. A pandas Series is matched to the rows by its labels.
@@ -260,14 +270,20 @@ None, default=None
                 "splits, as in cv=list(splitter.split(X, y, groups))."
             )
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
-            return self._fit(X, y, sample_weight, params, context)
+            return self._fit(X, y, sample_weight, interventions, params, context)
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, params: dict[str, Any], context: Any
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        interventions: Any,
+        params: dict[str, Any],
+        context: Any,
     ) -> Self:
         penalties = _read_penalties(self.penalties)
         settings = self._search_settings()
-        scores = self._read_scores(X, sample_weight, 1.0, needs_rows=True)
+        scores = self._read_scores(X, sample_weight, 1.0, interventions, needs_rows=True)
         sample = scores.sample  # raises if there are no rows
         check_settings(scores, criterion=self.criterion, penalty=None)
         problem = problem_of(scores, self._constraints(scores))

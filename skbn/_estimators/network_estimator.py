@@ -13,13 +13,14 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._core.arrays import Booleans
 from skbn._core.estimator import CallbackSupportMixin, Interval, MemorySize, listeners_of
 from skbn._core.graphs import GraphStateMixin
 from skbn._core.progress import Progress, say
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
 from skbn._data.containers import is_dask
-from skbn._data.experiments import read_interventions
+from skbn._data.experiments import ExperimentalSample, read_interventions
 from skbn._data.sample import Sample
 from skbn._data.table import Table
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
@@ -286,8 +287,13 @@ class OneNetworkEstimator(NetworkEstimator):
             If X is not a table of these columns.
         """
         check_is_fitted(self)
-        sample = self.network_._own_columns(self._sample(X))
-        return self.network_._model().log_density(sample.rows)
+        sample = self._sample(X)
+        rows = self.network_._own_columns(sample).rows
+        return self.network_._model().log_density(rows, self._sets_of_columns(sample.is_set))
+
+    def _sets_of_columns(self, is_set: Booleans | None) -> Booleans | None:
+        """Return which of the network's columns were set, from what is known of the nodes."""
+        return None if is_set is None else self.network_._of_columns(is_set)
 
     def score(
         self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
@@ -334,7 +340,11 @@ class OneNetworkEstimator(NetworkEstimator):
         is_set = sample.is_set
         if interventions is not None:
             is_set = read_interventions(interventions, sample, self.network_.nodes)
-        if is_set is None:
-            return model.mean_log_density(own)
-        density = model.log_density(own.rows, self.network_._of_columns(is_set))
-        return sample.mean(density)
+        if is_set is not None:
+            return sample.mean(model.log_density(own.rows, self._sets_of_columns(is_set)))
+        if isinstance(sample, ExperimentalSample):
+            raise ValueError(
+                "These LocalScores have interventions, and no rows that say which values were set. "
+                "Pass the table with its interventions."
+            )
+        return model.mean_log_density(own)

@@ -25,7 +25,7 @@ from skbn._core.estimator import (
 from skbn._core.graphs import dag_of
 from skbn._core.resources import Resources
 from skbn._core.text import readable_value
-from skbn._data.experiments import ExperimentalSample
+from skbn._data.experiments import ExperimentalSample, require_no_interventions
 from skbn._data.sample import Sample
 from skbn._displays.frames import frame_of
 from skbn._estimators.network_estimator import NetworkEstimator
@@ -905,6 +905,7 @@ class GaussianBNPosterior(NetworkEstimator):
         self._require_columns("Predictive densities")
         if isinstance(self.local_scores_.sample, ExperimentalSample):
             raise ValueError("Predictive densities are not known after a fit with interventions.")
+        require_no_interventions(X, "GaussianBNPosterior.score")
         sample = self._sample(X, sample_weight, needs_rows=False)
         return mean_log_predictive_density(posterior, self.local_scores_, sample, self._resources())
 

@@ -269,7 +269,8 @@ def plan_resamples(
     refit: _Refit
     if isinstance(X, BaseScores):
         # A copy without log-determinants: those of all rows cannot be used for a resample.
-        problem = problem_of(X, learner._constraints(X)).of_sample(sample)
+        problem = problem_of(X, learner._constraints(X))
+        problem = problem.of_sample(problem.scores.sample)
         resources, settings = learner._resources(), learner._search_settings()
         resources = replace(resources, announce=None, progress=Progress())
         if in_threads:

@@ -315,25 +315,23 @@ class LocalScoreTransformer(
     def _scores(
         self, X: Any, sample_weight: Any, interventions: Any, *, reset: bool
     ) -> LocalScores:
-        """Return the scores of a table, whose columns are learned if `reset`."""
-        needs_rows = interventions is not None
-        sample = self._read(X, sample_weight, reset=reset, needs_rows=needs_rows)
-        return make_scores(self, sample, self.penalty).with_interventions(interventions)
+        """Return the scores of a table, whose columns are learned if `reset`.
 
-    def _read(self, X: Any, sample_weight: Any, *, reset: bool, needs_rows: bool) -> Sample:
-        """Return the rows of a table, or what EM expects of them if values are missing."""
+        If values are missing, they are those of what EM expects of the rows.
+        """
         sample = read_sample(
             self,
             X,
             sample_weight,
             reset=reset,
             min_samples=1 + reset,
-            needs_rows=needs_rows,
+            needs_rows=interventions is not None,
             may_miss=self.missing == "em",
         )
+        scores = make_scores(self, sample, self.penalty).with_interventions(interventions)
         if sample.is_complete:
-            return sample
-        return expected_sample(make_scores(self, sample, self.penalty))
+            return scores
+        return make_scores(self, expected_sample(scores), self.penalty)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

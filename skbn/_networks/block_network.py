@@ -22,6 +22,7 @@ from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
 from skbn._data.encoding import encoded_rows
+from skbn._data.experiments import require_no_interventions
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics, sample_statistics
@@ -105,6 +106,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             As for `GaussianBayesianNetwork.fit`; if a category has a level that the nodes lack.
         """
         with fit_task(self, X, y, sample_weight):
+            require_no_interventions(X, "GaussianBlockNetwork.fit")
             names, parents = self._column_parents()
             most = 1 + max(mask.bit_count() for mask in parents)
             summary = self._sample_of(X, sample_weight, may_miss=False).summary

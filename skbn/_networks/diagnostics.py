@@ -107,7 +107,10 @@ def warn_about_data(model: LinearGaussianModel, scorer: FamilyScorer) -> None:
     if sample.is_set is not None:  # where a column was set, its residual says nothing
         for nodes, of_nodes in scorer.row_groups:
             at, counts = of_nodes.columns_of(mask_of(nodes)), of_nodes.sample
-            skewness[at] = _residual_skewness(model, scorer.kept(counts.rows), counts.weight)[at]
+            skewness[at] = 0
+            if len(counts.rows) >= _FEWEST_ROWS:
+                own = _residual_skewness(model, scorer.kept(counts.rows), counts.weight)
+                skewness[at] = own[at]
     # The skewness of a column with few values only says how often each value occurs.
     skewness[list(n_levels)] = 0
     skewness[~is_number] = 0

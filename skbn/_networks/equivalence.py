@@ -9,7 +9,7 @@ because the knowledge rules out their reverse.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import combinations
 from typing import Any
 
@@ -18,6 +18,7 @@ import networkx as nx
 from skbn._core.columns import named_nodes
 from skbn._core.graphs import dag_of, parent_masks
 from skbn._core.subsets import mask_of, members_of
+from skbn._core.text import readable_value
 from skbn._regressions.local_score import internal_error
 
 __all__ = [
@@ -56,18 +57,28 @@ def directed_by(targets: Any, dag: nx.DiGraph) -> list[int]:
 
     Parameters
     ----------
-    targets : iterable of nodes or collections of nodes, or None
-        What was set together in each intervention.
+    targets : collection of nodes or collections of nodes, or None
+        What was set together in each intervention; nothing in an empty one.
     dag : networkx.DiGraph
 
     Raises
     ------
     ValueError
         If one of them is not a node.
+    TypeError
+        If the targets are no collection.
     """
+    if isinstance(targets, str) or not isinstance(targets, Collection | None):
+        raise TypeError(
+            "targets must be a list that has a node, or a tuple of nodes, for each intervention; "
+            f"got {readable_value(targets)}."
+        )
     nodes = list(dag)
-    sets = [named_nodes(each, nodes, "targets")[0] for each in targets or ()]
-    masks = [mask_of(nodes.index(node) for node in each) for each in sets]
+    given = [] if targets is None else [each for each in targets if each not in ((), [])]
+    masks = [
+        mask_of(nodes.index(node) for node in named_nodes(each, nodes, "targets")[0])
+        for each in given
+    ]
     apart = told_apart(masks, len(nodes))
     return [mask & each for mask, each in zip(parent_masks(dag), apart, strict=True)]
 

@@ -255,6 +255,10 @@ class LinearGaussianModel(LinearModel):
                     "these rows out, or fill them by impute."
                 )
             return self._marginal_log_density(rows, seen)
+        return self._joint_log_density(rows, is_set)
+
+    def _joint_log_density(self, rows: Floats, is_set: Booleans | None = None) -> Floats:
+        """Return the log density of rows without missing values."""
         log_scales = np.log(2 * np.pi) + np.log(self.noise_variance)
         with np.errstate(over="ignore", invalid="ignore"):
             squares = (self.residuals(rows) / np.sqrt(self.noise_variance)) ** 2
@@ -273,7 +277,7 @@ class LinearGaussianModel(LinearModel):
         for at, observed in rows_by_pattern(seen):
             columns = np.flatnonzero(observed)
             if len(columns) == len(self.nodes):
-                log_density[at] = self.log_density(rows[at])
+                log_density[at] = self._joint_log_density(rows[at])
             elif len(columns):
                 scaled, unit = equilibrated(factor[:, columns])
                 triangle = triangular_factor(scaled)

@@ -35,8 +35,10 @@ from skbn._core.graphs import (
 )
 from skbn._core.linear_model import is_parametrised
 from skbn._core.text import readable_value
+from skbn._core.threads import explained
 from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
+from skbn._data.experiments import require_no_interventions
 from skbn._data.sample import Sample
 from skbn._data.statistics import GroupStatistics, sample_statistics
 from skbn._data.table import Table, numbers_of, read_columns
@@ -231,6 +233,7 @@ class GaussianBayesianNetwork(
                [0.  , 0.  ]])
         """
         with fit_task(self, X, y, sample_weight):
+            require_no_interventions(X, "GaussianBayesianNetwork.fit")
             nodes, parents = self._column_parents()
             summary = self._sample_of(X, sample_weight, may_miss=False).summary
             sizes = [mask.bit_count() for mask in parents]
@@ -667,6 +670,7 @@ class GaussianBayesianNetwork(
         >>> cross_val_score(GaussianBayesianNetwork(dag), wine).mean().round(2)
         np.float64(-8.58)
         """
+        require_no_interventions(X, "GaussianBayesianNetwork.score")
         return self._model().mean_log_density(self._sample_of(X, sample_weight))
 
     # Samples, conditional distributions, predictions and interventions
@@ -713,7 +717,12 @@ class GaussianBayesianNetwork(
         ['a', 'b']
         """
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        values = None if exogenous is None else self._exogenous_values(exogenous)
+        values = None
+        if exogenous is not None:
+            values = explained(
+                lambda: self._exogenous_values(exogenous),
+                lambda error: f"The table of exogenous values cannot be used: {error}",
+            )
         output = self._output_container
         return inference.sample(self._model(), n_samples, random_state, output, values)
 
@@ -960,8 +969,8 @@ class GaussianBayesianNetwork(
         Returns
         -------
         residuals : ndarray or pandas.DataFrame of shape (n_samples, m), float64
-            A column for each node, in the order of `nodes` and in the node's units. For a
-            pandas data frame, a data frame with its index.
+            A column for each node, in the order of `nodes` and in the node's units; 0 for
+            exogenous nodes. For a pandas data frame, a data frame with its index.
 
         Raises
         ------
@@ -1651,13 +1660,17 @@ class GaussianBayesianNetwork(
             If pgmpy is not installed.
         sklearn.exceptions.NotFittedError
             If there are no parameters.
+        ValueError
+            If nodes are exogenous, as pgmpy needs distributions of all.
 
         Examples
         --------
         >>> network.to_pgmpy().get_cpds("b")  # doctest: +SKIP
         <LinearGaussianCPD: P(b | a) = N(2.0*a + 1.0; 0.5) at 0x7f5ff6c1e110>
         """
-        return interchange.to_pgmpy(self._model().to_dag())
+        model = self._model()
+        model.require_distribution()
+        return interchange.to_pgmpy(model.to_dag())
 
     @classmethod
     def from_pgmpy(cls, model: Any) -> Self:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.columns import as_integer, column_number, column_numbers, parents_in
+from skbn._core.graphs import exogenous_nodes
 from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
@@ -208,6 +209,8 @@ class BaseScores(ABC):
     def network_score(self, dag: nx.DiGraph) -> float:
         """Return the score of a network, the sum of its families' local scores, in nats.
 
+        Nodes that the graph calls exogenous have no score.
+
         Parameters
         ----------
         dag : networkx.DiGraph or GaussianBayesianNetwork
@@ -234,7 +237,10 @@ class BaseScores(ABC):
         -13.67
         """
         masks = [mask_of(parents) for parents in parents_in(dag, self.columns)]
-        *terms, shared = self.network_terms(masks)
+        graph = getattr(dag, "dag", dag)
+        outside = {column_number(self.columns, node) for node in exogenous_nodes(graph)}
+        modelled = [x for x in range(len(masks)) if x not in outside]
+        *terms, shared = self.network_terms(masks)[:, modelled]
         return float(sum(terms).sum()) + float(shared.sum())
 
     @abstractmethod

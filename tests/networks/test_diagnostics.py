@@ -155,6 +155,7 @@ def test_remedies_add_to_each_other_and_to_what_is_forbidden_already(learner, is
         follow(message, learner)
     assert warnings_of(learner, table) == {}
     assert learner.forbidden_edges == known
+    assert {*learner.exogenous} == {"is_1", "is_2", "is_3", "is_high"}
 
 
 def test_an_edge_between_dummies_is_no_discrete_child_as_well():

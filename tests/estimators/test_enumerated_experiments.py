@@ -1,0 +1,232 @@
+"""Interventions and exogenous columns, against an enumeration of all networks."""
+
+import warnings
+from collections import defaultdict
+from math import inf
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import reference
+from experiment_tables import TARGETS, experiment
+from hypothesis import given
+from numpy.testing import assert_allclose
+
+from skbn import GaussianBNLearner
+from skbn.exceptions import MaxParentsWarning
+
+# Targets, exogenous columns, and other settings.
+CASES = {
+    "observations": ([], [], {}),
+    "one target": ([{2}], [], {}),
+    "all apart": (TARGETS[6], [], {}),
+    "overlapping": (TARGETS[5], [], {}),
+    "max_parents=1": (TARGETS[4], [], {"max_parents": 1}),
+    "max_parents=2": (TARGETS[5], [], {"max_parents": 2}),
+    "tiers": (TARGETS[3], [], {"tiers": [[0, 2], ...]}),
+    "required": (TARGETS[2], [], {"required_edges": [(2, 0)], "forbidden_edges": [(3, 1)]}),
+    "exogenous": ([], [2], {}),
+    "two exogenous": ([], [0, 3], {}),
+    "three exogenous": ([], [0, 1, 3], {}),
+    "exogenous, max_parents": ([], [1], {"max_parents": 2}),
+    "exogenous, required": ([], [1], {"required_edges": [(1, 3)], "forbidden_edges": [(1, 0)]}),
+    "exogenous and tiers": ([], [1], {"tiers": [[0], [2, 3]]}),
+    "both": ([{0}, {1, 2}], [3], {}),
+    "a target is exogenous": ([{0}, {1}], [1], {}),
+    "both and max_parents": ([{0}, {1, 2}], [1], {"max_parents": 1}),
+}
+
+
+def masks_of(parents):
+    return [sum(1 << p for p in ps) for ps in parents]
+
+
+def parents_of(network):
+    """The parents of each column, as a tuple of tuples."""
+    dag = network.dag
+    return tuple(tuple(sorted(dag.predecessors(x))) for x in range(len(dag)))
+
+
+def scores_of(rows, is_set, exogenous, criterion="bic"):
+    """The score of each family; that of exogenous columns is 0."""
+    scores = {}
+    for x, p in reference.families(rows.shape[1]):
+        outside = x in exogenous
+        scores[x, p] = (
+            (0.0 if not p else -inf)
+            if outside
+            else reference.experimental_score(rows, is_set, x, p, criterion)
+        )
+    return scores
+
+
+def is_allowed(x, parents, knowledge):
+    tier_of = {
+        c: i for i, tier in enumerate(knowledge.get("tiers", [])) if tier is not ... for c in tier
+    }
+    last = len(knowledge.get("tiers", []))
+    return (
+        all((p, x) not in knowledge.get("forbidden_edges", []) for p in parents)
+        and all(p in parents for p, child in knowledge.get("required_edges", []) if child == x)
+        and len(parents) <= knowledge.get("max_parents", inf)
+        and all(tier_of.get(p, last) <= tier_of.get(x, last) for p in parents)
+    )
+
+
+def ranking(scores, m, knowledge):
+    """All networks that are allowed and their scores, the best first."""
+    allowed = {
+        key: score for key, score in scores.items() if is_allowed(*key, knowledge) and score > -inf
+    }
+    found = [
+        (sum(allowed[x, p] for x, p in enumerate(parents)), parents)
+        for parents in reference.all_dags(m)
+        if all((x, p) in allowed for x, p in enumerate(parents))
+    ]
+    return sorted(found, key=lambda each: -each[0])
+
+
+def check_lists(learner, expected, targets):
+    """All networks are listed in order, each once, and all classes with their members."""
+    networks = learner.near_optimal(10**6, equivalence_classes=False)
+    assert networks.is_complete
+    score_of = {parents: score for score, parents in expected}
+    found = [parents_of(network) for network in networks]
+    assert {*found} == {*score_of}
+    assert len(found) == len(score_of)
+    assert_allclose(networks.scores, [score for score, _ in expected], atol=1e-8)
+    assert_allclose(networks.scores, [score_of[each] for each in found], atol=1e-8)
+
+    classes = defaultdict(list)
+    for score, parents in expected:
+        classes[reference.interventional_class(parents, targets)].append((score, parents))
+    listed = learner.near_optimal(10**6)
+    assert listed.is_complete
+    assert len(listed) == len(classes)
+    assert_allclose(
+        listed.scores, sorted((max(m)[0] for m in classes.values()), reverse=True), atol=1e-8
+    )
+    n_members = list(listed.to_frame()["n_members"])
+    for network, score, n in zip(listed, listed.scores, n_members, strict=True):
+        members = classes.pop(reference.interventional_class(parents_of(network), targets))
+        assert max(members)[0] == pytest.approx(score, abs=1e-8)
+        assert n == len(members)
+        if not learner.tiers and not learner.forbidden_edges and learner.max_parents is None:
+            shared, joined = reference.essential_edges([parents for _, parents in members])
+            pattern = network.cpdag()
+            assert {*pattern.edges} >= shared
+            undirected = {
+                frozenset((a, b))
+                for a, b, is_undirected in pattern.edges(data="undirected")
+                if is_undirected
+            }
+            assert undirected == joined - {frozenset(edge) for edge in shared}
+    assert not classes
+
+
+def check(m, targets, exogenous, settings, criterion):
+    rows, is_set = experiment(m, targets, seed=m)
+    scores = scores_of(rows, is_set, exogenous, criterion)
+    knowledge = dict(settings)
+    if "tiers" in knowledge:
+        knowledge["tiers"] = [each if each is ... else [*each] for each in knowledge["tiers"]]
+        if exogenous:
+            knowledge["tiers"] = [[*exogenous], *knowledge["tiers"]]
+    expected = ranking(scores, m, knowledge)
+    learner = GaussianBNLearner(criterion, exogenous=exogenous or None, **settings)
+    learner.fit(rows, interventions=is_set)
+    best, _ = expected[0]
+    assert learner.network_score_ == pytest.approx(best, abs=1e-8)
+    found = parents_of(learner.network_)
+    assert sum(scores[x, p] for x, p in enumerate(found)) == pytest.approx(best, abs=1e-8)
+    for x, p in enumerate(found):
+        if x not in exogenous:
+            intercept, coef, rss = reference.regression(rows[~is_set[:, x]], x, p)
+            node = learner.network_.dag_.nodes[x]
+            assert node["intercept"] == pytest.approx(intercept, abs=1e-9)
+            assert node["noise_variance"] == pytest.approx(rss / (~is_set[:, x]).sum())
+            of_edges = [learner.network_.dag_.edges[v, x]["weight"] for v in p]
+            assert_allclose(of_edges, coef, atol=1e-9)
+    check_lists(learner, expected, [target - {*exogenous} for target in targets])
+
+
+FAST = ["max_parents=1", "required", "exogenous", "two exogenous", "exogenous and tiers", "both"]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=name, marks=[] if name in FAST else pytest.mark.slow)
+        for name, case in CASES.items()
+    ],
+)
+def test_all_networks_of_four_columns(case):
+    check(4, *case, "bic")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("criterion", ["aic", "loglik"])
+@pytest.mark.parametrize("case", ["overlapping", "both", "max_parents=2"])
+def test_other_criteria(case, criterion):
+    check(4, *CASES[case], criterion)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["max_parents=1", "exogenous", "two exogenous", "both"])
+def test_all_networks_of_five_columns(case):
+    targets, exogenous, settings = CASES[case]
+    check(5, [*targets, {4}] if targets else targets, exogenous, settings, "bic")
+
+
+def test_an_exogenous_column_may_be_set_in_all_rows():
+    rows, is_set = experiment(4, [{0}, {1, 2}])
+    is_set[:, 3] = True
+    expected = ranking(scores_of(rows, is_set, [3]), 4, {})
+    learner = GaussianBNLearner(exogenous=[3]).fit(rows, interventions=is_set)
+    assert learner.network_score_ == pytest.approx(expected[0][0], abs=1e-8)
+    check_lists(learner, expected, [{0}, {1, 2}])
+    assert learner.targets_ == [(0,), (1, 2)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("case", ["max_parents=1", "two exogenous", "both and max_parents"])
+def test_frequencies_are_averages_over_networks(case, weighted):
+    targets, exogenous, settings = CASES[case]
+    rows, is_set = experiment(4, targets, n=6)
+    learner = GaussianBNLearner(exogenous=exogenous or None, **settings)
+    learner.fit(rows[:, :4], interventions=is_set)
+    networks = learner.near_optimal(10**6, equivalence_classes=False)
+    classes = learner.near_optimal(10**6)
+    expected = networks.edge_frequencies(weighted=weighted)
+    share = np.exp(networks.scores - networks.scores[0]) if weighted else np.ones(len(networks))
+    by_hand = np.zeros((4, 4))
+    for network, weight in zip(networks, share / share.sum(), strict=True):
+        for edge in network.dag.edges:
+            by_hand[edge] += weight
+    assert_allclose(expected, by_hand, atol=1e-12)
+    if weighted:
+        assert_allclose(classes.edge_frequencies(), expected, atol=1e-7)
+
+
+@given(st.data())
+def test_the_best_of_random_problems(data):
+    m = data.draw(st.integers(2, 5))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    exogenous = rng.permutation(m)[: rng.integers(m)].tolist()
+    most = data.draw(st.integers(0, m - 1))
+    rows = rng.normal(size=(60, m)) @ rng.normal(size=(m, m))
+    is_set = rng.random((60, m)) < rng.choice([0.0, 0.1, 0.5], size=m)
+    is_set[:, data.draw(st.integers(0, m - 1))] |= rng.random(60) < 0.3
+    weight = rng.integers(0, 3, 60) if data.draw(st.booleans()) else np.ones(60, dtype=int)
+    some = np.repeat(np.arange(60), weight)
+    scores = scores_of(rows[some], is_set[some], exogenous)
+    limited = {key: score if len(key[1]) <= most else -inf for key, score in scores.items()}
+    given_ = {"sample_weight": weight, "interventions": is_set}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MaxParentsWarning)
+        found = GaussianBNLearner(exogenous=exogenous, max_parents=most).fit(rows, **given_)
+    best = reference.best_score_by_dynamic_program(limited, m)
+    assert found.network_score_ == pytest.approx(best, rel=1e-9)
+    free = GaussianBNLearner(exogenous=exogenous).fit(rows, **given_)
+    best = reference.best_score_by_dynamic_program(scores, m)
+    assert free.network_score_ == pytest.approx(best, rel=1e-9)

@@ -1,0 +1,402 @@
+"""Fits with interventions: by every route, and what is refused."""
+
+import pickle
+import warnings
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from experiment_tables import experiment
+from hypothesis import given
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skbn import (
+    BootstrapBNLearner,
+    GaussianBayesianNetwork,
+    GaussianBNLearner,
+    GaussianBNLearnerCV,
+    GaussianBNPosterior,
+    LocalScoreTransformer,
+    ParentSetScores,
+)
+from skbn._core.graphs import fixed_parent_masks
+from skbn.exceptions import SkewedResidualsWarning
+
+NAMES = list("abcd")
+ROWS, IS_SET = experiment(4, [{0}, {1, 2}])
+N = len(ROWS)
+TABLE = pd.DataFrame(ROWS, columns=NAMES)
+NAMED = [tuple(np.array(NAMES)[row]) or None for row in IS_SET]
+FOLDS = KFold(3, shuffle=True, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return GaussianBNLearner().fit(TABLE, interventions=IS_SET)
+
+
+def assert_same(found, expected):
+    """Two learners have the same network, to the last bit."""
+    dag, other = found.network_.dag_, expected.network_.dag_
+    assert {*dag.edges} == {*other.edges}
+    assert dict(dag.nodes(data=True)) == dict(other.nodes(data=True))
+    assert all(dag.edges[edge] == other.edges[edge] for edge in dag.edges)
+    assert found.network_score_ == expected.network_score_
+
+
+@pytest.mark.parametrize(
+    "interventions",
+    [NAMED, pd.DataFrame(IS_SET, columns=NAMES)[["c", "a", "b", "d"]], IS_SET.tolist()],
+)
+def test_forms_of_interventions(fitted, interventions):
+    assert_same(GaussianBNLearner().fit(TABLE, interventions=interventions), fitted)
+    scores = LocalScoreTransformer().fit_transform(TABLE)
+    assert_same(GaussianBNLearner().fit(scores, interventions=interventions), fitted)
+    made = LocalScoreTransformer().fit_transform(TABLE, interventions=interventions)
+    assert_same(GaussianBNLearner().fit(made), fitted)
+    assert_same(GaussianBNLearner().fit(made, interventions=IS_SET), fitted)
+
+
+def test_labels_match_rows(fitted):
+    labels = [f"r{i}" for i in range(N)]
+    table = TABLE.set_axis(labels)
+    shuffled = np.random.default_rng(0).permutation(N)
+    frame = pd.DataFrame(IS_SET, columns=NAMES, index=labels).iloc[shuffled]
+    series = pd.Series(NAMED, index=labels).iloc[shuffled]
+    for interventions in (frame, series):
+        assert_same(GaussianBNLearner().fit(table, interventions=interventions), fitted)
+
+
+def test_targets_and_fixed_edges(fitted):
+    assert fitted.targets_ == [("a",), ("b", "c")]
+    parents = tuple(tuple(fitted.network_.dag.predecessors(x)) for x in NAMES)
+    targets = [{"a"}, {"b", "c"}]
+    for x, node in enumerate(NAMES):
+        for parent in parents[x]:
+            apart = any((node in target) != (parent in target) for target in targets)
+            assert fitted.network_.dag.edges[parent, node].get("fixed", False) == apart
+    assert not hasattr(GaussianBNLearner().fit(TABLE), "targets_")
+    assert not hasattr(GaussianBNLearner().fit(TABLE, interventions=[None] * N), "targets_")
+    network = fitted.network_
+    found = network.cpdag(knowledge=False, targets=fitted.targets_)
+    assert [*found.edges(data="undirected")] == [*network.cpdag().edges(data="undirected")]
+
+
+@pytest.mark.parametrize("nothing", [[None] * N, np.zeros((N, 4), bool), [()] * N])
+def test_no_intervention_changes_no_bit(nothing):
+    plain = GaussianBNLearner().fit(TABLE)
+    assert_same(GaussianBNLearner().fit(TABLE, interventions=nothing), plain)
+    few = GaussianBNLearner(max_parents=2).fit(TABLE)
+    assert_same(GaussianBNLearner(max_parents=2).fit(TABLE, interventions=nothing), few)
+
+
+@given(st.permutations(range(N)))
+def test_rows_in_another_order(order):
+    expected = GaussianBNLearner().fit(TABLE, interventions=IS_SET)
+    found = GaussianBNLearner().fit(ROWS[order], interventions=IS_SET[order])
+    assert found.network_score_ == pytest.approx(expected.network_score_, rel=1e-12)
+    edges = {(NAMES[a], NAMES[b]) for a, b in found.dag_.edges}
+    assert edges == {*expected.dag_.edges}
+
+
+def test_threads_copies_and_pickles(fitted):
+    assert_same(GaussianBNLearner(n_jobs=2).fit(TABLE, interventions=IS_SET), fitted)
+    assert_same(GaussianBNLearner(n_jobs=1).fit(TABLE, interventions=IS_SET), fitted)
+    copy = pickle.loads(pickle.dumps(fitted))
+    assert_same(copy, fitted)
+    assert copy.targets_ == fitted.targets_
+    assert list(copy.near_optimal(3).scores) == list(fitted.near_optimal(3).scores)
+    again = clone(fitted)
+    assert not hasattr(again, "targets_")
+    again.fit(TABLE, interventions=IS_SET)
+    again.fit(TABLE)
+    assert not hasattr(again, "targets_")
+
+
+def test_searches_of_other_kinds(fitted, tmp_path):
+    scratch = GaussianBNLearner(scratch=str(tmp_path)).fit(TABLE, interventions=IS_SET)
+    assert_same(scratch, fitted)
+    few = GaussianBNLearner(max_parents=2).fit(TABLE, interventions=IS_SET)
+    order = GaussianBNLearner(search="order", max_parents=2, random_state=0)
+    order.fit(TABLE, interventions=IS_SET)
+    assert order.network_score_ == pytest.approx(few.network_score_)
+    with pytest.raises(ValueError, match=r"with interventions .* Set max_parents"):
+        GaussianBNLearner(search="order").fit(TABLE, interventions=IS_SET)
+
+
+# What is refused
+
+
+def set_but(n, column=0):
+    """The first column was set in all rows but n."""
+    is_set = np.zeros((N, 4), dtype=bool)
+    is_set[n:, column] = True
+    return is_set
+
+
+@pytest.mark.parametrize("kind", [GaussianBNLearner, GaussianBNPosterior, LocalScoreTransformer])
+def test_a_column_that_was_set_in_all_rows(kind):
+    estimator = kind()
+    fit = getattr(estimator, "fit_transform", estimator.fit)
+
+    def use(interventions, **given):
+        found = fit(TABLE, interventions=interventions, **given)
+        return found.to_array() if kind is LocalScoreTransformer else found
+
+    for n in (0, 1):
+        with pytest.raises(
+            ValueError, match=rf"\['a'\] in all but {n} of the 75 rows.*exogenous=\['a'\]"
+        ):
+            use(set_but(n))
+    with pytest.raises(ValueError, match=r"\['a', 'b', 'c', 'd'\] in all but 0"):
+        use(np.ones((N, 4), dtype=bool))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_too_few_rows(n):
+    with pytest.raises(ValueError, match=rf"In the {n} rows in which \['a'\] was not set"):
+        GaussianBNLearner().fit(TABLE, interventions=set_but(n))
+    # The criterion has a prior.
+    GaussianBNLearner("bge").fit(TABLE, interventions=set_but(n))
+    GaussianBNLearner(exogenous=["a"]).fit(TABLE, interventions=set_but(n))
+
+
+def test_just_enough_rows():
+    rows, is_set = ROWS[:, :3], set_but(4)[:, :3]
+    scores = reference.all_experimental_scores(rows, is_set)
+    best = max(
+        sum(scores[x, p] for x, p in enumerate(parents)) for parents in reference.all_dags(3)
+    )
+    found = GaussianBNLearner().fit(rows, interventions=is_set).network_score_
+    assert found == pytest.approx(best)
+
+
+def test_rows_of_weight_0_do_not_count():
+    weight = np.where(IS_SET[:, 0], 1.0, 0.0)
+    with pytest.raises(ValueError, match=r"In the 50 rows in which \['a'\] was not set.*weight"):
+        GaussianBNLearner().fit(TABLE, sample_weight=weight, interventions=IS_SET)
+
+
+def test_a_column_that_is_constant_in_the_rows_of_another():
+    table = TABLE.assign(b=np.where(IS_SET[:, 0], TABLE["b"], 1.0))
+    with pytest.raises(ValueError, match=r"'a'.* was not set.*Column 'b' has zero variance"):
+        GaussianBNLearner().fit(table, interventions=IS_SET & [True, False, False, False])
+
+
+def test_missing_values():
+    table = TABLE.mask(ROWS > 3)
+    for fit in (
+        GaussianBNLearner(missing="em").fit,
+        GaussianBNPosterior(missing="augment").fit,
+        LocalScoreTransformer(missing="em").fit,
+        LocalScoreTransformer(missing="em").fit_transform,
+        LocalScoreTransformer(missing="em").fit(TABLE).transform,
+    ):
+        with pytest.raises(ValueError, match="interventions and missing values cannot be combined"):
+            fit(table, interventions=IS_SET)
+    with pytest.raises(ValueError, match="missing"):
+        GaussianBNLearner().fit(table, interventions=IS_SET)
+
+
+def test_scores_and_tables_that_cannot_have_interventions(fitted):
+    listed = ParentSetScores(NAMES, [([[-1]], [0.0])] * 4)
+    with pytest.raises(TypeError, match="interventions need rows; ParentSetScores have none"):
+        GaussianBNLearner().fit(listed, interventions=IS_SET)
+    summary = LocalScoreTransformer().fit(TABLE).local_scores_
+    with pytest.raises(TypeError, match="have no rows"):
+        GaussianBNLearner().fit(summary, interventions=IS_SET)
+    made = LocalScoreTransformer().fit_transform(TABLE, interventions=IS_SET)
+    with pytest.raises(ValueError, match="made with other interventions"):
+        GaussianBNLearner().fit(made, interventions=~IS_SET)
+    with pytest.raises(ValueError, match="cannot add rows to those of a fit with interventions"):
+        LocalScoreTransformer().fit(TABLE, interventions=IS_SET).partial_fit(TABLE)
+    dask_array = pytest.importorskip("dask.array")
+    with pytest.raises(TypeError, match=r"X\.compute\(\)"):
+        GaussianBNLearner().fit(dask_array.from_array(ROWS), interventions=IS_SET)
+    with pytest.raises(ValueError, match="There is no column 'x'"):
+        GaussianBNLearner().fit(TABLE, interventions=["x"] * N)
+    with pytest.raises(ValueError, match="log-determinants of its own"):
+        made.log_determinants()
+    assert "4 columns" in repr(made)
+
+
+def test_scores_without_rows():
+    kept = LocalScoreTransformer().fit(TABLE, interventions=IS_SET).local_scores_
+    expected = GaussianBNLearner().fit(TABLE, interventions=IS_SET)
+    found = GaussianBNLearner().fit(kept)
+    assert {*found.dag_.edges} == {*expected.dag_.edges}
+    assert found.network_score_ == pytest.approx(expected.network_score_)
+    with pytest.raises(ValueError, match="no rows that say which values were set"):
+        expected.score(kept)
+    # Columns that are exogenous may have been set, also in all rows.
+    everywhere = IS_SET | [False, False, False, True]
+    for exogenous, is_set in ((["a"], IS_SET), (["d"], everywhere), (["a", "d"], everywhere)):
+        kept = LocalScoreTransformer().fit(TABLE, interventions=is_set).local_scores_
+        expected = GaussianBNLearner(exogenous=exogenous).fit(TABLE, interventions=is_set)
+        found = GaussianBNLearner(exogenous=exogenous).fit(kept)
+        assert found.network_score_ == pytest.approx(expected.network_score_)
+        assert found.targets_ == expected.targets_
+        assert {*found.dag_.edges} == {*expected.dag_.edges}
+    kept = LocalScoreTransformer().fit(TABLE, interventions=IS_SET).local_scores_
+    found = GaussianBNLearner(exogenous=["a", "b", "c"]).fit(kept)
+    assert not hasattr(found, "targets_")
+
+
+def test_rows_of_scores_with_interventions(fitted):
+    made = LocalScoreTransformer().fit_transform(TABLE, interventions=IS_SET)
+    expected = [fitted.score(TABLE.iloc[[i]], interventions=IS_SET[[i]]) for i in range(N)]
+    np.testing.assert_allclose(fitted.score_samples(made), expected)
+    assert fitted.score(made) == pytest.approx(np.mean(expected))
+    network = GaussianBayesianNetwork(fitted.network_.dag)
+    for ask in (network.fit, fitted.network_.score, GaussianBNPosterior().fit(TABLE).score):
+        with pytest.raises(ValueError, match="LocalScores have interventions"):
+            ask(made)
+
+
+# Warnings
+
+
+def test_set_values_cause_no_warnings():
+    rng = np.random.default_rng(0)
+    n = 600
+    a = rng.normal(size=n)
+    b = a + rng.normal(size=n)
+    c = b + rng.normal(size=n)
+    is_set = np.zeros((n, 3), dtype=bool)
+    is_set[:200, 1] = is_set[200:400, 2] = True
+    b[:200] = rng.exponential(size=200) ** 3  # skewed where they were set
+    c[:200] = b[:200] + rng.normal(size=200)
+    c[200:400] = 5.0 * (rng.random(200) < 0.1)
+    rows = np.column_stack([a, b, c])
+    GaussianBNLearner().fit(rows, interventions=is_set)
+    # Nor do few rows say how a residual is skewed.
+    is_set[:, 1] = True
+    is_set[400:420, 1] = False
+    rows[419, 1] = 90.0
+    is_set[419, 2] = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GaussianBNLearner().fit(rows, interventions=is_set)
+    is_set[420:460, 1] = False
+    with pytest.warns(SkewedResidualsWarning, match=r"'?1'? \(skewness"):
+        GaussianBNLearner().fit(rows, interventions=is_set)
+
+
+# Cross-validation and routing
+
+
+def held_out(learner):
+    return [learner.cv_results_[f"split{i}_test_score"].tolist() for i in range(3)]
+
+
+def test_held_out_likelihoods_do_not_count_set_values():
+    penalties = [0.5, 2.0]
+    expected = []
+    for train, test in FOLDS.split(ROWS):
+        of_fold = []
+        for penalty in penalties:
+            learner = GaussianBNLearner(penalty=penalty)
+            learner.fit(TABLE.iloc[train], interventions=IS_SET[train])
+            of_fold.append(learner.score(TABLE.iloc[test], interventions=IS_SET[test]))
+        expected.append(of_fold)
+    scores = LocalScoreTransformer().fit_transform(TABLE, interventions=IS_SET)
+    found = GaussianBNLearnerCV(penalties, cv=FOLDS).fit(scores)
+    np.testing.assert_allclose(held_out(found), expected, rtol=1e-9)
+    assert found.targets_ == [("a",), ("b", "c")]
+    table = GaussianBNLearnerCV(penalties, cv=FOLDS).fit(TABLE, interventions=NAMED)
+    np.testing.assert_allclose(held_out(table), expected, rtol=1e-9)
+    for i, penalty in enumerate(penalties):
+        of_folds = cross_val_score(GaussianBNLearner(), scores.with_penalty(penalty), cv=FOLDS)
+        np.testing.assert_allclose(of_folds, [each[i] for each in expected], rtol=1e-9)
+    with config_context(enable_metadata_routing=True):
+        learner = GaussianBNLearner().set_fit_request(interventions=True)
+        grid = GridSearchCV(
+            learner.set_score_request(interventions=True), {"penalty": penalties}, cv=FOLDS
+        )
+        for interventions in (IS_SET, NAMED, pd.DataFrame(IS_SET, columns=NAMES)):
+            grid.fit(TABLE, interventions=interventions)
+            np.testing.assert_allclose(held_out(grid), expected, rtol=1e-9)
+
+
+def test_categories_that_were_set_are_held_out():
+    codes = np.searchsorted([-0.7, 0.7], ROWS[:, 1])
+    table = TABLE.assign(b=pd.Categorical(codes))
+    scores = LocalScoreTransformer(nodes="auto").fit_transform(table, interventions=IS_SET)
+    found = GaussianBNLearnerCV([1.0, 2.0], cv=FOLDS).fit(scores)
+    train, test = next(FOLDS.split(ROWS))
+    learner = GaussianBNLearner(nodes="auto").fit(table.iloc[train], interventions=IS_SET[train])
+    expected = learner.score(table.iloc[test], interventions=IS_SET[test])
+    assert held_out(found)[0][0] == pytest.approx(expected)
+
+
+def test_pipelines(fitted):
+    piped = make_pipeline(LocalScoreTransformer(), GaussianBNLearner())
+    piped.fit(TABLE, localscoretransformer__interventions=NAMED)
+    assert_same(piped[-1], fitted)
+    piped.fit(TABLE, gaussianbnlearner__interventions=NAMED)
+    assert_same(piped[-1], fitted)
+    scaled = make_pipeline(StandardScaler().set_output(transform="pandas"), GaussianBNLearner())
+    scaled.fit(TABLE, gaussianbnlearner__interventions=NAMED)
+    assert {*scaled[-1].dag_.edges} == {*fitted.dag_.edges}
+    with config_context(enable_metadata_routing=True):
+        transformer = LocalScoreTransformer().set_transform_request(interventions=True)
+        learner = GaussianBNLearner().set_fit_request(interventions=False)
+        piped = make_pipeline(transformer, learner.set_score_request(interventions=True))
+        piped.fit(TABLE, interventions=NAMED)
+        assert_same(piped[-1], fitted)
+
+
+# Resamples
+
+
+def test_resamples_take_rows_with_their_interventions(fitted):
+    bootstrap = BootstrapBNLearner(n_resamples=8, random_state=0).fit(TABLE, interventions=NAMED)
+    scores = LocalScoreTransformer().fit_transform(TABLE, interventions=IS_SET)
+    same = BootstrapBNLearner(n_resamples=8, random_state=0).fit(scores)
+    np.testing.assert_array_equal(bootstrap.edge_support_, same.edge_support_)
+    one, two = (
+        BootstrapBNLearner(n_resamples=8, random_state=0, n_jobs=n).fit(TABLE, interventions=IS_SET)
+        for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one.edge_support_, two.edge_support_)
+    np.testing.assert_array_equal(one.edge_support_, bootstrap.edge_support_)
+
+
+def test_the_averaged_network_has_the_estimates_of_the_rows_that_count():
+    bootstrap = BootstrapBNLearner(n_resamples=8, random_state=0).fit(TABLE, interventions=NAMED)
+    dag = bootstrap.network_.dag_
+    assert dag.number_of_edges() > 1
+    for x, node in enumerate(NAMES):
+        parents = [*dag.predecessors(node)]
+        own = ROWS[~IS_SET[:, x]]
+        intercept, coef, rss = reference.regression(own, x, [NAMES.index(p) for p in parents])
+        assert dag.nodes[node]["intercept"] == pytest.approx(intercept)
+        assert dag.nodes[node]["noise_variance"] == pytest.approx(rss / len(own))
+        weights = [dag.edges[parent, node]["weight"] for parent in parents]
+        np.testing.assert_allclose(weights, coef)
+    told_apart = [
+        sum(
+            1 << i
+            for i, p in enumerate(NAMES)
+            if dag.has_edge(p, node) and (IS_SET[:, x] != IS_SET[:, i]).any()
+        )
+        for x, node in enumerate(NAMES)
+    ]
+    assert fixed_parent_masks(dag) == told_apart
+
+
+def test_resamples_within_conditions():
+    is_set = np.zeros((N, 4), dtype=bool)
+    is_set[7:, 0] = True  # resamples of all rows often have too few of the others
+    settings = {"n_resamples": 20, "random_state": 0}
+    with pytest.raises(ValueError, match=r"Resample .* In the 7 rows in which \['a'\] was not set"):
+        BootstrapBNLearner(GaussianBNLearner(), **settings).fit(TABLE, interventions=is_set)
+    half = BootstrapBNLearner(GaussianBNLearner(), replace=False, sample_fraction=0.8, **settings)
+    half.fit(TABLE, interventions=is_set, stratify=is_set[:, 0])
+    assert half.network_.nodes == NAMES

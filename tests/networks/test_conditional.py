@@ -1,0 +1,261 @@
+"""Networks with exogenous nodes, against conditional distributions of all nodes together."""
+
+import pickle
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from experiment_tables import experiment
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import multivariate_normal, norm
+
+from skbn import GaussianBayesianNetwork, GaussianBNLearner
+
+NAMES = list("abcde")
+OUTSIDE = ["b", "d"]
+
+
+def fitted(seed=0, outside=OUTSIDE):
+    """A network with exogenous nodes, one that has distributions of these too, and new rows."""
+    rows, _ = experiment(5, [], n=60, seed=seed)
+    table = pd.DataFrame(rows, columns=NAMES)
+    network = GaussianBNLearner("aic", exogenous=outside).fit(table).network_
+    dag = network.dag_.copy()
+    for node in dag:
+        dag.nodes[node].pop("exogenous", None)
+    new, _ = experiment(5, [], n=30, seed=seed + 100)
+    return network, GaussianBayesianNetwork(dag), pd.DataFrame(new, columns=NAMES)
+
+
+def conditional(joint, row, wanted, given):
+    """The mean and covariance of some nodes given others, by the joint distribution."""
+    mean = pd.Series(np.asarray(joint.mean_), NAMES)
+    covariance = pd.DataFrame(np.asarray(joint.covariance_), NAMES, NAMES)
+    slopes = covariance.loc[wanted, given] @ np.linalg.inv(covariance.loc[given, given])
+    centre = mean[wanted] + slopes.to_numpy() @ (row[given] - mean[given]).to_numpy()
+    return centre, covariance.loc[wanted, wanted] - slopes.to_numpy() @ covariance.loc[
+        given, wanted
+    ].to_numpy()
+
+
+def density(joint, row, outside=OUTSIDE):
+    """The log density of what is seen of a row, given the exogenous values."""
+    seen = [node for node in NAMES if node not in outside and not np.isnan(row[node])]
+    if not seen:
+        return 0.0
+    mean, covariance = conditional(joint, row, seen, outside)
+    return multivariate_normal(mean, covariance).logpdf(row[seen])
+
+
+@pytest.mark.parametrize("outside", [["b"], ["b", "d"], ["a", "c", "d", "e"]])
+@pytest.mark.parametrize("seed", range(3))
+def test_densities_are_conditional(seed, outside):
+    network, joint, rows = fitted(seed, outside)
+    assert network.exogenous == outside
+    expected = [density(joint, row, outside) for _, row in rows.iterrows()]
+    assert_allclose(network.logpdf(rows), expected, rtol=1e-8, atol=1e-9)
+    assert network.score(rows) == pytest.approx(np.mean(expected))
+    weight = np.random.default_rng(seed).random(len(rows))
+    assert network.score(rows, sample_weight=weight) == pytest.approx(
+        np.average(expected, weights=weight)
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_densities_of_rows_with_holes(seed):
+    network, joint, rows = fitted(seed)
+    holes = np.random.default_rng(seed).random(rows.shape) < 0.4
+    holes[:, [NAMES.index(node) for node in OUTSIDE]] = False
+    holes[3] = [node not in OUTSIDE for node in NAMES]
+    rows = rows.mask(holes)
+    expected = [density(joint, row) for _, row in rows.iterrows()]
+    assert_allclose(network.logpdf(rows), expected, rtol=1e-8, atol=1e-9)
+    assert network.score(rows) == pytest.approx(np.mean(expected))
+    rows.loc[5, "d"] = np.nan
+    with pytest.raises(ValueError, match=r"Node 'd' is exogenous and has no value in row 5"):
+        network.logpdf(rows)
+
+
+def test_the_spread_of_exogenous_values_does_not_matter():
+    network, _, rows = fitted()
+    for node, data in network.dag.nodes(data=True):
+        if node in OUTSIDE:
+            data["intercept"] += 10.0
+            data["noise_variance"] *= 7.0
+    _, joint, _ = fitted()
+    expected = [density(joint, row) for _, row in rows.iterrows()]
+    changed = GaussianBayesianNetwork(network.dag_)
+    assert_allclose(changed.logpdf(rows), expected, rtol=1e-8)
+    far = rows.assign(b=1e6)
+    assert np.isfinite(changed.logpdf(far)).all()
+
+
+def test_conditional_distributions_and_predictions():
+    network, joint, rows = fitted()
+    row = rows.iloc[0]
+    found = network.condition({"b": row["b"], "d": row["d"], "e": row["e"]})
+    mean, covariance = conditional(joint, row, ["a", "c"], ["b", "d", "e"])
+    assert_allclose(found.mean, mean)
+    assert_allclose(found.covariance, covariance, atol=1e-12)
+    for given in (["b", "d"], ["b", "d", "e"], ["a", "b", "d", "e"]):
+        expected = [conditional(joint, row, ["c"], given)[0].iloc[0] for _, row in rows.iterrows()]
+        assert_allclose(network.predict(rows[given], "c"), expected)
+
+
+def test_filled_rows():
+    network, joint, rows = fitted()
+    holes = rows.copy()
+    holes.loc[2, ["a", "c"]] = np.nan
+    filled = network.impute(holes)
+    mean, covariance = conditional(joint, rows.loc[2], ["a", "c"], ["b", "d", "e"])
+    assert_allclose(filled.loc[2, ["a", "c"]].astype(float), mean)
+    assert_array_equal(filled.drop(2), rows.drop(2))
+    many = pd.concat([holes.loc[[2]]] * 4000, ignore_index=True)
+    drawn = network.sample_missing(many, random_state=0)[["a", "c"]]
+    error = np.sqrt(np.diag(covariance) / len(many))
+    assert (np.abs(drawn.mean() - mean) < 5 * error).all()
+    assert_allclose(drawn.cov(), covariance, rtol=0.1, atol=0.02)
+
+
+def test_samples_and_interventions():
+    network, joint, rows = fitted()
+    values = rows.loc[[0], OUTSIDE]
+    many = pd.concat([values] * 5000, ignore_index=True)
+    drawn = network.set_output(transform="pandas").sample(exogenous=many, random_state=0)
+    assert_array_equal(drawn[OUTSIDE], many)
+    others = [node for node in NAMES if node not in OUTSIDE]
+    mean, covariance = conditional(joint, rows.loc[0], others, OUTSIDE)
+    assert (np.abs(drawn[others].mean() - mean) < 5 * np.sqrt(np.diag(covariance) / 5000)).all()
+    assert_allclose(drawn[others].cov(), covariance, rtol=0.1, atol=0.1)
+
+    held = network.do(values.iloc[0].to_dict())
+    assert held.exogenous == []
+    assert_allclose(pd.Series(np.asarray(held.mean_), NAMES)[others], mean)
+    assert_allclose(
+        pd.DataFrame(np.asarray(held.covariance_), NAMES, NAMES).loc[others, others],
+        covariance,
+        atol=1e-12,
+    )
+    partly = network.do({"b": 1.0, "c": 2.0})
+    assert partly.exogenous == ["d"]
+    both = joint.do({"b": 1.0, "c": 2.0})
+    at = both.condition({"d": 0.5})
+    found = partly.condition({"d": 0.5})
+    assert_allclose(found.mean, at.mean)
+    assert_allclose(found.covariance, at.covariance, atol=1e-12)
+    again = network.sample(exogenous=rows[OUTSIDE].to_numpy(), random_state=0)
+    assert_array_equal(again, network.sample(exogenous=rows, random_state=0))
+
+
+def test_one_row_is_drawn_for_each():
+    network, _, rows = fitted()
+    with pytest.raises(ValueError, match="n_samples=3 was given"):
+        network.sample(3, exogenous=rows)
+    with pytest.raises(ValueError, match=r"'d'"):
+        network.sample(exogenous=rows[["b"]])
+    with pytest.raises(ValueError, match=r"table of exogenous values .* missing values"):
+        network.sample(exogenous=rows.assign(b=np.nan))
+    with pytest.raises(ValueError, match="no exogenous nodes"):
+        network.do({"b": 0, "d": 0}).sample(exogenous=rows)
+
+
+NEEDED = r"The nodes \['b', 'd'\] are exogenous.*Give their values"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda network, _: network.mean_,
+        lambda network, _: network.covariance_,
+        lambda network, _: network.sample(3),
+        lambda network, _: network.condition({"a": 1}),
+        lambda network, rows: network.predict(rows[["a"]], "c"),
+        lambda network, _: network.do({"a": 1}).sample(),
+        lambda network, _: network["a"],
+        lambda network, _: network.to_pgmpy(),
+        lambda network, _: network[["a", "c"]],
+        lambda network, rows: network.impute(rows.assign(b=np.nan, d=np.nan)),
+        lambda network, rows: network.sample_missing(rows.assign(b=np.nan, d=np.nan)),
+    ],
+)
+def test_values_of_exogenous_nodes_are_asked_for(ask):
+    network, _, rows = fitted()
+    with pytest.raises(ValueError, match=NEEDED):
+        ask(network, rows)
+
+
+def test_networks_are_kept_and_written():
+    network, _, rows = fitted()
+    expected = network.logpdf(rows)
+    for other in (
+        pickle.loads(pickle.dumps(network)),
+        GaussianBayesianNetwork.from_json(network.to_json()),
+        GaussianBayesianNetwork(network.dag_),
+    ):
+        assert other.exogenous == OUTSIDE
+        assert_allclose(other.logpdf(rows), expected, rtol=1e-12)
+    refitted = GaussianBayesianNetwork(network.dag).fit(rows)
+    assert refitted.exogenous == OUTSIDE
+    assert refitted.dag_.nodes["b"]["exogenous"] is True
+    assert "b is exogenous" in str(network)
+    assert not network.to_frame()["reversible"].all()
+    assert set(network.to_frame()["child"]).isdisjoint(OUTSIDE)
+    network.plot()
+
+
+def test_graphs_that_say_which_nodes_are_exogenous():
+    dag = nx.DiGraph([("a", "b"), ("b", "c")])
+    dag.nodes["b"]["exogenous"] = True
+    with pytest.raises(ValueError, match=r"'b' is exogenous.*edge 'a' -> 'b'"):
+        _ = GaussianBayesianNetwork(dag).exogenous
+    dag.nodes["a"]["exogenous"] = True
+    network = GaussianBayesianNetwork(dag)
+    assert network.exogenous == ["a", "b"]
+    # No member of the class gives them parents.
+    assert [*network.cpdag().edges(data="undirected")] == [("a", "b", False), ("b", "c", False)]
+    assert network.cpdag(knowledge=False).edges["a", "b"]["undirected"]
+    dag.nodes["a"]["exogenous"] = "yes"
+    with pytest.raises(ValueError, match=r"exogenous of the node 'a' must be True or False"):
+        _ = GaussianBayesianNetwork(dag).exogenous
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    table = pd.DataFrame({"x": rows[:, 0], "y": rows.sum(axis=1)})
+    dag = nx.DiGraph([("x", "y")])
+    dag.nodes["x"]["exogenous"] = True
+    network = GaussianBayesianNetwork(dag).fit(table)
+    slope = network.dag_.edges["x", "y"]["weight"]
+    data = network.dag_.nodes["y"]
+    expected = norm(data["intercept"] + slope * table["x"], np.sqrt(data["noise_variance"])).logpdf(
+        table["y"]
+    )
+    assert_allclose(network.logpdf(table), expected)
+
+
+# Interventions in new rows
+
+
+@pytest.mark.parametrize("outside", [None, ["b"]])
+def test_the_likelihood_counts_what_was_not_set(outside):
+    rows, is_set = experiment(5, [{0}, {2, 3}, {1, 4}], n=20)
+    table = pd.DataFrame(rows, columns=NAMES)
+    learner = GaussianBNLearner(exogenous=outside).fit(table, interventions=is_set)
+    dag = learner.network_.dag_
+    total = np.zeros(len(rows))
+    for x, node in enumerate(NAMES):
+        data = dag.nodes[node]
+        mean = data["intercept"] + sum(
+            dag.edges[parent, node]["weight"] * table[parent] for parent in dag.predecessors(node)
+        )
+        own = norm(mean, np.sqrt(data["noise_variance"])).logpdf(table[node])
+        if node not in (outside or []):
+            total += np.where(is_set[:, x], 0.0, own)
+    frame = pd.DataFrame(is_set, columns=NAMES)
+    assert learner.score(table, interventions=frame) == pytest.approx(total.mean())
+    weight = np.random.default_rng(0).random(len(rows))
+    weighted = learner.score(table, sample_weight=weight, interventions=is_set)
+    assert weighted == pytest.approx(np.average(total, weights=weight))
+    assert learner.score(table, interventions=[None] * len(rows)) == pytest.approx(
+        learner.score(table)
+    )
+    with pytest.raises(ValueError, match="missing"):
+        learner.score(table.assign(c=np.nan), interventions=is_set)
