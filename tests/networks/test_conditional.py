@@ -103,6 +103,15 @@ def test_conditional_distributions_and_predictions():
         assert_allclose(network.predict(rows[given], "c"), expected)
 
 
+def test_exogenous_nodes_are_not_predicted():
+    network, _, rows = fitted()
+    for target in ("b", ["a", "b"]):
+        with pytest.raises(ValueError, match=r"Node 'b' is exogenous.*cannot predict it"):
+            network.predict(rows, target)
+    everything = network.predict(rows[OUTSIDE])
+    assert [*everything.columns] == ["a", "c", "e"]
+
+
 def test_filled_rows():
     network, joint, rows = fitted()
     holes = rows.copy()
