@@ -29,7 +29,11 @@ from skbn._data.statistics import GroupStatistics, sample_statistics
 from skbn._data.table import Table
 from skbn._displays.frames import frame_of
 from skbn._networks import inference, interchange
-from skbn._networks.conditional import conditional_model, model_of_dag
+from skbn._networks.conditional import (
+    conditional_model,
+    model_of_dag,
+    require_exogenous_values,
+)
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
@@ -269,6 +273,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
                 "indicators the network takes for Gaussian: what is drawn would be no level. "
                 "network.columns_.sample() draws the columns as they are modelled."
             )
+        if exogenous is None:
+            require_exogenous_values(self.exogenous, ())
         return super().sample(n_samples, random_state, exogenous=exogenous)
 
     def _exogenous_values(self, X: Any) -> Floats:
@@ -314,7 +320,9 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             If there is no such node or level, or a value is not a finite number.
         """
         known = known_values(evidence, self.blocks.names, "evidence")
-        return inference.condition(self._model(), self._values(known, "evidence"))
+        values = self._values(known, "evidence")
+        require_exogenous_values(self.exogenous, known)
+        return inference.condition(self._model(), values)
 
     def do(self, interventions: Mapping[Hashable, Any]) -> Self:
         """Return the network after nodes are set to values from outside.
@@ -398,6 +406,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         targets: list[Any] = []
         if target is not None:
             targets, is_single = named_nodes(target, blocks.names, "target")
+            inference.require_modelled(targets, self.exogenous)
         if given is None:
             known = table.names
             given = [
@@ -415,6 +424,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         if not targets or not given:
             missing = "predict" if not targets else "predict from"
             raise ValueError(f"No node is left to {missing}; name target and given.")
+        require_exogenous_values(self.exogenous, given)
         numbers, others = ([blocks.names.index(v) for v in some] for some in (given, targets))
         rows = encoded_rows(blocks.select_nodes(numbers), table, may_miss=True)
         columns = blocks.columns_of(others)

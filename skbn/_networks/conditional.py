@@ -8,7 +8,7 @@ density is taken out again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Hashable, Sequence
 
 import networkx as nx
 import numpy as np
@@ -19,7 +19,7 @@ from skbn._core.linear_model import propagate
 from skbn._core.text import first_few
 from skbn._networks.gaussian import LinearGaussianModel
 
-__all__ = ["conditional_model", "model_of_dag"]
+__all__ = ["conditional_model", "model_of_dag", "require_exogenous_values"]
 
 
 def model_of_dag(dag: nx.DiGraph) -> LinearGaussianModel:
@@ -34,17 +34,22 @@ def conditional_model(model: LinearGaussianModel, exogenous: Sequence[int]) -> L
     return kind(**{**vars(model), "exogenous": tuple(exogenous)})
 
 
+def require_exogenous_values(exogenous: Sequence[Hashable], given: Container[Hashable]) -> None:
+    """Raise a ValueError unless all exogenous nodes are among those that are given."""
+    missing = [node for node in exogenous if node not in given]
+    if missing:
+        raise ValueError(
+            f"The nodes [{first_few(missing)}] are exogenous, and the network does not say how "
+            "they are distributed. Give their values: in condition, in do, or in the columns of X."
+        )
+
+
 class _ConditionalModel(LinearGaussianModel):
     """The distribution of a network's nodes, given the exogenous ones."""
 
     def require_distribution(self, given: Sequence[int] = ()) -> None:
-        missing = [v for v in self.exogenous if v not in given]
-        if missing:
-            raise ValueError(
-                f"The nodes [{first_few(self.nodes[v] for v in missing)}] are exogenous, and the "
-                "network does not say how they are distributed. Give their values: in condition, "
-                "in do, or in the columns of X."
-            )
+        outside = [self.nodes[v] for v in self.exogenous if v not in given]
+        require_exogenous_values(outside, ())
 
     def conditional_factor(
         self, given: list[int], values: Floats, others: list[int]

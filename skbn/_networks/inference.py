@@ -6,7 +6,7 @@ Each function takes the network's model, and what users give to the method of th
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -28,6 +28,7 @@ __all__ = [
     "like_pandas",
     "predict",
     "random_generator",
+    "require_modelled",
     "residuals",
     "sample",
 ]
@@ -126,6 +127,7 @@ def predict(model: LinearGaussianModel, X: Any, target: Any = None, given: Any =
     is_single = False
     if target is not None:
         targets, is_single = named_nodes(target, model.nodes, "target")
+        require_modelled(targets, [model.nodes[v] for v in model.exogenous])
     if given is not None:
         given, _ = named_nodes(given, model.nodes, "given")
     rows, given = _read_given_columns(X, given, targets, model)
@@ -136,6 +138,16 @@ def predict(model: LinearGaussianModel, X: Any, target: Any = None, given: Any =
     inputs, outputs = ([model.nodes.index(v) for v in some] for some in (given, targets))
     mean = conditional_means(model, inputs, rows, outputs)
     return like_pandas(mean, X, targets, is_single)
+
+
+def require_modelled(targets: Sequence[Hashable], exogenous: Sequence[Hashable]) -> None:
+    """Raise a ValueError if a node that is to be predicted is exogenous."""
+    for node in targets:
+        if node in exogenous:
+            raise ValueError(
+                f"Node {node!r} is exogenous: the network does not say how it is distributed, and "
+                "cannot predict it. Name another target."
+            )
 
 
 def _read_given_columns(

@@ -213,7 +213,7 @@ def families_posterior(rows, x, p, alpha_mu=1.0):
     return b, (matrix[x, x] - b @ matrix[p, x]) / (freedom - 1) * inverse
 
 
-@pytest.mark.parametrize("exogenous", [None, [0]])
+@pytest.mark.parametrize("exogenous", [pytest.param(None, marks=pytest.mark.slow), [0]])
 def test_effects_by_the_rows_that_count(exogenous):
     """In three ordered columns, all effects have closed forms given the network."""
     rng = np.random.default_rng(0)
