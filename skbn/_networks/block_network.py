@@ -263,10 +263,17 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         Raises
         ------
         ValueError
-            If a node is a category, and not exogenous: what is drawn for its indicators would be
-            no level.
+            If a node is a category, and neither exogenous nor set by `do`: what is drawn for its
+            indicators would be no level.
         """
-        drawn = [node for node in self.blocks.levels if node not in self.exogenous]
+        given, noise = self.exogenous, self._model().noise_variance
+        drawn = [
+            node
+            for v, node in enumerate(self.blocks.names)
+            if node in self.blocks.levels
+            and node not in given
+            and noise[self.blocks.columns_of([v])].any()
+        ]
         if drawn:
             raise ValueError(
                 f"The nodes {readable_value(drawn)} are categories, whose "

@@ -17,6 +17,9 @@ gies = pytest.importorskip("gies")
 from gies.scores import GaussIntL0Pen  # noqa: E402
 from gies.scores.decomposable_score import DecomposableScore  # noqa: E402
 
+# The programs to compare with are there when the slow tests are run.
+pytestmark = pytest.mark.slow
+
 
 class OurScore(DecomposableScore):
     """The local scores of this library, in the form that the package asks for."""

@@ -268,3 +268,18 @@ def test_the_likelihood_counts_what_was_not_set(outside):
     )
     with pytest.raises(ValueError, match="missing"):
         learner.score(table.assign(c=np.nan), interventions=is_set)
+
+
+def test_a_category_that_is_set_is_no_draw():
+    rng = np.random.default_rng(0)
+    site = rng.choice(["north", "south"], size=200)
+    y = rng.normal(size=200) + 2 * (site == "south")
+    table = pd.DataFrame({"site": site, "y": y, "z": y + rng.normal(size=200)})
+    network = GaussianBNLearner(nodes="auto", exogenous=["site"]).fit(table).network_
+    rows = network.do({"site": "south"}).sample(2000, random_state=0)
+    assert_array_equal(rows[:, 0], 1.0)
+    assert rows[:, 1].mean() == pytest.approx(
+        network.condition({"site": "south"})["y"].mean, abs=0.1
+    )
+    with pytest.raises(ValueError, match="categories"):
+        GaussianBNLearner(nodes="auto").fit(table).network_.do({"y": 1.0}).sample(3)
