@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skbn._core.linear_model import propagate
+from skbn._core.subsets import mask_of
 from skbn._data.experiments import ExperimentalSample
 from skbn._networks.conditional import conditional_model
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
@@ -61,7 +62,7 @@ class InterventionalProblem(TableProblem):
             divisors = of_group.noise_divisors
             names = scorer.column_names
             model = estimate_model(of_group.statistics, own, names, divisors=divisors)
-            at = scorer.columns_of(sum(1 << x for x in nodes))
+            at = scorer.columns_of(mask_of(nodes))
             coef[:, at], intercept[at] = model.coef[:, at], model.intercept[at]
             noise_variance[at] = model.noise_variance[at]
         fixed = scorer.fixed_of_columns(self.irreversible(parents))
