@@ -85,15 +85,16 @@ def fitted_tiers(estimator: Any) -> Any:
     Exogenous nodes that are in none of them come first.
     """
     step = fitted_step(estimator, "dag_", _EXPECTED)
+    graph = fitted_graph(step)
     tiers = getattr(step, "tiers", None)
     if tiers is None:
         tiers = getattr(getattr(step, "estimator", None), "tiers", None)
-    outside = exogenous_nodes(step.dag_)
+    outside = exogenous_nodes(graph)
     if not outside:
         return tiers
     if tiers is None:
         return {"exogenous": outside, "modelled": ...}
-    nodes, named = list(step.dag_), [v for tier in tiers if tier is not ... for v in tier]
+    nodes, named = list(graph), [v for tier in tiers if tier is not ... for v in tier]
     left = [v for v in outside if v not in named and nodes.index(v) not in named]
     numbered = {f"tier {i + 1}": tier for i, tier in enumerate(tiers)}
     return {"exogenous": left, **numbered} if left else tiers

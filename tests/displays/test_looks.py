@@ -35,6 +35,7 @@ from skbn import (
     LocalScores,
     LocalScoreTransformer,
     LogLikelihood,
+    MarkovBlanketSelector,
     ParentSetScores,
 )
 from skbn._core.text import readable_count, readable_size
@@ -265,6 +266,7 @@ ESTIMATORS = [
     GaussianBNPosterior(),
     BootstrapBNLearner(),
     GaussianBNImputer(),
+    MarkovBlanketSelector(),
     GaussianBayesianNetwork(nx.DiGraph([("a", "b")])),
     GaussianBlockNetwork(
         nx.DiGraph([("a", "b")]),
