@@ -42,8 +42,8 @@ class _ConditionalModel(LinearGaussianModel):
         if missing:
             raise ValueError(
                 f"The nodes [{first_few(self.nodes[v] for v in missing)}] are exogenous, and the "
-                "network does not say how they are distributed. Give their values: in condition, "
-                "in do, or in the columns of X."
+                "network does not say how they are distributed. Give their values: in condition "
+                "or do, as `exogenous` of sample, or in the columns of X."
             )
 
     def conditional_factor(
