@@ -82,7 +82,13 @@ def column_numbers(
     """
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise TypeError(f"{parameter} must be a list of columns; got {readable_value(chosen)}.")
-    return [column_number(columns, column) for column in chosen]
+    numbers = []
+    for column in chosen:
+        try:
+            numbers.append(column_number(columns, column))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{parameter}: {error}") from None
+    return numbers
 
 
 def numbers_by_column(columns: list[str | int], values: Any, parameter: str) -> list[float]:

@@ -144,6 +144,8 @@ def _with_none(X: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[Any]:
 def _remedy(X: Any) -> str:
     if isinstance(X, Mapping):
         return " Pass pandas.DataFrame(X)."
+    if hasattr(X, "table") and hasattr(X, "exogenous"):  # a LaggedTable
+        return " Pass X.table, and its lagged copies by exogenous=X.exogenous."
     if isinstance(X, str | PathLike):
         return " Read the file first, for example by pandas.read_csv(X)."
     return " Pass list(X)." if isinstance(X, Iterator) else ""

@@ -152,7 +152,7 @@ def require_no_interventions(table: Any, what: str) -> None:
     """Raise a ValueError if these are LocalScores of an experiment."""
     if isinstance(getattr(table, "sample", None), ExperimentalSample):
         raise ValueError(
-            f"These LocalScores have interventions, which {what} does not know. Pass the table, of "
+            f"These LocalScores have interventions, which {what} does not know. Pass the table, in "
             "which all values count then, or use a GaussianBNLearner."
         )
 
@@ -232,8 +232,8 @@ def _of_names(values: list[Any], names: list[Any]) -> Booleans:
                     number_of[node] = column_number(names, node)
             except (TypeError, ValueError) as error:
                 raise type(error)(
-                    f"interventions: in row {row}, {error} Give columns of X, a tuple of them, or "
-                    "None for each row."
+                    f"interventions of row {row}: {error} Give columns of X, a tuple of them, or "
+                    "None where nothing was set."
                 ) from None
             is_set[row, number_of[node]] = True
     return is_set

@@ -362,7 +362,7 @@ def _check_finite(
     raise ValueError(
         f"X has missing values (NaN) in {_places(missing, names, n_columns)}.{also} "
         "GaussianBNLearner(missing='em') and GaussianBNPosterior(missing='augment') take them in "
-        "tables in memory. Or impute them, for example by "
+        "tables in memory. Or impute them, by `impute` of a network, or by "
         f"sklearn.impute.IterativeImputer(){keep_names}, which needs "
         "`from sklearn.experimental import enable_iterative_imputer`; dropping the rows loses more."
     )

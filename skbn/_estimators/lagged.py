@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from itertools import permutations
 from numbers import Integral
@@ -70,11 +71,14 @@ class LaggedTable:
 
     def __repr__(self) -> str:
         steps = "1 lag" if self.n_lags == 1 else f"{self.n_lags} lags"
+        first = "first" if self.n_lags == 1 else f"first {self.n_lags}"
+        if self.n_dropped > self.n_lags:
+            first += f" of each series, {self.n_dropped} in all"
         groups = self.dropped_groups
-        short = f", with them all of {readable_value(groups)}" if groups else ""
+        short = f", and without the series {readable_value(groups)}" if groups else ""
         return (
             f"<{type(self).__name__} of {len(self.columns)} columns and {steps}: "
-            f"{len(self.rows)} rows, without the first {self.n_dropped}{short}>"
+            f"{len(self.rows)} rows, without the {first}{short}>"
         )
 
     def plot(
@@ -160,9 +164,9 @@ def lagged(X: Any, n_lags: int = 1, groups: Any = None) -> LaggedTable:
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-        Rows in order of time, at equal intervals, in memory. Columns may hold categories, and
-        values may be missing; both are copied as they are. The names of a data frame's columns are
-        strings.
+        Rows in order of time, the earliest first, at equal intervals, in memory. Columns may hold
+        categories, and values may be missing; both are copied as they are. The names of a data
+        frame's columns are strings.
     n_lags : int, default=1
         How many steps back the copies go, at least 1.
     groups : array-like of shape (n_samples,), optional
@@ -182,7 +186,8 @@ def lagged(X: Any, n_lags: int = 1, groups: Any = None) -> LaggedTable:
     ValueError
         If `n_lags` is not an integer of 1 or more; if no series has more rows than that; if columns
         have the same name, or one has that of a lagged copy; if there is not one value of `groups`
-        for each row.
+        for each row; if the index of a pandas data frame has times, and those of a series do not
+        increase.
     TypeError
         If X is not a table in memory, or the names of its columns are not strings.
 
@@ -220,7 +225,7 @@ def lagged(X: Any, n_lags: int = 1, groups: Any = None) -> LaggedTable:
     Two series, of three rows and of two:
 
     >>> lagged(X, groups=["a", "a", "a", "b", "b"])
-    <LaggedTable of 2 columns and 1 lag: 3 rows, without the first 2>
+    <LaggedTable of 2 columns and 1 lag: 3 rows, without the first of each series, 2 in all>
     """
     check_values(
         "lagged", {"n_lags": [Interval(Integral, 1, None, closed="left")]}, {"n_lags": n_lags}
@@ -239,6 +244,7 @@ def lagged(X: Any, n_lags: int = 1, groups: Any = None) -> LaggedTable:
         numbers, names = np.zeros(n_rows, np.int64), [None]
     else:
         numbers, names = read_row_groups(groups, row_labels(X), n_rows, "groups")
+    _check_times(row_labels(X), numbers, has_groups=groups is not None)
     counts = np.bincount(numbers, minlength=len(names))
     short = [name for name, count in zip(names, counts, strict=True) if count <= n_lags]
     if len(short) == len(names):
@@ -267,6 +273,27 @@ def _checked_names(labels: list[Any], X: Any) -> list[str]:
             "or pass an array."
         )
     return labels
+
+
+def _check_times(labels: Any, numbers: Integers, *, has_groups: bool) -> None:
+    """Raise if the rows are labelled by times that do not increase within a series."""
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is None or not isinstance(
+        labels, pandas.DatetimeIndex | pandas.PeriodIndex | pandas.TimedeltaIndex
+    ):
+        return
+    order = np.argsort(numbers, kind="stable")
+    times = labels[order]
+    later = (times[1:] > times[:-1]) | (np.diff(numbers[order]) != 0)
+    if later.all():
+        return
+    first = int(np.argmin(later))
+    remedy = " If X has several series, say by groups which row is of which." * (not has_groups)
+    raise ValueError(
+        f"The index of X says that its rows are not in order of time: row {order[first + 1]}, "
+        f"{times[first + 1]}, follows row {order[first]}, {times[first]}. Sort them, by "
+        f"X.sort_index() for example.{remedy}"
+    )
 
 
 def _check_new_names(by_lag: list[list[str]]) -> None:

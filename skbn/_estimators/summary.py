@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skbn._core.text import text_table
+from skbn._core.text import first_few, text_table
 from skbn._scores.local_scores import LocalScores
 
 __all__ = ["learner_summary"]
@@ -21,6 +21,7 @@ def learner_summary(learner: Any) -> str:
     caption, _, regressions = str(learner.network_).partition("\n")
     lines = [
         ("table", _table(learner)),
+        *_experiments(learner),
         ("criterion", _criterion(learner)),
         ("score", f"{learner.network_score_:.4f} nats"),
         ("proof", _proof(learner)),
@@ -39,7 +40,15 @@ def _table(learner: Any) -> str:
         return f"{columns}; scores of parent sets, without rows"
     n_rows, n_samples = scores.sample.shape[0], scores.sample.summary.n_samples
     weights = "" if n_samples == n_rows else f" whose weights sum to {n_samples:g}"
-    return f"{n_rows} rows{weights}, {columns}"
+    n_together = getattr(learner, "n_effective_", None)
+    holes = f", missing values; n_effective_ = {n_together:g}" if n_together is not None else ""
+    return f"{n_rows} rows{weights}, {columns}{holes}"
+
+
+def _experiments(learner: Any) -> list[tuple[str, str]]:
+    """Return a line on the columns that an experimenter set, if there are any."""
+    names = {name: None for target in getattr(learner, "targets_", []) for name in target}
+    return [("set", f"{first_few(names)} in some rows")] if names else []
 
 
 def _criterion(learner: Any) -> str:

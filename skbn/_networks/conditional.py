@@ -40,7 +40,8 @@ def require_exogenous_values(exogenous: Sequence[Hashable], given: Container[Has
     if missing:
         raise ValueError(
             f"The nodes [{first_few(missing)}] are exogenous, and the network does not say how "
-            "they are distributed. Give their values: in condition, in do, or in the columns of X."
+            "they are distributed. Give their values: in condition or do, as `exogenous` of "
+            "sample, or in the columns of X."
         )
 
 

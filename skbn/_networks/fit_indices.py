@@ -116,7 +116,7 @@ class FitIndices:
     def fisher_c(self) -> float:
         """Minus twice the sum of the logarithms of the p-values of `d_separations`."""
         with np.errstate(divide="ignore"):
-            return -2 * float(np.log(self._tests["p_value"]).sum())
+            return 2 * float(-np.log(self._tests["p_value"]).sum() + 0.0)  # and never -0
 
     @property
     def fisher_df(self) -> int:

@@ -456,7 +456,7 @@ class GaussianBayesianNetwork(
             gives them. An edge that is undirected in one and directed in the other counts 1.
             Fixed edges are ignored: equivalent networks are at a distance of 0.
         targets : list of nodes or of tuples of nodes, optional
-            As in `cpdag`, for the classes of both networks.
+            As in `cpdag`, for the classes of both networks. They need ``cpdag=True``.
 
         Returns
         -------
@@ -465,7 +465,8 @@ class GaussianBayesianNetwork(
         Raises
         ------
         TypeError, ValueError
-            If `other` is not an acyclic graph on these nodes.
+            If `other` is not an acyclic graph on these nodes; if `targets` are given without
+            ``cpdag=True``.
 
         Notes
         -----
@@ -485,6 +486,8 @@ class GaussianBayesianNetwork(
         """
         dag = self._structure()
         other = _graph_on_same_nodes(other, dag)
+        if targets is not None and not cpdag:
+            raise ValueError("targets direct edges of CPDAGs. Set cpdag=True, or leave them out.")
         return equivalence.structural_hamming_distance(dag, other, cpdag=cpdag, targets=targets)
 
     def compare(
@@ -731,6 +734,11 @@ class GaussianBayesianNetwork(
         nodes = self.exogenous
         if not nodes:
             raise ValueError("exogenous was given, but the network has no exogenous nodes.")
+        if isinstance(X, Mapping):
+            raise TypeError(
+                "exogenous must be a table with a column for each exogenous node and a row for "
+                f"each row to draw; got {readable_value(X)}. Pass pandas.DataFrame(exogenous)."
+            )
         return read_columns(Table(X), nodes, nodes)
 
     def set_output(self, *, transform: str | None = None) -> Self:
@@ -1425,8 +1433,9 @@ class GaussianBayesianNetwork(
         groups = self._statistics if self._is_learned_graph() else None
         if groups is None:
             raise ValueError(
-                "This network does not know the rows that it should fit: it was not fitted, or by "
-                "a prior, or to rows with missing values, or its graph has changed since. Give X."
+                "This network does not know the rows of a fit by least squares: it was not fitted, "
+                "or with a prior, or to rows with missing values, or its graph has changed since. "
+                "Give a table, as by network.fit_indices(X)."
             )
         model = self._model()
         if len(groups) > 1:
@@ -1846,7 +1855,10 @@ class GaussianBayesianNetwork(
 def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
     """Return another network's graph after checking that it has the same nodes."""
     other = other.dag if isinstance(other, GaussianBayesianNetwork) else other
-    check_dag(other, "other", expected="a GaussianBayesianNetwork or a networkx.DiGraph")
+    expected = "a GaussianBayesianNetwork or a networkx.DiGraph"
+    if isinstance(other, BaseEstimator):
+        raise TypeError(f"other must be {expected}, such as network_ of a {type(other).__name__}.")
+    check_dag(other, "other", expected=expected)
     check_same_nodes(dag, other)
     return other
 

@@ -101,11 +101,12 @@ class InterventionalScorer(FamilyScorer):
             )
 
         if n_rows < 2:
+            n = self._sample.shape[0]
+            but = f"all but {n_rows} of the" if n_rows else "all"
             raise ValueError(
-                f"interventions set the columns [{names}] in all but {n_rows} of the "
-                f"{self._sample.shape[0]} rows, so that nothing says what they depend on. Give "
-                "rows in which they were not set, leave them out, or let them be causes only, by "
-                f"exogenous=[{names}]."
+                f"interventions set the columns [{names}] in {but} {n} rows, so that nothing "
+                "says what they depend on. Give rows in which they were not set, "
+                f"leave them out, or let them be causes only, by exogenous=[{names}]."
             )
         explained(lambda: self._require_same_columns(scorer), explain)
         explained(lambda: scorer.statistics, explain)

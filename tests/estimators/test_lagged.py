@@ -78,7 +78,8 @@ def test_a_pandas_frame_keeps_its_index_and_types(panel):
     assert series.table.dtypes.tolist() == [*X.dtypes] * 2
     assert series.dropped_groups == ["c"]
     assert repr(series) == (
-        "<LaggedTable of 3 columns and 1 lag: 3 rows, without the first 3, with them all of ['c']>"
+        "<LaggedTable of 3 columns and 1 lag: 3 rows, without the first of each series, 3 in all, "
+        "and without the series ['c']>"
     )
 
 
@@ -168,6 +169,36 @@ def test_wrong_groups(groups, kind, words):
 def test_wrong_tables(X, kind, words):
     with pytest.raises(kind, match=words):
         lagged(X, 2)
+
+
+TIMES = [
+    pd.date_range("2020", periods=5, freq="D", tz="CET"),
+    pd.period_range("2020", periods=5, freq="Q"),
+    pd.timedelta_range("1h", periods=5, freq="h"),
+]
+
+
+@pytest.mark.parametrize("times", TIMES, ids=lambda times: type(times).__name__)
+def test_an_index_of_times_must_increase(times):
+    X = pd.DataFrame({"a": np.arange(5.0), "b": 1.0}, index=times)
+    assert len(lagged(X).rows) == 4
+    swapped = X.iloc[[0, 2, 1, 3, 4]]
+    with pytest.raises(ValueError, match=r"row 2, .*, follows row 1, .*sort_index"):
+        lagged(swapped)
+    assert len(lagged(swapped.sort_index()).rows) == 4
+    twice = pd.concat([X, X])
+    with pytest.raises(ValueError, match=r"row 5, .*, follows row 4, .* say by groups"):
+        lagged(twice)
+    groups = np.repeat(["x", "y"], 5)
+    assert len(lagged(twice, groups=groups).rows) == 8
+    with pytest.raises(ValueError, match=r"row 9, .*, follows row 8, .* for example\.$"):
+        lagged(twice.iloc[[0, 1, 2, 3, 4, 5, 6, 7, 9, 8]], groups=groups)
+
+
+def test_a_learner_refuses_the_whole_of_it():
+    series = lagged(np.random.default_rng(0).normal(size=(20, 2)))
+    with pytest.raises(TypeError, match=r"got LaggedTable\. Pass X\.table"):
+        GaussianBNLearner(exogenous=series.exogenous).fit(series)
 
 
 def test_tables_out_of_memory_and_scores_are_refused():

@@ -79,6 +79,16 @@ def test_weights_penalties_and_scores(wine):
     assert lines["criterion"] == "that of the scores"
 
 
+def test_it_tells_of_holes_and_of_what_was_set(wine):
+    learner = GaussianBNLearner().fit(wine, interventions=["ash"] * 50 + [None] * 128)
+    assert lines_of(learner)["set"] == "'ash' in some rows"
+    holes = wine.mask(np.random.default_rng(0).random(wine.shape) < 0.1)
+    learner = GaussianBNLearner(missing="em").fit(holes)
+    held = f"178 rows, 5 columns, missing values; n_effective_ = {learner.n_effective_:g}"
+    assert lines_of(learner)["table"] == held
+    assert "set" not in lines_of(learner)
+
+
 def test_it_needs_a_fit():
     with pytest.raises(NotFittedError):
         GaussianBNLearner().summary()

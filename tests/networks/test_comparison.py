@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skbn import GaussianBayesianNetwork, NetworkComparisonDisplay
+from skbn import GaussianBayesianNetwork, GaussianBNLearner, NetworkComparisonDisplay
 from skbn.datasets import make_gaussian_network
 
 
@@ -87,3 +87,5 @@ def test_refusals():
         random_network(0).compare(nx.DiGraph([(0, 1)]))
     with pytest.raises(TypeError, match="other must be"):
         random_network(0).compare("a -> b")
+    with pytest.raises(TypeError, match="such as network_ of a GaussianBNLearner"):
+        random_network(0).compare(GaussianBNLearner())

@@ -165,6 +165,8 @@ def test_one_row_is_drawn_for_each():
         network.sample(exogenous=rows[["b"]])
     with pytest.raises(ValueError, match=r"table of exogenous values .* missing values"):
         network.sample(exogenous=rows.assign(b=np.nan))
+    with pytest.raises(TypeError, match=r"exogenous must be a table .* Pass pandas\.DataFrame"):
+        network.sample(exogenous={"b": [1.0], "d": [2.0]})
     with pytest.raises(ValueError, match="no exogenous nodes"):
         network.do({"b": 0, "d": 0}).sample(exogenous=rows)
 

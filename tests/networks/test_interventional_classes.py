@@ -109,3 +109,5 @@ def test_targets_name_nodes():
     for wrong in ("a", 3, iter(["a"])):
         with pytest.raises(TypeError, match="targets must be a list"):
             network.structural_hamming_distance(network, cpdag=True, targets=wrong)
+    with pytest.raises(ValueError, match="Set cpdag=True"):
+        network.structural_hamming_distance(network, targets=["a"])
