@@ -1,8 +1,8 @@
 """Experiments: the columns that an experimenter set in each row.
 
-Where a column was set, its value says nothing about what it depends on otherwise: its family is
-scored by the other rows (Cooper & Yoo 1999, "Causal discovery from a mixture of experimental and
-observational data"). Columns that were set in the same rows share these.
+A value that was set says nothing about what the column depends on otherwise: the column's families
+are scored by the other rows (Cooper & Yoo 1999, "Causal discovery from a mixture of experimental
+and observational data"). Columns that were set in the same rows share these.
 """
 
 from __future__ import annotations

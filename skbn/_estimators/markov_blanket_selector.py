@@ -56,8 +56,8 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
     target_ : str or int
         The target's node in it.
     partial_r2_ : ndarray of shape (n_features,)
-        Which share of the target's variance given the rest of its blanket each column of the
-        blanket explains, by the network; 0 outside of the blanket.
+        The share of the target's variance, given the rest of its blanket, that each column of the
+        blanket explains in the network; 0 outside of the blanket.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (`n_features_in_`,) of str
         Only if all columns given to `fit` have strings for names.
@@ -68,10 +68,10 @@ class MarkovBlanketSelector(DocLinkMixin, SelectorMixin, MetaEstimatorMixin, Bas
 
     Notes
     -----
-    A blanket is that of the network found, and another sample may give another one. Under a search
-    for all columns it is exact for this network, in contrast to the local searches that are usual
-    for blankets (Aliferis, Statnikov, Tsamardinos, Mani & Koutsoukos 2010, "Local causal and Markov
-    blanket induction for causal discovery and feature selection for classification").
+    The blanket is that of the network found, and another sample may give another one. It follows
+    from a search over all columns, in contrast to the local searches that are usual for blankets
+    (Aliferis, Statnikov, Tsamardinos, Mani & Koutsoukos 2010, "Local causal and Markov blanket
+    induction for causal discovery and feature selection for classification").
 
     Examples
     --------

@@ -1,11 +1,11 @@
 """The effects of an intervention in all members of an equivalence class.
 
-The members of a class give every table the same likelihood, and yet one may say that a column is a
-cause of another, and the next that it is not. In each member, the total effect is the cause's
-coefficient in the regression of the outcome on the cause and the cause's parents there. So it
-depends on these parents alone (Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional
-intervention effects from observational data"). The regressions are those of the network's own
-joint distribution, which is the same for each member that is fitted to the same rows.
+The members of a class give every table the same likelihood, and yet a column may cause another in
+one member and not in the next. In each member, the total effect is the cause's coefficient in the
+regression of the outcome on the cause and the cause's parents there. So it depends only on these
+parents (Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional intervention effects from
+observational data"). The regressions are those of the network's own joint distribution, which is
+the same for each member that is fitted to the same rows.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def _effect(factor: Floats, dag: nx.DiGraph, cause: int, outcome: int, parents: 
 
     The factor is that of the joint covariance.
 
-    It is exactly 0 where the outcome is no descendant: the members say then, and so do all others,
-    that the two are independent given the cause's parents.
+    The effect is exactly 0 where the outcome is no descendant: in all members of the class, the two
+    are then independent given these parents.
     """
     given = members_of(parents)
     if outcome in given or nx.is_d_separator(dag, {cause}, {outcome}, {*given}):

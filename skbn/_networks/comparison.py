@@ -18,7 +18,7 @@ _KINDS = ("missing", "extra", "reversed")
 
 
 class NetworkComparison:
-    """In which edges a network differs from another, as `GaussianBayesianNetwork.compare` tells.
+    """The edges in which two networks differ, as `GaussianBayesianNetwork.compare` returns them.
 
     It is displayed as text, and `plot` draws both networks side by side.
 
@@ -34,18 +34,18 @@ class NetworkComparison:
     common : list of (parent, child)
         The edges of both.
     missing : list of (parent, child)
-        The edges of the other that join nodes which the network does not join.
+        Edges of the other between nodes that the network does not join.
     extra : list of (parent, child)
-        The edges of the network that join nodes which the other does not join.
+        Edges of the network between nodes that the other does not join.
     reversed : list of (parent, child)
-        The edges of the other that the network has the other way round, as the other has them.
+        Edges that the network has the other way round, in the direction of the other.
     distance : int
         The structural Hamming distance: how many edges are missing, extra or reversed.
     undirected : list of pairs
         The pairs that both networks join and that only one of their CPDAGs leaves undirected. The
         CPDAGs are those without knowledge, which equivalent networks share.
     cpdag_reversed : list of (parent, child)
-        The edges that both CPDAGs direct, but not alike, as the other has them.
+        The edges that the CPDAGs direct in opposite ways, in the direction of the other's.
     cpdag_distance : int
         The distance of the CPDAGs: how many edges are missing, extra, undirected in only one of
         them, or reversed there.

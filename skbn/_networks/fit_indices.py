@@ -52,7 +52,7 @@ class FitIndices:
         the number of missing edges; and the probability of a larger ratio if the network is right,
         for many rows. It is NaN without degrees of freedom.
     baseline_chi2, baseline_df : float
-        The same of the independence model, which has no edges.
+        The same for the independence model, which has no edges.
     cfi, tli : float
         The comparative fit index and the Tucker-Lewis index: 1 for a good fit, 0 for one no better
         than that of the independence model. The TLI may leave [0, 1].
@@ -74,8 +74,9 @@ class FitIndices:
         Fisher's C of `d_separations`, twice their number, and the probability of a larger C if
         the network is right. It is NaN without separations.
     d_separations : pandas.DataFrame, or a table that converts to one if pandas is not installed
-        The basis set: a row for each pair `a`, `b` without an edge, which the network says to be
-        independent `given` the parents of both; their `partial_correlation`, and its `p_value`.
+        The basis set: a row for each pair `a`, `b` without an edge. By the network they are
+        independent `given` the parents of both. `partial_correlation` is theirs, with its
+        `p_value`.
 
     See Also
     --------
@@ -237,7 +238,8 @@ def comparative_indices(
 ) -> tuple[float, float]:
     """Return the comparative fit index and the Tucker-Lewis index.
 
-    They are 1 if there is nothing that the baseline, the independence model, could fit worse.
+    The CFI is 1 if the network's chi-squared does not exceed its degrees of freedom; the TLI is 1
+    if there are none.
 
     Examples
     --------
@@ -312,7 +314,7 @@ def _srmr(statistics: SampleStatistics, coef: Floats, left: Floats, parents: lis
 def d_separations(
     statistics: SampleStatistics, parents: list[int], names: Sequence[Hashable]
 ) -> dict[str, Any]:
-    """Return the columns of a table of what a network says to be independent.
+    """Return the columns of a table of the independences that a network implies.
 
     The pairs without an edge, each given the parents of both, make a basis set: all independences
     of the network follow from them.

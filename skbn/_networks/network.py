@@ -160,15 +160,15 @@ class GaussianBayesianNetwork(
         Returns
         -------
         network : GaussianBayesianNetwork
-            A consistent extension: it has all directed edges, and no pair of unjoined parents that
-            these do not make. It has no parameters: call `fit`. Directed edges that do not follow
+            A consistent extension: it has all directed edges, and no colliders but theirs (pairs of
+            unjoined parents). It has no parameters: call `fit`. Directed edges that do not follow
             from the independences are knowledge, and get the attribute `fixed`, so that the
             network's `cpdag` has them too.
 
         Raises
         ------
         TypeError
-            If it is not such a graph.
+            If `cpdag` is not a graph of networkx.
         ValueError
             If there is no consistent extension; the error says why.
 
@@ -507,8 +507,8 @@ class GaussianBayesianNetwork(
         comparison : NetworkComparison
             Its lists `missing` (edges of `other` that this network lacks), `extra` and `reversed`
             are those that `NetworkComparisonDisplay.from_networks(other, network)` draws;
-            `undirected` has what the CPDAGs differ in. ``print(comparison)`` writes all of it, and
-            `plot` draws it.
+            `undirected` and `cpdag_reversed` say how the CPDAGs differ. ``print(comparison)``
+            writes all of it, and `plot` draws it.
 
         Raises
         ------
@@ -1055,8 +1055,7 @@ class GaussianBayesianNetwork(
     def counterfactual(self, X: Any, do: Mapping[Hashable, Any]) -> Any:
         """Return rows as they would have been, had nodes been set to other values.
 
-        Each row keeps its own noise: what the network cannot explain of it. `do` instead says how
-        new rows are distributed.
+        Each row keeps its own noise, its residuals. `do` instead says how new rows are distributed.
 
         Parameters
         ----------
@@ -1070,7 +1069,7 @@ class GaussianBayesianNetwork(
         -------
         changed : data frame or ndarray of the shape of X
             For a data frame of pandas or polars, one with the same columns; those that are no nodes
-            are left as they are. Values that nothing changes are those of X, to the last bit.
+            are left as they are. Values that do not change keep every bit.
 
         Raises
         ------
@@ -1082,10 +1081,10 @@ class GaussianBayesianNetwork(
 
         Notes
         -----
-        Abduction, action and prediction (Pearl 2009, "Causality", section 7.1). That is right if
-        the edges are causes, no common cause of nodes is left out and the *equations* hold for each
-        row, of which rows themselves say nothing: equivalent networks fit as well, and answer
-        otherwise.
+        Abduction, action and prediction (Pearl 2009, "Causality", section 7.1). The answer is right
+        if the edges are causes, no common cause of nodes is left out and the *equations* hold for
+        each single row. The rows cannot show this: equivalent networks fit them equally well, and
+        give other answers.
 
         Examples
         --------
@@ -1120,7 +1119,8 @@ class GaussianBayesianNetwork(
         sklearn.exceptions.NotFittedError
             If there are no parameters.
         ValueError
-            If they are not two nodes; if an effect is out of float64's range.
+            If cause and outcome are not two different nodes; if an effect is out of float64's
+            range.
 
         See Also
         --------
@@ -1219,8 +1219,8 @@ class GaussianBayesianNetwork(
     def class_effects(self, cause: Hashable, outcome: Hashable) -> Any:
         """Return a table of the total effects in all members of the network's equivalence class.
 
-        The rows cannot tell these networks apart, so each of their effects is as possible. Members
-        that lack an edge with the attribute `fixed` are left out, as in `cpdag`.
+        The rows cannot tell these networks apart, so they cannot rule out any of these effects.
+        Members that lack an edge with the attribute `fixed` are left out, as in `cpdag`.
 
         Parameters
         ----------
@@ -1245,10 +1245,10 @@ class GaussianBayesianNetwork(
         -----
         This is IDA (Maathuis, Kalisch & Bühlmann 2009, "Estimating high-dimensional intervention
         effects from observational data"), for a class that was found in any way. `n_members` is
-        exact, and no member is listed. An effect is that in each of these members when it is fitted
-        to the same rows by maximum likelihood, which is the cause's coefficient in the outcome's
-        regression on the cause and these parents, by the covariance of the network. pcalg's `ida`
-        has the covariance of the rows there, so that its effects differ slightly.
+        exact, although members are not listed. Each effect is that in any of these members, fitted
+        to the same rows by maximum likelihood: the cause's coefficient in the regression of the
+        outcome on the cause and these parents, by the covariance of the network. pcalg's `ida`
+        takes the covariance of the rows instead, so that its effects differ slightly.
 
         Examples
         --------
@@ -1329,8 +1329,9 @@ class GaussianBayesianNetwork(
 
         Notes
         -----
-        Standard errors, p-values and intervals take the structure as given. They do not know that
-        the edges were searched for in the same rows: those of a learned network are too small.
+        Standard errors, p-values and intervals take the structure as given. They ignore that a
+        learner searched for the edges in the same rows: its p-values are too small, and its
+        intervals too narrow.
         `GaussianBNPosterior.effects` averages over structures, and `BootstrapBNLearner` says how
         often an edge is found in resampled rows.
 
@@ -1396,8 +1397,9 @@ class GaussianBayesianNetwork(
 
         Notes
         -----
-        The indices take the graph as given. One that was searched for in the same rows fits them
-        better than new ones: p-values and RMSEA are then too optimistic. Give held-out rows.
+        The indices take the graph as given. A graph that was searched for in the same rows fits
+        them better than new rows, so that p-values and RMSEA are too optimistic. Give held-out
+        rows.
 
         A chi-squared statistic tests the edges that are *missing*; equivalent networks have the
         same indices, but for Fisher's C. Exogenous nodes may depend on each other in all models,

@@ -2,8 +2,8 @@
 
 Each child is regressed on its parents by ordinary least squares. If the network is right, a
 coefficient less its true value, divided by its standard error, has Student's distribution with
-n - k - 1 degrees of freedom, for n rows and k parents. The errors know nothing of the search: edges
-that the same rows chose look surer than they are.
+n - k - 1 degrees of freedom, for n rows and k parents. The errors ignore the search: edges that
+were chosen by the same rows look surer than they are.
 """
 
 from __future__ import annotations
