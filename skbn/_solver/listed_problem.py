@@ -53,8 +53,7 @@ class ListedProblem(Problem):
 
     @property
     def score_offsets(self) -> Floats:
-        is_modelled = np.isin(np.arange(len(self.names)), self.constraints.modelled)
-        return np.where(is_modelled, self.scores.score_offsets, 0.0)
+        return self._of_modelled(self.scores.score_offsets)
 
     @property
     def listed_offsets(self) -> Floats:
@@ -110,9 +109,7 @@ class ListedProblem(Problem):
     # Networks
 
     def network_terms(self, parents: Sequence[int]) -> Floats:
-        terms = self.scores.network_terms(parents)
-        terms[:, members_of(self.constraints.exogenous)] = 0.0
-        return terms
+        return self._of_modelled(self.scores.network_terms(parents))
 
     def gap_of_rounding(
         self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float

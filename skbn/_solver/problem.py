@@ -335,6 +335,13 @@ class Problem(ABC):
                 "smaller sample weights or a smaller alpha_w."
             )
 
+    def _of_modelled(self, terms: Floats) -> Floats:
+        """Return terms of local scores, (..., m), with 0 for exogenous columns."""
+        if self.constraints.exogenous:
+            terms = terms.copy()
+            terms[..., members_of(self.constraints.exogenous)] = 0.0
+        return terms
+
     def limits_of(self, child: int) -> tuple[list[int], list[int]]:
         """Return the required parents of a column, and the others that it may have."""
         required = self.constraints.required[child]

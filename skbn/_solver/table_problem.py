@@ -175,10 +175,3 @@ class TableProblem(Problem):
         )
         outside = self.constraints.exogenous
         return conditional_model(model, scorer.columns_of(outside)) if outside else model
-
-    def _of_modelled(self, terms: Floats) -> Floats:
-        """Return terms of local scores, (..., m), with 0 for exogenous columns."""
-        if self.constraints.exogenous:
-            terms = terms.copy()
-            terms[..., members_of(self.constraints.exogenous)] = 0.0
-        return terms
