@@ -9,8 +9,6 @@ from skbn._core.subsets import mask_of
 from skbn._data.experiments import ExperimentalSample
 from skbn._networks.conditional import conditional_model
 from skbn._networks.gaussian import LinearGaussianModel, estimate_model
-from skbn._solver.block_problem import listed_order_families
-from skbn._solver.order_families import OrderFamilies
 from skbn._solver.problem import Shape
 from skbn._solver.table_problem import TableProblem
 
@@ -24,6 +22,8 @@ class InterventionalProblem(TableProblem):
     "Characterization and greedy learning of interventional Markov equivalence classes"): an edge of
     which just one end was set in some row has the same direction in all members.
     """
+
+    why_listed = "with interventions"
 
     @property
     def targets(self) -> list[int]:
@@ -40,16 +40,6 @@ class InterventionalProblem(TableProblem):
             n_functions=max(each.n_functions for each in shapes),
             n_row_groups=len(shapes),
         )
-
-    def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
-        """Return the listed families: those that grow do so by regressions on the same rows.
-
-        Raises
-        ------
-        ValueError
-            If the families of any size have scores, which are too many to list.
-        """
-        return listed_order_families(self, "with interventions", order, n_others)
 
     def model(self, parents: list[int]) -> LinearGaussianModel:
         """Return the columns' network, each with the parameters of the rows that count for it."""

@@ -21,7 +21,6 @@ from skbn._scores.parent_set_scores import ParentSetScores
 from skbn._solver.certificate import certify_listed_network, certify_score
 from skbn._solver.constraints import Constraints
 from skbn._solver.edge_changes import descendants_of
-from skbn._solver.order_families import OrderFamilies, given_families
 from skbn._solver.problem import Problem, Shape
 from skbn._solver.solution import TOLERANCE, Solution
 
@@ -101,10 +100,6 @@ class ListedProblem(Problem):
             f" The largest is of column {self.names[columns[i]]!r}: a listed score of {score:.6g}, "
             f"which is {below[i]:.3g} nats below the best listed one."
         )
-
-    def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
-        found = [self.families_of(x) for x in order[n_others:]]
-        return given_families(found, len(self.names), order, n_others)
 
     # Networks
 

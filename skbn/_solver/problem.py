@@ -22,7 +22,7 @@ from skbn._scores.base import BaseScores
 from skbn._scores.families import Families, ScoredParentSets
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
-from skbn._solver.order_families import OrderFamilies
+from skbn._solver.order_families import OrderFamilies, given_families
 from skbn._solver.solution import Solution
 
 __all__ = ["Problem", "Shape"]
@@ -215,9 +215,8 @@ class Problem(ABC):
         """Return a sentence that names the largest number in these scores, if it has a name."""
         return ""
 
-    @abstractmethod
     def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
-        """Return what an order search of columns begins with.
+        """Return what an order search of columns begins with: here, all families, as listed.
 
         Parameters
         ----------
@@ -225,6 +224,8 @@ class Problem(ABC):
             The others, which have no parents here, and then the columns of the search.
         n_others : int
         """
+        found = [self.families_of(x) for x in order[n_others:]]
+        return given_families(found, len(self.names), order, n_others)
 
     # Networks
 

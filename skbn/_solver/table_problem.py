@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -39,9 +39,16 @@ class TableProblem(Problem):
     ----------
     scores : LocalScores
     constraints : Constraints
+
+    Attributes
+    ----------
+    why_listed : str or None
+        What keeps the families of an order search from growing, as an error says it. They grow by
+        regressions of single columns, on the same rows.
     """
 
     scores: LocalScores
+    why_listed: ClassVar[str | None] = None
 
     def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
         self.scores = scores
@@ -113,7 +120,21 @@ class TableProblem(Problem):
         return self.regressions.largest_term(child, parents)
 
     def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
-        return grown_families(self.regressions, self.constraints, order, n_others)
+        """Return families that grow by regressions, or all of them, where these cannot grow.
+
+        Raises
+        ------
+        ValueError
+            If families that cannot grow may be of any size, which are too many to list.
+        """
+        if self.why_listed is None:
+            return grown_families(self.regressions, self.constraints, order, n_others)
+        if not self.families.are_listed:
+            raise ValueError(
+                f'search="order" {self.why_listed} chooses among listed families. Set '
+                "max_parents, to 3 for example."
+            )
+        return super().order_families(order, n_others)
 
     # Networks
 
