@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from skbn._core.arrays import Integers
 from skbn._core.subsets import mask_of, members_of
@@ -91,6 +92,10 @@ class Nodes:
                 others |= within << column
         return of_columns
 
+    def by_column(self, of_nodes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return what an array has for each node, shape (..., m), for each of its columns."""
+        return np.repeat(of_nodes, self.widths, axis=-1)
+
     def select_nodes(self, nodes: Sequence[int]) -> Self:
         """Return some of the nodes, with those of the user's columns that they are made of."""
         chosen = [self.columns[i] for i in self.columns_of(nodes)]
@@ -110,6 +115,6 @@ class Nodes:
 
         Each node must keep one.
         """
-        node_of = np.repeat(np.arange(len(self.names)), self.widths)
+        node_of = self.by_column(np.arange(len(self.names)))
         widths = np.bincount(node_of[list(kept)], minlength=len(self.names)).tolist()
         return replace(self, columns=[self.columns[i] for i in kept], widths=widths)

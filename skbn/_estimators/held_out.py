@@ -220,4 +220,4 @@ def _sets_of_columns(sample: Sample, nodes: Nodes | None) -> Booleans | None:
     """Return which of the columns of a model were set in each row, if some were."""
     if sample.is_set is None or nodes is None:
         return sample.is_set
-    return np.repeat(sample.is_set, nodes.widths, axis=1)
+    return nodes.by_column(sample.is_set)

@@ -237,7 +237,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         return with_columns(X, self.blocks.labels, columns)
 
     def _of_columns(self, of_nodes: Booleans) -> Booleans:
-        return np.repeat(of_nodes, self.blocks.widths, axis=1)
+        return self.blocks.by_column(of_nodes)
 
     def _own_columns(self, sample: Sample) -> Sample:
         assert sample.nodes is not None
@@ -681,7 +681,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     @classmethod
     def _of_model(cls, model: LinearGaussianModel, blocks: Nodes) -> Self:
         """Return the network of nodes whose columns have these parameters."""
-        node_of = np.repeat(np.arange(len(blocks.names)), blocks.widths)
+        node_of = blocks.by_column(np.arange(len(blocks.names)))
 
         def of_nodes(masks: Sequence[int]) -> list[int]:
             # The first column of a node has none of its own as parents.

@@ -114,7 +114,7 @@ class BlockScorer(FamilyScorer):
             width == 1 and name not in nodes.levels
             for name, width in zip(nodes.names, nodes.widths, strict=True)
         ]
-        return np.repeat(is_number, nodes.widths)
+        return nodes.by_column(np.array(is_number))
 
     def parents_of_columns(self, parents: Sequence[int]) -> list[int]:
         return self.nodes.parents_of_columns(parents)
