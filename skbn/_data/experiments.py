@@ -133,19 +133,9 @@ class ExperimentalSample(Sample):
         kept.all_rows = Sample.of_summary(self.summary, self.nodes)
         return kept
 
-    def weighted(self, weight: Floats) -> Self:
-        return type(self)(self.rows, weight, self.labels, self.nodes, self._given_sets())
-
-    def __getitem__(self, chosen: Any) -> Self:
-        weight = None if self.weight is None else self.weight[chosen]
-        labels = None if self.labels is None else self.labels[chosen]
-        of_chosen = self._given_sets()[chosen]
-        return type(self)(self.rows[chosen], weight, labels, self.nodes, of_chosen)
-
-    def _given_sets(self) -> Booleans:
-        _ = self.rows  # raises if there are none
+    def _known_of(self, chosen: Any) -> dict[str, Any]:
         assert self.is_set is not None
-        return self.is_set
+        return {"is_set": self.is_set[chosen]}
 
 
 def require_no_interventions(table: Any, what: str) -> None:

@@ -124,12 +124,16 @@ class Sample:
 
     def weighted(self, weight: Floats) -> Self:
         """Return the rows with these weights in place of their own."""
-        return self._of_rows(self.rows, weight, self.labels)
+        return self._chosen(slice(None), weight)
 
-    def _of_rows(self, rows: Floats, weight: Floats | None, labels: Any) -> Self:
-        """Return a sample of these rows, or of some of them."""
-        may_miss = not self.is_complete
-        return type(self)(rows, weight, labels, self.nodes, may_miss=may_miss)
+    def _chosen(self, chosen: Any, weight: Floats | None) -> Self:
+        """Return the sample of some of the rows, with these weights."""
+        labels = None if self.labels is None else self.labels[chosen]
+        return type(self)(self.rows[chosen], weight, labels, self.nodes, **self._known_of(chosen))
+
+    def _known_of(self, chosen: Any) -> dict[str, Any]:
+        """Return what else `__init__` is told of some of the rows."""
+        return {"may_miss": not self.is_complete}
 
     def select(self, columns: Sequence[int]) -> Sample:
         """Return the sample of some of the columns, which are nodes by themselves then."""
@@ -204,9 +208,7 @@ class Sample:
 
     def __getitem__(self, chosen: Any) -> Self:
         """Return the sample of some of the rows."""
-        weight = None if self.weight is None else self.weight[chosen]
-        labels = None if self.labels is None else self.labels[chosen]
-        return self._of_rows(self.rows[chosen], weight, labels)
+        return self._chosen(chosen, None if self.weight is None else self.weight[chosen])
 
 
 class TableMixin(ABC):
