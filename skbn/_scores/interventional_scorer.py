@@ -6,9 +6,9 @@ share one scorer, and so one walk and one set function.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from typing import NoReturn, Self
+from typing import NoReturn, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +26,15 @@ from skbn._data.statistics import GroupStatistics, Regression, SampleStatistics
 from skbn._regressions.least_squares import Neighbours
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.set_function import SetFunctions
-from skbn._scores.block_scorer import BlockScorer
+from skbn._scores.block_scorer import scorer_of
 from skbn._scores.criteria import Criterion
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.regression_families import SmallFamilies
 from skbn._scores.scorer import FamilyScorer, ScoredGroup
 
 __all__ = ["InterventionalScorer"]
+
+Computed = TypeVar("Computed")
 
 
 class InterventionalScorer(FamilyScorer):
@@ -60,10 +62,11 @@ class InterventionalScorer(FamilyScorer):
         n_jobs: int | None,
     ) -> None:
         super().__init__(sample, names, criterion, penalty, max_parents, n_jobs)
-        kind = FamilyScorer if sample.nodes is None else BlockScorer
         settings = names, criterion, penalty, max_parents, n_jobs
-        self.of_all_rows = kind(sample.all_rows, *settings)
-        self._groups = [ScoredGroup(nodes, kind(rows, *settings)) for nodes, rows in sample.groups]
+        self.of_all_rows = scorer_of(sample.all_rows, *settings)
+        self._groups = [
+            ScoredGroup(nodes, scorer_of(rows, *settings)) for nodes, rows in sample.groups
+        ]
         self._group_of = {x: i for i, (nodes, _) in enumerate(self._groups) for x in nodes}
 
     def with_penalty(self, penalty: float) -> Self:
@@ -205,24 +208,31 @@ class InterventionalScorer(FamilyScorer):
     def functions_by_child(
         self, columns: list[int], children: list[int], max_parents: int, resources: Resources
     ) -> list[SetFunctions]:
-        found = {}
-        for number in {self._group_of[x] for x in children}:
-            scorer = self.of_child(self._groups[number].nodes[0])
+        def functions(scorer: FamilyScorer) -> SetFunctions:
             weights = scorer.weights_of(columns, max_parents)
-            found[number] = scorer.set_functions_of(columns, weights, resources.n_jobs)
+            return scorer.set_functions_of(columns, weights, resources.n_jobs)
+
+        of_children = self._by_group(children, functions)
         resources.progress.advance(log_determinants_work(len(columns)))
-        of_children = [found[self._group_of[x]] for x in children]
         return of_children + of_children[:1] * (len(columns) - len(children))
 
     def small_sets_by_child(
         self, columns: list[int], children: list[int], max_parents: int, resources: Resources
     ) -> list[tuple[SmallFamilies, Floats]]:
+        of_children = self._by_group(
+            children, lambda scorer: scorer._small_sets(columns, max_parents, resources.n_jobs)
+        )
+        families, _ = of_children[0]
+        resources.progress.advance(families.work)
+        return of_children
+
+    def _by_group(
+        self, children: list[int], compute: Callable[[FamilyScorer], Computed]
+    ) -> list[Computed]:
+        """Return what is computed from the rows of each child, once for those that share them."""
         found = {}
         for number in {self._group_of[x] for x in children}:
-            scorer = self.of_child(self._groups[number].nodes[0])
-            found[number] = scorer._small_sets(columns, max_parents, resources.n_jobs)
-        families, _ = next(iter(found.values()))
-        resources.progress.advance(families.work)
+            found[number] = compute(self.of_child(self._groups[number].nodes[0]))
         return [found[self._group_of[x]] for x in children]
 
     def local_score(self, child: int, parents: Sequence[int]) -> float:

@@ -17,7 +17,7 @@ from skbn._data.experiments import ExperimentalSample, read_interventions
 from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics
 from skbn._scores.base import BaseScores
-from skbn._scores.block_scorer import BlockScorer
+from skbn._scores.block_scorer import scorer_of
 from skbn._scores.criteria import Criterion, InformationCriterion
 from skbn._scores.criterion_checks import read_penalty
 from skbn._scores.families import ScoredParentSets, ScoredPiece
@@ -103,10 +103,8 @@ class LocalScores(TableMixin, BaseScores):
         self.scorer: FamilyScorer
         if isinstance(sample, ExperimentalSample):
             self.scorer = InterventionalScorer(sample, *settings)
-        elif sample.nodes is not None:
-            self.scorer = BlockScorer(sample, *settings)
         else:
-            self.scorer = FamilyScorer(sample, *settings)
+            self.scorer = scorer_of(sample, *settings)
 
     def with_penalty(self, penalty: float) -> Self:
         """Return the local scores with another penalty; the log-determinants are shared.
