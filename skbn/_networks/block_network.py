@@ -25,7 +25,7 @@ from skbn._data.encoding import encoded_rows
 from skbn._data.experiments import require_no_interventions
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics, sample_statistics
+from skbn._data.statistics import sample_statistics
 from skbn._data.table import Table
 from skbn._displays.frames import frame_of
 from skbn._networks import inference, interchange
@@ -36,7 +36,7 @@ from skbn._networks.conditional import (
 )
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
-from skbn._networks.gaussian import LinearGaussianModel, estimate_model
+from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.partial_rows import conditional_means, imputed_columns, with_columns
 from skbn._networks.standard_errors import check_confidence
@@ -115,10 +115,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             most = 1 + max(mask.bit_count() for mask in parents)
             summary = self._sample_of(X, sample_weight, may_miss=False).summary
             statistics = sample_statistics(summary, names, largest_family=most)
-            model = estimate_model(statistics, parents, names, fixed=self._fixed())
-            outside = self._exogenous_columns()
-            of_all = [GroupStatistics([*range(len(names))], statistics)]
-            self._keep(conditional_model(model, outside), statistics=of_all)
+            self._keep_estimates(statistics, names, parents)
         return self
 
     def _check_nodes(self) -> None:
@@ -136,7 +133,6 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         return self.blocks.column_names, parents
 
     def _fixed(self) -> list[int]:
-        """Return the masks of those parents of each column whose edges are fixed."""
         number = {node: v for v, node in enumerate(self.blocks.names)}
         fixed = [0] * len(number)
         for parent, child, is_fixed in self.dag.edges(data="fixed"):
@@ -284,10 +280,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             require_exogenous_values(self.exogenous, ())
         return super().sample(n_samples, random_state, exogenous=exogenous)
 
-    def _exogenous_values(self, X: Any) -> Floats:
-        if not self.exogenous:
-            raise ValueError("exogenous was given, but the network has no exogenous nodes.")
-        return encoded_rows(self.blocks.select_nodes(self._exogenous_numbers()), Table(X))
+    def _read_exogenous(self, table: Table) -> Floats:
+        return encoded_rows(self.blocks.select_nodes(self._exogenous_numbers()), table)
 
     def _exogenous_columns(self) -> list[int]:
         return self.blocks.columns_of(self._exogenous_numbers())

@@ -40,7 +40,7 @@ from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.experiments import require_no_interventions
 from skbn._data.sample import Sample
-from skbn._data.statistics import GroupStatistics, sample_statistics
+from skbn._data.statistics import GroupStatistics, SampleStatistics, sample_statistics
 from skbn._data.table import Table, numbers_of, read_columns
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import DocLinkMixin, PlotMixin
@@ -245,11 +245,7 @@ class GaussianBayesianNetwork(
                     "is unbounded. Give more rows, or the node fewer parents."
                 )
             statistics = sample_statistics(summary, nodes, largest_family=max(sizes) + 1)
-            fixed = fixed_parent_masks(self.dag)
-            model = estimate_model(statistics, parents, nodes, fixed=fixed)
-            outside = self._exogenous_columns()
-            of_all = [GroupStatistics([*range(len(nodes))], statistics)]
-            self._keep(conditional_model(model, outside), statistics=of_all)
+            self._keep_estimates(statistics, nodes, parents)
         return self
 
     # Parameters
@@ -730,16 +726,19 @@ class GaussianBayesianNetwork(
         return inference.sample(self._model(), n_samples, random_state, output, values)
 
     def _exogenous_values(self, X: Any) -> Floats:
-        """Return the values of the exogenous nodes' columns in a table."""
-        nodes = self.exogenous
-        if not nodes:
+        """Return the values of the exogenous nodes' columns in what `sample` is given."""
+        if not self.exogenous:
             raise ValueError("exogenous was given, but the network has no exogenous nodes.")
         if isinstance(X, Mapping):
             raise TypeError(
                 "exogenous must be a table with a column for each exogenous node and a row for "
                 f"each row to draw; got {readable_value(X)}. Pass pandas.DataFrame(exogenous)."
             )
-        return read_columns(Table(X), nodes, nodes)
+        return self._read_exogenous(Table(X))
+
+    def _read_exogenous(self, table: Table) -> Floats:
+        nodes = self.exogenous
+        return read_columns(table, nodes, nodes)
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Set the container in which `sample` returns its rows.
@@ -1787,6 +1786,14 @@ class GaussianBayesianNetwork(
         self._statistics = None if has_prior else statistics
         self._learned_graph = graph_contents(self.dag)
 
+    def _keep_estimates(
+        self, statistics: SampleStatistics, columns: list[Any], parents: list[int]
+    ) -> None:
+        """Keep the parameters that all rows give to columns with these parents."""
+        model = estimate_model(statistics, parents, columns, fixed=self._fixed())
+        of_all = [GroupStatistics([*range(len(columns))], statistics)]
+        self._keep(conditional_model(model, self._exogenous_columns()), statistics=of_all)
+
     def _is_learned_graph(self) -> bool:
         """Whether the graph is still that of the estimates and the score losses."""
         return self._learned_graph == graph_contents(self.dag)
@@ -1812,6 +1819,10 @@ class GaussianBayesianNetwork(
         check_dag(self.dag)
         return list(self.dag), parent_masks(self.dag)
 
+    def _fixed(self) -> list[int]:
+        """Return the masks of those parents of each column whose edges are fixed."""
+        return fixed_parent_masks(self.dag)
+
     def _exogenous_columns(self) -> list[int]:
         """Return the numbers of the columns of the exogenous nodes."""
         outside = self.exogenous
@@ -1829,7 +1840,7 @@ class GaussianBayesianNetwork(
         """Return the estimates if they belong to the graph, else the graph's own, or None."""
         check_dag(self.dag)
         if self._estimated is not None and self._is_learned_graph():
-            return replace(self._estimated, fixed=fixed_parent_masks(self.dag))
+            return replace(self._estimated, fixed=self._fixed())
         return model_of_dag(self.dag) if is_parametrised(self.dag) else None
 
     def _single_columns(self, method: str) -> LinearGaussianModel:
