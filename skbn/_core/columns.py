@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -30,6 +31,9 @@ __all__ = [
     "numbers_by_column",
     "parents_in",
 ]
+
+# NaN and NaT are of these kinds; pandas' NaT is a datetime.
+_MAY_DIFFER_FROM_THEMSELVES = float, np.floating, np.datetime64, np.timedelta64, datetime
 
 
 def column_number(columns: list[str | int], column: Hashable) -> int:
@@ -183,16 +187,18 @@ def is_labelled(values: Any) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN or pandas.NA.
+    """Whether a value is None, NaN, NaT or pandas.NA.
 
     Examples
     --------
     >>> [is_missing(value) for value in (None, float("nan"), 0.0, "red", [None])]
     [True, True, False, False, False]
+    >>> is_missing(np.datetime64("NaT")), is_missing(np.datetime64("2020-01-01"))
+    (True, False)
     """
     if value is None or type(value).__name__ == "NAType":  # which has no truth value
         return True
-    return isinstance(value, float | np.floating) and bool(value != value)
+    return isinstance(value, _MAY_DIFFER_FROM_THEMSELVES) and bool(value != value)
 
 
 def known_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> Any:

@@ -193,9 +193,9 @@ def read_row_groups(
         )
     number_of: dict[Any, int] = {}
     numbers = np.empty(n_rows, dtype=np.int64)
-    no_time = np.isnat(given) if given.dtype.kind in "mM" else np.zeros(n_rows, bool)
-    for row, group in enumerate(given.tolist()):
-        if is_missing(group) or no_time[row] or type(group).__name__ == "NaTType":
+    # As a Python object, a time may be a number, and NaT with it.
+    for row, (value, group) in enumerate(zip(given, given.tolist(), strict=True)):
+        if is_missing(value):
             raise ValueError(
                 f"{parameter} has a missing value for row {row}. Give each row a value, or leave "
                 "that row out of X."
