@@ -269,12 +269,7 @@ class SubsetWalk:
         in_factor = np.concatenate([every[of_inner], every[:n_lane], every[of_outer]])
         starts = np.append(0, np.cumsum(widths[in_factor]))
         shift = np.repeat(own_starts[in_factor] - starts[:-1], widths[in_factor])
-        start = np.ascontiguousarray(triangular_factor(factor[:, shift + np.arange(starts[-1])]))
-        low = high = np.empty(0)
-        if offsets is not None:
-            n_low = min(n_seeded, _OFFSET_COLUMNS)
-            offsets = offsets[order]
-            low, high = sums_over_subsets(offsets[:n_low]), sums_over_subsets(offsets[n_low:])
+        self._columns, self._order = shift + np.arange(starts[-1]), order
         self._n_functions = 1 if weights is None else weights.n_functions
         spread, node_terms = np.empty((0, 0, 0, 0)), np.empty((0, 0))
         if weights is not None:
@@ -286,6 +281,7 @@ class SubsetWalk:
             outer_places = bits[of_outer]
         inner_sizes = columns_of_sets(np.arange(1 << n_inner), widths[of_inner])
         self._n_seeded = n_seeded
+        start, low, high = self._of(factor, offsets)
         swaps, prefixes, first_prefixes = _path(tuple(widths[of_inner].tolist()))
         self._walk = Walk(
             start=start,
@@ -305,6 +301,29 @@ class SubsetWalk:
             places=places,
             outer_places=outer_places,
         )
+
+    def _of(self, factor: Floats, offsets: Floats | None) -> tuple[Floats, Floats, Floats]:
+        """Return the factor that a walk starts with, and sums of offsets."""
+        start = np.ascontiguousarray(triangular_factor(factor[:, self._columns]))
+        if offsets is None:
+            return start, np.empty(0), np.empty(0)
+        n_low = min(self._n_seeded, _OFFSET_COLUMNS)
+        offsets = offsets[self._order]
+        return start, sums_over_subsets(offsets[:n_low]), sums_over_subsets(offsets[n_low:])
+
+    def of_others(self, columns: Floats, offsets: Floats | None = None) -> Self:
+        """Return the walk through as many other nodes of the same widths.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_rows, n_columns), float64
+            Linearly independent; they need not be triangular.
+        offsets : ndarray of shape (m,), float64, optional
+        """
+        other = copy(self)
+        start, low, high = self._of(columns, offsets)
+        other._walk = self._walk._replace(start=start, low_offsets=low, high_offsets=high)
+        return other
 
     @property
     def n_seeds(self) -> int:

@@ -125,6 +125,12 @@ class BlockScorer(FamilyScorer):
     def columns_of(self, nodes: int) -> list[int]:
         return self.nodes.columns_of(members_of(nodes))
 
+    def columns_of_nodes(self, nodes: list[int]) -> list[int]:
+        return self.nodes.columns_of(nodes)
+
+    def widths_of(self, nodes: Sequence[int]) -> tuple[int, ...]:
+        return tuple(self.nodes.widths[node] for node in nodes)
+
     def kept(self, rows: Floats) -> Floats:
         return rows[:, self._kept]
 

@@ -150,6 +150,14 @@ class FamilyScorer:
         """Return the columns of the nodes in a mask."""
         return members_of(nodes)
 
+    def columns_of_nodes(self, nodes: list[int]) -> list[int]:
+        """Return the columns of some nodes, in the order of the nodes."""
+        return nodes
+
+    def widths_of(self, nodes: Sequence[int]) -> tuple[int, ...]:
+        """Return how many columns each of some nodes has."""
+        return (1,) * len(nodes)
+
     @property
     def _most_columns(self) -> int:
         """How many columns the largest family has."""

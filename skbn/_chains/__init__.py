@@ -1,0 +1,12 @@
+"""Markov chains over networks, for tables that are too wide for sums over all of them.
+
+To follow it, read `chain`: it says what the state of a chain is, and what happens in a step.
+Nothing here knows of tables, names or constraints, but only the local scores of sets of candidates.
+
+- `partition_kernels` has the state and the weight of a place in it;
+- `move_kernels` draw new places for a few columns, jointly and exactly given the rest;
+- `family_kernels` draw parents and candidates, and read probabilities off a state;
+- `candidates` says which columns may be parents in a state;
+- `start` has random networks to begin with, and `run` takes chains through their burn-in and on;
+- `convergence` compares chains: R-hat, effective sample sizes and standard errors.
+"""

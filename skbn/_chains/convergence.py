@@ -1,0 +1,181 @@
+"""What several chains say together, and whether they agree.
+
+Each chain is cut into batches, whose means are nearly independent of each other if a batch is much
+longer than the chain remembers. Their spread gives a chain's standard errors. Chains that have
+found different parts of the posterior agree within themselves, but not with each other: the
+standard errors are therefore at least those that the spread between chains gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skbn._chains.chain import Batch
+from skbn._core.arrays import Floats, Integers
+
+__all__ = ["Agreement", "agreement_of", "batches_of_states", "errors_of_batches"]
+
+# Differences of edges that all chains hold for about this improbable say nothing.
+_LEAST_DEVIATION = 1e-3
+_MANY_ERRORS = 3.0
+# In nats: smaller errors of log weights are those of rounding.
+_LEAST_ERROR = 1e-6
+# Batches that states of a chain are cut into.
+_BATCHES_A_CHAIN = 10
+# Variances below this are rounding errors.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Means over chains, and how far these are apart; arrays are of shape (m, m) if not told.
+
+    Parameters
+    ----------
+    edges, paths : ndarray
+        The means of the probabilities of edges and paths.
+    edge_errors, path_errors : ndarray
+        Their standard errors: the larger of those by batches and those between chains.
+    of_chains : ndarray of shape (n_chains, m, m)
+        The probabilities of edges by chain.
+    r_hat : ndarray
+        The potential scale reduction of the probabilities of edges, by halves of chains (Gelman et
+        al. 2013, "Bayesian data analysis", section 11.4); 1 where nothing varies.
+    sample_sizes : ndarray
+        How many independent states would have the same standard errors; NaN where nothing varies.
+    share_far_apart : float
+        The share of edges and pairs of chains that differ by more than three standard errors.
+    weights_apart : float
+        The largest difference of the mean log weights of two chains, in standard errors.
+    n : int
+        The number of states.
+    """
+
+    edges: Floats
+    paths: Floats
+    edge_errors: Floats
+    path_errors: Floats
+    of_chains: Floats
+    r_hat: Floats
+    sample_sizes: Floats
+    share_far_apart: float
+    weights_apart: float
+    n: int
+
+    @property
+    def differences(self) -> Floats:
+        """How far the chains are apart in each edge: the largest difference of two."""
+        return np.asarray(self.of_chains.max(axis=0) - self.of_chains.min(axis=0))
+
+
+def agreement_of(chains: Sequence[Sequence[Batch]]) -> Agreement:
+    """Return what chains say together, each of which has the same number of batches, at least 2."""
+    n = np.array([[batch.n for batch in chain] for chain in chains])
+    shape = (*n.shape, 1, 1)
+    edges = np.array([[batch.edges for batch in chain] for chain in chains]) / n.reshape(shape)
+    of_chains, by_batches = _by_batches(edges, n)
+    n_networks = np.array([[len(batch.networks) for batch in chain] for chain in chains])
+    paths = np.array([[batch.paths for batch in chain] for chain in chains])
+    paths_of_chains, path_errors = _by_batches(paths / n_networks.reshape(shape), n_networks)
+    errors = _joint_errors(of_chains, by_batches)
+    weights = np.array([[np.mean(batch.log_weights) for batch in chain] for chain in chains])
+    variance, r_hat = _scale_reduction(chains)
+    varies = variance > _ROUNDING
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sizes = np.where(varies, np.minimum(variance / errors**2, n.sum()), np.nan)
+    return Agreement(
+        of_chains.mean(axis=0),
+        paths_of_chains.mean(axis=0),
+        errors,
+        _joint_errors(paths_of_chains, path_errors),
+        of_chains,
+        r_hat,
+        sizes,
+        _share_far_apart(of_chains, by_batches),
+        _weights_apart(weights),
+        int(n.sum()),
+    )
+
+
+def _by_batches(values: Floats, n: Integers) -> tuple[Floats, Floats]:
+    """Return the means of chains and their standard errors, from those of batches."""
+    weights = (n / n.sum(axis=1, keepdims=True))[..., np.newaxis, np.newaxis]
+    means = (values * weights).sum(axis=1)
+    n_batches = n.shape[1]
+    spread = ((values - means[:, np.newaxis]) ** 2).sum(axis=1) / (n_batches - 1)
+    return means, np.sqrt(spread / n_batches)
+
+
+def batches_of_states(n: int, n_chains: int) -> Integers:
+    """Return the number of the batch of each of n states, which come chain after chain."""
+    n_batches = n_chains * min(_BATCHES_A_CHAIN, max(1, n // (2 * max(n_chains, 1))))
+    return np.arange(n) * n_batches // n
+
+
+def errors_of_batches(means: Floats) -> Floats:
+    """Return the standard errors of means over chains, from those of batches.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_chains, n_batches, ...)
+    """
+    n_batches = means.shape[1]
+    by_batches = (
+        means.std(axis=1, ddof=1) / np.sqrt(n_batches) if n_batches > 1 else 0 * means[:, 0]
+    )
+    return _joint_errors(means.mean(axis=1), by_batches)
+
+
+def _joint_errors(means: Floats, by_batches: Floats) -> Floats:
+    """Return the standard errors of the mean of some chains."""
+    n_chains = len(means)
+    within = np.sqrt((by_batches**2).sum(axis=0)) / n_chains
+    between = means.std(axis=0, ddof=1) / np.sqrt(n_chains)
+    return np.asarray(np.maximum(within, between))
+
+
+def _scale_reduction(chains: Sequence[Sequence[Batch]]) -> tuple[Floats, Floats]:
+    """Return the variance of the states within halves of chains, and R-hat."""
+    means, variances, sizes = [], [], []
+    for chain in chains:
+        for half in (chain[: len(chain) // 2], chain[len(chain) // 2 :]):
+            n = sum(batch.n for batch in half)
+            mean = np.asarray(sum(batch.edges for batch in half)) / n
+            square = np.asarray(sum(batch.squares for batch in half)) / n
+            means.append(mean)
+            variances.append(np.maximum(square - mean**2, 0.0))
+            sizes.append(n)
+    size = float(np.mean(sizes))
+    within = np.mean(variances, axis=0)
+    between = np.var(means, axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r_hat = np.sqrt((size - 1) / size + between / within)
+    return within, np.where(np.maximum(within, between) > _ROUNDING, r_hat, 1.0)
+
+
+def _share_far_apart(means: Floats, errors: Floats) -> float:
+    n_chains = len(means)
+    far, of_all = 0, 0
+    for i in range(n_chains):
+        for j in range(i):
+            error = np.hypot(errors[i], errors[j])
+            difference = np.abs(means[i] - means[j])
+            counts = (error > _LEAST_DEVIATION) | (difference > 10 * _LEAST_DEVIATION)
+            far += int((difference[counts] > _MANY_ERRORS * error[counts]).sum())
+            of_all += int(counts.sum())
+    return far / max(1, of_all)
+
+
+def _weights_apart(batches: Floats) -> float:
+    """Return how far apart the mean log weights of two chains are, in standard errors.
+
+    `batches` has the means of batches, shape (n_chains, n_batches).
+    """
+    means = batches.mean(axis=1)
+    squares = batches.var(axis=1, ddof=1) / batches.shape[1]
+    apart = np.abs(means[:, np.newaxis] - means)
+    errors = np.sqrt(squares[:, np.newaxis] + squares)
+    return float((apart / np.maximum(errors, _LEAST_ERROR)).max())

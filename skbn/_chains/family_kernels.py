@@ -1,0 +1,228 @@
+"""Families given a partition: draws of parents and of candidates, and probabilities of edges."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import boolean, float64, int64
+
+from skbn._chains.partition_kernels import (
+    LEAST_SHARE,
+    PARTITION,
+    candidates_that_precede,
+    meeting_share,
+    parents_share,
+)
+from skbn._core.compile import inner_kernel, kernel
+from skbn._core.random_numbers import random_below, uniform
+from skbn._core.subsets import popcount
+
+__all__ = ["draw_network", "edges_given_partition", "reach", "redraw_candidates", "sum_subsets"]
+
+# Sums are logarithms of sums of exponentials where these are above the smallest float64.
+_LARGEST_RANGE = 600.0
+# Sets of parents whose share is below exp(-50) are not drawn: they are rounding errors.
+_LEAST_LOG_SHARE = -50.0
+# With more candidates before a column, sets of parents are not gone through one by one.
+_MOST_TO_GO_THROUGH = 10
+
+
+@kernel(float64[::1], float64[::1])
+def sum_subsets(scores, sums):
+    """Set the logarithm of the sum of ``exp(scores)`` over all subsets of each set.
+
+    They are added up in units of the largest term, unless the empty set's, which is part of all, is
+    so much smaller that float64 cannot hold it: then as logarithms.
+    """
+    n = scores.size
+    highest = scores.max()
+    is_narrow = scores[0] - highest > -_LARGEST_RANGE
+    for i in range(n):
+        sums[i] = math.exp(scores[i] - highest) if is_narrow else scores[i]
+    bit = 1
+    while bit < n:
+        for start in range(0, n, 2 * bit):
+            for i in range(start, start + bit):
+                if is_narrow:
+                    sums[i + bit] += sums[i]
+                else:
+                    sums[i + bit] = _log_sum(sums[i], sums[i + bit])
+        bit *= 2
+    if is_narrow:
+        for i in range(n):
+            sums[i] = math.log(sums[i]) + highest
+
+
+@inner_kernel
+def _log_sum(a, b):
+    """Return ``log(exp(a) + exp(b))``."""
+    low, high = min(a, b), max(a, b)
+    if low == -np.inf:
+        return high
+    return high + math.log1p(math.exp(low - high))
+
+
+@inner_kernel
+def draw_parents(state, x):
+    """Draw the parents of a column, given the partition; return the mask among its candidates."""
+    within, without = candidates_that_precede(state, x)
+    if without == -1:
+        return 0
+    share = meeting_share(state, x, within, without)
+    if popcount(within) > _MOST_TO_GO_THROUGH and share > LEAST_SHARE:
+        parents = _draw_one_by_one(state, x, within, without, share)
+        while state.scores[x, parents] == -np.inf:  # a probability was rounded up from 0
+            parents = _draw_one_by_one(state, x, within, without, share)
+        return parents
+    total = state.sums[x, within] + math.log(share)
+    u = uniform(state.random, 0)
+    found = 0
+    parents = within
+    while parents:
+        log_share = state.scores[x, parents] - total
+        if parents & ~without and log_share > _LEAST_LOG_SHARE:
+            found = parents
+            u -= math.exp(log_share)
+            if u < 0:
+                break
+        parents = (parents - 1) & within
+    return found
+
+
+@inner_kernel
+def _draw_one_by_one(state, x, within, without, share):
+    """Draw the same, where there are too many sets to go through: candidate by candidate.
+
+    The weight of all sets that have the parents so far, and no candidate that was left out, follows
+    from sums over subsets by inclusion and exclusion of these parents. The last candidates are the
+    least probable parents; while there are few, there is little to include and exclude.
+    """
+    parents, free, total = 0, within, share
+    for p in range(state.candidates.shape[1] - 1, -1, -1):
+        bit = 1 << p
+        if not within & bit:
+            continue
+        left_out = _share_with(state, x, within, without, parents, free ^ bit)
+        if uniform(state.random, 0) * total < left_out:
+            free ^= bit
+            total = left_out
+        else:
+            parents |= bit
+            total -= left_out
+    return parents
+
+
+@inner_kernel
+def _share_with(state, x, within, without, parents, free):
+    """Return the share of the sets in `free` with these parents that meet what they must."""
+    share = 0.0
+    unit = state.sums[x, within]
+    excluded = parents
+    while True:
+        sign = 1 - 2 * (popcount(excluded) & 1)
+        share += sign * math.exp(state.sums[x, free ^ excluded] - unit)
+        if not parents & ~without:
+            share -= sign * math.exp(state.sums[x, (free & without) ^ excluded] - unit)
+        if excluded == 0:
+            return share
+        excluded = (excluded - 1) & parents
+
+
+@kernel(PARTITION, int64[::1], boolean[:, ::1])
+def draw_network(state, masks, is_parent):
+    """Draw a network, given the partition and the candidates; return its log weight.
+
+    Parameters
+    ----------
+    state : Partition
+    masks : ndarray of shape (m,), int64
+        Set to the masks of each column's parents among its candidates.
+    is_parent : ndarray of shape (m, m), bool
+        Row x is set to the parents of x.
+    """
+    m, n_candidates = state.candidates.shape
+    is_parent[:] = False
+    total = 0.0
+    for x in range(m):
+        masks[x] = draw_parents(state, x)
+        total += state.scores[x, masks[x]]
+        for p in range(n_candidates):
+            if masks[x] >> p & 1:
+                is_parent[x, state.candidates[x, p]] = True
+    return total
+
+
+@kernel(PARTITION, int64, int64, int64[::1])
+def redraw_candidates(state, x, n_fixed, possible):
+    """Draw a column's parents, and then which of the possible ones are its other candidates.
+
+    The first `n_fixed` candidates stay, and parents among the others do; the rest are drawn from
+    `possible`, each of the sets with the same probability. The scores are not changed.
+    """
+    n_candidates = state.candidates.shape[1]
+    parents = draw_parents(state, x)
+    kept = n_fixed
+    for p in range(n_fixed, n_candidates):
+        z = state.candidates[x, p]
+        state.places[x, z] = -1
+        if parents >> p & 1:
+            state.candidates[x, kept] = z
+            kept += 1
+    for p in range(n_fixed, kept):
+        state.places[x, state.candidates[x, p]] = p
+    while kept < n_candidates:
+        z = possible[random_below(state.random, 0, possible.size)]
+        if state.places[x, z] < 0:
+            state.candidates[x, kept] = z
+            state.places[x, z] = kept
+            kept += 1
+
+
+@kernel(PARTITION, float64[:, ::1])
+def edges_given_partition(state, edges):
+    """Set at [z, x] the probability of the edge z -> x, given the partition and the candidates."""
+    m, n_candidates = state.candidates.shape
+    edges[:] = 0.0
+    for x in range(m):
+        within, without = candidates_that_precede(state, x)
+        if without == -1:
+            continue
+        share = meeting_share(state, x, within, without)
+        if share < LEAST_SHARE:
+            _sum_members(state, x, within, without, edges)
+            continue
+        for p in range(n_candidates):
+            value = parents_share(state, x, within, without, p) / share
+            edges[state.candidates[x, p], x] = min(max(value, 0.0), 1.0)
+
+
+@inner_kernel
+def _sum_members(state, x, within, without, edges):
+    """Set the probabilities of the edges to a column by going through the sets of its parents."""
+    total = 0.0
+    parents = within
+    while parents:
+        if parents & ~without:
+            weight = math.exp(state.scores[x, parents] - state.sums[x, within])
+            total += weight
+            for p in range(state.candidates.shape[1]):
+                if parents >> p & 1:
+                    edges[state.candidates[x, p], x] += weight
+        parents = (parents - 1) & within
+    for p in range(state.candidates.shape[1]):
+        edges[state.candidates[x, p], x] /= total
+
+
+@kernel(int64[::1], boolean[:, ::1], boolean[:, ::1])
+def reach(layers, is_parent, reaches):
+    """Set at [x, z] whether a directed path leads from z to x; parents are in earlier layers."""
+    reaches[:] = is_parent
+    for layer in range(2, layers.max() + 1):
+        for x in range(layers.size):
+            if layers[x] != layer:
+                continue
+            for z in range(layers.size):
+                if is_parent[x, z]:
+                    for a in range(layers.size):
+                        reaches[x, a] |= reaches[z, a]

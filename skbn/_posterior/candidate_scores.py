@@ -1,0 +1,104 @@
+"""CandidateScores: the local scores of all sets of a few candidates as a column's parents."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skbn._core.arrays import Floats
+from skbn._core.resources import Resources
+from skbn._core.subsets import mask_of
+from skbn._regressions.log_determinants import SubsetWalk, sums_over_subsets
+from skbn._regressions.set_function import ruled_out
+from skbn._scores.scorer import FamilyScorer
+from skbn._solver.constraints import Constraints
+
+__all__ = ["CandidateScores"]
+
+# A walk needs so many nodes; with fewer it would be longer than a regression of each.
+_FEWEST_NODES = 3
+
+
+class CandidateScores:
+    """Scores sets of parents, with the prior odds of their edges.
+
+    Parameters
+    ----------
+    scorer : FamilyScorer
+    constraints : Constraints
+    log_odds : ndarray of shape (m, m), float64, or None
+        At [i, j], the logarithm of the prior odds of the edge i -> j.
+    """
+
+    def __init__(
+        self, scorer: FamilyScorer, constraints: Constraints, log_odds: Floats | None
+    ) -> None:
+        self._scorer = scorer
+        self._constraints = constraints
+        self._log_odds = log_odds
+        self._walks: dict[tuple[int, ...], tuple[SubsetWalk, bool]] = {}
+
+    def __call__(self, child: int, candidates: list[int]) -> Floats:
+        """Return the scores of the child with each subset of the candidates as its parents.
+
+        Shape (2**k,), in nats, without the child's offset; -inf for what constraints rule out.
+        """
+        sets = np.arange(1 << len(candidates))
+        if self._constraints.exogenous >> child & 1:
+            return np.where(sets == 0, 0.0, -np.inf)
+        scorer = self._scorer.of_child(child)
+        scores = (
+            self._scores_of_all(scorer, child, candidates)
+            if scorer.statistics.is_checked and len(candidates) + 1 >= _FEWEST_NODES
+            else self._scores_of_small(scorer, child, candidates)
+        )
+        if self._log_odds is not None:
+            scores += sums_over_subsets(self._log_odds[candidates, child])
+        allowed, required = (
+            mask_of(i for i, z in enumerate(candidates) if mask >> z & 1)
+            for mask in (self._constraints.allowed[child], self._constraints.required[child])
+        )
+        is_out = np.bitwise_count(sets) > self._constraints.max_parents
+        is_out |= sets & ~allowed != 0
+        is_out |= sets & required != required
+        scores[is_out] = -np.inf
+        return scores
+
+    def _scores_of_all(self, scorer: FamilyScorer, child: int, candidates: list[int]) -> Floats:
+        """Return the scores as differences of set functions, by a walk through all sets."""
+        nodes = [*candidates, child]
+        offsets = None if scorer.offsets is None else scorer.offsets[nodes]
+        columns = scorer.statistics.factor[:, scorer.columns_of_nodes(nodes)]
+        key = scorer.widths_of(nodes)
+        known = self._walks.get(key)
+        if known is None:
+            factor, _ = scorer.factor_of(nodes)
+            weights = scorer.weights_of(nodes, self._constraints.max_parents)
+            walk = SubsetWalk(factor, offsets, weights, weights.widths, by_width=True)
+            known = self._walks[key] = walk, weights.has_ruled_out
+        else:
+            known = known[0].of_others(columns, offsets), known[1]
+        walk, has_ruled_out = known
+        found = walk.allocate(1 << len(nodes))
+        walk.fill(np.arange(walk.n_seeds), found)
+        n = 1 << len(candidates)
+        scores = found.of_family[n:] - found.of_parents[:n]
+        return ruled_out(scores) if has_ruled_out else scores
+
+    def _scores_of_small(self, scorer: FamilyScorer, child: int, candidates: list[int]) -> Floats:
+        """Return the scores of small sets, whose regressions are looked at one by one.
+
+        Only these are known to be independent if there are few rows.
+        """
+        k = len(candidates)
+        most = min(self._constraints.max_parents, k)
+        nodes = [*candidates, child]
+        resources = Resources(available=0, n_jobs=1)
+        ((families, values),) = scorer.small_sets_by_child(nodes, [child], most, resources)
+        tables = scorer.tables.copy()
+        known = families.scores_in_order(k, [], range(k), most, values, tables)
+        sets = np.arange(1 << k)
+        n_parents = np.bitwise_count(sets)
+        scores = np.full(len(sets), -np.inf)
+        small = sets[n_parents <= most]
+        scores[small[np.lexsort((small, n_parents[small]))]] = known
+        return scores

@@ -1,0 +1,405 @@
+"""SampledPosterior: the posterior of the networks of many columns, by Markov chains.
+
+Where sums over all networks do not fit in memory, chains draw networks from the same posterior (see
+`skbn._chains`). Each begins elsewhere, and what they say is believed as far as they agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skbn._chains.candidates import Candidates
+from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, filled_tables
+from skbn._chains.convergence import Agreement, agreement_of
+from skbn._chains.run import ChainRun
+from skbn._chains.start import random_parents
+from skbn._core.arrays import BYTES, Floats, Integers
+from skbn._core.compile import compile_kernels
+from skbn._core.memory import require_memory
+from skbn._core.progress import Progress
+from skbn._core.resources import Resources
+from skbn._core.subsets import members_of
+from skbn._core.text import readable_size
+from skbn._core.threads import one_blas_thread
+from skbn._posterior.candidate_scores import CandidateScores
+from skbn._posterior.family_weights import mask_type
+from skbn._posterior.network_posterior import with_known_paths
+from skbn._regressions.log_determinants import walk_seeds
+from skbn._scores.regression_families import SmallFamilies
+from skbn._scores.scorer import FamilyScorer
+from skbn._solver.constraints import Constraints
+from skbn._solver.engines import SearchSettings
+from skbn._solver.problem import Problem
+from skbn._solver.solve import solve
+
+__all__ = ["ChainSettings", "SampledPosterior", "sampled_posterior"]
+
+# Candidates of each column where not all can be: fixed and random ones.
+_N_FIXED, _N_RANDOM = 8, 4
+# All possible parents are candidates if the tables of all columns take no more than this.
+_MOST_BYTES_OF_ALL = 1 << 30
+# With no more columns than these in a group, the best network is found at once, and chains begin
+# there; else order searches find good ones.
+_MOST_TO_SEARCH_ALL = 20
+# The share of a time limit that order searches may take.
+_SHARE_OF_STARTS = 0.1
+_WORK_OF_STARTS = 0.05
+# Chains disagree if two differ by more than this in an edge, if more than this share of edges
+# differ by three standard errors, or their mean log weights by so many.
+_FAR_APART, _MOST_FAR_APART, _WEIGHTS_APART = 0.1, 0.02, 4.0
+# So often may a column have as many parents among its random candidates as there are of these.
+_MOST_AT_LIMIT = 0.1
+_N_WORST = 3
+
+
+@dataclass(frozen=True)
+class ChainSettings:
+    """How long chains run.
+
+    Parameters
+    ----------
+    n_chains : int
+        At least 2.
+    n_samples : int
+        How many states of each chain are kept, if there is no time limit.
+    seed : numpy.random.SeedSequence
+    """
+
+    n_chains: int
+    n_samples: int
+    seed: np.random.SeedSequence
+
+
+@dataclass(frozen=True)
+class SampledPosterior:
+    """Means over the states of Markov chains.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        The probabilities of edges and paths, with their errors.
+    parents : ndarray of shape (n_chains, n_networks, m), int64 or object
+        The masks of the parents in networks of each chain, in the chain's order.
+    constraints : Constraints
+    shares_at_limit : ndarray of shape (m,), float64
+        In what share of the networks each column has as many parents among its random candidates
+        as there are of these: families with more are left out.
+    is_interrupted : bool
+    """
+
+    agreement: Agreement
+    parents: list[Integers]
+    constraints: Constraints
+    shares_at_limit: Floats
+    is_interrupted: bool
+
+    prior = "uniform"
+    why_no_sums = (
+        "after method='sampling': chains know how probable networks are relative to each other, "
+        "but not the sum over all. Average over sample_dags, or fit fewer columns with "
+        "method='exact'."
+    )
+
+    @property
+    def n_chains(self) -> int:
+        """The number of chains."""
+        return len(self.parents)
+
+    @property
+    def log_evidence(self) -> float:
+        """No evidence is known."""
+        raise AttributeError(f"log_evidence_ is not known {self.why_no_sums}")
+
+    @property
+    def estimates(self) -> dict[str, Any]:
+        """What only this posterior has, as fitted attributes."""
+        agreement = self.agreement
+        return {
+            "edge_standard_errors_": agreement.edge_errors.copy(),
+            "r_hat_": agreement.r_hat.copy(),
+            "effective_sample_sizes_": agreement.sample_sizes.copy(),
+            "chain_edge_probabilities_": agreement.of_chains.copy(),
+            "n_samples_": agreement.n,
+        }
+
+    @property
+    def known_paths(self) -> Floats:
+        """At [i, j], the probability of a directed path where knowledge decides it, else NaN."""
+        return with_known_paths(np.full(self.edges.shape, np.nan), self.constraints)
+
+    def top_parent_sets(self, x: int, k: int) -> tuple[list[int], Floats]:
+        """Return the masks of the k most probable parent sets of a column, and their probabilities.
+
+        They are shares of the networks, in no order.
+        """
+        masks = np.concatenate(self.parents)[:, x].tolist()
+        top = Counter(masks).most_common(k)
+        return [mask for mask, _ in top], np.array([n / len(masks) for _, n in top])
+
+    @property
+    def edges(self) -> Floats:
+        """At [i, j], the probability of the edge i -> j."""
+        return self.agreement.edges
+
+    @property
+    def paths(self) -> Floats:
+        """At [i, j], the probability of a directed path from i to j."""
+        return self.agreement.paths
+
+    def complaint(self, names: Sequence[str | int]) -> str:
+        """Return why the probabilities may be wrong, naming edges or columns; else ""."""
+        agreement = self.agreement
+        apart = agreement.differences
+        limited = np.flatnonzero(self.shares_at_limit > _MOST_AT_LIMIT)
+        if len(limited):
+            at = ", ".join(repr(names[x]) for x in limited[:_N_WORST].tolist())
+            return (
+                f"The columns {at} often have as many parents as the sampler's random candidates, "
+                "and families with more of them are left out. Set max_parents, or sample fewer "
+                "columns."
+            )
+        agrees = (
+            apart.max(initial=0.0) <= _FAR_APART
+            and agreement.share_far_apart <= _MOST_FAR_APART
+            and agreement.weights_apart <= _WEIGHTS_APART
+        )
+        if agrees and not self.is_interrupted:
+            return ""
+        worst = np.argsort(-apart, axis=None, kind="stable")[:_N_WORST]
+        edges = [divmod(at, len(names)) for at in worst.tolist()]
+        listed = ", ".join(
+            f"{names[i]!r} -> {names[j]!r} ({agreement.of_chains[:, i, j].min():.2f} to "
+            f"{agreement.of_chains[:, i, j].max():.2f})"
+            for i, j in edges
+        )
+        what = "Ctrl-C ended the Markov chains early" if agrees else "The Markov chains disagree"
+        return (
+            f"{what}. By chain, the probabilities of edges differ by up to "
+            f"{apart.max(initial=0.0):.2f}: {listed}. Trust edges no further than "
+            "edge_standard_errors_ and chain_edge_probabilities_ say, and raise n_samples or "
+            "time_limit."
+        )
+
+    def sampled(self, n: int, random_state: np.random.RandomState) -> Integers:
+        """Return the masks of the parents in n networks, shape (n, m), evenly from all chains.
+
+        They are in the order of the chains. None is there twice before all are.
+        """
+        networks = np.concatenate(self.parents)
+        places = (np.arange(n) + random_state.random_sample()) * (len(networks) / n)
+        return networks[np.minimum(places.astype(np.int64), len(networks) - 1)]
+
+
+def sampled_posterior(
+    problem: Problem, resources: Resources, settings: ChainSettings, log_odds: Floats | None = None
+) -> SampledPosterior:
+    """Return the posterior of all networks within constraints, by Markov chains.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem with a table.
+    resources : Resources
+        With a time limit, the chains run so long; else until they have kept enough states. Ctrl-C
+        ends them with what there is, once there are some batches of states.
+    settings : ChainSettings
+    log_odds : ndarray of shape (m, m), float64, optional
+        At [i, j], the logarithm of the prior odds of the edge i -> j; finite.
+
+    Raises
+    ------
+    ValueError
+        If the tables do not fit in memory.
+    """
+    constraints, scorer = problem.constraints, problem.regressions
+    compile_kernels((*CHAIN_KERNELS, walk_seeds, *SmallFamilies.kernels))
+    candidates = _candidates(problem, log_odds, resources, settings.n_chains)
+    if resources.announce is not None:
+        resources.announce(_plan(candidates, settings, resources))
+    resources.progress.expect(1.0)
+    own, *seeds = settings.seed.spawn(1 + settings.n_chains)
+    rng = np.random.default_rng(own)
+    with one_blas_thread():
+        ranked = _ranked(scorer, candidates, constraints)
+        starts = _starts(problem, candidates, resources, settings.n_chains, rng)
+        tables = _shared_tables(candidates, ranked, resources)
+        chains = [
+            Chain(candidates, constraints.modelled, parents, ranked, seed, tables)
+            for parents, seed in zip(starts, seeds, strict=True)
+        ]
+        resources = resources.from_now()
+        report = partial(_report, resources.progress, problem.names)
+        run = ChainRun(chains, settings.n_samples, resources, 1 - _WORK_OF_STARTS, report)
+        batches = run.batches()
+    networks = [_masks_of(of_chain, candidates.m) for of_chain in batches]
+    n_networks = max(1, sum(map(len, networks)))
+    n_at_limit = [batch.n_at_limit for of_chain in batches for batch in of_chain]
+    return SampledPosterior(
+        agreement_of(batches),
+        networks,
+        constraints,
+        np.sum(n_at_limit, axis=0) / n_networks,
+        run.is_interrupted,
+    )
+
+
+def _candidates(
+    problem: Problem, log_odds: Floats | None, resources: Resources, n_chains: int
+) -> Candidates:
+    """Choose how many candidates each column has; raise if they do not fit in memory."""
+    constraints = problem.constraints
+    m = len(problem.names)
+    possible = [members_of(mask) if constraints.max_parents else [] for mask in constraints.allowed]
+    required = [members_of(mask) for mask in constraints.required]
+    n_all = max(map(len, possible))
+    available, _ = resources.beside(problem.shape.n_bytes)
+
+    def n_bytes(n: int, n_tables: int) -> int:
+        return 2 * BYTES * n_tables * m << n
+
+    n_fixed = max(_N_FIXED, *map(len, required))
+    if n_all > n_fixed + _N_RANDOM and n_bytes(n_all, 1) <= min(available // 2, _MOST_BYTES_OF_ALL):
+        n_fixed = n_all
+    scores = CandidateScores(problem.regressions, constraints, log_odds)
+    found = Candidates(possible, required, scores, n_fixed, _N_RANDOM)
+    n_tables = 1 if found.are_all else n_chains
+    require_memory(
+        n_bytes(found.n, n_tables),
+        f"The tables of {n_chains} Markov chains",
+        lambda _: "run fewer chains, by n_chains",
+    )
+    return found
+
+
+def _plan(candidates: Candidates, settings: ChainSettings, resources: Resources) -> str:
+    n_tables = 1 if candidates.are_all else settings.n_chains
+    size = readable_size(2 * BYTES * n_tables * candidates.m << candidates.n)
+    length = (
+        f"{settings.n_samples:,} states each"
+        if resources.time_limit is None
+        else f"{resources.time_limit:g} s"
+    )
+    among = "all others" if candidates.are_all else f"{candidates.n} candidates at a time"
+    return (
+        f"{settings.n_chains} Markov chains over {candidates.m} columns, parents among {among}, "
+        f"{length}: {size} of memory"
+    )
+
+
+def _ranked(
+    scorer: FamilyScorer, candidates: Candidates, constraints: Constraints
+) -> list[list[int]]:
+    """Return the possible parents of each column, those first that a forward selection adds."""
+    m = candidates.m
+    ranked = [[*each] for each in candidates.required]
+    is_parent = np.zeros((m, m), dtype=np.bool_)
+    for x, own in enumerate(ranked):
+        is_parent[x, own] = True
+    most = min(constraints.max_parents, _N_FIXED)
+    for _ in range(most):
+        growing = [x for x in constraints.modelled if len(ranked[x]) < most]
+        for found, terms in scorer.neighbours(is_parent, np.array(growing, dtype=np.int64)):
+            scores = terms.sum(axis=0)
+            for x, of_child in zip(found.children.tolist(), scores, strict=True):
+                free = [z for z in candidates.possible[x] if z not in ranked[x]]
+                if free:
+                    # NaN stands for families that depend on each other.
+                    best = np.argmax(np.nan_to_num(of_child[free], nan=-np.inf))
+                    ranked[x].append(free[int(best)])
+        for x in growing:
+            is_parent[x, ranked[x]] = True
+    return [[*dict.fromkeys([*own, *candidates.possible[x]])] for x, own in enumerate(ranked)]
+
+
+def _starts(
+    problem: Problem,
+    candidates: Candidates,
+    resources: Resources,
+    n_chains: int,
+    rng: np.random.Generator,
+) -> list[list[list[int]]]:
+    """Return the parents in the networks that chains begin with: searched ones, and random ones."""
+    constraints = problem.constraints
+    n_searched = n_chains - max(1, n_chains // 3)
+    largest = max(len(group.columns) for group in constraints.groups)
+    limit = resources.time_limit
+    searching = replace(
+        resources,
+        time_limit=None if limit is None else limit * _SHARE_OF_STARTS / n_searched,
+        progress=Progress(),
+        announce=None,
+        deadline=math.inf,
+    )
+    starts: list[list[list[int]]] = []
+    for _ in range(n_searched):
+        is_exact = largest <= _MOST_TO_SEARCH_ALL
+        if is_exact and starts:
+            starts.append(starts[0])
+            continue
+        settings = SearchSettings(is_exact=is_exact, seed=int(rng.integers(1 << 31)))
+        try:
+            (solution,) = solve(problem, searching, settings)
+        except ValueError:  # interventions and nodes need max_parents for an order search
+            break
+        starts.append([members_of(mask) for mask in solution.parents])
+    while len(starts) < n_chains:
+        most, modelled = constraints.max_parents, constraints.modelled
+        starts.append(random_parents(candidates, modelled, most, rng))
+    most = candidates.n_fixed + candidates.n_random
+    if any(len(own) > most for parents in starts for own in parents):
+        raise ValueError(f"A column has more than {most} parents; set max_parents to at most that.")
+    resources.progress.advance(_WORK_OF_STARTS)
+    return starts
+
+
+def _shared_tables(
+    candidates: Candidates, ranked: list[list[int]], resources: Resources
+) -> tuple[Floats, Floats] | None:
+    """Return the tables of all chains, if all possible parents are candidates."""
+    if not candidates.are_all:
+        return None
+    m, size = candidates.m, 1 << candidates.n
+    scores, sums = np.empty((2, m, size))
+    rng = np.random.default_rng(0)  # nothing is random
+    chosen = [np.array(candidates.chosen(x, ranked[x], [], rng)[0]) for x in range(m)]
+
+    def fill(x: int) -> None:
+        filled_tables(candidates, chosen[x], x, scores, sums)
+
+    with resources.threads() as threads:
+        for _ in threads.map(fill, [(x,) for x in range(m)]):
+            pass
+    return scores, sums
+
+
+def _report(
+    progress: Progress, names: Sequence[str | int], batches: Sequence[Sequence[Batch]]
+) -> None:
+    """Tell in which edge the chains differ most so far."""
+    means = np.array(
+        [
+            sum(batch.edges for batch in of_chain) / sum(batch.n for batch in of_chain)
+            for of_chain in batches
+        ]
+    )
+    apart = means.max(axis=0) - means.min(axis=0)
+    i, j = divmod(int(np.argmax(apart)), len(names))
+    progress.tell(
+        f"chains differ by up to {apart[i, j]:.3f}, in the edge {names[i]!r} -> {names[j]!r}"
+    )
+
+
+def _masks_of(batches: list[Batch], m: int) -> Integers:
+    """Return the masks of the parents in the networks of a chain's batches, shape (n, m)."""
+    packed = [network for batch in batches for network in batch.networks]
+    is_parent = np.unpackbits(np.array(packed, dtype=np.uint8), axis=1, count=m * m)
+    rows = np.packbits(is_parent.reshape(-1, m), axis=1, bitorder="little")
+    masks = [int.from_bytes(row.tobytes(), "little") for row in rows]
+    return np.array(masks, dtype=mask_type(m)).reshape(-1, m)
