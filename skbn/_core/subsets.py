@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from math import comb
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ __all__ = [
     "least_over_subsets",
     "mask_of",
     "members_of",
+    "parents_of_masks",
     "popcount",
     "rank",
     "remove_bit",
@@ -101,6 +103,21 @@ def bits_of(masks: Sequence[int], m: int) -> npt.NDArray[np.bool_]:
     data = b"".join(mask.to_bytes(width, "little") for mask in masks)
     bits = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")
     return bits.reshape(-1, 8 * width)[:, :m].astype(bool)
+
+
+def parents_of_masks(masks: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return at [i, x, z] whether z is in the mask of x, for masks of m columns by network.
+
+    Parameters
+    ----------
+    masks : ndarray of shape (n, m), int or object
+
+    Returns
+    -------
+    is_parent : ndarray of shape (n, m, m), bool
+    """
+    n, m = masks.shape
+    return bits_of(masks.ravel().tolist(), m).reshape(n, m, m)
 
 
 def subsets_of(mask: int) -> list[int]:

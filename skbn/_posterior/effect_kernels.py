@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import float64, int64
+from numba import boolean, float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
-from skbn._core.subsets import popcount
 
 __all__ = ["sum_paths"]
 
 
 @inner_kernel
-def topological_order(parents, order):
+def list_parents(is_parent, parents, n_parents):
+    """Set row y of `parents` to the numbers of the parents of y, ascending."""
+    m = n_parents.size
+    for y in range(m):
+        n = 0
+        for p in range(m):
+            if is_parent[y, p]:
+                parents[y, n] = p
+                n += 1
+        n_parents[y] = n
+
+
+@inner_kernel
+def topological_order(parents, n_parents, order):
     """Set `order` to the columns of a network, parents before their children."""
-    placed = np.int64(0)
+    m = n_parents.size
+    is_placed = np.zeros(m, np.bool_)
     n_placed = 0
-    while n_placed < parents.size:
-        for x in range(parents.size):
-            if not placed >> x & 1 and not parents[x] & ~placed:
-                order[n_placed] = x
-                placed |= np.int64(1) << x
+    while n_placed < m:
+        for y in range(m):
+            is_next = not is_placed[y]
+            for i in range(n_parents[y]):
+                is_next &= is_placed[parents[y, i]]
+            if is_next:
+                order[n_placed] = y
+                is_placed[y] = True
                 n_placed += 1
 
 
-@kernel(int64[:, ::1], float64[:, :, ::1], int64[::1], float64[:, :, ::1])
-def sum_paths(parents, coef, causes, effects):
+@kernel(boolean[:, :, ::1], float64[:, :, ::1], int64[::1], float64[:, :, ::1])
+def sum_paths(is_parent, coef, causes, effects):
     """Set `effects` to the effects of some causes on all columns, one for each network.
 
     An effect is the sum over the paths of the products of their coefficients: NaN without a path,
@@ -33,31 +49,35 @@ def sum_paths(parents, coef, causes, effects):
 
     Parameters
     ----------
-    parents : ndarray of shape (n, m), int64
-        The masks of each column's parents in acyclic networks.
+    is_parent : ndarray of shape (n, m, m), bool
+        At [i, y, p], whether p is a parent of y in network i; the networks are acyclic.
     coef : ndarray of shape (n, m, m), float64
     causes : ndarray of shape (k,), int64
     effects : ndarray of shape (k, m, n), float64
     """
-    n, m = parents.shape
-    order = np.empty(m, np.int64)
+    n, m, _ = is_parent.shape
+    order, n_parents = np.empty(m, np.int64), np.empty(m, np.int64)
+    parents = np.empty((m, m), np.int64)
     effect = np.empty(m)
+    is_reached = np.empty(m, np.bool_)
     for i in range(n):
-        topological_order(parents[i], order)
+        list_parents(is_parent[i], parents, n_parents)
+        topological_order(parents, n_parents, order)
         for c in range(causes.size):
-            reached = np.int64(1) << causes[c]
+            is_reached[:] = False
+            is_reached[causes[c]] = True
             effect[causes[c]] = 1.0
             for y in order:
-                among = parents[i, y] & reached
-                if not among:
+                total, has_path = 0.0, False
+                for j in range(n_parents[y]):
+                    p = parents[y, j]
+                    if is_reached[p]:
+                        total += coef[i, p, y] * effect[p]
+                        has_path = True
+                if not has_path:
                     effects[c, y, i] = np.nan
                     continue
-                total = 0.0
-                while among:
-                    p = popcount((among & -among) - 1)
-                    total += coef[i, p, y] * effect[p]
-                    among &= among - 1
                 if not np.isfinite(total):
                     total = np.inf
                 effect[y] = effects[c, y, i] = total
-                reached |= np.int64(1) << y
+                is_reached[y] = True

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.subsets import members_of
+from skbn._core.subsets import members_of, parents_of_masks
 from skbn._core.text import readable_value
 from skbn._data.statistics import GroupStatistics, SampleStatistics
 from skbn._networks.gaussian import NetworkParameters
@@ -166,8 +166,9 @@ def draw_parameters(
     groups : sequence of GroupStatistics
         All columns.
     criterion : Criterion
-    dags : array-like of shape (n_dags, m), int
-        The masks of each column's parents in each network.
+    dags : array-like of shape (n_dags, m), int or object
+        The masks of each column's parents in each network; Python's integers if int64 has too few
+        bits.
     rng : numpy.random.Generator or RandomState
 
     Returns
@@ -204,9 +205,9 @@ def draw_coefficients(
     ValueError
         As `family_posteriors` does.
     """
-    masks = np.asarray(dags, dtype=np.int64)
+    masks = np.asarray(dags)
     n_dags, m = masks.shape
-    n_parents = np.bitwise_count(masks)
+    n_parents = parents_of_masks(masks).sum(axis=-1)
     # All random numbers come first, so that they do not depend on how families are grouped.
     normal = rng.standard_normal((n_dags, m, m))
     freedom = np.empty((n_dags, m))
@@ -236,15 +237,12 @@ def draw_coefficients(
     return CoefficientDraws(coef, expected, deviation, mean_deviation, least)
 
 
-def _distinct_families(children: Integers, masks: Integers) -> tuple[Integers, Integers, Integers]:
+def _distinct_families(children: Integers, masks: Integers) -> tuple[Integers, list[int], Integers]:
     """Return the children and masks of the distinct families, and the number of each one there."""
-    order = np.lexsort((masks, children))
-    children, masks = children[order], masks[order]
-    is_new = np.ones(len(order), dtype=np.bool_)
-    is_new[1:] = (children[1:] != children[:-1]) | (masks[1:] != masks[:-1])
-    numbers = np.empty(len(order), dtype=np.int64)
-    numbers[order] = np.cumsum(is_new) - 1
-    return children[is_new], masks[is_new], numbers
+    families = [*zip(children.tolist(), masks.tolist(), strict=True)]
+    number = {family: i for i, family in enumerate(dict.fromkeys(families))}
+    own, sets = zip(*number, strict=True)
+    return np.array(own), [*sets], np.array([number[family] for family in families])
 
 
 def residual_freedom(
