@@ -21,6 +21,7 @@ _MODULES = (
     "skbn._orders.search_kernels",
     "skbn._orders.segment_kernels",
     "skbn._displays.layout.order_kernels",
+    "skbn._chains.move_kernels",
     "skbn._posterior.sum_kernels",
     "skbn._posterior.weight_kernels",
     "skbn._posterior.layer_kernels",
@@ -42,6 +43,7 @@ _MODULES = (
     "skbn._missing.em_kernels",
     "skbn._regressions.small_walk",
     "skbn._posterior.effect_kernels",
+    "skbn._chains.family_kernels",
     "skbn._regressions.givens",
     "skbn._core.subsets",
 )

@@ -13,6 +13,7 @@ ROOMS = [
     *("exceptions", "_core", "_regressions", "_data", "_missing", "_exact", "_orders"),
     *(
         "_branch_and_cut",
+        "_chains",
         "_displays",
         "_scores",
         "_networks",

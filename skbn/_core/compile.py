@@ -16,7 +16,14 @@ from numba.core import event
 
 from skbn._core.progress import say
 
-__all__ = ["compile_kernels", "inner_kernel", "kernel", "kernels_of", "tuple_type"]
+__all__ = [
+    "compile_kernels",
+    "inlined_kernel",
+    "inner_kernel",
+    "kernel",
+    "kernels_of",
+    "tuple_type",
+]
 
 # Shorter compilations need no words.
 _LONG = 1.0
@@ -62,6 +69,15 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
     """Declare a function that only kernels call; it is compiled and cached with them."""
     with _compiler_enabled():
         return _njit(function, no_cpython_wrapper=True)
+
+
+def inlined_kernel(function: Callable[..., Any]) -> Any:
+    """Declare a function that is compiled into each of the kernels that call it.
+
+    To call a short function with a tuple of many arrays takes longer than what it does.
+    """
+    with _compiler_enabled():
+        return _njit(function, no_cpython_wrapper=True, forceinline=True)
 
 
 def tuple_type(kind: type, *fields: Any) -> Any:
