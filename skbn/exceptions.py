@@ -17,6 +17,7 @@ __all__ = [
     "MaxParentsWarning",
     "MissingValuesWarning",
     "OrderPriorWarning",
+    "SamplingWarning",
     "SkewedResidualsWarning",
 ]
 
@@ -128,6 +129,19 @@ class OrderPriorWarning(UserWarning):
     >>> import warnings
     >>> import skbn
     >>> warnings.filterwarnings("ignore", category=skbn.exceptions.OrderPriorWarning)
+    """
+
+
+class SamplingWarning(UserWarning):
+    """`GaussianBNPosterior` sampled networks, since sums over all of them do not fit in memory.
+
+    Set `method` to "sampling" if that is what you want.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.SamplingWarning)
     """
 
 

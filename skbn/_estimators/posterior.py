@@ -1,15 +1,17 @@
-"""GaussianBNPosterior: the exact posterior of the networks of a table."""
+"""GaussianBNPosterior: the posterior of the networks of a table, exact or sampled."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, overload
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -42,14 +44,19 @@ from skbn._posterior.evidence import check_evidence, mean_log_predictive_density
 from skbn._posterior.median_network import median_network
 from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
 from skbn._posterior.pairs import pair_columns
+from skbn._posterior.plan import sums_fit
 from skbn._posterior.probabilities import log_probability, parent_set_probabilities
 from skbn._posterior.sampled_networks import (
     EstimatedProbability,
     estimated_probability,
     require_feature,
-    require_masks,
     require_two,
     with_parameters,
+)
+from skbn._posterior.sampled_posterior import (
+    ChainSettings,
+    SampledPosterior,
+    sampled_posterior,
 )
 from skbn._posterior.sampling import sample_networks
 from skbn._posterior.total_effects import TotalEffects, total_effects
@@ -61,7 +68,7 @@ from skbn._scores.reprs import ProbableParentSets
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of
-from skbn.exceptions import MissingValuesWarning, OrderPriorWarning
+from skbn.exceptions import MissingValuesWarning, OrderPriorWarning, SamplingWarning
 
 __all__ = ["GaussianBNPosterior"]
 
@@ -71,8 +78,9 @@ class GaussianBNPosterior(NetworkEstimator):
 
     The learners find the best network of all; but others may be nearly as good, and the data
     rarely decide on one. This estimator sums over all networks: the probability of an edge is the
-    total posterior probability of the networks that have it. No Markov chain and no sampling is
-    involved, and the probabilities are exact up to rounding, about 1e-12.
+    total posterior probability of the networks that have it. Unless `method` says otherwise, no
+    Markov chain and no sampling is involved, and the probabilities are exact up to rounding, about
+    1e-12. For more columns than sums have room for, Markov chains estimate them.
 
     Parameters
     ----------
@@ -82,11 +90,18 @@ class GaussianBNPosterior(NetworkEstimator):
         your own sets ``Criterion.marginal_likelihood``. None means "bge" for a table, and the
         criterion of the LocalScores if `fit` is given those. The `alpha_w` of a `BGe` may be 1e4
         at most, as rounding errors of the scores grow with it.
+    method : {"exact", "sampling", "auto"}, default="exact"
+        "exact" sums over all networks, and raises an error if that does not fit in memory: with
+        more than some 28 columns whose order is free. "sampling" draws networks by Markov chains,
+        for tables of up to a hundred columns; the probabilities are estimates then, with standard
+        errors, and a warning says if the chains have not agreed. "auto" samples, with a warning,
+        where sums do not fit.
     structure_prior : {"auto", "uniform", "order"}, default="auto"
         The prior over networks. "uniform" gives each network the same probability, "order" one
         proportional to the number of its topological orders, which favours networks with few
         edges or separate parts. "auto" takes the uniform prior up to 22 columns whose order is
-        free, for which it needs minutes, and the other one beyond, with a warning.
+        free, for which it needs minutes, and the other one beyond, with a warning. Sampling has
+        the uniform prior alone.
     edge_prior : float, array-like of shape (m, m), pandas.DataFrame or None, default=None
         Prior odds of edges, by which each network's prior is multiplied: one number for all
         edges, or at [i, j] that of the edge i -> j. Below 1 they penalise edges; 0 forbids them.
@@ -107,8 +122,16 @@ class GaussianBNPosterior(NetworkEstimator):
         its parameters, and by them completes the table anew. Values must be missing at random.
     n_imputations : int, default=20
         How many completed tables are averaged, after 10 that are not. Each takes as long as a fit.
+    n_chains : int, default=4
+        How many Markov chains sample, at least 2, each from another network: the last of three or
+        more from a random one, the others from networks that a search has found.
+    n_samples : int, default=2000
+        How many states of each chain are kept, at least 100. Before them each chain goes through
+        two thirds as many, to learn which columns to move together.
+    time_limit : float or None, default=None
+        How long the chains run, in seconds, instead of `n_samples`. Ctrl-C ends them earlier.
     random_state : int, RandomState or None, default=None
-        The seed of these draws; a complete table needs none.
+        The seed of draws of missing values, and of Markov chains.
     required_edges : collection of (parent, child), table or networkx.DiGraph, default=None
         Edges that every network has, as for `GaussianBNLearner`: all else is conditional on them.
     forbidden_edges : collection of (parent, child), table or networkx.DiGraph, default=None
@@ -119,9 +142,10 @@ class GaussianBNPosterior(NetworkEstimator):
         Columns that may be parents and are not modelled, as for `GaussianBNLearner`. The sums are
         over the networks of the other columns.
     n_jobs : int or None, default=None
-        Number of threads, by joblib's rules. It does not change a bit of the result.
+        Number of threads, by joblib's rules. It does not change a bit of the result, but with a
+        `time_limit` chains that run side by side have more states.
     max_memory : float, str or None, default=None
-        How many bytes the sums may take, or a size such as "2GB"; by default all that are
+        How many bytes the sums, or the tables of chains, may take, or a size such as "2GB"; by default all that are
         available.
     verbose : bool or int, default=False
         Whether to print the plan, and how much is done.
@@ -130,21 +154,32 @@ class GaussianBNPosterior(NetworkEstimator):
     ----------
     edge_probabilities_ : ndarray of shape (m, m), float64
         At [i, j], the posterior probability of the edge i -> j. With missing values, the mean of
-        the exact probabilities given each completed table.
+        the exact probabilities given each completed table. By sampling, the mean over the states
+        of all chains.
     edge_standard_errors_ : ndarray of shape (m, m), float64
-        Only with missing values: the Monte-Carlo standard errors of these means, by their spread
-        over the chain. Neighbours in the chain are taken to have one correlation, the same for all
-        edges. With many holes they are too small: see the notes.
+        Only by sampling or with missing values: the Monte-Carlo standard errors of these means.
+        By sampling, the larger of those by batches of states and those by the spread of chains.
+        With missing values, those by the spread over the chain, where neighbours are taken to have
+        one correlation, the same for all edges. With many holes they are too small: see the notes.
+    chain_edge_probabilities_ : ndarray of shape (n_chains, m, m), float64
+        Only by sampling: the means over the states of each chain.
+    r_hat_ : ndarray of shape (m, m), float64
+        Only by sampling: R-hat of each edge by halves of chains, which is near 1 if they agree.
+    effective_sample_sizes_ : ndarray of shape (m, m), float64
+        Only by sampling: how many independent states would give the same standard errors; NaN for
+        edges that have one probability in all states.
+    n_samples_ : int
+        Only by sampling: the number of states of all chains.
     imputed_tables_ : list of ndarray of shape (n_samples, m), float64
         Only with missing values: the completed tables, without rows that have no value.
     path_probabilities_ : ndarray of shape (m, m), float64
         At [i, j], the probability of a directed path from i to j. Only with the uniform prior;
         with the order prior, `probability` estimates one from samples.
         With more than 20 columns, or if memory is short, NaN if knowledge alone decides which of
-        the two may come first in an order.
+        the two may come first in an order. By sampling, shares of the networks of the chains.
     log_evidence_ : float
         The logarithm of the marginal likelihood of the table, in nats: the mean over all networks,
-        weighted by their prior. Not with missing values.
+        weighted by their prior. Not by sampling, nor with missing values.
     structure_prior_ : {"uniform", "order"}
     median_network_ : GaussianBayesianNetwork
         The network of the edges whose probability is above 1/2, with fitted parameters. Edges that
@@ -155,8 +190,9 @@ class GaussianBNPosterior(NetworkEstimator):
         Its graph, each edge with its `probability` and `weight`.
     criterion_ : Criterion
     local_scores_ : LocalScores
-    posterior_ : NetworkPosterior or, with missing values, AugmentedPosterior
-        The sums over networks, for the methods. They take most of the memory, also of a pickle.
+    posterior_ : NetworkPosterior, SampledPosterior or, with missing values, AugmentedPosterior
+        The sums over networks, or samples, for the methods. They take most of the memory, also of a
+        pickle.
     targets_ : list of tuple
         Only with interventions, as in `GaussianBNLearner`.
     n_features_in_ : int
@@ -174,6 +210,12 @@ class GaussianBNPosterior(NetworkEstimator):
     "Computing posterior probabilities of structural features in Bayesian networks", in
     ``O(3**m)``. Under knowledge that cuts the columns into groups, such as tiers, the order prior
     counts the orders within each group.
+
+    The chains move over ordered partitions of the columns (Kuipers and Moffa 2017, "Partition MCMC
+    for inference on acyclic digraphs"); each move draws the places of one to three columns jointly
+    and exactly. With more than some 20 columns, the tables have 8 fixed candidates for the parents
+    of each column and 4 random ones, which change; families with more than 4 parents outside the
+    fixed ones are left out, and a warning says if that may matter.
 
     With many holes, a completed table depends much on the one before it, and 20 tables do not show
     how much: with 40 % of the values missing, the standard errors were two thirds of the standard
@@ -205,9 +247,13 @@ class GaussianBNPosterior(NetworkEstimator):
     _allowed_values: ClassVar[dict[str, Any]] = {
         **NetworkEstimator._allowed_values,
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],
+        "method": [StrOptions({"exact", "sampling", "auto"})],
         "structure_prior": [StrOptions({"auto", "uniform", "order"})],
         "missing": [StrOptions({"error", "augment"})],
         "n_imputations": [Interval(Integral, 1, None, closed="left")],
+        "n_chains": [Interval(Integral, 2, None, closed="left")],
+        "n_samples": [Interval(Integral, 100, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": NetworkLearner._allowed_values["random_state"],
         "edge_prior": [
             Interval(Real, 0, None, closed="left"),
@@ -219,21 +265,29 @@ class GaussianBNPosterior(NetworkEstimator):
     structure_prior_: str
     edge_probabilities_: Floats
     path_probabilities_: Floats
-    log_evidence_: float
+    edge_standard_errors_: Floats
+    r_hat_: Floats
+    effective_sample_sizes_: Floats
+    chain_edge_probabilities_: Floats
+    n_samples_: int
     median_network_: GaussianBayesianNetwork
     local_scores_: LocalScores
-    posterior_: NetworkPosterior | AugmentedPosterior
+    posterior_: NetworkPosterior | AugmentedPosterior | SampledPosterior
 
     def __init__(
         self,
         criterion: str | Criterion | None = "bge",
         *,
+        method: str = "exact",
         structure_prior: str = "auto",
         edge_prior: Any = None,
         max_parents: int | None = None,
         nodes: Any = None,
         missing: str = "error",
         n_imputations: int = 20,
+        n_chains: int = 4,
+        n_samples: int = 2000,
+        time_limit: float | None = None,
         random_state: int | np.random.RandomState | None = None,
         required_edges: Any = None,
         forbidden_edges: Any = None,
@@ -244,12 +298,16 @@ class GaussianBNPosterior(NetworkEstimator):
         verbose: bool | int = False,
     ) -> None:
         self.criterion = criterion
+        self.method = method
         self.structure_prior = structure_prior
         self.edge_prior = edge_prior
         self.max_parents = max_parents
         self.nodes = nodes
         self.missing = missing
         self.n_imputations = n_imputations
+        self.n_chains = n_chains
+        self.n_samples = n_samples
+        self.time_limit = time_limit
         self.random_state = random_state
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
@@ -263,7 +321,7 @@ class GaussianBNPosterior(NetworkEstimator):
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, interventions: Any = None
     ) -> Self:
-        """Sum over all networks.
+        """Sum over all networks, or sample them.
 
         Parameters
         ----------
@@ -296,6 +354,10 @@ class GaussianBNPosterior(NetworkEstimator):
         -----
         skbn.exceptions.OrderPriorWarning
             If `structure_prior="auto"` does not take the uniform prior.
+        skbn.exceptions.SamplingWarning
+            If `method="auto"` takes "sampling".
+        sklearn.exceptions.ConvergenceWarning
+            If Markov chains have not agreed, naming the edges in which they differ most.
         skbn.exceptions.ApproximateEvidenceWarning
             If the criterion only approximates the marginal likelihood.
         skbn.exceptions.DataWarning
@@ -320,26 +382,19 @@ class GaussianBNPosterior(NetworkEstimator):
         if not is_complete:
             scores = self._augmentable(scores)
         constraints, log_odds = self._knowledge(scores)
-
-        def posterior_of(table: LocalScores, resources: Resources) -> NetworkPosterior:
-            problem = problem_of(table, constraints)
-            return network_posterior(
+        problem = problem_of(scores, constraints)
+        resources = self._resources(context)
+        posterior: NetworkPosterior | AugmentedPosterior | SampledPosterior
+        if not is_complete:
+            posterior = self._augmented(scores, constraints, log_odds, resources)
+            scores = scores.of_sample(posterior.stacked())
+            problem = problem_of(scores, constraints)
+        elif self._samples(problem, resources):
+            posterior = self._sampled_posterior(problem, log_odds, resources)
+        else:
+            posterior = network_posterior(
                 problem, resources, prior=self.structure_prior, log_odds=log_odds
             )
-
-        posterior: NetworkPosterior | AugmentedPosterior
-        if is_complete:
-            posterior = posterior_of(scores, self._resources(context))
-        else:
-            posterior = augmented_posterior(
-                scores,
-                posterior_of,
-                self._resources(context),
-                n_tables=self.n_imputations,
-                random_state=check_random_state(self.random_state),
-            )
-            scores = scores.of_sample(posterior.stacked())
-        problem = problem_of(scores, constraints)
         if self.structure_prior == "auto" and posterior.prior == "order":
             warnings.warn(
                 "structure_prior='auto' took the order prior, which favours networks with "
@@ -355,9 +410,72 @@ class GaussianBNPosterior(NetworkEstimator):
             warn_about_data(network._model(), problem.regressions)
         return self
 
+    def _augmented(
+        self,
+        scores: LocalScores,
+        constraints: Constraints,
+        log_odds: Floats | None,
+        resources: Resources,
+    ) -> AugmentedPosterior:
+        def posterior_of(table: LocalScores, resources: Resources) -> NetworkPosterior:
+            problem = problem_of(table, constraints)
+            return network_posterior(
+                problem, resources, prior=self.structure_prior, log_odds=log_odds
+            )
+
+        return augmented_posterior(
+            scores,
+            posterior_of,
+            resources,
+            n_tables=self.n_imputations,
+            random_state=check_random_state(self.random_state),
+        )
+
+    def _samples(self, problem: Problem, resources: Resources) -> bool:
+        """Whether to sample; "auto" does so, with a warning, where sums do not fit in memory."""
+        if self.method == "exact":
+            return False
+        if self.method == "sampling":
+            if self.structure_prior == "order":
+                raise ValueError(
+                    "structure_prior='order' was asked for, but method='sampling' draws networks "
+                    "with the uniform prior. Leave structure_prior at 'auto'."
+                )
+            return True
+        if sums_fit(problem.shape, self.structure_prior, resources):
+            return False
+        if self.structure_prior == "order":
+            raise ValueError(
+                "method='auto' would take method='sampling', as the sums do not fit in memory, but "
+                "that has no order prior. Leave structure_prior at 'auto', or set method='exact' "
+                "to see what would fit."
+            )
+        warnings.warn(
+            f"method='auto' took method='sampling': sums over the networks of "
+            f"{len(problem.names)} columns do not fit in memory. The probabilities are estimates, "
+            "with edge_standard_errors_. Set method to 'sampling' to accept this.",
+            SamplingWarning,
+            stacklevel=6,
+        )
+        return True
+
+    def _sampled_posterior(
+        self, problem: Problem, log_odds: Floats | None, resources: Resources
+    ) -> SampledPosterior:
+        random_state = check_random_state(self.random_state)
+        seed = np.random.SeedSequence(random_state.randint(1 << 31, size=4).tolist())
+        settings = ChainSettings(self.n_chains, self.n_samples, seed)
+        posterior = sampled_posterior(
+            problem, replace(resources, time_limit=self.time_limit), settings, log_odds
+        )
+        complaint = posterior.complaint(problem.names)
+        if complaint:
+            warnings.warn(complaint, ConvergenceWarning, stacklevel=6)
+        return posterior
+
     def _learned(
         self,
-        posterior: NetworkPosterior | AugmentedPosterior,
+        posterior: NetworkPosterior | AugmentedPosterior | SampledPosterior,
         problem: Problem,
         network: GaussianBayesianNetwork,
     ) -> dict[str, Any]:
@@ -373,11 +491,8 @@ class GaussianBNPosterior(NetworkEstimator):
             "dag_": network.dag.copy(),
             "criterion_": scores.criterion,
         }
-        if isinstance(posterior, AugmentedPosterior):
-            learned["edge_standard_errors_"] = posterior.errors.copy()
-            learned["imputed_tables_"] = [table.sample.rows for table in posterior.tables]
-        else:
-            learned["log_evidence_"] = posterior.log_sum - posterior.log_prior_sum
+        if not isinstance(posterior, NetworkPosterior):
+            learned |= posterior.estimates
         if problem.targets:
             learned["targets_"] = targets_of(problem)
         if posterior.paths is not None:
@@ -430,14 +545,24 @@ class GaussianBNPosterior(NetworkEstimator):
             known, criterion, names, max_parents=scores.max_parents, n_jobs=scores.n_jobs
         )
 
-    def _one_table(self, what: str) -> NetworkPosterior:
-        """Return the sums over networks; raise if they are of several completed tables."""
+    @property
+    def log_evidence_(self) -> float:
+        """The logarithm of the marginal likelihood of the table, in nats."""
+        check_is_fitted(self)
+        return self.posterior_.log_evidence
+
+    def _sums(self, what: str) -> NetworkPosterior:
+        """Return the sums over networks; raise if they are of several tables, or samples."""
+        check_is_fitted(self)
+        if not isinstance(self.posterior_, NetworkPosterior):
+            raise ValueError(f"{what} is not known {self.posterior_.why_no_sums}")
+        return self.posterior_
+
+    def _one_table(self, what: str) -> NetworkPosterior | SampledPosterior:
+        """Return what is known of the networks of one table; raise if it was completed."""
         check_is_fitted(self)
         if isinstance(self.posterior_, AugmentedPosterior):
-            raise ValueError(
-                f"{what} is not known after missing='augment'. Draw networks by sample_networks, "
-                "and average over these; or fit a posterior to each of imputed_tables_."
-            )
+            raise ValueError(f"{what} is not known {self.posterior_.why_no_sums}")
         return self.posterior_
 
     def _new_graph(self) -> nx.DiGraph:
@@ -570,13 +695,15 @@ class GaussianBNPosterior(NetworkEstimator):
         >>> round(posterior.log_probability(posterior.predict()), 3)
         -4.529
         """
-        posterior = self._one_table("The probability of a network")
+        posterior = self._sums("The probability of a network")
         return log_probability(posterior, self.local_scores_, dag)
 
     # Samples
 
     def sample_dags(self, n_samples: int = 1, random_state: Any = None) -> list[nx.DiGraph]:
         """Draw networks from the posterior: exactly, and independently of each other.
+
+        After ``method="sampling"`` they are states of the chains, evenly spaced, chain after chain.
 
         Parameters
         ----------
@@ -611,8 +738,8 @@ class GaussianBNPosterior(NetworkEstimator):
         check_is_fitted(self)
         n_samples = _number_of_samples(n_samples)
         random_state = check_random_state(random_state)
-        if isinstance(self.posterior_, AugmentedPosterior):
-            return self.posterior_.sampled(n_samples, random_state)[0]
+        if not isinstance(self.posterior_, NetworkPosterior):
+            return self.posterior_.sampled(n_samples, random_state)
         rng = np.random.default_rng(random_state.randint(1 << 31, size=4))
         return sample_networks(self.posterior_, n_samples, rng, self.n_jobs)
 
@@ -639,8 +766,7 @@ class GaussianBNPosterior(NetworkEstimator):
             Before `fit`.
         ValueError, TypeError
             If `n_samples` is not a positive integer; if the posterior of the parameters is not
-            known for the criterion, or has no degrees of freedom with this few rows; if there are
-            more than 62 columns.
+            known for the criterion, or has no degrees of freedom with this few rows.
 
         Examples
         --------
@@ -651,7 +777,6 @@ class GaussianBNPosterior(NetworkEstimator):
         99
         """
         check_is_fitted(self)
-        require_masks(self.local_scores_)
         random_state = check_random_state(random_state)
         if isinstance(self.posterior_, AugmentedPosterior):
             return self.posterior_.networks(_number_of_samples(n_samples), random_state)
@@ -666,6 +791,8 @@ class GaussianBNPosterior(NetworkEstimator):
         random_state: Any = None,
     ) -> EstimatedProbability:
         """Estimate the probability of a feature of networks, or the mean of a number, by samples.
+
+        After ``method="sampling"`` the standard error is that by batches of states and by chains.
 
         Parameters
         ----------
@@ -698,11 +825,12 @@ class GaussianBNPosterior(NetworkEstimator):
         >>> round(estimate.standard_error, 4)
         0.0022
         """
-        self._one_table("The standard error of a probability")
+        posterior = self._one_table("The standard error of a probability")
         require_two(n_samples)
         require_feature(feature)
         parents = self._sampled(n_samples, random_state)
-        return estimated_probability(feature, self.local_scores_.columns, parents)
+        columns = self.local_scores_.columns
+        return estimated_probability(feature, columns, parents, posterior.n_chains)
 
     # Effects
 
@@ -792,7 +920,6 @@ class GaussianBNPosterior(NetworkEstimator):
             raise ValueError(
                 f"cause and outcome are both column {scores.columns[x]!r}. Give two columns."
             )
-        require_masks(scores)
         if method == "sampling":
             return self._effects([x], n_samples, random_state)[x, y]
         if method != "adjustment":
@@ -806,7 +933,9 @@ class GaussianBNPosterior(NetworkEstimator):
                 "cause. Use method='sampling'."
             )
         scorer = scores.scorer
-        return adjusted_effect_of(posterior, scorer.statistics, scorer.criterion, x, y)
+        return adjusted_effect_of(
+            self._sums("The effect by adjustment"), scorer.statistics, scorer.criterion, x, y
+        )
 
     def effects(self, *, n_samples: int = 10_000, random_state: Any = None) -> TotalEffects:
         """Return the posterior of the total effects of all columns on all others.
@@ -857,13 +986,19 @@ class GaussianBNPosterior(NetworkEstimator):
 
     def _effects(self, causes: Sequence[int], n_samples: int, random_state: Any) -> TotalEffects:
         require_two(n_samples)
-        require_masks(self.local_scores_)
         random_state = check_random_state(random_state)
         parents = self._sampled(n_samples, random_state)
         scorer = self.local_scores_.scorer
-        paths = self._one_table("The posterior of an effect").known_paths
-        groups = scorer.group_statistics
-        return total_effects(groups, scorer.criterion, parents, random_state, paths, causes)
+        posterior = self._one_table("The posterior of an effect")
+        return total_effects(
+            scorer.group_statistics,
+            scorer.criterion,
+            parents,
+            random_state,
+            posterior.known_paths,
+            causes,
+            posterior.n_chains,
+        )
 
     # Prediction
 
@@ -902,7 +1037,7 @@ class GaussianBNPosterior(NetworkEstimator):
         >>> round(posterior.score([[1, 2], [2, 4]]), 3)
         -1.772
         """
-        posterior = self._one_table("The predictive density")
+        posterior = self._sums("The predictive density")
         self._require_columns("Predictive densities")
         if isinstance(self.local_scores_.sample, ExperimentalSample):
             raise ValueError("Predictive densities are not known after a fit with interventions.")

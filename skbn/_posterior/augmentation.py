@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from skbn._networks.gaussian import LinearGaussianModel, NetworkParameters
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.partial_rows import drawn
 from skbn._posterior.network_posterior import NetworkPosterior
-from skbn._posterior.sampled_networks import require_masks, with_parameters
+from skbn._posterior.sampled_networks import with_parameters
 from skbn._posterior.sampling import sample_networks
 from skbn._scores.local_scores import LocalScores
 
@@ -66,16 +67,38 @@ class AugmentedPosterior:
     tables: list[LocalScores]
     parents: Integers
 
+    n_chains = 0
+    why_no_sums = (
+        "after missing='augment'. Draw networks by sample_networks, and average over these; or fit "
+        "a posterior to each of imputed_tables_."
+    )
+
+    @property
+    def log_evidence(self) -> float:
+        """No evidence is known."""
+        raise AttributeError(f"log_evidence_ is not known {self.why_no_sums}")
+
+    @property
+    def estimates(self) -> dict[str, Any]:
+        """What only this posterior has, as fitted attributes."""
+        return {
+            "edge_standard_errors_": self.errors.copy(),
+            "imputed_tables_": [table.sample.rows for table in self.tables],
+        }
+
     def stacked(self) -> Sample:
         """Return the rows of all completed tables, which count as one table's in all."""
         rows = np.vstack([table.sample.rows for table in self.tables])
         return Sample(rows, np.full(len(rows), 1 / len(self.tables)))
 
-    def sampled(self, n: int, random_state: np.random.RandomState) -> tuple[Integers, Integers]:
-        """Return the masks of the parents in n networks, (n, m), and the tables that they are of.
+    def sampled(self, n: int, random_state: np.random.RandomState) -> Integers:
+        """Return the masks of the parents in n networks, (n, m); none twice before all are."""
+        return self._with_tables(n, random_state)[0]
 
-        None is drawn twice before all are.
-        """
+    def _with_tables(
+        self, n: int, random_state: np.random.RandomState
+    ) -> tuple[Integers, Integers]:
+        """Return the same masks, and the tables that the networks are of."""
         n_tables, n_networks, m = self.parents.shape
         size = n_tables * n_networks
         chosen = np.concatenate(
@@ -87,7 +110,7 @@ class AugmentedPosterior:
         self, n: int, random_state: np.random.RandomState
     ) -> list[GaussianBayesianNetwork]:
         """Return n networks with parameters drawn from the posterior of their tables."""
-        parents, table = self.sampled(n, random_state)
+        parents, table = self._with_tables(n, random_state)
         found: dict[int, GaussianBayesianNetwork] = {}
         for t, scores in enumerate(self.tables):
             at = np.flatnonzero(table == t)
@@ -119,7 +142,6 @@ def augmented_posterior(
         How many tables the chain goes on for after its burn-in.
     random_state : RandomState
     """
-    require_masks(scores)
     rows = scores.sample.rows
     complete = drawn(_saturated_model(rows), rows, random_state)
     edges, paths, tables, parents = [], [], [], []

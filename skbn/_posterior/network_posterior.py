@@ -33,7 +33,7 @@ from skbn._scores.regression_families import SmallFamilies
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
 
-__all__ = ["NetworkPosterior", "network_posterior"]
+__all__ = ["NetworkPosterior", "network_posterior", "with_known_paths"]
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,30 @@ class NetworkPosterior:
     constraints: Constraints
     log_odds: Floats | None
 
+    n_chains = 0
+
+    @property
+    def log_evidence(self) -> float:
+        """The logarithm of the mean marginal likelihood of all networks, in nats."""
+        return self.log_sum - self.log_prior_sum
+
     @property
     def known_paths(self) -> Floats:
         """At [i, j], the probability of a directed path, NaN if neither sums nor knowledge say."""
         m = len(self.edges)
         paths = np.full((m, m), np.nan) if self.paths is None else self.paths.copy()
-        paths[~_reachable(bits_of(self.constraints.allowed, m).T)] = 0.0
-        paths[_reachable(bits_of(self.constraints.required, m).T)] = 1.0
-        np.fill_diagonal(paths, 0.0)
-        return paths
+        return with_known_paths(paths, self.constraints)
+
+    def top_parent_sets(self, x: int, k: int) -> tuple[list[int], Floats]:
+        """Return the masks of the k most probable parent sets of a column, and their probabilities.
+
+        They are in no order.
+        """
+        group, number = self.group_of(x)
+        probabilities = group.parent_sets(number)
+        k = min(k, len(probabilities))
+        top = np.argpartition(probabilities, -k)[-k:]
+        return [int(mask) for mask in group.masks(number, top)], probabilities[top]
 
     def group_of(self, column: int) -> tuple[GroupPosterior, int]:
         """Return the group of a column, and its number there."""
@@ -187,6 +202,15 @@ def _kernels(plan: PosteriorPlan) -> tuple[Any, ...]:
     if any(each.listing is not None for each in plan.groups):
         kernels += (*SmallFamilies.kernels, *LISTED_KERNELS)
     return kernels
+
+
+def with_known_paths(paths: Floats, constraints: Constraints) -> Floats:
+    """Set the probabilities of the paths that the constraints rule out or require."""
+    m = len(paths)
+    paths[~_reachable(bits_of(constraints.allowed, m).T)] = 0.0
+    paths[_reachable(bits_of(constraints.required, m).T)] = 1.0
+    np.fill_diagonal(paths, 0.0)
+    return paths
 
 
 def _reachable(is_edge: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

@@ -30,6 +30,7 @@ __all__ = [
     "Listing",
     "PosteriorPlan",
     "plan_posterior",
+    "sums_fit",
 ]
 
 # The structure prior "auto" is uniform up to this many steps, 3**n for a group of n columns. Those
@@ -208,6 +209,15 @@ def plan_posterior(
         f"The posterior of {largest.described_columns}{among} with the {found.prior} prior needs "
         f"{needed} of memory, and {given} {limit}. {remedies[0].upper()}{remedies[1:]}."
     )
+
+
+def sums_fit(shape: Shape, prior: str, resources: Resources) -> bool:
+    """Whether the sums fit in memory, and those of the uniform prior take no more than minutes."""
+    n_bytes, _ = resources.beside(shape.n_bytes)
+    found = _plan(shape, prior, n_bytes, resources.n_threads)
+    n_steps = sum(3 ** len(group.columns) for group in shape.constraints.groups)
+    is_quick = found.prior == "order" or n_steps <= UNIFORM_LIMIT
+    return found.n_bytes <= n_bytes and is_quick
 
 
 def _plan(shape: Shape, prior: str, n_bytes: int, n_threads: int) -> PosteriorPlan:

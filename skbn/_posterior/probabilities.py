@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import networkx as nx
-import numpy as np
 
 from skbn._core.columns import as_integer, column_number, parents_in
 from skbn._core.subsets import mask_of, members_of
 from skbn._posterior.network_posterior import NetworkPosterior
 from skbn._posterior.order_sums import log_number_of_orders
+from skbn._posterior.sampled_posterior import SampledPosterior
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.reprs import ProbableParents, ProbableParentSets
 
@@ -18,21 +18,19 @@ __all__ = ["log_probability", "parent_set_probabilities"]
 
 
 def parent_set_probabilities(
-    posterior: NetworkPosterior, columns: list[str | int], child: str | int, k: int
+    posterior: NetworkPosterior | SampledPosterior,
+    columns: list[str | int],
+    child: str | int,
+    k: int,
 ) -> ProbableParentSets:
     """Return the k most probable sets of parents of a column, without those of probability 0."""
     k = as_integer(k, "k")
     if k < 1:
         raise ValueError(f"k must be at least 1; got {k}.")
     x = column_number(columns, child)
-    group, number = posterior.group_of(x)
-    probabilities = group.parent_sets(number)
-    k = min(k, len(probabilities))
-    top = np.argpartition(probabilities, -k)[-k:]
-    masks = [int(mask) for mask in group.masks(number, top)]
     ranked = sorted(
         (-float(probability), mask.bit_count(), members_of(mask))
-        for mask, probability in zip(masks, probabilities[top], strict=True)
+        for mask, probability in zip(*posterior.top_parent_sets(x, k), strict=True)
         if probability > 0 and posterior.constraints.allows(x, mask)
     )
     return ProbableParentSets(

@@ -10,6 +10,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from skbn._chains.convergence import batches_of_states, errors_of_batches
 from skbn._core.columns import as_integer, finite_number
 from skbn._core.graphs import dag_of
 from skbn._core.text import readable_value
@@ -17,7 +18,7 @@ from skbn._networks.block_network import network_of_model
 from skbn._networks.conditional import conditional_model
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._posterior.family_weights import MASK_BITS
+from skbn._posterior.family_weights import mask_type
 from skbn._posterior.parameter_draws import NETWORKS_AT_A_TIME, draw_parameters
 from skbn._scores.local_scores import LocalScores
 
@@ -25,7 +26,6 @@ __all__ = [
     "EstimatedProbability",
     "estimated_probability",
     "require_feature",
-    "require_masks",
     "require_two",
     "with_parameters",
 ]
@@ -50,21 +50,30 @@ class EstimatedProbability(NamedTuple):
 def estimated_probability(
     feature: Callable[[nx.DiGraph], Any],
     columns: list[str | int],
-    parents: npt.NDArray[np.int64],
+    parents: npt.NDArray[Any],
+    n_chains: int = 0,
 ) -> EstimatedProbability:
-    """Return the mean of a feature over networks, from the masks of each column's parents."""
+    """Return the mean of a feature over networks, from the masks of each column's parents.
+
+    `n_chains` is of how many Markov chains they are states, chain after chain, or 0 if they are
+    independent of each other.
+    """
     values = np.empty(len(parents))
     for i, masks in enumerate(parents.tolist()):
         value = feature(dag_of(columns, masks))
         is_bool = isinstance(value, np.bool_)
         values[i] = finite_number(bool(value) if is_bool else value, "What feature returns")
     error = float(values.std(ddof=1) / math.sqrt(len(values)))
+    if n_chains:
+        batch = batches_of_states(len(values), n_chains)
+        means = np.bincount(batch, values) / np.bincount(batch)
+        error = float(errors_of_batches(means.reshape(n_chains, -1)))
     return EstimatedProbability(float(values.mean()), error, len(values))
 
 
 def with_parameters(
     scores: LocalScores,
-    parents: npt.NDArray[np.int64],
+    parents: npt.NDArray[Any],
     random_state: np.random.RandomState,
     exogenous: int = 0,
 ) -> list[GaussianBayesianNetwork]:
@@ -77,7 +86,10 @@ def with_parameters(
     networks = []
     for start in range(0, len(parents), NETWORKS_AT_A_TIME):
         some = parents[start : start + NETWORKS_AT_A_TIME]
-        of_columns = np.array([scorer.parents_of_columns(masks) for masks in some.tolist()])
+        of_columns: npt.NDArray[Any] = np.array(
+            [scorer.parents_of_columns(masks) for masks in some.tolist()],
+            dtype=mask_type(len(scorer.column_names)),
+        )
         drawn = draw_parameters(groups, scorer.criterion, of_columns, random_state)
         for columns, parameters in zip(of_columns.tolist(), drawn, strict=True):
             model = LinearGaussianModel.from_estimates(
@@ -93,16 +105,6 @@ def require_feature(feature: Any) -> None:
         raise TypeError(
             "feature must be a function of a network, such as networkx.is_weakly_connected; "
             f"got {readable_value(feature)}."
-        )
-
-
-def require_masks(scores: LocalScores) -> None:
-    """Raise if there are too many columns for the kernels of parameters."""
-    n_columns = len(scores.scorer.column_names)
-    if n_columns > MASK_BITS:
-        raise ValueError(
-            f"Parameters are drawn for up to {MASK_BITS} columns, and there are "
-            f"{n_columns}. Use sample_dags, which draws graphs alone."
         )
 
 

@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from skbn._chains.convergence import batches_of_states, errors_of_batches
 from skbn._core.arrays import Floats, Integers
 from skbn._core.columns import column_number
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import require_memory
+from skbn._core.subsets import parents_of_masks
 from skbn._core.text import readable_count, readable_name, readable_value, text_table
 from skbn._core.threads import one_blas_thread
 from skbn._data.statistics import GroupStatistics
@@ -254,6 +256,7 @@ def total_effects(
     rng: np.random.Generator | np.random.RandomState,
     known_paths: Floats,
     causes: Sequence[int],
+    n_chains: int = 0,
 ) -> TotalEffects:
     """Return the posterior of some columns' effects on all columns, from sampled networks.
 
@@ -262,13 +265,16 @@ def total_effects(
     groups : sequence of GroupStatistics
         All columns.
     criterion : Criterion
-    networks : ndarray of shape (n, m), int64
+    networks : ndarray of shape (n, m), int64 or object
         The masks of each column's parents in networks drawn from their posterior.
     rng : numpy.random.Generator or RandomState
         The parameters are drawn with it.
     known_paths : ndarray of shape (m, m)
         At [i, j], the probability of a path from i to j, NaN where it is not known.
     causes : sequence of k int
+    n_chains : int
+        Of how many Markov chains the networks are states, chain after chain; 0 if they are
+        independent of each other.
 
     Raises
     ------
@@ -290,29 +296,37 @@ def total_effects(
     to_norms, units = scale[:, np.newaxis] / scale, scale / scale[rows, np.newaxis]
     draws = np.empty((k, m, n))
     expected = _Moments(np.zeros((k, m)), np.zeros((k, m)), np.zeros((k, m)))
+    in_batches = _Batches(k, m, n, n_chains)
     freedom = np.inf
     with one_blas_thread():
         for start in range(0, n, NETWORKS_AT_A_TIME):
-            some = np.ascontiguousarray(networks[start : start + NETWORKS_AT_A_TIME])
+            some = networks[start : start + NETWORKS_AT_A_TIME]
+            is_parent = parents_of_masks(some)
             drawn = draw_coefficients(groups, criterion, some, rng)
             of_draws, of_means = np.empty((2, k, m, len(some)))
-            sum_paths(some, drawn.coef * to_norms, rows, of_draws)
+            sum_paths(is_parent, drawn.coef * to_norms, rows, of_draws)
             draws[:, :, start : start + len(some)] = of_draws
-            sum_paths(some, drawn.expected * to_norms, rows, of_means)
+            sum_paths(is_parent, drawn.expected * to_norms, rows, of_means)
             expected = expected.with_more(of_means)
+            in_batches.add(start, of_means)
             freedom = min(freedom, drawn.least_freedom)
     probability = known_paths[rows]
     is_known = ~np.isnan(probability)
     share = expected.count / n
     probability = np.where(is_known, probability, share)
     path_errors = np.where(is_known, 0.0, np.sqrt(share * (1 - share) / (n - 1)))
+    if n_chains:
+        path_errors = np.where(is_known, 0.0, in_batches.path_errors)
     given_path = np.where((expected.count > 0) & (freedom > 1), expected.mean, np.nan)
     names = groups[0].statistics.independence.names
     with np.errstate(over="ignore"):
         draws *= units[..., np.newaxis]
         given_path *= units
     _require_range(names, rows, np.isinf(draws).any(axis=-1) | np.isinf(given_path))
-    errors = _standard_errors(expected, probability, path_errors, freedom) * units
+    errors = _standard_errors(expected, probability, path_errors, freedom)
+    if n_chains and freedom > 1:
+        errors = in_batches.errors
+    errors = errors * units
     return TotalEffects(
         list(names), list(causes), draws, probability, path_errors, given_path, errors, freedom
     )
@@ -336,6 +350,41 @@ class _Moments:
         shift = mean - self.mean
         squares = (apart**2).sum(axis=-1) + shift**2 * (self.count * n / count)
         return _Moments(self.count + n, self.mean + shift * (n / count), self.squares + squares)
+
+
+class _Batches:
+    """Sums of effects over neighbouring states of Markov chains, whose spread gives errors."""
+
+    def __init__(self, k: int, m: int, n: int, n_chains: int) -> None:
+        self._n_chains = n_chains
+        self._of_network = batches_of_states(n, n_chains)
+        n_batches = int(self._of_network[-1]) + 1 if n_chains else 0
+        self._sums, self._paths = np.zeros((2, n_batches, k, m))
+        self._sizes = np.bincount(self._of_network, minlength=n_batches)[:n_batches]
+
+    def add(self, start: int, values: Floats) -> None:
+        """Add the effects in networks from `start` on; NaN stands for no path."""
+        if not self._n_chains:
+            return
+        own = self._of_network[start : start + values.shape[-1]]
+        for batch in np.unique(own):
+            of_batch = values[..., own == batch]
+            self._sums[batch] += np.nansum(of_batch, axis=-1)
+            self._paths[batch] += np.isfinite(of_batch).sum(axis=-1)
+
+    @property
+    def errors(self) -> Floats:
+        """The standard errors of the mean effects."""
+        return self._errors_of(self._sums)
+
+    @property
+    def path_errors(self) -> Floats:
+        """The standard errors of the shares of networks with a path."""
+        return self._errors_of(self._paths)
+
+    def _errors_of(self, sums: Floats) -> Floats:
+        means = sums / self._sizes[:, np.newaxis, np.newaxis]
+        return errors_of_batches(means.reshape(self._n_chains, -1, *means.shape[1:]))
 
 
 def _standard_errors(

@@ -271,13 +271,13 @@ def test_methods_of_a_posterior_of_many_columns():
     assert -1000 < posterior.log_probability(dag) < 0
     assert posterior.parent_set_probabilities(65, k=1)[0].probability > 0
     assert math.isfinite(posterior.score(rows[:5]))
-    with pytest.raises(ValueError, match="Parameters are drawn for up to 62 columns"):
-        posterior.sample_networks(1)
-    for method in ("sampling", "adjustment"):
-        with pytest.raises(ValueError, match="Parameters are drawn for up to 62 columns"):
-            posterior.effect(60, 61, method=method)
-    with pytest.raises(ValueError, match="Parameters are drawn for up to 62 columns"):
-        posterior.effects()
+    networks = posterior.sample_networks(2, random_state=0)
+    dags = posterior.sample_dags(2, random_state=0)
+    assert [set(each.dag.edges) for each in networks] == [set(dag.edges) for dag in dags]
+    effect = posterior.effect(60, 61, n_samples=50, random_state=0)
+    assert effect.mean == posterior.effects(n_samples=50, random_state=0).mean[60, 61]
+    with pytest.raises(ValueError, match="up to 62 columns"):
+        posterior.effect(60, 61, method="adjustment")
     few = GaussianBNPosterior(max_parents=1, tiers=tiers[:10]).fit(rows[:, :60])
     assert few.effect(58, 59).probability_zero > 0
     assert len(few.sample_networks(2, random_state=0)) == 2
