@@ -215,6 +215,37 @@ def equivalence_class(parents):
     return frozenset(joined), frozenset(colliders)
 
 
+def ordered_partitions(items):
+    """All ways to put items into layers that come one after the other, none of them empty."""
+    items = tuple(items)
+    if not items:
+        return [()]
+    return [
+        (first, *rest)
+        for first in subsets(items)[1:]
+        for rest in ordered_partitions(v for v in items if v not in first)
+    ]
+
+
+def weight_of_partition(values, layers):
+    """The sum over the networks of an ordered partition of the product over their columns.
+
+    `values` has the weight of each column's parent set. A column has a parent in the layer before
+    its own, if there is one, and its others in any layers before.
+    """
+    product_of_columns = 1.0
+    for i, layer in enumerate(layers):
+        before = sorted(v for earlier in layers[:i] for v in earlier)
+        last = set(layers[i - 1]) if i else set()
+        for x in layer:
+            product_of_columns *= sum(
+                values[x, parents]
+                for parents in subsets(before)
+                if not i or not last.isdisjoint(parents)
+            )
+    return product_of_columns
+
+
 def families_of_order(order):
     """The regressions that a triangular factor of columns in this order solves."""
     return {(x, frozenset(order[:i])) for i in range(1, len(order)) for x in order[i:]}

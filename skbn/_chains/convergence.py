@@ -18,8 +18,8 @@ from skbn._core.arrays import Floats, Integers
 
 __all__ = ["Agreement", "agreement_of", "batches_of_states", "errors_of_batches"]
 
-# Differences of edges that all chains hold for about this improbable say nothing.
-_LEAST_DEVIATION = 1e-3
+# Edges that are this improbable, or this certain, are no matter of chains.
+_LEAST_UNCERTAIN = 0.01
 _MANY_ERRORS = 3.0
 # In nats: smaller errors of log weights are those of rounding.
 _LEAST_ERROR = 1e-6
@@ -47,7 +47,8 @@ class Agreement:
     sample_sizes : ndarray
         How many independent states would have the same standard errors; NaN where nothing varies.
     share_far_apart : float
-        The share of edges and pairs of chains that differ by more than three standard errors.
+        The share of uncertain edges and pairs of chains that differ by more than three standard
+        errors.
     weights_apart : float
         The largest difference of the mean log weights of two chains, in standard errors.
     n : int
@@ -157,16 +158,17 @@ def _scale_reduction(chains: Sequence[Sequence[Batch]]) -> tuple[Floats, Floats]
 
 
 def _share_far_apart(means: Floats, errors: Floats) -> float:
-    n_chains = len(means)
-    far, of_all = 0, 0
-    for i in range(n_chains):
-        for j in range(i):
-            error = np.hypot(errors[i], errors[j])
-            difference = np.abs(means[i] - means[j])
-            counts = (error > _LEAST_DEVIATION) | (difference > 10 * _LEAST_DEVIATION)
-            far += int((difference[counts] > _MANY_ERRORS * error[counts]).sum())
-            of_all += int(counts.sum())
-    return far / max(1, of_all)
+    """Return in what share of uncertain edges and pairs of chains these differ significantly."""
+    mean = means.mean(axis=0)
+    is_uncertain = np.minimum(mean, 1 - mean) > _LEAST_UNCERTAIN
+    if not is_uncertain.any():
+        return 0.0
+    shares = [
+        np.abs(means[i] - means[j]) > _MANY_ERRORS * np.hypot(errors[i], errors[j])
+        for i in range(len(means))
+        for j in range(i)
+    ]
+    return float(np.mean([each[is_uncertain].mean() for each in shares]))
 
 
 def _weights_apart(batches: Floats) -> float:

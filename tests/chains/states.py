@@ -1,0 +1,100 @@
+"""States of chains from tables of weights, and what they should be drawn from."""
+
+import math
+
+import numpy as np
+from scipy import stats
+
+from skbn._chains.candidates import Candidates
+from skbn._chains.chain import CHAIN_KERNELS
+from skbn._chains.family_kernels import sum_subsets
+from skbn._chains.partition_kernels import Partition
+from skbn._core.compile import compile_kernels
+
+# Seeds are fixed: a test of random numbers fails with a probability below this.
+LEAST_P_VALUE = 1e-6
+
+
+def random_scores(m, seed, spread=3.0, ruled_out=0.0):
+    """A score of each set of the other columns, by their masks in ascending order."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(scale=spread, size=(m, 1 << (m - 1)))
+    scores[:, 1:][rng.random((m, (1 << (m - 1)) - 1)) < ruled_out] = -np.inf
+    return scores
+
+
+def others(m):
+    return [[z for z in range(m) if z != x] for x in range(m)]
+
+
+def values_of(scores):
+    """The weights of parent sets, as references take them."""
+    m = len(scores)
+    return {
+        (x, tuple(z for p, z in enumerate(own) if mask >> p & 1)): math.exp(scores[x, mask])
+        for x, own in enumerate(others(m))
+        for mask in range(1 << (m - 1))
+    }
+
+
+def state_of(scores, layers, seed=0):
+    """The state of a chain in which all other columns are candidates."""
+    compile_kernels(CHAIN_KERNELS)
+    m = len(scores)
+    candidates = np.array(others(m))
+    places = np.full((m, m), -1)
+    for x, own in enumerate(candidates):
+        places[x, own] = np.arange(m - 1)
+    sums = np.empty_like(scores)
+    for x in range(m):
+        sum_subsets(scores[x].copy(), sums[x])
+    number = np.empty(m, np.int64)
+    for i, layer in enumerate(layers, start=1):
+        number[list(layer)] = i
+    random = np.random.default_rng(seed).integers(0, 1 << 64, size=1, dtype=np.uint64)
+    return Partition(
+        candidates, places, scores.copy(), sums, number, np.array([len(layers)]), random
+    )
+
+
+def layers_of(state):
+    """The layers of a state, as the reference has them."""
+    assert state.n_layers[0] == state.layers.max()
+    return tuple(
+        tuple(np.flatnonzero(state.layers == i).tolist()) for i in range(1, state.n_layers[0] + 1)
+    )
+
+
+def candidates_of(scores, n_fixed, n_random):
+    """Candidates of which some are random, from the scores of all sets of the other columns."""
+    m = len(scores)
+
+    def scores_of(x, chosen):
+        bit = {z: 1 << p for p, z in enumerate(z for z in range(m) if z != x)}
+        masks = [
+            sum(bit[z] for p, z in enumerate(chosen) if mask >> p & 1)
+            for mask in range(1 << len(chosen))
+        ]
+        return scores[x, masks]
+
+    return Candidates(others(m), [[]] * m, scores_of, n_fixed, n_random)
+
+
+def assert_drawn_from(found, weights):
+    """Counts of what was drawn against weights, by a chi-squared test; rare cells are merged."""
+    total, n = sum(weights.values()), sum(found.values())
+    assert set(found) <= {key for key, weight in weights.items() if weight > 0}
+    keys = sorted(weights, key=weights.get, reverse=True)
+    expected = np.array([weights[key] for key in keys]) / total * n
+    counts = np.array([found.get(key, 0) for key in keys], dtype=float)
+    large = int(np.searchsorted(-expected, -5.0))
+    expected = np.append(expected[:large], expected[large:].sum())
+    counts = np.append(counts[:large], counts[large:].sum())
+    if expected[-1] < 5.0:
+        expected[-2] += expected[-1]
+        counts[-2] += counts[-1]
+        expected, counts = expected[:-1], counts[:-1]
+    if len(counts) > 1:
+        assert stats.chisquare(counts, expected * counts.sum() / expected.sum()).pvalue > (
+            LEAST_P_VALUE
+        )
