@@ -42,7 +42,7 @@ CHAIN_KERNELS = (
 )
 
 # Cumulative probabilities of moves of one, two and three columns.
-_SHARES_OF_WIDTH = np.array([0.3, 0.8, 1.0])
+_SHARES_OF_WIDTH = np.array([0.2, 0.6, 1.0])
 _FEWEST_MOVES = 20
 # How many columns get new random candidates in a step, of all, and at least.
 _SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 12, 2

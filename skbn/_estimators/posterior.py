@@ -145,8 +145,8 @@ class GaussianBNPosterior(NetworkEstimator):
         Number of threads, by joblib's rules. It does not change a bit of the result, but with a
         `time_limit` chains that run side by side have more states.
     max_memory : float, str or None, default=None
-        How many bytes the sums, or the tables of chains, may take, or a size such as "2GB"; by default all that are
-        available.
+        How many bytes the sums, or the tables of chains, may take, or a size such as "2GB"; by
+        default all that are available.
     verbose : bool or int, default=False
         Whether to print the plan, and how much is done.
 

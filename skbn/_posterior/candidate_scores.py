@@ -35,10 +35,12 @@ class CandidateScores:
         self._scorer = scorer
         self._constraints = constraints
         self._log_odds = log_odds
-        self._walks: dict[tuple[int, ...], tuple[SubsetWalk, bool]] = {}
+        self._walks: dict[tuple[FamilyScorer, tuple[int, ...]], tuple[SubsetWalk, bool]] = {}
 
     def __call__(self, child: int, candidates: list[int]) -> Floats:
         """Return the scores of the child with each subset of the candidates as its parents.
+
+        Required parents are to be among the candidates.
 
         Shape (2**k,), in nats, without the child's offset; -inf for what constraints rule out.
         """
@@ -68,7 +70,7 @@ class CandidateScores:
         nodes = [*candidates, child]
         offsets = None if scorer.offsets is None else scorer.offsets[nodes]
         columns = scorer.statistics.factor[:, scorer.columns_of_nodes(nodes)]
-        key = scorer.widths_of(nodes)
+        key = scorer, scorer.widths_of(nodes)
         known = self._walks.get(key)
         if known is None:
             factor, _ = scorer.factor_of(nodes)
