@@ -45,7 +45,7 @@ CHAIN_KERNELS = (
 _SHARES_OF_WIDTH = np.array([0.2, 0.6, 1.0])
 _FEWEST_MOVES = 20
 # How many columns get new random candidates in a step, of all, and at least.
-_SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 12, 2
+_SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 20, 2
 # What makes any two columns related, so that all may be moved together.
 _ANY = 0.5
 # Tables of more candidates are not in the processor's cache, so that drawing a network takes long:

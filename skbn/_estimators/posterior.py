@@ -502,6 +502,12 @@ class GaussianBNPosterior(NetworkEstimator):
     def _augmentable(self, scores: LocalScores) -> LocalScores:
         """Return the scores of the rows with a value; raise if they cannot be completed."""
         sample = scores.sample
+        if self.method == "sampling":
+            raise ValueError(
+                "missing='augment' sums over all networks of each completed table, and "
+                "method='sampling' was asked for. Set method to 'exact', or complete the table "
+                "first."
+            )
         if self.exogenous is not None:
             raise ValueError(
                 "missing='augment' draws missing values from networks, which do not say how "

@@ -22,11 +22,10 @@ from skbn._chains.run import ChainRun
 from skbn._chains.start import random_parents
 from skbn._core.arrays import BYTES, Floats, Integers
 from skbn._core.compile import compile_kernels
-from skbn._core.memory import require_memory
 from skbn._core.progress import Progress
 from skbn._core.resources import Resources
 from skbn._core.subsets import members_of
-from skbn._core.text import readable_size
+from skbn._core.text import readable_size, readable_sizes
 from skbn._core.threads import one_blas_thread
 from skbn._posterior.candidate_scores import CandidateScores
 from skbn._posterior.family_weights import mask_type
@@ -259,7 +258,7 @@ def _candidates(
     possible = [members_of(mask) if constraints.max_parents else [] for mask in constraints.allowed]
     required = [members_of(mask) for mask in constraints.required]
     n_all = max(map(len, possible))
-    available, _ = resources.beside(problem.shape.n_bytes)
+    available, limit = resources.beside(problem.shape.n_bytes)
 
     def n_bytes(n: int, n_tables: int) -> int:
         return 2 * BYTES * n_tables * m << n
@@ -269,12 +268,13 @@ def _candidates(
         n_fixed = n_all
     scores = CandidateScores(problem.regressions, constraints, log_odds)
     found = Candidates(possible, required, scores, n_fixed, _N_RANDOM)
-    n_tables = 1 if found.are_all else n_chains
-    require_memory(
-        n_bytes(found.n, n_tables),
-        f"The tables of {n_chains} Markov chains",
-        lambda _: "run fewer chains, by n_chains",
-    )
+    needed = n_bytes(found.n, 1 if found.are_all else n_chains)
+    if needed > available:
+        sizes = readable_sizes(needed, available)
+        raise ValueError(
+            f"The tables of {n_chains} Markov chains over {m} columns need {sizes[0]} of memory, "
+            f"and {sizes[1]} {limit}. Lower n_chains, or leave out columns."
+        )
     return found
 
 
@@ -352,9 +352,15 @@ def _starts(
     while len(starts) < n_chains:
         most, modelled = constraints.max_parents, constraints.modelled
         starts.append(random_parents(candidates, modelled, most, rng))
-    most = candidates.n_fixed + candidates.n_random
-    if any(len(own) > most for parents in starts for own in parents):
-        raise ValueError(f"A column has more than {most} parents; set max_parents to at most that.")
+    # A column with more parents than candidates begins with some of them.
+    most = candidates.n
+    starts = [
+        [
+            [*dict.fromkeys([*required, *own])][:most]
+            for required, own in zip(candidates.required, parents, strict=True)
+        ]
+        for parents in starts
+    ]
     resources.progress.advance(_WORK_OF_STARTS)
     return starts
 

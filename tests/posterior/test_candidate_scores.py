@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from posterior_reference import members_of
 
-from skbn import BIC, EBIC, BGe, LocalScoreTransformer
+from skbn import BIC, EBIC, BGe, LocalScores, LocalScoreTransformer
+from skbn._data.sample import Sample
 from skbn._posterior.candidate_scores import CandidateScores
 from skbn._solver.constraints import read_constraints
 
@@ -95,9 +96,12 @@ def test_few_rows():
 
 
 def test_dependent_columns_are_named():
-    rows = rows_of(n=6)
+    """Ten rows of twelve columns, of which one is a combination of two others."""
+    rows = rows_of(n=10, m=12)
     rows[:, 3] = rows[:, 0] - 2 * rows[:, 1]
-    constraints = read_constraints(list(range(M)), max_parents=2)
-    with pytest.raises(ValueError, match="column"):
-        scores = LocalScoreTransformer("bic", max_parents=2).fit_transform(rows)
-        CandidateScores(scores.scorer, constraints, None)(3, [0, 1, 2])
+    scores = LocalScores(Sample(rows), BIC(), max_parents=2)
+    constraints = read_constraints(list(range(12)), max_parents=2)
+    found = CandidateScores(scores.scorer, constraints, None)
+    assert np.isfinite(found(3, [0, 2, 5])[:3]).all()
+    with pytest.raises(ValueError, match="3"):
+        found(3, [0, 1, 2])

@@ -1,0 +1,169 @@
+"""GaussianBNPosterior(method="sampling"): what users get, and what they are told."""
+
+import pickle
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import skbn._posterior.plan as plan
+from skbn import GaussianBNPosterior
+from skbn.datasets import make_gaussian_network
+from skbn.exceptions import SamplingWarning
+
+
+@pytest.fixture(scope="module")
+def rows():
+    table, _ = make_gaussian_network(7, n_samples=80, random_state=1)
+    return pd.DataFrame(table, columns=list("abcdefg"))
+
+
+@pytest.fixture(scope="module")
+def exact(rows):
+    return GaussianBNPosterior().fit(rows)
+
+
+@pytest.fixture(scope="module")
+def sampled(rows):
+    posterior = GaussianBNPosterior(method="sampling", n_samples=800, random_state=0)
+    return posterior.fit(rows)
+
+
+def test_attributes(rows, sampled, exact):
+    m = rows.shape[1]
+    np.testing.assert_allclose(
+        sampled.edge_probabilities_, exact.edge_probabilities_, rtol=0, atol=0.05
+    )
+    np.testing.assert_allclose(
+        sampled.path_probabilities_, exact.path_probabilities_, rtol=0, atol=0.05
+    )
+    for name in ("edge_standard_errors_", "r_hat_", "effective_sample_sizes_"):
+        assert getattr(sampled, name).shape == (m, m)
+    assert sampled.chain_edge_probabilities_.shape == (4, m, m)
+    np.testing.assert_allclose(
+        sampled.chain_edge_probabilities_.mean(axis=0), sampled.edge_probabilities_
+    )
+    assert 3200 <= sampled.n_samples_ <= 3200 + 4 * 20
+    assert sampled.structure_prior_ == "uniform"
+    assert not hasattr(exact, "edge_standard_errors_")
+    assert list(sampled.median_network_.dag.edges) == list(exact.median_network_.dag.edges)
+    assert set(sampled.to_frame().columns) == set(exact.to_frame().columns)
+    same = pickle.loads(pickle.dumps(sampled))
+    np.testing.assert_array_equal(same.edge_probabilities_, sampled.edge_probabilities_)
+
+
+def test_networks(rows, sampled, exact):
+    dags = sampled.sample_dags(400, random_state=0)
+    assert all(nx.is_directed_acyclic_graph(dag) for dag in dags)
+    columns = list(rows.columns)
+    shares = sum(nx.to_numpy_array(dag, nodelist=columns) for dag in dags) / len(dags)
+    np.testing.assert_allclose(shares, exact.edge_probabilities_, rtol=0, atol=0.12)
+    (network,) = sampled.sample_networks(1, random_state=0)
+    assert np.isfinite(network.logpdf(rows)).all()
+    found = sampled.probability(lambda dag: dag.number_of_edges(), random_state=0)
+    expected = exact.probability(lambda dag: dag.number_of_edges(), random_state=0)
+    assert found.value == pytest.approx(expected.value, abs=6 * found.standard_error + 0.2)
+    of_sampled, of_exact = (
+        {tuple(each.parents): each.probability for each in of_child}
+        for of_child in (
+            sampled.parent_set_probabilities("g", k=3),
+            exact.parent_set_probabilities("g", k=3),
+        )
+    )
+    for parents, probability in of_exact.items():
+        assert of_sampled[parents] == pytest.approx(probability, abs=0.1)
+
+
+def test_effects(rows, sampled, exact):
+    found, known = (each.effects(n_samples=2000, random_state=0) for each in (sampled, exact))
+    apart = np.abs(found.mean - known.mean)
+    assert (apart <= 6 * (found.standard_error + known.standard_error) + 0.01).all()
+    cause, outcome = rows.columns[:2]
+    one = sampled.effect(cause, outcome, n_samples=2000, random_state=0)
+    assert one.mean == found[cause, outcome].mean
+    assert one.probability_zero == pytest.approx(
+        1 - exact.path_probabilities_[0, 1], abs=6 * one.probability_zero_error + 0.02
+    )
+
+
+def test_knowledge_decides_paths(rows):
+    tiers = [list(rows.columns[:3]), list(rows.columns[3:])]
+    posterior = GaussianBNPosterior(
+        method="sampling", n_samples=100, tiers=tiers, random_state=0
+    ).fit(rows)
+    effects = posterior.effects(n_samples=100, random_state=0)
+    assert not effects.path_probabilities[3:, :3].any()
+    assert not effects.path_errors[3:, :3].any()
+    assert not posterior.path_probabilities_[3:, :3].any()
+
+
+def test_what_needs_sums_is_refused(rows, sampled):
+    reason = "is not known after method='sampling'"
+    assert not hasattr(sampled, "log_evidence_")
+    with pytest.raises(AttributeError, match=reason):
+        _ = sampled.log_evidence_
+    with pytest.raises(ValueError, match=reason):
+        sampled.log_probability(sampled.dag_)
+    with pytest.raises(ValueError, match=reason):
+        sampled.score(rows)
+    with pytest.raises(ValueError, match=reason):
+        sampled.effect(0, 1, method="adjustment")
+    with pytest.raises(NotFittedError):
+        _ = GaussianBNPosterior().log_evidence_
+
+
+def test_the_order_prior_is_refused(rows):
+    posterior = GaussianBNPosterior(method="sampling", structure_prior="order")
+    with pytest.raises(ValueError, match="Leave structure_prior at 'auto'"):
+        posterior.fit(rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("method", "mcmc"), ("n_chains", 1), ("n_samples", 10), ("time_limit", 0)],
+)
+def test_parameters(rows, name, value):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+        GaussianBNPosterior(**{name: value}).fit(rows)
+
+
+def test_auto_sums_where_it_can(rows, exact):
+    posterior = GaussianBNPosterior(method="auto").fit(rows)
+    np.testing.assert_array_equal(posterior.edge_probabilities_, exact.edge_probabilities_)
+
+
+def test_auto_samples_where_sums_take_too_long(monkeypatch, rows):
+    monkeypatch.setattr(plan, "UNIFORM_LIMIT", 100)
+    posterior = GaussianBNPosterior(
+        method="auto", structure_prior="uniform", n_samples=200, random_state=0
+    )
+    with pytest.warns(SamplingWarning, match="took method='sampling'"):
+        posterior.fit(rows)
+    assert posterior.n_samples_ >= 800
+
+
+def test_auto_without_memory_has_no_order_prior():
+    rows, _ = make_gaussian_network(30, n_samples=50, random_state=0)
+    posterior = GaussianBNPosterior(method="auto", structure_prior="order", max_memory="1MB")
+    with pytest.raises(ValueError, match="has no order prior"):
+        posterior.fit(rows)
+
+
+def test_chains_that_disagree_are_named():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(500, 10)) @ rng.normal(size=(10, 10))
+    posterior = GaussianBNPosterior(method="sampling", n_samples=100, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"differ by up to 0\.[0-9]+: [0-9] -> [0-9] \("):
+        posterior.fit(rows)
+
+
+def test_holes_are_augmented_by_exact_sums(rows):
+    holes = rows.copy()
+    holes.iloc[0, 0] = np.nan
+    posterior = GaussianBNPosterior(
+        method="sampling", missing="augment", n_imputations=1, random_state=0
+    )
+    with pytest.raises(ValueError, match="method='sampling'"):
+        posterior.fit(holes)
