@@ -38,7 +38,7 @@ from skbn._scores.criterion_checks import check_prior, check_tables, is_scale_fr
 from skbn._scores.regression_families import AllFamilies, SmallFamilies
 from skbn._scores.scorer import FamilyScorer
 
-__all__ = ["BlockScorer", "independent_columns", "scorer_of"]
+__all__ = ["BlockScorer", "independent_columns"]
 
 # A column that leaves a smaller share of its norm on the others of its node adds nothing to them.
 _LEAST_SHARE = 1e-10
@@ -392,19 +392,6 @@ class BlockScorer(FamilyScorer):
             )
         (column,) = self.nodes.columns_of([child])
         return self.statistics.regression(column, self.nodes.columns_of(parents))
-
-
-def scorer_of(
-    sample: Sample,
-    names: list[str | int],
-    criterion: Criterion,
-    penalty: float,
-    max_parents: int | None,
-    n_jobs: int | None,
-) -> FamilyScorer:
-    """Return what scores the families of nodes, or of columns, by all rows of a sample."""
-    kind = FamilyScorer if sample.nodes is None else BlockScorer
-    return kind(sample, names, criterion, penalty, max_parents, n_jobs)
 
 
 def independent_columns(summary: RowSummary, nodes: Nodes) -> list[int]:

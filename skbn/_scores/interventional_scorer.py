@@ -26,7 +26,7 @@ from skbn._data.statistics import GroupStatistics, Regression, SampleStatistics
 from skbn._regressions.least_squares import Neighbours
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.set_function import SetFunctions
-from skbn._scores.block_scorer import scorer_of
+from skbn._scores.block_scorer import BlockScorer
 from skbn._scores.criteria import Criterion
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.regression_families import SmallFamilies
@@ -63,10 +63,9 @@ class InterventionalScorer(FamilyScorer):
     ) -> None:
         super().__init__(sample, names, criterion, penalty, max_parents, n_jobs)
         settings = names, criterion, penalty, max_parents, n_jobs
-        self.of_all_rows = scorer_of(sample.all_rows, *settings)
-        self._groups = [
-            ScoredGroup(nodes, scorer_of(rows, *settings)) for nodes, rows in sample.groups
-        ]
+        kind = FamilyScorer if sample.nodes is None else BlockScorer
+        self.of_all_rows = kind(sample.all_rows, *settings)
+        self._groups = [ScoredGroup(nodes, kind(rows, *settings)) for nodes, rows in sample.groups]
         self._group_of = {x: i for i, (nodes, _) in enumerate(self._groups) for x in nodes}
 
     def with_penalty(self, penalty: float) -> Self:

@@ -17,7 +17,7 @@ from skbn._data.experiments import ExperimentalSample, read_interventions
 from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics
 from skbn._scores.base import BaseScores
-from skbn._scores.block_scorer import scorer_of
+from skbn._scores.block_scorer import BlockScorer
 from skbn._scores.criteria import Criterion, InformationCriterion
 from skbn._scores.criterion_checks import read_penalty
 from skbn._scores.families import ScoredParentSets, ScoredPiece
@@ -100,11 +100,10 @@ class LocalScores(TableMixin, BaseScores):
         if feature_names is not None:
             self.feature_names_in_ = read_only(feature_names)
         settings = self._columns, criterion, penalty, max_parents, n_jobs
-        self.scorer: FamilyScorer
+        kind: type[FamilyScorer] = FamilyScorer if sample.nodes is None else BlockScorer
         if isinstance(sample, ExperimentalSample):
-            self.scorer = InterventionalScorer(sample, *settings)
-        else:
-            self.scorer = scorer_of(sample, *settings)
+            kind = InterventionalScorer
+        self.scorer = kind(sample, *settings)
 
     def with_penalty(self, penalty: float) -> Self:
         """Return the local scores with another penalty; the log-determinants are shared.
