@@ -108,10 +108,13 @@ def certify_network(
         of_columns = scores.scorer.parents_of_columns(parents)
         is_parent = bits_of(of_columns, len(of_columns))
         for nodes, scorer in groups:
-            # Others have no parents here, so that their rows are not looked at.
-            own = scorer.columns_of(mask_of(nodes) & ~constraints.exogenous)
-            counts = np.isin(np.arange(len(of_columns)), own)
-            _check_rows(scorer, is_parent & counts[:, np.newaxis], coef * counts)
+            if len(nodes) < len(parents) or constraints.exogenous:
+                # Others have no parents here, so that their rows are not looked at.
+                own = scorer.columns_of(mask_of(nodes) & ~constraints.exogenous)
+                counts = np.isin(np.arange(len(of_columns)), own)
+                _check_rows(scorer, is_parent & counts[:, np.newaxis], coef * counts)
+            else:
+                _check_rows(scorer, is_parent, coef)
     return np.where(bits_of(parents, len(parents)), -changes.gains, np.nan).T
 
 
