@@ -4,7 +4,8 @@ To follow it, read `chain`: it says what the state of a chain is, and what happe
 Nothing here knows of tables, names or constraints, but only the local scores of sets of candidates.
 
 - `partition_kernels` has the state and the weight of a place in it;
-- `move_kernels` draw new places for a few columns, jointly and exactly given the rest;
+- `move_kernels` draw new places for a few columns, jointly and exactly given the rest, by what
+  these places weigh (`place_kernels`);
 - `family_kernels` draw parents and candidates, and read probabilities off a state;
 - `candidates` says which columns may be parents in a state;
 - `start` has random networks to begin with, and `run` takes chains through their burn-in and on;

@@ -34,7 +34,7 @@ from skbn._chains.partition_kernels import Partition
 from skbn._core.arrays import Floats, Integers
 from skbn._regressions.local_score import internal_error
 
-__all__ = ["CHAIN_KERNELS", "Batch", "Chain", "filled_tables"]
+__all__ = ["CHAIN_KERNELS", "Batch", "Chain", "fill_tables"]
 
 CHAIN_KERNELS = (
     *(move_related, redraw_candidates, sum_subsets),
@@ -89,7 +89,7 @@ class Batch:
         return cls(edges, squares, paths, np.zeros(m))
 
 
-def filled_tables(
+def fill_tables(
     candidates: Candidates, chosen: Integers, x: int, scores: Floats, sums: Floats
 ) -> None:
     """Set the tables of a column with these candidates."""
@@ -174,7 +174,7 @@ class Chain:
 
     def _fill(self, x: int) -> None:
         state = self._state
-        filled_tables(self._candidates, state.candidates[x], x, state.scores, state.sums)
+        fill_tables(self._candidates, state.candidates[x], x, state.scores, state.sums)
 
     def _relate(self, edges: Floats) -> None:
         """Say which columns are moved together, by probabilities of edges."""

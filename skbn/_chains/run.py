@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from functools import partial
 
 from skbn._chains.chain import Batch, Chain
 from skbn._core.resources import Resources
@@ -76,46 +76,40 @@ class ChainRun:
         return [of_chain[:n] for of_chain in self._kept]
 
     def _run(self, threads: Threads) -> None:
-        burn_in = self._slices(threads, _BURN_IN_SLICES, _SHARE_OF_BURN_IN)
+        of_rest = 1 - _SHARE_OF_BURN_IN
         for i in range(_BURN_IN_SLICES):
-            self._advance(threads, burn_in, _SHARE_OF_BURN_IN / _BURN_IN_SLICES)
+            self._go_on(threads, i, _BURN_IN_SLICES, _SHARE_OF_BURN_IN)
             if i + 1 in _ADAPT_AFTER:
                 list(threads.map(Chain.adapt, [(chain,) for chain in self._chains]))
-        for chain in self._chains:
-            chain.forget()
-        kept = self._slices(threads, _BATCHES, 1 - _SHARE_OF_BURN_IN)
-        for _ in range(_BATCHES):
-            self._advance(threads, kept, (1 - _SHARE_OF_BURN_IN) / _BATCHES)
+        for i in range(_BATCHES):
+            self._go_on(threads, i, _BATCHES, of_rest)
             for chain, of_chain in zip(self._chains, self._kept, strict=True):
                 of_chain.append(chain.batch)
                 chain.forget()
             self._report(self._kept)
 
-    def _slices(self, threads: Threads, n: int, share: float) -> Callable[[Chain], None]:
-        """Return what makes a chain go through one of n slices, which have this share of all."""
-        if self._resources.time_limit is None:
-            n_steps = -(-round(self._n_samples * share / (1 - _SHARE_OF_BURN_IN)) // n)
-            return partial(self._go_steps, n_steps=n_steps)
-        left = self._resources.deadline - time.monotonic()
-        if share < 0.5:  # of what is left now, and the rest is left for later
-            left *= share
-        rounds = -(-len(self._chains) // threads.n_threads)
-        return partial(self._go_seconds, seconds=max(left, 0.0) / (n * rounds))
-
-    def _go_steps(self, chain: Chain, *, n_steps: int) -> None:
-        for _ in range(n_steps):
-            if self._is_over:
-                break
-            chain.step()
-
-    def _go_seconds(self, chain: Chain, *, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while True:  # at least one step
-            chain.step()
-            if self._is_over or time.monotonic() >= end:
-                break
-
-    def _advance(self, threads: Threads, go: Callable[[Chain], None], share: float) -> None:
-        work = share * self._work / len(self._chains)
-        for _ in threads.map(go, [(chain,) for chain in self._chains]):
+    def _go_on(self, threads: Threads, i: int, n: int, share: float) -> None:
+        """Let all chains go through slice i of n, which take this share of the time in all."""
+        limit = self._resources.time_limit
+        arguments: list[tuple[Chain, int | None, float]]
+        if limit is None:
+            n_steps = round(self._n_samples * share / (1 - _SHARE_OF_BURN_IN))
+            own = n_steps * (i + 1) // n - n_steps * i // n
+            arguments = [(chain, own, math.inf) for chain in self._chains]
+        else:
+            n_rounds = -(-len(self._chains) // threads.n_threads)
+            seconds = limit * share / (n * n_rounds)
+            arguments = [(chain, None, seconds) for chain in self._chains]
+        work = self._work * share / (n * len(self._chains))
+        for _ in threads.map(self._steps, arguments):
             self._resources.progress.advance(work)
+
+    def _steps(self, chain: Chain, n_steps: int | None, seconds: float) -> None:
+        """Let a chain make so many steps, or go on for some seconds, by at least one step."""
+        end = time.monotonic() + seconds
+        n = 0
+        while not self._is_over and (n_steps is None or n < n_steps):
+            chain.step()
+            n += 1
+            if time.monotonic() >= end:
+                break

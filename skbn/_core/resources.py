@@ -49,8 +49,8 @@ class Resources:
     cluster : Workers or None
         If given, a search through all families uses the workers' memory instead of this machine's.
     time_limit : float or None
-        In seconds, for one network: all groups of columns together. Dynamic programs and sums
-        ignore it.
+        In seconds, for one network: all groups of columns together; or for Markov chains. Dynamic
+        programs and sums ignore it.
     ends_on_interrupt : bool
         Whether Ctrl-C, if there is a time limit, ends the search with the best network so far.
     progress : Progress

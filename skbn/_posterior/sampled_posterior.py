@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from skbn._chains.candidates import Candidates
-from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, filled_tables
+from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, fill_tables
 from skbn._chains.convergence import Agreement, agreement_of
 from skbn._chains.run import ChainRun
 from skbn._chains.start import random_parents
@@ -233,7 +233,6 @@ def sampled_posterior(
             Chain(candidates, constraints.modelled, parents, ranked, seed, tables)
             for parents, seed in zip(starts, seeds, strict=True)
         ]
-        resources = resources.from_now()
         report = partial(_report, resources.progress, problem.names)
         run = ChainRun(chains, settings.n_samples, resources, 1 - _WORK_OF_STARTS, report)
         batches = run.batches()
@@ -377,7 +376,7 @@ def _shared_tables(
     chosen = [np.array(candidates.chosen(x, ranked[x], [], rng)[0]) for x in range(m)]
 
     def fill(x: int) -> None:
-        filled_tables(candidates, chosen[x], x, scores, sums)
+        fill_tables(candidates, chosen[x], x, scores, sums)
 
     with resources.threads() as threads:
         for _ in threads.map(fill, [(x,) for x in range(m)]):
