@@ -90,11 +90,17 @@ class Batch:
 
 
 def fill_tables(
-    candidates: Candidates, chosen: Integers, x: int, scores: Floats, sums: Floats
+    candidates: Candidates,
+    x: int,
+    n_fixed: int,
+    chosen: Sequence[int],
+    scores: Floats,
+    sums: Floats,
 ) -> None:
-    """Set the tables of a column with these candidates."""
-    scores[x] = candidates.scores(x, chosen)
-    sum_subsets(scores[x], sums[x])
+    """Set the rows of a column's tables to those of the candidates that were chosen."""
+    size = 1 << len(chosen)
+    scores[x, :size] = candidates.scores(x, n_fixed, chosen)
+    sum_subsets(scores[x, :size], sums[x, :size])
 
 
 class Chain:
@@ -110,7 +116,7 @@ class Chain:
     ranked : list of m list of int
         The possible parents of each column, those first that are to be fixed candidates.
     seed : numpy.random.SeedSequence
-    tables : tuple of ndarray of shape (m, 2**n), optional
+    tables : tuple of ndarray of shape (m, 2**n_most), optional
         Scores and sums if all possible parents are candidates, for all chains together.
     """
 
@@ -123,13 +129,15 @@ class Chain:
         seed: np.random.SeedSequence,
         tables: tuple[Floats, Floats] | None = None,
     ) -> None:
-        m, size = candidates.m, 1 << candidates.n
+        m = candidates.m
+        n = min(candidates.n_most, max(map(len, candidates.possible)))
         self._candidates = candidates
         self._rng = np.random.default_rng(seed)
         self._has_shared_tables = tables is not None
-        scores, sums = tables or np.empty((2, m, size))
+        scores, sums = tables or np.empty((2, m, 1 << n))
         self._state = Partition(
-            np.zeros((m, candidates.n), dtype=np.int64),
+            np.zeros((m, n), dtype=np.int64),
+            np.zeros(m, dtype=np.int64),
             np.empty((m, m), dtype=np.int64),
             scores,
             sums,
@@ -139,6 +147,7 @@ class Chain:
         )
         self._movable = np.array(movable, dtype=np.int64)
         self._outside: list[Integers] = [np.empty(0, dtype=np.int64)] * m
+        self._n_fixed = np.array([candidates.n_fixed(x, len(own)) for x, own in enumerate(parents)])
         self._set_layers(parents)
         self._set_candidates(parents, ranked)
         self._relate(np.zeros((m, m)))
@@ -162,10 +171,11 @@ class Chain:
     ) -> None:
         state = self._state
         state.places[:] = -1
-        for x in range(self._candidates.m):
+        for x, n_fixed in enumerate(self._n_fixed.tolist()):
             own = parents[x], self._rng
-            chosen, outside = self._candidates.chosen(x, ranked[x], *own)
-            state.candidates[x] = chosen
+            chosen, outside = self._candidates.chosen(x, n_fixed, ranked[x], *own)
+            state.n_candidates[x] = len(chosen)
+            state.candidates[x, : len(chosen)] = chosen
             state.places[x, chosen] = np.arange(len(chosen))
             self._outside[x] = np.array(outside, dtype=np.int64)
             if not self._has_shared_tables:
@@ -174,7 +184,9 @@ class Chain:
 
     def _fill(self, x: int) -> None:
         state = self._state
-        fill_tables(self._candidates, state.candidates[x], x, state.scores, state.sums)
+        chosen = state.candidates[x, : state.n_candidates[x]].tolist()
+        n_fixed = int(self._n_fixed[x])
+        fill_tables(self._candidates, x, n_fixed, chosen, state.scores, state.sums)
 
     def _relate(self, edges: Floats) -> None:
         """Say which columns are moved together, by probabilities of edges."""
@@ -195,7 +207,7 @@ class Chain:
         if len(self._redrawn):
             n_redrawn = max(_FEWEST_REDRAWN, round(m * _SHARE_REDRAWN))
             for x in self._rng.choice(self._redrawn, n_redrawn).tolist():
-                redraw_candidates(state, x, self._candidates.n_fixed, self._outside[x])
+                redraw_candidates(state, x, self._n_fixed[x], self._outside[x])
                 self._fill(x)
         self._add_state()
 
@@ -205,11 +217,11 @@ class Chain:
         batch.edges += self._edges
         batch.squares += self._edges * self._edges
         batch.n += 1
-        is_wide = self._candidates.n > _MOST_CANDIDATES_IN_CACHE
+        is_wide = self._has_shared_tables and len(state.candidates[0]) > _MOST_CANDIDATES_IN_CACHE
         if is_wide and batch.n % _STATES_A_NETWORK != 1:
             return
         batch.log_weights.append(draw_network(state, self._masks, self._is_parent))
-        n_random = np.bitwise_count(self._masks[self._redrawn] >> self._candidates.n_fixed)
+        n_random = np.bitwise_count(self._masks[self._redrawn] >> self._n_fixed[self._redrawn])
         batch.n_at_limit[self._redrawn] += n_random == self._candidates.n_random
         reach(state.layers, self._is_parent, self._reaches)
         batch.paths += self._reaches.T
@@ -222,6 +234,10 @@ class Chain:
         if len(self._redrawn):
             draw_network(self._state, self._masks, self._is_parent)
             parents = [np.flatnonzero(row).tolist() for row in self._is_parent]
+            most = np.maximum(self._most_parents(), [len(own) for own in parents])
+            self._n_fixed = np.array(
+                [self._candidates.n_fixed(x, n) for x, n in enumerate(most.tolist())]
+            )
             possible = [np.array(each, dtype=np.int64) for each in self._candidates.possible]
             ranked = [
                 own[np.argsort(-edges[own, x], kind="stable")].tolist()
@@ -229,6 +245,12 @@ class Chain:
             ]
             self._set_candidates(parents, ranked)
         self.forget()
+
+    def _most_parents(self) -> Integers:
+        """Return how many parents each column has had at most since the last batch began."""
+        m = self._candidates.m
+        networks = np.unpackbits(np.array(self.batch.networks), axis=1, count=m * m)
+        return np.asarray(networks.reshape(-1, m, m).sum(axis=2).max(axis=0))
 
     def forget(self) -> None:
         """Begin a new batch."""

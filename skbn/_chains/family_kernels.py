@@ -99,7 +99,7 @@ def _draw_one_by_one(state, x, within, without, share):
     least probable parents; while there are few, there is little to include and exclude.
     """
     parents, free, total = 0, within, share
-    for p in range(state.candidates.shape[1] - 1, -1, -1):
+    for p in range(state.n_candidates[x] - 1, -1, -1):
         bit = 1 << p
         if not within & bit:
             continue
@@ -141,13 +141,13 @@ def draw_network(state, masks, is_parent):
     is_parent : ndarray of shape (m, m), bool
         Row x is set to the parents of x.
     """
-    m, n_candidates = state.candidates.shape
+    m = state.layers.size
     is_parent[:] = False
     total = 0.0
     for x in range(m):
         masks[x] = draw_parents(state, x)
         total += state.scores[x, masks[x]]
-        for p in range(n_candidates):
+        for p in range(state.n_candidates[x]):
             if masks[x] >> p & 1:
                 is_parent[x, state.candidates[x, p]] = True
     return total
@@ -160,7 +160,7 @@ def redraw_candidates(state, x, n_fixed, possible):
     The first `n_fixed` candidates stay, and parents among the others do; the rest are drawn from
     `possible`, each of the sets with the same probability. The scores are not changed.
     """
-    n_candidates = state.candidates.shape[1]
+    n_candidates = state.n_candidates[x]
     parents = draw_parents(state, x)
     kept = n_fixed
     for p in range(n_fixed, n_candidates):
@@ -182,7 +182,7 @@ def redraw_candidates(state, x, n_fixed, possible):
 @kernel(PARTITION, float64[:, ::1])
 def edges_given_partition(state, edges):
     """Set at [z, x] the probability of the edge z -> x, given the partition and the candidates."""
-    m, n_candidates = state.candidates.shape
+    m = state.layers.size
     edges[:] = 0.0
     for x in range(m):
         within, without = candidates_that_precede(state, x)
@@ -192,7 +192,7 @@ def edges_given_partition(state, edges):
         if share < LEAST_SHARE:
             _sum_members(state, x, within, without, edges)
             continue
-        for p in range(n_candidates):
+        for p in range(state.n_candidates[x]):
             value = parents_share(state, x, within, without, p) / share
             edges[state.candidates[x, p], x] = min(max(value, 0.0), 1.0)
 
@@ -206,11 +206,11 @@ def _sum_members(state, x, within, without, edges):
         if parents & ~without:
             weight = math.exp(state.scores[x, parents] - state.sums[x, within])
             total += weight
-            for p in range(state.candidates.shape[1]):
+            for p in range(state.n_candidates[x]):
                 if parents >> p & 1:
                     edges[state.candidates[x, p], x] += weight
         parents = (parents - 1) & within
-    for p in range(state.candidates.shape[1]):
+    for p in range(state.n_candidates[x]):
         edges[state.candidates[x, p], x] /= total
 
 

@@ -38,16 +38,19 @@ _SMALL = 1e-200
 
 
 class Partition(NamedTuple):
-    """The state of a chain over m columns with K candidates each.
+    """The state of a chain over m columns with up to K candidates each.
 
     Parameters
     ----------
     candidates : ndarray of shape (m, K), int64
-        The columns that may be parents of each column.
+        The columns that may be parents of each column, of which the first ones count.
+    n_candidates : ndarray of shape (m,), int64
+        How many these are.
     places : ndarray of shape (m, m), int64
         At [x, z], which of the candidates of x is z, or -1.
     scores : ndarray of shape (m, 2**K), float64
         The local score of each set of candidates as parents, with its prior; -inf rules it out.
+        Sets of candidates that do not count have none.
     sums : ndarray of shape (m, 2**K), float64
         The logarithm of the sum of ``exp(scores)`` over all subsets of each set.
     layers : ndarray of shape (m,), int64
@@ -58,6 +61,7 @@ class Partition(NamedTuple):
     """
 
     candidates: Integers
+    n_candidates: Integers
     places: Integers
     scores: Floats
     sums: Floats
@@ -68,7 +72,7 @@ class Partition(NamedTuple):
 
 PARTITION = tuple_type(
     Partition,
-    *(int64[:, ::1], int64[:, ::1], float64[:, ::1], float64[:, ::1]),
+    *(int64[:, ::1], int64[::1], int64[:, ::1], float64[:, ::1], float64[:, ::1]),
     *(int64[::1], int64[::1], uint64[::1]),
 )
 
@@ -77,7 +81,7 @@ PARTITION = tuple_type(
 def candidates_before(state, x, layer):
     """Return the mask of the candidates of a column that are in layers before one."""
     mask = 0
-    for p in range(state.candidates.shape[1]):
+    for p in range(state.n_candidates[x]):
         if state.layers[state.candidates[x, p]] < layer:
             mask |= 1 << p
     return mask

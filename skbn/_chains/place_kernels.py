@@ -120,7 +120,7 @@ def _layers_left(state, columns):
 def _candidates_up_to(state, x, left, i):
     """Return the mask of a column's candidates in the first i layers that were left."""
     mask = 0
-    for p in range(state.candidates.shape[1]):
+    for p in range(state.n_candidates[x]):
         if left[state.candidates[x, p]] <= i:
             mask |= 1 << p
     return mask

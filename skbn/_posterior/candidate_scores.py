@@ -48,6 +48,8 @@ class CandidateScores:
         if self._constraints.exogenous >> child & 1:
             return np.where(sets == 0, 0.0, -np.inf)
         scorer = self._scorer.of_child(child)
+        if not candidates:
+            return np.array([sum(scorer.terms(child, []))])
         scores = (
             self._scores_of_all(scorer, child, candidates)
             if scorer.statistics.is_checked and len(candidates) + 1 >= _FEWEST_NODES

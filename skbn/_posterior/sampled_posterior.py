@@ -42,6 +42,8 @@ __all__ = ["ChainSettings", "SampledPosterior", "sampled_posterior"]
 
 # Candidates of each column where not all can be: fixed and random ones.
 _N_FIXED, _N_RANDOM = 8, 4
+# Columns that have more parents in networks that were found have more candidates, up to these.
+_MOST_CANDIDATES = 18
 # All possible parents are candidates if the tables of all columns take no more than this.
 _MOST_BYTES_OF_ALL = 1 << 30
 # With no more columns than these in a group, the best network is found at once, and chains begin
@@ -219,15 +221,16 @@ def sampled_posterior(
     """
     constraints, scorer = problem.constraints, problem.regressions
     compile_kernels((*CHAIN_KERNELS, walk_seeds, *SmallFamilies.kernels))
-    candidates = _candidates(problem, log_odds, resources, settings.n_chains)
-    if resources.announce is not None:
-        resources.announce(_plan(candidates, settings, resources))
-    resources.progress.expect(1.0)
     own, *seeds = settings.seed.spawn(1 + settings.n_chains)
     rng = np.random.default_rng(own)
+    resources.progress.expect(1.0)
+    found = _searched(problem, resources, settings.n_chains, rng)
+    candidates = _candidates(problem, log_odds, resources, settings.n_chains, found)
+    if resources.announce is not None:
+        resources.announce(_plan(candidates, settings, resources))
     with one_blas_thread():
         ranked = _ranked(scorer, candidates, constraints)
-        starts = _starts(problem, candidates, resources, settings.n_chains, rng)
+        starts = _starts(candidates, constraints, found, settings.n_chains, rng)
         tables = _shared_tables(candidates, ranked, resources)
         chains = [
             Chain(candidates, constraints.modelled, parents, ranked, seed, tables)
@@ -248,13 +251,47 @@ def sampled_posterior(
     )
 
 
+def _searched(
+    problem: Problem, resources: Resources, n_chains: int, rng: np.random.Generator
+) -> list[list[list[int]]]:
+    """Return the parents of each column in networks that searches have found, to begin with."""
+    n_searched = n_chains - max(1, n_chains // 3)
+    largest = max(len(group.columns) for group in problem.constraints.groups)
+    is_exact = largest <= _MOST_TO_SEARCH_ALL
+    limit = resources.time_limit
+    searching = replace(
+        resources,
+        time_limit=None if limit is None else limit * _SHARE_OF_STARTS / n_searched,
+        progress=Progress(),
+        announce=None,
+        deadline=math.inf,
+    )
+    found = []
+    for _ in range(1 if is_exact else n_searched):
+        settings = SearchSettings(is_exact=is_exact, seed=int(rng.integers(1 << 31)))
+        try:
+            (solution,) = solve(problem, searching, settings)
+        except ValueError:  # interventions and nodes need max_parents for an order search
+            break
+        found.append([members_of(mask) for mask in solution.parents])
+    resources.progress.advance(_WORK_OF_STARTS)
+    return found * n_searched if is_exact else found
+
+
 def _candidates(
-    problem: Problem, log_odds: Floats | None, resources: Resources, n_chains: int
+    problem: Problem,
+    log_odds: Floats | None,
+    resources: Resources,
+    n_chains: int,
+    found: list[list[list[int]]],
 ) -> Candidates:
-    """Choose how many candidates each column has; raise if they do not fit in memory."""
+    """Choose how many candidates columns may have; raise if their tables do not fit in memory.
+
+    A column's tables double with each candidate; only those that have many parents get many.
+    """
     constraints = problem.constraints
     m = len(problem.names)
-    possible = [members_of(mask) if constraints.max_parents else [] for mask in constraints.allowed]
+    possible = [members_of(mask) for mask in constraints.allowed]
     required = [members_of(mask) for mask in constraints.required]
     n_all = max(map(len, possible))
     available, limit = resources.beside(problem.shape.n_bytes)
@@ -262,30 +299,34 @@ def _candidates(
     def n_bytes(n: int, n_tables: int) -> int:
         return 2 * BYTES * n_tables * m << n
 
-    n_fixed = max(_N_FIXED, *map(len, required))
-    if n_all > n_fixed + _N_RANDOM and n_bytes(n_all, 1) <= min(available // 2, _MOST_BYTES_OF_ALL):
-        n_fixed = n_all
-    scores = CandidateScores(problem.regressions, constraints, log_odds)
-    found = Candidates(possible, required, scores, n_fixed, _N_RANDOM)
-    needed = n_bytes(found.n, 1 if found.are_all else n_chains)
+    fewest = max(_N_FIXED, *map(len, required)) + _N_RANDOM
+    most = max([fewest, *(len(own) + _N_RANDOM for parents in found for own in parents)])
+    most = max(fewest, min(most, _MOST_CANDIDATES))
+    while most > fewest and n_bytes(most, n_chains) > available:
+        most -= 1
+    if n_all > most and n_bytes(n_all, 1) <= min(available // 2, _MOST_BYTES_OF_ALL):
+        most = n_all
+    most = min(most, n_all)
+    needed = n_bytes(most, 1 if most == n_all else n_chains)
     if needed > available:
         sizes = readable_sizes(needed, available)
         raise ValueError(
             f"The tables of {n_chains} Markov chains over {m} columns need {sizes[0]} of memory, "
             f"and {sizes[1]} {limit}. Lower n_chains, or leave out columns."
         )
-    return found
+    scores = CandidateScores(problem.regressions, constraints, log_odds)
+    return Candidates(possible, required, scores, fewest - _N_RANDOM, most, _N_RANDOM)
 
 
 def _plan(candidates: Candidates, settings: ChainSettings, resources: Resources) -> str:
     n_tables = 1 if candidates.are_all else settings.n_chains
-    size = readable_size(2 * BYTES * n_tables * candidates.m << candidates.n)
+    size = readable_size(2 * BYTES * n_tables * candidates.m << candidates.n_most)
     length = (
         f"{settings.n_samples:,} states each"
         if resources.time_limit is None
         else f"{resources.time_limit:g} s"
     )
-    among = "all others" if candidates.are_all else f"{candidates.n} candidates at a time"
+    among = "all others" if candidates.are_all else f"up to {candidates.n_most} candidates"
     return (
         f"{settings.n_chains} Markov chains over {candidates.m} columns, parents among {among}, "
         f"{length}: {size} of memory"
@@ -318,50 +359,24 @@ def _ranked(
 
 
 def _starts(
-    problem: Problem,
     candidates: Candidates,
-    resources: Resources,
+    constraints: Constraints,
+    found: list[list[list[int]]],
     n_chains: int,
     rng: np.random.Generator,
 ) -> list[list[list[int]]]:
-    """Return the parents in the networks that chains begin with: searched ones, and random ones."""
-    constraints = problem.constraints
-    n_searched = n_chains - max(1, n_chains // 3)
-    largest = max(len(group.columns) for group in constraints.groups)
-    limit = resources.time_limit
-    searching = replace(
-        resources,
-        time_limit=None if limit is None else limit * _SHARE_OF_STARTS / n_searched,
-        progress=Progress(),
-        announce=None,
-        deadline=math.inf,
-    )
-    starts: list[list[list[int]]] = []
-    for _ in range(n_searched):
-        is_exact = largest <= _MOST_TO_SEARCH_ALL
-        if is_exact and starts:
-            starts.append(starts[0])
-            continue
-        settings = SearchSettings(is_exact=is_exact, seed=int(rng.integers(1 << 31)))
-        try:
-            (solution,) = solve(problem, searching, settings)
-        except ValueError:  # interventions and nodes need max_parents for an order search
-            break
-        starts.append([members_of(mask) for mask in solution.parents])
-    while len(starts) < n_chains:
-        most, modelled = constraints.max_parents, constraints.modelled
-        starts.append(random_parents(candidates, modelled, most, rng))
+    """Return the parents in the networks that chains begin with: those found, and random ones."""
+    most, modelled = constraints.max_parents, constraints.modelled
+    n_random = n_chains - len(found)
+    drawn = [random_parents(candidates, modelled, most, rng) for _ in range(n_random)]
     # A column with more parents than candidates begins with some of them.
-    most = candidates.n
-    starts = [
+    return [
         [
-            [*dict.fromkeys([*required, *own])][:most]
+            [*dict.fromkeys([*required, *own])][: candidates.n_most]
             for required, own in zip(candidates.required, parents, strict=True)
         ]
-        for parents in starts
+        for parents in [*found, *drawn]
     ]
-    resources.progress.advance(_WORK_OF_STARTS)
-    return starts
 
 
 def _shared_tables(
@@ -370,13 +385,14 @@ def _shared_tables(
     """Return the tables of all chains, if all possible parents are candidates."""
     if not candidates.are_all:
         return None
-    m, size = candidates.m, 1 << candidates.n
-    scores, sums = np.empty((2, m, size))
+    m = candidates.m
+    scores, sums = np.empty((2, m, 1 << candidates.n_most))
     rng = np.random.default_rng(0)  # nothing is random
-    chosen = [np.array(candidates.chosen(x, ranked[x], [], rng)[0]) for x in range(m)]
 
     def fill(x: int) -> None:
-        fill_tables(candidates, chosen[x], x, scores, sums)
+        n = candidates.n_fixed(x, 0)
+        chosen, _ = candidates.chosen(x, n, ranked[x], [], rng)
+        fill_tables(candidates, x, n, chosen, scores, sums)
 
     with resources.threads() as threads:
         for _ in threads.map(fill, [(x,) for x in range(m)]):

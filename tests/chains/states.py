@@ -52,8 +52,16 @@ def state_of(scores, layers, seed=0):
     for i, layer in enumerate(layers, start=1):
         number[list(layer)] = i
     random = np.random.default_rng(seed).integers(0, 1 << 64, size=1, dtype=np.uint64)
+    n_candidates = np.full(m, m - 1)
     return Partition(
-        candidates, places, scores.copy(), sums, number, np.array([len(layers)]), random
+        candidates,
+        n_candidates,
+        places,
+        scores.copy(),
+        sums,
+        number,
+        np.array([len(layers)]),
+        random,
     )
 
 
@@ -77,7 +85,7 @@ def candidates_of(scores, n_fixed, n_random):
         ]
         return scores[x, masks]
 
-    return Candidates(others(m), [[]] * m, scores_of, n_fixed, n_random)
+    return Candidates(others(m), [[]] * m, scores_of, n_fixed, n_fixed + n_random, n_random)
 
 
 def assert_drawn_from(found, weights):

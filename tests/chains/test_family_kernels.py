@@ -144,19 +144,18 @@ def test_random_candidates_keep_the_parents():
     compile_kernels(CHAIN_KERNELS)
     rng = np.random.default_rng(0)
     state = state_of(scores, [range(m)])
-    chosen = [candidates.chosen(x, others(m)[x], [], rng) for x in range(m)]
+    chosen = [candidates.chosen(x, n_fixed, others(m)[x], [], rng) for x in range(m)]
     places = np.full((m, m), -1)
     for x, (own, _) in enumerate(chosen):
         places[x, own] = np.arange(n_fixed + n_random)
-    own_scores = np.stack(
-        [candidates.scores(x, np.array(own)) for x, (own, _) in enumerate(chosen)]
-    )
+    own_scores = np.stack([candidates.scores(x, n_fixed, own) for x, (own, _) in enumerate(chosen)])
     sums = np.empty_like(own_scores)
     for x in range(m):
         sum_subsets(own_scores[x].copy(), sums[x])
     layers = np.array([1, 1, 1, 2, 2, 2, 2, 2])
     state = state._replace(
         candidates=np.array([own for own, _ in chosen]),
+        n_candidates=np.full(m, n_fixed + n_random),
         places=places,
         scores=own_scores,
         sums=sums,
