@@ -250,7 +250,7 @@ class Chain:
         """Return how many parents each column has had at most since the last batch began."""
         m = self._candidates.m
         networks = np.unpackbits(np.array(self.batch.networks), axis=1, count=m * m)
-        return np.asarray(networks.reshape(-1, m, m).sum(axis=2).max(axis=0))
+        return np.asarray(networks.reshape(-1, m, m).sum(axis=2, dtype=np.int64).max(axis=0))
 
     def forget(self) -> None:
         """Begin a new batch."""
