@@ -35,7 +35,7 @@ class Candidates:
         Called with a column and a list of k possible parents; returns the local score of each of
         their subsets as parents, shape (2**k,), -inf if it is ruled out.
     n_fewest : int
-        How many candidates of a column are fixed, if it has never had more parents.
+        How many candidates of a column are fixed at least.
     n_most : int
         How many candidates a column may have.
     n_random : int
@@ -60,12 +60,12 @@ class Candidates:
         """Whether all possible parents of all columns are candidates, so that none is random."""
         return max(map(len, self.possible)) <= self.n_most
 
-    def n_fixed(self, x: int, n_parents: int) -> int:
-        """Return how many candidates are fixed of a column that has had so many parents."""
+    def n_fixed(self, x: int, wanted: int) -> int:
+        """Return how many candidates of a column are fixed, if so many are wanted at least."""
         n_possible = len(self.possible[x])
         if self.are_all:
             return n_possible
-        n = max(self.n_fewest, n_parents, len(self.required[x]))
+        n = max(self.n_fewest, wanted, len(self.required[x]))
         n = min(n, self.n_most - self.n_random)
         return n_possible if n_possible <= n + self.n_random else n
 

@@ -34,7 +34,7 @@ from skbn._chains.partition_kernels import Partition
 from skbn._core.arrays import Floats, Integers
 from skbn._regressions.local_score import internal_error
 
-__all__ = ["CHAIN_KERNELS", "Batch", "Chain", "fill_tables"]
+__all__ = ["CHAIN_KERNELS", "Batch", "Chain", "empty_tables", "fill_tables"]
 
 CHAIN_KERNELS = (
     *(move_related, redraw_candidates, sum_subsets),
@@ -45,7 +45,12 @@ CHAIN_KERNELS = (
 _SHARES_OF_WIDTH = np.array([0.2, 0.6, 1.0])
 _FEWEST_MOVES = 20
 # How many columns get new random candidates in a step, of all, and at least.
-_SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 20, 2
+_SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 10, 2
+# A column that has as many parents among its random candidates as there are of these in a larger
+# share of the networks gets so many more fixed ones.
+_MANY_AT_LIMIT, _FIXED_MORE = 0.05, 1
+# Rows whose distance is a power of two would share the same lines of the processor's cache.
+_PADDING = 536
 # What makes any two columns related, so that all may be moved together.
 _ANY = 0.5
 # Tables of more candidates are not in the processor's cache, so that drawing a network takes long:
@@ -87,6 +92,12 @@ class Batch:
         """Return a batch without states."""
         edges, squares, paths = np.zeros((3, m, m))
         return cls(edges, squares, paths, np.zeros(m))
+
+
+def empty_tables(m: int, n: int) -> tuple[Floats, Floats]:
+    """Return memory for scores and sums of up to n candidates of m columns."""
+    scores, sums = np.empty((2, m, (1 << n) + _PADDING))
+    return scores, sums
 
 
 def fill_tables(
@@ -134,7 +145,7 @@ class Chain:
         self._candidates = candidates
         self._rng = np.random.default_rng(seed)
         self._has_shared_tables = tables is not None
-        scores, sums = tables or np.empty((2, m, 1 << n))
+        scores, sums = tables or empty_tables(m, n)
         self._state = Partition(
             np.zeros((m, n), dtype=np.int64),
             np.zeros(m, dtype=np.int64),
@@ -147,8 +158,8 @@ class Chain:
         )
         self._movable = np.array(movable, dtype=np.int64)
         self._outside: list[Integers] = [np.empty(0, dtype=np.int64)] * m
-        self._n_fixed = np.array([candidates.n_fixed(x, len(own)) for x, own in enumerate(parents)])
         self._set_layers(parents)
+        self._fix_more(np.array([len(own) - candidates.n_random for own in parents]))
         self._set_candidates(parents, ranked)
         self._relate(np.zeros((m, m)))
         self._masks = np.empty(m, dtype=np.int64)
@@ -181,6 +192,11 @@ class Chain:
             if not self._has_shared_tables:
                 self._fill(x)
         self._redrawn = np.flatnonzero([len(outside) for outside in self._outside])
+
+    def _fix_more(self, wanted: Integers) -> None:
+        """Set how many candidates are fixed: so many, as far as there is room for their tables."""
+        sizes = [self._candidates.n_fixed(x, n) for x, n in enumerate(wanted.tolist())]
+        self._n_fixed = np.array(sizes, dtype=np.int64)
 
     def _fill(self, x: int) -> None:
         state = self._state
@@ -234,10 +250,9 @@ class Chain:
         if len(self._redrawn):
             draw_network(self._state, self._masks, self._is_parent)
             parents = [np.flatnonzero(row).tolist() for row in self._is_parent]
-            most = np.maximum(self._most_parents(), [len(own) for own in parents])
-            self._n_fixed = np.array(
-                [self._candidates.n_fixed(x, n) for x, n in enumerate(most.tolist())]
-            )
+            is_short = self.batch.n_at_limit > _MANY_AT_LIMIT * len(self.batch.networks)
+            least = np.array([len(own) - self._candidates.n_random for own in parents])
+            self._fix_more(np.maximum(self._n_fixed + _FIXED_MORE * is_short, least))
             possible = [np.array(each, dtype=np.int64) for each in self._candidates.possible]
             ranked = [
                 own[np.argsort(-edges[own, x], kind="stable")].tolist()
@@ -245,12 +260,6 @@ class Chain:
             ]
             self._set_candidates(parents, ranked)
         self.forget()
-
-    def _most_parents(self) -> Integers:
-        """Return how many parents each column has had at most since the last batch began."""
-        m = self._candidates.m
-        networks = np.unpackbits(np.array(self.batch.networks), axis=1, count=m * m)
-        return np.asarray(networks.reshape(-1, m, m).sum(axis=2, dtype=np.int64).max(axis=0))
 
     def forget(self) -> None:
         """Begin a new batch."""

@@ -13,9 +13,9 @@ from skbn._core.threads import Threads
 __all__ = ["ChainRun"]
 
 # Slices of the burn-in, after some of which candidates are chosen anew, and batches of the rest.
-# The burn-in takes 40 % of the time.
+# The burn-in takes 30 % of the time.
 _BURN_IN_SLICES, _ADAPT_AFTER, _BATCHES = 8, (2, 5, 8), 20
-_SHARE_OF_BURN_IN = 0.4
+_SHARE_OF_BURN_IN = 0.3
 _FEWEST_BATCHES = 4
 
 

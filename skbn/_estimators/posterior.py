@@ -127,7 +127,7 @@ class GaussianBNPosterior(NetworkEstimator):
         more from a random one, the others from networks that a search has found.
     n_samples : int, default=2000
         How many states of each chain are kept, at least 100. Before them each chain goes through
-        two thirds as many, to learn which columns to move together.
+        nearly half as many, to learn which columns to move together.
     time_limit : float or None, default=None
         How long the chains run, in seconds, instead of `n_samples`. Ctrl-C ends them earlier.
     random_state : int, RandomState or None, default=None
@@ -213,9 +213,9 @@ class GaussianBNPosterior(NetworkEstimator):
 
     The chains move over ordered partitions of the columns (Kuipers and Moffa 2017, "Partition MCMC
     for inference on acyclic digraphs"); each move draws the places of one to three columns jointly
-    and exactly. With more than some 20 columns, the tables have 8 fixed candidates for the parents
-    of each column and 4 random ones, which change; families with more than 4 parents outside the
-    fixed ones are left out, and a warning says if that may matter.
+    and exactly. With more than some 20 columns, the tables have 6 or more fixed candidates for
+    the parents of each column and 6 random ones, which change; families with more than 6 parents
+    outside the fixed ones are left out, and a warning says if that may matter.
 
     With many holes, a completed table depends much on the one before it, and 20 tables do not show
     how much: with 40 % of the values missing, the standard errors were two thirds of the standard

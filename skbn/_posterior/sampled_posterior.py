@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from skbn._chains.candidates import Candidates
-from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, fill_tables
+from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, empty_tables, fill_tables
 from skbn._chains.convergence import Agreement, agreement_of
 from skbn._chains.run import ChainRun
 from skbn._chains.start import random_parents
@@ -41,9 +41,9 @@ from skbn._solver.solve import solve
 __all__ = ["ChainSettings", "SampledPosterior", "sampled_posterior"]
 
 # Candidates of each column where not all can be: fixed and random ones.
-_N_FIXED, _N_RANDOM = 8, 4
+_N_FIXED, _N_RANDOM = 6, 6
 # Columns that have more parents in networks that were found have more candidates, up to these.
-_MOST_CANDIDATES = 18
+_MOST_CANDIDATES = 16
 # All possible parents are candidates if the tables of all columns take no more than this.
 _MOST_BYTES_OF_ALL = 1 << 30
 # With no more columns than these in a group, the best network is found at once, and chains begin
@@ -300,7 +300,7 @@ def _candidates(
         return 2 * BYTES * n_tables * m << n
 
     fewest = max(_N_FIXED, *map(len, required)) + _N_RANDOM
-    most = max([fewest, *(len(own) + _N_RANDOM for parents in found for own in parents)])
+    most = max([fewest, *(len(own) + 2 for parents in found for own in parents)])
     most = max(fewest, min(most, _MOST_CANDIDATES))
     while most > fewest and n_bytes(most, n_chains) > available:
         most -= 1
@@ -386,7 +386,7 @@ def _shared_tables(
     if not candidates.are_all:
         return None
     m = candidates.m
-    scores, sums = np.empty((2, m, 1 << candidates.n_most))
+    scores, sums = empty_tables(m, candidates.n_most)
     rng = np.random.default_rng(0)  # nothing is random
 
     def fill(x: int) -> None:

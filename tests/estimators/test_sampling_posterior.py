@@ -91,7 +91,7 @@ def test_effects(rows, sampled, exact):
 def test_knowledge_decides_paths(rows):
     tiers = [list(rows.columns[:3]), list(rows.columns[3:])]
     posterior = GaussianBNPosterior(
-        method="sampling", n_samples=100, tiers=tiers, random_state=0
+        method="sampling", n_samples=400, tiers=tiers, random_state=0
     ).fit(rows)
     effects = posterior.effects(n_samples=100, random_state=0)
     assert not effects.path_probabilities[3:, :3].any()
