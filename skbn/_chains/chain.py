@@ -46,9 +46,6 @@ _SHARES_OF_WIDTH = np.array([0.2, 0.6, 1.0])
 _FEWEST_MOVES = 20
 # How many columns get new random candidates in a step, of all, and at least.
 _SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 10, 2
-# A column that has as many parents among its random candidates as there are of these in a larger
-# share of the networks gets so many more fixed ones.
-_MANY_AT_LIMIT, _FIXED_MORE = 0.05, 1
 # Rows whose distance is a power of two would share the same lines of the processor's cache.
 _PADDING = 536
 # What makes any two columns related, so that all may be moved together.
@@ -159,7 +156,7 @@ class Chain:
         self._movable = np.array(movable, dtype=np.int64)
         self._outside: list[Integers] = [np.empty(0, dtype=np.int64)] * m
         self._set_layers(parents)
-        self._fix_more(np.array([len(own) - candidates.n_random for own in parents]))
+        self._fix(np.array([len(own) + 1 for own in parents]))
         self._set_candidates(parents, ranked)
         self._relate(np.zeros((m, m)))
         self._masks = np.empty(m, dtype=np.int64)
@@ -193,7 +190,7 @@ class Chain:
                 self._fill(x)
         self._redrawn = np.flatnonzero([len(outside) for outside in self._outside])
 
-    def _fix_more(self, wanted: Integers) -> None:
+    def _fix(self, wanted: Integers) -> None:
         """Set how many candidates are fixed: so many, as far as there is room for their tables."""
         sizes = [self._candidates.n_fixed(x, n) for x, n in enumerate(wanted.tolist())]
         self._n_fixed = np.array(sizes, dtype=np.int64)
@@ -250,9 +247,9 @@ class Chain:
         if len(self._redrawn):
             draw_network(self._state, self._masks, self._is_parent)
             parents = [np.flatnonzero(row).tolist() for row in self._is_parent]
-            is_short = self.batch.n_at_limit > _MANY_AT_LIMIT * len(self.batch.networks)
-            least = np.array([len(own) - self._candidates.n_random for own in parents])
-            self._fix_more(np.maximum(self._n_fixed + _FIXED_MORE * is_short, least))
+            # One more than the expected parents, so that random candidates are seldom parents.
+            least = [len(own) - self._candidates.n_random for own in parents]
+            self._fix(np.maximum(np.ceil(edges.sum(axis=0)).astype(np.int64) + 1, least))
             possible = [np.array(each, dtype=np.int64) for each in self._candidates.possible]
             ranked = [
                 own[np.argsort(-edges[own, x], kind="stable")].tolist()

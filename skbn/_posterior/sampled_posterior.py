@@ -300,7 +300,7 @@ def _candidates(
         return 2 * BYTES * n_tables * m << n
 
     fewest = max(_N_FIXED, *map(len, required)) + _N_RANDOM
-    most = max([fewest, *(len(own) + 2 for parents in found for own in parents)])
+    most = max([0, *(len(own) + 1 for parents in found for own in parents)]) + _N_RANDOM
     most = max(fewest, min(most, _MOST_CANDIDATES))
     while most > fewest and n_bytes(most, n_chains) > available:
         most -= 1
