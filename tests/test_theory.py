@@ -25,7 +25,8 @@ def table_rows(page, heading):
 
 
 @pytest.mark.parametrize(
-    "page", ["index", "regressions", "families", "search", "proof", "posterior", "accuracy"]
+    "page",
+    ["index", "regressions", "families", "search", "proof", "posterior", "sampling", "accuracy"],
 )
 def test_pages(page):
     names = run_blocks(THEORY / f"{page}.md")
