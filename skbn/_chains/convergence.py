@@ -16,7 +16,13 @@ import numpy as np
 from skbn._chains.chain import Batch
 from skbn._core.arrays import Floats, Integers
 
-__all__ = ["Agreement", "agreement_of", "batches_of_states", "errors_of_batches"]
+__all__ = [
+    "Agreement",
+    "agreement_of",
+    "batches_of_states",
+    "chains_to_compare",
+    "errors_of_batches",
+]
 
 # Edges that are this improbable, or this certain, are no matter of chains.
 _LEAST_UNCERTAIN = 0.01
@@ -110,8 +116,16 @@ def _by_batches(values: Floats, n: Integers) -> tuple[Floats, Floats]:
     return means, np.sqrt(spread / n_batches)
 
 
+def chains_to_compare(n_chains: int, n: int) -> int:
+    """Return of how many chains n states are to be taken for; 0 if too few to compare chains."""
+    return n_chains if n >= 2 * n_chains else 0
+
+
 def batches_of_states(n: int, n_chains: int) -> Integers:
-    """Return the number of the batch of each of n states, which come chain after chain."""
+    """Return the number of the batch of each of n states, which come chain after chain.
+
+    There are at least two states of each chain.
+    """
     n_batches = n_chains * min(_BATCHES_A_CHAIN, max(1, n // (2 * max(n_chains, 1))))
     return np.arange(n) * n_batches // n
 

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skbn._chains.convergence import chains_to_compare
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.columns import as_integer, column_number
 from skbn._core.estimator import (
@@ -95,7 +96,7 @@ class GaussianBNPosterior(NetworkEstimator):
         more than some 28 columns whose order is free. "sampling" draws networks by Markov chains,
         for tables of up to a hundred columns; the probabilities are estimates then, with standard
         errors, and a warning says if the chains have not agreed. "auto" samples, with a warning,
-        where sums do not fit.
+        where sums do not fit in memory, or would take hours.
     structure_prior : {"auto", "uniform", "order"}, default="auto"
         The prior over networks. "uniform" gives each network the same probability, "order" one
         proportional to the number of its topological orders, which favours networks with few
@@ -452,8 +453,8 @@ class GaussianBNPosterior(NetworkEstimator):
             )
         warnings.warn(
             f"method='auto' took method='sampling': sums over the networks of "
-            f"{len(problem.names)} columns do not fit in memory. The probabilities are estimates, "
-            "with edge_standard_errors_. Set method to 'sampling' to accept this.",
+            f"{len(problem.names)} columns take too much memory, or too long. The probabilities "
+            "are estimates, with edge_standard_errors_. Set method to 'sampling' to accept this.",
             SamplingWarning,
             stacklevel=6,
         )
@@ -836,7 +837,8 @@ class GaussianBNPosterior(NetworkEstimator):
         require_feature(feature)
         parents = self._sampled(n_samples, random_state)
         columns = self.local_scores_.columns
-        return estimated_probability(feature, columns, parents, posterior.n_chains)
+        n_chains = chains_to_compare(posterior.n_chains, len(parents))
+        return estimated_probability(feature, columns, parents, n_chains)
 
     # Effects
 
@@ -1003,7 +1005,7 @@ class GaussianBNPosterior(NetworkEstimator):
             random_state,
             posterior.known_paths,
             causes,
-            posterior.n_chains,
+            chains_to_compare(posterior.n_chains, len(parents)),
         )
 
     # Prediction

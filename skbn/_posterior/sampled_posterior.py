@@ -158,44 +158,49 @@ class SampledPosterior:
         """Return why the probabilities may be wrong, naming edges or columns; else ""."""
         agreement = self.agreement
         apart = agreement.differences
-        limited = np.flatnonzero(self.shares_at_limit > _MOST_AT_LIMIT)
-        if len(limited):
-            at = ", ".join(repr(names[x]) for x in limited[:_N_WORST].tolist())
-            return (
-                f"The columns {at} often have as many parents as the sampler's random candidates, "
-                "and families with more of them are left out. Set max_parents, or sample fewer "
-                "columns."
-            )
         agrees = (
             apart.max(initial=0.0) <= _FAR_APART
             and agreement.share_far_apart <= _MOST_FAR_APART
             and agreement.weights_apart <= _WEIGHTS_APART
         )
-        if agrees and not self.is_interrupted:
-            return ""
-        worst = np.argsort(-apart, axis=None, kind="stable")[:_N_WORST]
-        edges = [divmod(at, len(names)) for at in worst.tolist()]
-        listed = ", ".join(
-            f"{names[i]!r} -> {names[j]!r} ({agreement.of_chains[:, i, j].min():.2f} to "
-            f"{agreement.of_chains[:, i, j].max():.2f})"
-            for i, j in edges
-        )
-        what = "Ctrl-C ended the Markov chains early" if agrees else "The Markov chains disagree"
-        return (
-            f"{what}. By chain, the probabilities of edges differ by up to "
-            f"{apart.max(initial=0.0):.2f}: {listed}. Trust edges no further than "
-            "edge_standard_errors_ and chain_edge_probabilities_ say, and raise n_samples or "
-            "time_limit."
-        )
+        complaints = []
+        if self.is_interrupted:
+            complaints.append("Ctrl-C ended the Markov chains early.")
+        if not agrees:
+            worst = np.argsort(-apart, axis=None, kind="stable")[:_N_WORST].tolist()
+            listed = ", ".join(
+                f"{names[i]!r} -> {names[j]!r} ({agreement.of_chains[:, i, j].min():.2f} to "
+                f"{agreement.of_chains[:, i, j].max():.2f})"
+                for i, j in (divmod(at, len(names)) for at in worst)
+            )
+            complaints.append(
+                "The Markov chains disagree. By chain, the probabilities of edges differ by up to "
+                f"{apart.max(initial=0.0):.2f}: {listed}. Trust edges no further than "
+                "edge_standard_errors_ and chain_edge_probabilities_ say, and raise n_samples or "
+                "time_limit."
+            )
+        limited = np.flatnonzero(self.shares_at_limit > _MOST_AT_LIMIT)
+        if len(limited):
+            at = ", ".join(repr(names[x]) for x in limited[:_N_WORST].tolist())
+            complaints.append(
+                f"The columns {at} often have as many parents as the sampler's random candidates, "
+                "and families with more of them are left out. Set max_parents, or sample fewer "
+                "columns."
+            )
+        return " ".join(complaints)
 
     def sampled(self, n: int, random_state: np.random.RandomState) -> Integers:
         """Return the masks of the parents in n networks, shape (n, m), evenly from all chains.
 
         They are in the order of the chains. None is there twice before all are.
         """
-        networks = np.concatenate(self.parents)
-        places = (np.arange(n) + random_state.random_sample()) * (len(networks) / n)
-        return networks[np.minimum(places.astype(np.int64), len(networks) - 1)]
+        n_chains, start = self.n_chains, random_state.random_sample()
+        drawn = []
+        for c, networks in enumerate(self.parents):
+            own = n * (c + 1) // n_chains - n * c // n_chains
+            places = (np.arange(own) + start) * (len(networks) / max(own, 1))
+            drawn.append(networks[np.minimum(places.astype(np.int64), len(networks) - 1)])
+        return np.concatenate(drawn)
 
 
 def sampled_posterior(

@@ -88,6 +88,14 @@ def test_effects(rows, sampled, exact):
     )
 
 
+def test_few_networks_are_taken_for_independent(sampled):
+    found = sampled.probability(lambda dag: dag.has_edge("a", "b"), n_samples=3, random_state=0)
+    assert 0 <= found.value <= 1
+    assert np.isfinite(sampled.effects(n_samples=2, random_state=0).standard_error).all()
+    for n in (1, 5, 4000):
+        assert len(sampled.sample_dags(n, random_state=0)) == n
+
+
 def test_knowledge_decides_paths(rows):
     tiers = [list(rows.columns[:3]), list(rows.columns[3:])]
     posterior = GaussianBNPosterior(

@@ -202,7 +202,7 @@ def test_columns_with_more_parents_than_candidates(monkeypatch):
     asked = problem(scores, tiers=[[z] for z in range(25)] + [[25]])
     found = sampled_posterior(asked, resources(1 << 28), settings(100))
     assert found.shares_at_limit[25] > 0.9
-    assert found.complaint(scores.columns).startswith("The columns 25 often have as many parents")
+    assert "The columns 25 often have as many parents" in found.complaint(scores.columns)
 
 
 @pytest.mark.slow
