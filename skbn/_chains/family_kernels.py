@@ -22,8 +22,8 @@ __all__ = ["draw_network", "edges_given_partition", "reach", "redraw_candidates"
 
 # Sums are logarithms of sums of exponentials where these are above the smallest float64.
 _LARGEST_RANGE = 600.0
-# Sets of parents whose share is below exp(-50) are not drawn: they are rounding errors.
-_LEAST_LOG_SHARE = -50.0
+# Sets of parents of less than exp(-60) of the weight of all are never drawn.
+_LEAST_LOG_SHARE = -60.0
 # With more candidates before a column, sets of parents are not gone through one by one.
 _MOST_TO_GO_THROUGH = 10
 
@@ -70,39 +70,32 @@ def draw_parents(state, x):
     if without == -1:
         return 0
     share = meeting_share(state, x, within, without)
-    if popcount(within) > _MOST_TO_GO_THROUGH and share > LEAST_SHARE:
-        parents = _draw_one_by_one(state, x, within, without, share)
-        while state.scores[x, parents] == -np.inf:  # a probability was rounded up from 0
-            parents = _draw_one_by_one(state, x, within, without, share)
-        return parents
-    total = state.sums[x, within] + math.log(share)
-    u = uniform(state.random, 0)
-    found = 0
-    parents = within
-    while parents:
-        log_share = state.scores[x, parents] - total
-        if parents & ~without and log_share > _LEAST_LOG_SHARE:
-            found = parents
-            u -= math.exp(log_share)
-            if u < 0:
-                break
-        parents = (parents - 1) & within
-    return found
+    while True:
+        parents, rest = 0, within
+        if share > LEAST_SHARE:
+            parents, rest = _settle_first(state, x, within, without, share)
+        parents = _draw_among(state, x, parents, rest, within, without, share)
+        if parents >= 0:  # else rounding led to parents that no set has
+            return parents
 
 
 @inner_kernel
-def _draw_one_by_one(state, x, within, without, share):
-    """Draw the same, where there are too many sets to go through: candidate by candidate.
+def _settle_first(state, x, within, without, share):
+    """Draw candidate by candidate, until few enough are left to go through their sets.
 
     The weight of all sets that have the parents so far, and no candidate that was left out, follows
     from sums over subsets by inclusion and exclusion of these parents. The last candidates are the
-    least probable parents; while there are few, there is little to include and exclude.
+    least probable parents: while there are few, there is little to include and exclude. Return the
+    parents so far, and the candidates that are left.
     """
-    parents, free, total = 0, within, share
+    parents, free, rest, total = 0, within, within, share
     for p in range(state.n_candidates[x] - 1, -1, -1):
         bit = 1 << p
-        if not within & bit:
+        if popcount(rest) <= _MOST_TO_GO_THROUGH:
+            break
+        if not rest & bit:
             continue
+        rest ^= bit
         left_out = _share_with(state, x, within, without, parents, free ^ bit)
         if uniform(state.random, 0) * total < left_out:
             free ^= bit
@@ -110,7 +103,36 @@ def _draw_one_by_one(state, x, within, without, share):
         else:
             parents |= bit
             total -= left_out
-    return parents
+    return parents, rest
+
+
+@inner_kernel
+def _draw_among(state, x, parents, rest, within, without, share):
+    """Draw a set of these parents and some of the rest; return -1 if none has a weight."""
+    unit = state.sums[x, within] + math.log(share)
+    total = 0.0
+    for is_drawing in range(2):
+        left = uniform(state.random, 0) * total if is_drawing else 0.0
+        found = -1
+        subset = rest
+        while True:
+            own = parents | subset
+            log_share = state.scores[x, own] - unit
+            if own & ~without and log_share > _LEAST_LOG_SHARE:
+                weight = math.exp(log_share)
+                if is_drawing:
+                    found = own
+                    left -= weight
+                    if left < 0:
+                        break
+                else:
+                    total += weight
+            if subset == 0:
+                break
+            subset = (subset - 1) & rest
+        if is_drawing or total == 0.0:
+            return found
+    return -1
 
 
 @inner_kernel
