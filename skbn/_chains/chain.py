@@ -216,7 +216,7 @@ class Chain:
         state, m = self._state, self._candidates.m
         n_moves = max(_FEWEST_MOVES, m)
         if not move_related(state, self._movable, self._related, _SHARES_OF_WIDTH, n_moves):
-            raise internal_error("a move of a Markov chain has no weight")
+            raise internal_error("no move of a Markov chain has a weight")
         if len(self._redrawn):
             n_redrawn = max(_FEWEST_REDRAWN, round(m * _SHARE_REDRAWN))
             for x in self._rng.choice(self._redrawn, n_redrawn).tolist():

@@ -43,7 +43,12 @@ _MOST_TRIES = 50
 
 @kernel(PARTITION, int64[::1], float64[:, ::1], float64[::1], int64, seconds=7.0)
 def move_related(state, movable, related, shares_of_width, n_moves):
-    """Make some moves; return False if one had no weight, which the state's own makes impossible.
+    """Make some moves; return how many of them drew new places.
+
+    The others found no path through the layers of the columns that are left: those that go on weigh
+    less than float64 can hold beside those that do not, as may be where a chain begins. They leave
+    all columns where they are. Whether they do depends on the columns that are left alone, so that
+    the posterior stays as it is.
 
     Parameters
     ----------
@@ -57,15 +62,15 @@ def move_related(state, movable, related, shares_of_width, n_moves):
     n_moves : int
     """
     columns = np.empty(shares_of_width.size, np.int64)
+    n_drawn = 0
     for _ in range(n_moves):
         u = uniform(state.random, 0)
         width = 1
         while width < min(shares_of_width.size, movable.size) and u >= shares_of_width[width - 1]:
             width += 1
         _choose_related(state.random, movable, related, columns[:width])
-        if not _redraw_places(state, columns[:width]):
-            return False
-    return True
+        n_drawn += _redraw_places(state, columns[:width])
+    return n_drawn
 
 
 @inner_kernel

@@ -61,7 +61,7 @@ def test_moves_lead_to_all_partitions(width):
     related = np.cumsum(np.ones((m, m)), axis=1)
     shares = np.append(np.zeros(width - 1), 1.0)
     for _ in range(12_000):
-        assert move_related(state, np.arange(m), related, shares, 12 // width)
+        assert move_related(state, np.arange(m), related, shares, 12 // width) == 12 // width
         found[layers_of(state)] += 1
     assert_drawn_from(found, weights)
 
@@ -78,7 +78,7 @@ def test_weights_that_differ_by_more_than_float64_holds():
         order = np.random.default_rng(seed).permutation(m).tolist()
         state = state_of(scores, [[x] for x in order], seed)
         related = np.cumsum(np.ones((m, m)), axis=1)
-        assert move_related(state, np.arange(m), related, np.array([0.3, 0.8, 1.0]), 200)
+        assert move_related(state, np.arange(m), related, np.array([0.3, 0.8, 1.0]), 200) == 200
         assert layers_of(state) == tuple((x,) for x in range(m))
 
 
