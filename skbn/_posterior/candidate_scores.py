@@ -7,15 +7,12 @@ import numpy as np
 from skbn._core.arrays import Floats
 from skbn._core.resources import Resources
 from skbn._core.subsets import mask_of
-from skbn._regressions.log_determinants import SubsetWalk, sums_over_subsets
+from skbn._regressions.log_determinants import FEWEST_NODES, SubsetWalk, sums_over_subsets
 from skbn._regressions.set_function import ruled_out
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
 __all__ = ["CandidateScores"]
-
-# A walk needs so many nodes; with fewer it would be longer than a regression of each.
-_FEWEST_NODES = 3
 
 
 class CandidateScores:
@@ -40,9 +37,8 @@ class CandidateScores:
     def __call__(self, child: int, candidates: list[int]) -> Floats:
         """Return the scores of the child with each subset of the candidates as its parents.
 
-        Required parents are to be among the candidates.
-
         Shape (2**k,), in nats, without the child's offset; -inf for what constraints rule out.
+        Required parents are to be among the candidates.
         """
         sets = np.arange(1 << len(candidates))
         if self._constraints.exogenous >> child & 1:
@@ -52,7 +48,7 @@ class CandidateScores:
             return np.array([sum(scorer.terms(child, []))])
         scores = (
             self._scores_of_all(scorer, child, candidates)
-            if scorer.statistics.is_checked and len(candidates) + 1 >= _FEWEST_NODES
+            if scorer.statistics.is_checked and len(candidates) + 1 >= FEWEST_NODES
             else self._scores_of_small(scorer, child, candidates)
         )
         if self._log_odds is not None:
@@ -73,15 +69,13 @@ class CandidateScores:
         offsets = None if scorer.offsets is None else scorer.offsets[nodes]
         columns = scorer.statistics.factor[:, scorer.columns_of_nodes(nodes)]
         key = scorer, scorer.widths_of(nodes)
-        known = self._walks.get(key)
-        if known is None:
+        if key not in self._walks:
             factor, _ = scorer.factor_of(nodes)
             weights = scorer.weights_of(nodes, self._constraints.max_parents)
             walk = SubsetWalk(factor, offsets, weights, weights.widths, by_width=True)
-            known = self._walks[key] = walk, weights.has_ruled_out
-        else:
-            known = known[0].of_others(columns, offsets), known[1]
-        walk, has_ruled_out = known
+            self._walks[key] = walk, weights.has_ruled_out
+        walk, has_ruled_out = self._walks[key]
+        walk = walk.of_others(columns, offsets)  # also the first time: all have the same rounding
         found = walk.allocate(1 << len(nodes))
         walk.fill(np.arange(walk.n_seeds), found)
         n = 1 << len(candidates)

@@ -49,6 +49,7 @@ from skbn._regressions.set_function import (
 from skbn._regressions.swaps import greedy_swaps, prefixes_of
 
 __all__ = [
+    "FEWEST_NODES",
     "SubsetWalk",
     "log_determinants",
     "log_determinants_work",
@@ -68,7 +69,7 @@ _MOST_INNER = 12
 # column has arrived, or nothing.
 _EXTENDS, _PASSES = -1, -2
 # Two lane columns, for vectors of four lanes, and one inner column.
-_FEWEST_COLUMNS = 3
+FEWEST_NODES = 3
 # Subsets in a task: Ctrl-C is handled between tasks, every few tenths of a second.
 _TASK = 1 << 25
 # Offsets are added to rows of 2**11 subsets, which the first-level cache holds.
@@ -130,13 +131,13 @@ def _all_subsets(
     widths: Integers | None,
 ) -> SetFunctions:
     m = len(factor) if widths is None else len(widths)
-    if m < _FEWEST_COLUMNS:
+    if m < FEWEST_NODES:
         if widths is not None:
             return _few_subsets(factor, offsets, weights, widths)
-        with_others = np.eye(_FEWEST_COLUMNS)
+        with_others = np.eye(FEWEST_NODES)
         with_others[:m, :m] = factor
         if offsets is not None:
-            offsets = np.pad(offsets, (0, _FEWEST_COLUMNS - m))
+            offsets = np.pad(offsets, (0, FEWEST_NODES - m))
         of_more = _all_subsets(with_others, n_jobs, progress, offsets, weights, None)
         return SetFunctions(*(each[: 1 << m] for each in of_more))
     walk = SubsetWalk(factor, offsets, weights, widths, by_width=True)

@@ -122,9 +122,6 @@ class BlockScorer(FamilyScorer):
     def fixed_of_columns(self, fixed: Sequence[int]) -> list[int]:
         return self.nodes.parents_of_columns(fixed, within=False)
 
-    def columns_of(self, nodes: int) -> list[int]:
-        return self.nodes.columns_of(members_of(nodes))
-
     def columns_of_nodes(self, nodes: list[int]) -> list[int]:
         return self.nodes.columns_of(nodes)
 

@@ -181,8 +181,8 @@ class InterventionalScorer(FamilyScorer):
     def fixed_of_columns(self, fixed: Sequence[int]) -> list[int]:
         return self.of_all_rows.fixed_of_columns(fixed)
 
-    def columns_of(self, nodes: int) -> list[int]:
-        return self.of_all_rows.columns_of(nodes)
+    def columns_of_nodes(self, nodes: list[int]) -> list[int]:
+        return self.of_all_rows.columns_of_nodes(nodes)
 
     def kept(self, rows: Floats) -> Floats:
         return self.of_all_rows.kept(rows)

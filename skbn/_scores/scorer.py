@@ -148,7 +148,7 @@ class FamilyScorer:
 
     def columns_of(self, nodes: int) -> list[int]:
         """Return the columns of the nodes in a mask."""
-        return members_of(nodes)
+        return self.columns_of_nodes(members_of(nodes))
 
     def columns_of_nodes(self, nodes: list[int]) -> list[int]:
         """Return the columns of some nodes, in the order of the nodes."""
