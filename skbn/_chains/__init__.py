@@ -8,6 +8,6 @@ Nothing here knows of tables, names or constraints, but only the local scores of
   these places weigh (`place_kernels`);
 - `family_kernels` draw parents and candidates, and read probabilities off a state;
 - `candidates` says which columns may be parents in a state;
-- `start` has random networks to begin with, and `run` takes chains through their burn-in and on;
+- `run` takes chains through their burn-in and on;
 - `convergence` compares chains: R-hat, effective sample sizes and standard errors.
 """

@@ -3,8 +3,8 @@
 Its state is a partition of the columns into layers (see `partition_kernels`) and the random
 candidates of each column (see `candidates`). A step makes as many moves as there are columns, each
 of which draws the places of one to three related columns from their joint distribution given the
-rest, and then draws the random candidates of some columns anew. All of these draws are exact, so
-that no proposal is rejected.
+rest, and then draws the random candidates of some columns anew. All of these are draws from
+conditional distributions, so that there are no proposals to be rejected.
 
 Probabilities of edges are read off each state, given its partition and candidates; what depends on
 whole networks, such as paths, is read off one network that is drawn from each state.
@@ -31,10 +31,10 @@ from skbn._chains.family_kernels import (
 )
 from skbn._chains.move_kernels import move_related
 from skbn._chains.partition_kernels import Partition
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import BYTES, Floats, Integers
 from skbn._regressions.local_score import internal_error
 
-__all__ = ["CHAIN_KERNELS", "Batch", "Chain", "empty_tables", "fill_tables"]
+__all__ = ["CHAIN_KERNELS", "Batch", "Chain", "empty_tables", "fill_tables", "table_bytes"]
 
 CHAIN_KERNELS = (
     *(move_related, redraw_candidates, sum_subsets),
@@ -48,10 +48,11 @@ _FEWEST_MOVES = 20
 _SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 10, 2
 # Rows whose distance is a power of two would share the same lines of the processor's cache.
 _PADDING = 536
-# What makes any two columns related, so that all may be moved together.
+# The weight of all columns together in the choice of those that are moved with one, beside the
+# probabilities of edges: so any may be moved together.
 _ANY = 0.5
-# Tables of more candidates are not in the processor's cache, so that drawing a network takes long:
-# then one of these many states has one.
+# With more candidates the tables do not fit in the processor's cache, and drawing a network takes
+# long: then one of so many states has one.
 _MOST_CANDIDATES_IN_CACHE, _STATES_A_NETWORK = 14, 4
 
 
@@ -89,6 +90,11 @@ class Batch:
         """Return a batch without states."""
         edges, squares, paths = np.zeros((3, m, m))
         return cls(edges, squares, paths, np.zeros(m))
+
+
+def table_bytes(m: int, n: int, n_chains: int = 1) -> int:
+    """Return how many bytes tables of up to n candidates of m columns take, for so many chains."""
+    return 2 * BYTES * n_chains * m << n
 
 
 def empty_tables(m: int, n: int) -> tuple[Floats, Floats]:
@@ -137,8 +143,7 @@ class Chain:
         seed: np.random.SeedSequence,
         tables: tuple[Floats, Floats] | None = None,
     ) -> None:
-        m = candidates.m
-        n = min(candidates.n_most, max(map(len, candidates.possible)))
+        m, n = candidates.m, candidates.n_most
         self._candidates = candidates
         self._rng = np.random.default_rng(seed)
         self._has_shared_tables = tables is not None
@@ -154,7 +159,6 @@ class Chain:
             self._rng.integers(0, 1 << 64, size=1, dtype=np.uint64),
         )
         self._movable = np.array(movable, dtype=np.int64)
-        self._outside: list[Integers] = [np.empty(0, dtype=np.int64)] * m
         self._set_layers(parents)
         self._fix(np.array([len(own) + 1 for own in parents]))
         self._set_candidates(parents, ranked)
@@ -179,13 +183,13 @@ class Chain:
     ) -> None:
         state = self._state
         state.places[:] = -1
+        self._outside: list[Integers] = []
         for x, n_fixed in enumerate(self._n_fixed.tolist()):
-            own = parents[x], self._rng
-            chosen, outside = self._candidates.chosen(x, n_fixed, ranked[x], *own)
+            chosen, outside = self._candidates.chosen(x, n_fixed, ranked[x], parents[x], self._rng)
             state.n_candidates[x] = len(chosen)
             state.candidates[x, : len(chosen)] = chosen
             state.places[x, chosen] = np.arange(len(chosen))
-            self._outside[x] = np.array(outside, dtype=np.int64)
+            self._outside.append(np.array(outside, dtype=np.int64))
             if not self._has_shared_tables:
                 self._fill(x)
         self._redrawn = np.flatnonzero([len(outside) for outside in self._outside])
@@ -236,13 +240,13 @@ class Chain:
         batch.log_weights.append(draw_network(state, self._masks, self._is_parent))
         n_random = np.bitwise_count(self._masks[self._redrawn] >> self._n_fixed[self._redrawn])
         batch.n_at_limit[self._redrawn] += n_random == self._candidates.n_random
-        reach(state.layers, self._is_parent, self._reaches)
+        reach(state, self._is_parent, self._reaches)
         batch.paths += self._reaches.T
         batch.networks.append(np.packbits(self._is_parent))
 
     def adapt(self) -> None:
         """Choose fixed candidates and related columns by the states so far, and forget these."""
-        edges = self.batch.edges / max(1, self.batch.n)
+        edges = self.batch.edges / self.batch.n
         self._relate(edges)
         if len(self._redrawn):
             draw_network(self._state, self._masks, self._is_parent)

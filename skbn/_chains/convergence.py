@@ -21,6 +21,7 @@ __all__ = [
     "agreement_of",
     "batches_of_states",
     "chains_to_compare",
+    "differences_of",
     "errors_of_batches",
 ]
 
@@ -75,7 +76,12 @@ class Agreement:
     @property
     def differences(self) -> Floats:
         """How far the chains are apart in each edge: the largest difference of two."""
-        return np.asarray(self.of_chains.max(axis=0) - self.of_chains.min(axis=0))
+        return differences_of(self.of_chains)
+
+
+def differences_of(of_chains: Floats) -> Floats:
+    """Return the largest difference of two chains in each edge, from those of the chains."""
+    return np.asarray(of_chains.max(axis=0) - of_chains.min(axis=0))
 
 
 def agreement_of(chains: Sequence[Sequence[Batch]]) -> Agreement:
@@ -137,11 +143,11 @@ def errors_of_batches(means: Floats) -> Floats:
     ----------
     means : ndarray of shape (n_chains, n_batches, ...)
     """
-    n_batches = means.shape[1]
-    by_batches = (
-        means.std(axis=1, ddof=1) / np.sqrt(n_batches) if n_batches > 1 else 0 * means[:, 0]
-    )
-    return _joint_errors(means.mean(axis=1), by_batches)
+    of_chains, n_batches = means.mean(axis=1), means.shape[1]
+    by_batches = np.zeros(of_chains.shape)  # unknown, if there is one batch
+    if n_batches > 1:
+        by_batches = means.std(axis=1, ddof=1) / np.sqrt(n_batches)
+    return _joint_errors(of_chains, by_batches)
 
 
 def _joint_errors(means: Floats, by_batches: Floats) -> Floats:

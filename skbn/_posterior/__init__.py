@@ -15,7 +15,8 @@ over networks. Nothing here knows of estimators, and only `parameter_draws`, `to
   columns, `median_network` the network of the edges that are more probable than not, and `evidence`
   the criteria that have a marginal likelihood, and the density of new rows;
 - `sampled_posterior` has the same posterior by Markov chains (`skbn._chains`), where sums do not
-  fit, with the scores of `candidate_scores`, and `augmentation` that of a table with holes;
+  fit, with the scores of `candidate_scores` and the networks of `chain_starts`, and `augmentation`
+  that of a table with holes;
 - `plan` lays out the memory and says which prior is affordable; `structure_prior` and `edge_prior`
   have the prior of networks and of edges;
 - `sampling` draws networks, with the kernels of `layer_kernels` and `draw_kernels`;

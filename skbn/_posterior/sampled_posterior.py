@@ -6,21 +6,19 @@ Where sums over all networks do not fit in memory, chains draw networks from the
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from skbn._chains.candidates import Candidates
-from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, empty_tables, fill_tables
-from skbn._chains.convergence import Agreement, agreement_of
+from skbn._chains.chain import CHAIN_KERNELS, Batch, Chain, empty_tables, fill_tables, table_bytes
+from skbn._chains.convergence import Agreement, agreement_of, differences_of
 from skbn._chains.run import ChainRun
-from skbn._chains.start import random_parents
-from skbn._core.arrays import BYTES, Floats, Integers
+from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.progress import Progress
 from skbn._core.resources import Resources
@@ -28,15 +26,17 @@ from skbn._core.subsets import members_of
 from skbn._core.text import readable_size, readable_sizes
 from skbn._core.threads import one_blas_thread
 from skbn._posterior.candidate_scores import CandidateScores
+from skbn._posterior.chain_starts import (
+    networks_to_begin_with,
+    ranked_parents,
+    searched_networks,
+)
 from skbn._posterior.family_weights import mask_type
 from skbn._posterior.network_posterior import with_known_paths
 from skbn._regressions.log_determinants import walk_seeds
 from skbn._scores.regression_families import SmallFamilies
-from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
-from skbn._solver.engines import SearchSettings
 from skbn._solver.problem import Problem
-from skbn._solver.solve import solve
 
 __all__ = ["ChainSettings", "SampledPosterior", "sampled_posterior"]
 
@@ -46,11 +46,7 @@ _N_FIXED, _N_RANDOM = 6, 6
 _MOST_CANDIDATES = 16
 # All possible parents are candidates if the tables of all columns take no more than this.
 _MOST_BYTES_OF_ALL = 1 << 30
-# With no more columns than these in a group, the best network is found at once, and chains begin
-# there; else order searches find good ones.
-_MOST_TO_SEARCH_ALL = 20
-# The share of a time limit that order searches may take.
-_SHARE_OF_STARTS = 0.1
+# The share of the progress that searches take.
 _WORK_OF_STARTS = 0.05
 # Chains disagree if two differ by more than this in an edge, if more than this share of edges
 # differ by three standard errors, or their mean log weights by so many.
@@ -229,13 +225,14 @@ def sampled_posterior(
     own, *seeds = settings.seed.spawn(1 + settings.n_chains)
     rng = np.random.default_rng(own)
     resources.progress.expect(1.0)
-    found = _searched(problem, resources, settings.n_chains, rng)
+    found = searched_networks(problem, resources, settings.n_chains, rng)
+    resources.progress.advance(_WORK_OF_STARTS)
     candidates = _candidates(problem, log_odds, resources, settings.n_chains, found)
     if resources.announce is not None:
         resources.announce(_plan(candidates, settings, resources))
     with one_blas_thread():
-        ranked = _ranked(scorer, candidates, constraints)
-        starts = _starts(candidates, constraints, found, settings.n_chains, rng)
+        ranked = ranked_parents(scorer, candidates, constraints)
+        starts = networks_to_begin_with(candidates, constraints, found, settings.n_chains, rng)
         tables = _shared_tables(candidates, ranked, resources)
         chains = [
             Chain(candidates, constraints.modelled, parents, ranked, seed, tables)
@@ -256,33 +253,6 @@ def sampled_posterior(
     )
 
 
-def _searched(
-    problem: Problem, resources: Resources, n_chains: int, rng: np.random.Generator
-) -> list[list[list[int]]]:
-    """Return the parents of each column in networks that searches have found, to begin with."""
-    n_searched = n_chains - max(1, n_chains // 3)
-    largest = max(len(group.columns) for group in problem.constraints.groups)
-    is_exact = largest <= _MOST_TO_SEARCH_ALL
-    limit = resources.time_limit
-    searching = replace(
-        resources,
-        time_limit=None if limit is None else limit * _SHARE_OF_STARTS / n_searched,
-        progress=Progress(),
-        announce=None,
-        deadline=math.inf,
-    )
-    found = []
-    for _ in range(1 if is_exact else n_searched):
-        settings = SearchSettings(is_exact=is_exact, seed=int(rng.integers(1 << 31)))
-        try:
-            (solution,) = solve(problem, searching, settings)
-        except ValueError:  # interventions and nodes need max_parents for an order search
-            break
-        found.append([members_of(mask) for mask in solution.parents])
-    resources.progress.advance(_WORK_OF_STARTS)
-    return found * n_searched if is_exact else found
-
-
 def _candidates(
     problem: Problem,
     log_odds: Floats | None,
@@ -301,18 +271,15 @@ def _candidates(
     n_all = max(map(len, possible))
     available, limit = resources.beside(problem.shape.n_bytes)
 
-    def n_bytes(n: int, n_tables: int) -> int:
-        return 2 * BYTES * n_tables * m << n
-
     fewest = max(_N_FIXED, *map(len, required)) + _N_RANDOM
     most = max([0, *(len(own) + 1 for parents in found for own in parents)]) + _N_RANDOM
     most = max(fewest, min(most, _MOST_CANDIDATES))
-    while most > fewest and n_bytes(most, n_chains) > available:
+    while most > fewest and table_bytes(m, most, n_chains) > available:
         most -= 1
-    if n_all > most and n_bytes(n_all, 1) <= min(available // 2, _MOST_BYTES_OF_ALL):
+    if n_all > most and table_bytes(m, n_all) <= min(available // 2, _MOST_BYTES_OF_ALL):
         most = n_all
     most = min(most, n_all)
-    needed = n_bytes(most, 1 if most == n_all else n_chains)
+    needed = table_bytes(m, most, 1 if most == n_all else n_chains)
     if needed > available:
         sizes = readable_sizes(needed, available)
         raise ValueError(
@@ -325,7 +292,7 @@ def _candidates(
 
 def _plan(candidates: Candidates, settings: ChainSettings, resources: Resources) -> str:
     n_tables = 1 if candidates.are_all else settings.n_chains
-    size = readable_size(2 * BYTES * n_tables * candidates.m << candidates.n_most)
+    size = readable_size(table_bytes(candidates.m, candidates.n_most, n_tables))
     length = (
         f"{settings.n_samples:,} states each"
         if resources.time_limit is None
@@ -338,69 +305,19 @@ def _plan(candidates: Candidates, settings: ChainSettings, resources: Resources)
     )
 
 
-def _ranked(
-    scorer: FamilyScorer, candidates: Candidates, constraints: Constraints
-) -> list[list[int]]:
-    """Return the possible parents of each column, those first that a forward selection adds."""
-    m = candidates.m
-    ranked = [[*each] for each in candidates.required]
-    is_parent = np.zeros((m, m), dtype=np.bool_)
-    for x, own in enumerate(ranked):
-        is_parent[x, own] = True
-    most = min(constraints.max_parents, _N_FIXED)
-    for _ in range(most):
-        growing = [x for x in constraints.modelled if len(ranked[x]) < most]
-        for found, terms in scorer.neighbours(is_parent, np.array(growing, dtype=np.int64)):
-            scores = terms.sum(axis=0)
-            for x, of_child in zip(found.children.tolist(), scores, strict=True):
-                free = [z for z in candidates.possible[x] if z not in ranked[x]]
-                if free:
-                    # NaN stands for families that depend on each other.
-                    best = np.argmax(np.nan_to_num(of_child[free], nan=-np.inf))
-                    ranked[x].append(free[int(best)])
-        for x in growing:
-            is_parent[x, ranked[x]] = True
-    return [[*dict.fromkeys([*own, *candidates.possible[x]])] for x, own in enumerate(ranked)]
-
-
-def _starts(
-    candidates: Candidates,
-    constraints: Constraints,
-    found: list[list[list[int]]],
-    n_chains: int,
-    rng: np.random.Generator,
-) -> list[list[list[int]]]:
-    """Return the parents in the networks that chains begin with: those found, and random ones."""
-    most, modelled = constraints.max_parents, constraints.modelled
-    n_random = n_chains - len(found)
-    drawn = [random_parents(candidates, modelled, most, rng) for _ in range(n_random)]
-    # A column with more parents than candidates begins with some of them.
-    return [
-        [
-            [*dict.fromkeys([*required, *own])][: candidates.n_most]
-            for required, own in zip(candidates.required, parents, strict=True)
-        ]
-        for parents in [*found, *drawn]
-    ]
-
-
 def _shared_tables(
     candidates: Candidates, ranked: list[list[int]], resources: Resources
 ) -> tuple[Floats, Floats] | None:
     """Return the tables of all chains, if all possible parents are candidates."""
     if not candidates.are_all:
         return None
-    m = candidates.m
-    scores, sums = empty_tables(m, candidates.n_most)
-    rng = np.random.default_rng(0)  # nothing is random
+    scores, sums = empty_tables(candidates.m, candidates.n_most)
 
     def fill(x: int) -> None:
-        n = candidates.n_fixed(x, 0)
-        chosen, _ = candidates.chosen(x, n, ranked[x], [], rng)
-        fill_tables(candidates, x, n, chosen, scores, sums)
+        fill_tables(candidates, x, len(ranked[x]), ranked[x], scores, sums)
 
     with resources.threads() as threads:
-        for _ in threads.map(fill, [(x,) for x in range(m)]):
+        for _ in threads.map(fill, [(x,) for x in range(candidates.m)]):
             pass
     return scores, sums
 
@@ -415,7 +332,7 @@ def _report(
             for of_chain in batches
         ]
     )
-    apart = means.max(axis=0) - means.min(axis=0)
+    apart = differences_of(means)
     i, j = divmod(int(np.argmax(apart)), len(names))
     progress.tell(
         f"chains differ by up to {apart[i, j]:.3f}, in the edge {names[i]!r} -> {names[j]!r}"

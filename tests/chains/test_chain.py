@@ -9,8 +9,8 @@ from states import assert_drawn_from, candidates_of, others, random_scores
 
 from skbn._chains import chain as module
 from skbn._chains.chain import CHAIN_KERNELS, Chain
-from skbn._chains.start import random_parents
 from skbn._core.compile import compile_kernels
+from skbn._posterior.chain_starts import random_network
 
 M = 5
 
@@ -30,7 +30,7 @@ def networks():
 def drawn_networks(candidates, n, seed, max_parents=4):
     compile_kernels(CHAIN_KERNELS)
     rng = np.random.default_rng(seed)
-    start = random_parents(candidates, range(M), max_parents, rng)
+    start = random_network(candidates, range(M), max_parents, rng)
     ranked = candidates.possible
     chain = Chain(candidates, range(M), start, ranked, np.random.SeedSequence(seed))
     for _ in range(50):
