@@ -133,7 +133,7 @@ class OrderPriorWarning(UserWarning):
 
 
 class SamplingWarning(UserWarning):
-    """`GaussianBNPosterior` sampled networks, since sums over all of them do not fit in memory.
+    """`GaussianBNPosterior` sampled networks, since sums take too much memory, or too long.
 
     Set `method` to "sampling" if that is what you want.
 

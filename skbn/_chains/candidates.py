@@ -11,7 +11,8 @@ families with more than R parents outside D are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.special import gammaln
@@ -48,7 +49,6 @@ class Candidates:
     n_fewest: int
     n_most: int
     n_random: int
-    _penalties: dict[tuple[int, int], Floats] = field(default_factory=dict)
 
     @property
     def m(self) -> int:
@@ -110,15 +110,14 @@ class Candidates:
         """Return the scores of the sets of a column's candidates, less what counts random ones."""
         scores = self.scores_of(x, [*candidates])
         n_outside = len(self.possible[x]) - n_fixed
-        return scores - self._of_random(n_outside, n_fixed) if n_outside else scores
+        return scores - _log_counts(n_outside, n_fixed, self.n_random) if n_outside else scores
 
-    def _of_random(self, n_outside: int, n_fixed: int) -> Floats:
-        """Return ``log C(M - o, R - o)``, up to a constant, for each set of candidates."""
-        key = n_outside, n_fixed
-        if key not in self._penalties:
-            M, R = n_outside, self.n_random
-            o = np.arange(R + 1)
-            logs = gammaln(M - o + 1) - gammaln(R - o + 1) - gammaln(M - R + 1)
-            n_random_parents = np.bitwise_count(np.arange(1 << (n_fixed + R)) >> n_fixed)
-            self._penalties[key] = (logs - logs[0])[n_random_parents]
-        return self._penalties[key]
+
+@cache
+def _log_counts(n_outside: int, n_fixed: int, n_random: int) -> Floats:
+    """Return ``log C(M - o, R - o)``, up to a constant, for each set of candidates."""
+    M, R = n_outside, n_random
+    o = np.arange(R + 1)
+    logs = gammaln(M - o + 1) - gammaln(R - o + 1) - gammaln(M - R + 1)
+    n_random_parents = np.bitwise_count(np.arange(1 << (n_fixed + R)) >> n_fixed)
+    return np.asarray((logs - logs[0])[n_random_parents])

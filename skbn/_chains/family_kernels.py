@@ -28,7 +28,7 @@ _LEAST_LOG_SHARE = -60.0
 _MOST_TO_GO_THROUGH = 10
 
 
-@kernel(float64[::1], float64[::1])
+@kernel(float64[::1], float64[::1], seconds=1.0)
 def sum_subsets(scores, sums):
     """Set the logarithm of the sum of ``exp(scores)`` over all subsets of each set.
 
@@ -151,7 +151,7 @@ def _share_with(state, x, within, without, parents, free):
         excluded = (excluded - 1) & parents
 
 
-@kernel(PARTITION, int64[::1], boolean[:, ::1])
+@kernel(PARTITION, int64[::1], boolean[:, ::1], seconds=1.0)
 def draw_network(state, masks, is_parent):
     """Draw a network, given the partition and the candidates; return its log weight.
 
@@ -236,15 +236,17 @@ def _sum_members(state, x, within, without, edges):
         edges[state.candidates[x, p], x] /= total
 
 
-@kernel(int64[::1], boolean[:, ::1], boolean[:, ::1])
-def reach(layers, is_parent, reaches):
-    """Set at [x, z] whether a directed path leads from z to x; parents are in earlier layers."""
-    reaches[:] = is_parent
-    for layer in range(2, layers.max() + 1):
-        for x in range(layers.size):
-            if layers[x] != layer:
+@kernel(PARTITION, boolean[:, ::1], boolean[:, ::1])
+def reach(state, is_parent, reaches):
+    """Set at [x, z] whether a directed path leads from z to x, in a network of this partition."""
+    m = state.layers.size
+    for layer in range(1, state.n_layers[0] + 1):
+        for x in range(m):
+            if state.layers[x] != layer:
                 continue
-            for z in range(layers.size):
+            for a in range(m):
+                reaches[x, a] = is_parent[x, a]
+            for z in range(m):
                 if is_parent[x, z]:
-                    for a in range(layers.size):
+                    for a in range(m):
                         reaches[x, a] |= reaches[z, a]

@@ -41,14 +41,14 @@ __all__ = ["move_related"]
 _MOST_TRIES = 50
 
 
-@kernel(PARTITION, int64[::1], float64[:, ::1], float64[::1], int64, seconds=7.0)
+@kernel(PARTITION, int64[::1], float64[:, ::1], float64[::1], int64, seconds=10.0)
 def move_related(state, movable, related, shares_of_width, n_moves):
     """Make some moves; return how many of them drew new places.
 
-    The others found no path through the layers of the columns that are left: those that go on weigh
-    less than float64 can hold beside those that do not, as may be where a chain begins. They leave
-    all columns where they are. Whether they do depends on the columns that are left alone, so that
-    the posterior stays as it is.
+    A move may find no path: where a chain begins, the only paths that can go on may weigh so little
+    beside dead ends that float64 loses them. It then leaves all columns where they are. Whether
+    that happens depends only on the columns that it does not move, so that the posterior stays as
+    it is.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def _choose_related(random, movable, related, columns):
 
 @inner_kernel
 def _redraw_places(state, columns):
-    """Draw new layers of some columns, given those of all others; return False if none weighs."""
+    """Draw new layers of some columns, given those of all others; return False without a path."""
     chosen = take_out(state, columns)
     n_sets = 1 << columns.size
     weights = np.full((chosen.n_left + 1, 2, n_sets, n_sets), -np.inf)

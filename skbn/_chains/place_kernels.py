@@ -198,11 +198,13 @@ def _weigh_column(state, chosen, i, x, following, in_logs, scratch):
         of_rest[ADDED, placed] = math.exp(state.sums[x, before | spread[placed]] - unit)
     is_small = False
     for kind in range(2):
+        if kind == ADDED and i == 0:  # nothing was placed before: it has no parents
+            continue
         without = base if kind == IN_GAP else before
-        for placed in range(1 if kind == ADDED and i == 0 else n_sets):
+        for placed in range(n_sets):
             for last in range(placed + 1):
                 value = following[kind, placed, last]
-                if last & ~placed or value == 0.0 or (kind == ADDED and i == 0):
+                if last & ~placed or value == 0.0:
                     continue
                 rest = placed ^ last
                 value *= share_of_exponentials(

@@ -124,8 +124,8 @@ class GaussianBNPosterior(NetworkEstimator):
     n_imputations : int, default=20
         How many completed tables are averaged, after 10 that are not. Each takes as long as a fit.
     n_chains : int, default=4
-        How many Markov chains sample, at least 2, each from another network: the last of three or
-        more from a random one, the others from networks that a search has found.
+        How many Markov chains sample, at least 2. A third of them, but at least one, begin with
+        random networks, the others with networks that searches have found.
     n_samples : int, default=2000
         How many states of each chain are kept, at least 100. Before them each chain goes through
         nearly half as many, to learn which columns to move together.

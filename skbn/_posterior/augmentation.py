@@ -67,7 +67,6 @@ class AugmentedPosterior:
     tables: list[LocalScores]
     parents: Integers
 
-    n_chains = 0
     why_no_sums = (
         "after missing='augment'. Draw networks by sample_networks, and average over these; or fit "
         "a posterior to each of imputed_tables_."

@@ -191,11 +191,8 @@ def test_paths_are_those_of_networkx(seed):
     for i, x in enumerate(order):
         is_parent[x, order[:i][rng.random(i) < 0.25]] = True
     dag = nx.from_numpy_array(is_parent.T, create_using=nx.DiGraph)
-    layers = np.empty(m, np.int64)
-    for i, layer in enumerate(nx.topological_generations(dag), start=1):
-        layers[list(layer)] = i
+    state = state_of(np.zeros((m, 1 << (m - 1))), [*nx.topological_generations(dag)])
     reaches = np.empty((m, m), np.bool_)
-    compile_kernels([reach])
-    reach(layers, is_parent, reaches)
+    reach(state, is_parent, reaches)
     for x in range(m):
         assert set(np.flatnonzero(reaches[x])) == nx.ancestors(dag, x)

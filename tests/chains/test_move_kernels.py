@@ -105,10 +105,7 @@ def test_columns_whose_parents_in_the_last_layer_are_improbable():
 
 
 def test_related_columns_are_moved_together():
-    """With relations between 0 and 1 alone, moves of two columns are of these, or of one of them.
-
-    A column that has no relation is moved with any other after some tries.
-    """
+    """With relations between 0 and 1 alone, moves of two columns are of these."""
     m = 4
     scores = random_scores(m, 3, spread=0.1)
     related = np.full((m, m), 1e-12)

@@ -192,14 +192,19 @@ def test_chains_that_disagree():
     assert found.agreement.edge_errors[i, j] > 0.02
 
 
+def sum_of_columns(n):
+    """Scores of 26 columns in order, of which the last is the sum of the first n, with noise."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 26))
+    rows[:, 25] = rows[:, :n].sum(axis=1) + rng.normal(size=400)
+    scores = LocalScoreTransformer(BIC()).fit_transform(rows)
+    return scores, problem(scores, tiers=[[z] for z in range(26)])
+
+
 def test_columns_with_more_parents_than_candidates(monkeypatch):
     """A sum of 18 columns begins with as many as may be candidates, and the complaint names it."""
     monkeypatch.setattr(module, "_MOST_CANDIDATES", 12)
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(400, 26))
-    rows[:, 25] = rows[:, :18].sum(axis=1) + rng.normal(size=400)
-    scores = LocalScoreTransformer(BIC()).fit_transform(rows)
-    asked = problem(scores, tiers=[[z] for z in range(25)] + [[25]])
+    scores, asked = sum_of_columns(18)
     found = sampled_posterior(asked, resources(1 << 28), settings(100))
     assert found.shares_at_limit[25] > 0.9
     assert "The columns 25 often have as many parents" in found.complaint(scores.columns)
@@ -208,11 +213,7 @@ def test_columns_with_more_parents_than_candidates(monkeypatch):
 @pytest.mark.slow
 def test_columns_with_many_parents():
     """The same with 13 columns, all of which may be candidates of the one that needs them."""
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(400, 26))
-    rows[:, 25] = rows[:, :13].sum(axis=1) + rng.normal(size=400)
-    scores = LocalScoreTransformer(BIC()).fit_transform(rows)
-    asked = problem(scores, tiers=[[z] for z in range(25)] + [[25]])
+    _, asked = sum_of_columns(13)
     found = sampled_posterior(asked, resources(1 << 32), settings(200))
     assert (found.edges[:13, 25] > 0.999).all()
     assert (found.edges[13:25, 25] < 0.5).all()
