@@ -106,18 +106,21 @@ class Candidates:
         drawn = rng.permutation([z for z in outside if z not in missing]).tolist()
         return [*fixed, *[*missing, *drawn][: self.n_random]], outside
 
+    def log_counts(self, x: int, n_fixed: int) -> Floats:
+        """Return ``log C(M - o, R - o)`` for o = 0, ..., R, up to a constant."""
+        n_outside = len(self.possible[x]) - n_fixed
+        return _log_counts(n_outside, self.n_random) if n_outside else np.zeros(self.n_random + 1)
+
     def scores(self, x: int, n_fixed: int, candidates: Sequence[int]) -> Floats:
         """Return the scores of the sets of a column's candidates, less what counts random ones."""
-        scores = self.scores_of(x, [*candidates])
-        n_outside = len(self.possible[x]) - n_fixed
-        return scores - _log_counts(n_outside, n_fixed, self.n_random) if n_outside else scores
+        n_random_parents = np.bitwise_count(np.arange(1 << len(candidates)) >> n_fixed)
+        of_counts = self.log_counts(x, n_fixed)[n_random_parents]
+        return self.scores_of(x, [*candidates]) - of_counts
 
 
 @cache
-def _log_counts(n_outside: int, n_fixed: int, n_random: int) -> Floats:
-    """Return ``log C(M - o, R - o)``, up to a constant, for each set of candidates."""
+def _log_counts(n_outside: int, n_random: int) -> Floats:
     M, R = n_outside, n_random
     o = np.arange(R + 1)
     logs = gammaln(M - o + 1) - gammaln(R - o + 1) - gammaln(M - R + 1)
-    n_random_parents = np.bitwise_count(np.arange(1 << (n_fixed + R)) >> n_fixed)
-    return np.asarray((logs - logs[0])[n_random_parents])
+    return np.asarray(logs - logs[0])

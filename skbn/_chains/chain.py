@@ -72,7 +72,8 @@ class Batch:
     n : int
         The number of states.
     log_weights : list of float
-        The logarithm of each network's weight. Not every state has a network.
+        The logarithm of each network's posterior probability, up to a constant that is the same for
+        all chains. Not every state has a network.
     networks : list of ndarray of uint8
         The bits of ``is_parent``, of which row x has the parents of x.
     """
@@ -198,6 +199,9 @@ class Chain:
         """Set how many candidates are fixed: so many, as far as there is room for their tables."""
         sizes = [self._candidates.n_fixed(x, n) for x, n in enumerate(wanted.tolist())]
         self._n_fixed = np.array(sizes, dtype=np.int64)
+        self._log_counts = np.array(
+            [self._candidates.log_counts(x, n) for x, n in enumerate(sizes)]
+        )
 
     def _fill(self, x: int) -> None:
         state = self._state
@@ -237,9 +241,11 @@ class Chain:
         is_wide = self._has_shared_tables and len(state.candidates[0]) > _MOST_CANDIDATES_IN_CACHE
         if is_wide and batch.n % _STATES_A_NETWORK != 1:
             return
-        batch.log_weights.append(draw_network(state, self._masks, self._is_parent))
-        n_random = np.bitwise_count(self._masks[self._redrawn] >> self._n_fixed[self._redrawn])
-        batch.n_at_limit[self._redrawn] += n_random == self._candidates.n_random
+        in_state = draw_network(state, self._masks, self._is_parent)
+        n_random = np.bitwise_count(self._masks >> self._n_fixed)
+        of_counts = self._log_counts[np.arange(len(n_random)), n_random].sum()
+        batch.log_weights.append(in_state + of_counts)
+        batch.n_at_limit[self._redrawn] += n_random[self._redrawn] == self._candidates.n_random
         reach(state, self._is_parent, self._reaches)
         batch.paths += self._reaches.T
         batch.networks.append(np.packbits(self._is_parent))

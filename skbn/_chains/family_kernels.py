@@ -153,7 +153,7 @@ def _share_with(state, x, within, without, parents, free):
 
 @kernel(PARTITION, int64[::1], boolean[:, ::1], seconds=1.0)
 def draw_network(state, masks, is_parent):
-    """Draw a network, given the partition and the candidates; return its log weight.
+    """Draw a network, given the partition and the candidates; return its log weight with these.
 
     Parameters
     ----------

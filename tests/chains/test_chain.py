@@ -27,7 +27,8 @@ def networks():
     )
 
 
-def drawn_networks(candidates, n, seed, max_parents=4):
+def chain_after(candidates, n, seed, max_parents=4):
+    """A chain whose batch has n states."""
     compile_kernels(CHAIN_KERNELS)
     rng = np.random.default_rng(seed)
     start = random_network(candidates, range(M), max_parents, rng)
@@ -38,13 +39,15 @@ def drawn_networks(candidates, n, seed, max_parents=4):
     chain.forget()
     for _ in range(n):
         chain.step()
+    return chain
+
+
+def networks_of(chain, m=M):
+    """The parents of each column as masks over all others, as tuples."""
     packed = np.array(chain.batch.networks)
-    return np.unpackbits(packed, axis=1, count=M * M).reshape(-1, M, M).astype(bool)
-
-
-def keys_of(is_parent):
-    rows = [np.delete(is_parent[:, x], x, axis=1) @ (1 << np.arange(M - 1)) for x in range(M)]
-    return Counter(map(tuple, np.stack(rows, axis=1).tolist()))
+    is_parent = np.unpackbits(packed, axis=1, count=m * m).reshape(-1, m, m)
+    rows = [np.delete(is_parent[:, x], x, axis=1) @ (1 << np.arange(m - 1)) for x in range(m)]
+    return [*map(tuple, np.stack(rows, axis=1).tolist())]
 
 
 def weights_of(networks, scores):
@@ -65,7 +68,7 @@ def test_each_kind_of_move(monkeypatch, networks, widths, n_moves, ruled_out):
     monkeypatch.setattr(module, "_SHARES_OF_WIDTH", np.array(widths))
     monkeypatch.setattr(module, "_FEWEST_MOVES", n_moves)
     scores = random_scores(M, 0, spread=1.0, ruled_out=ruled_out)
-    found = keys_of(drawn_networks(candidates_of(scores, 4, 0), 30_000, 1))
+    found = Counter(networks_of(chain_after(candidates_of(scores, 4, 0), 30_000, 1)))
     assert_drawn_from(found, weights_of(networks, scores))
 
 
@@ -73,10 +76,18 @@ def test_each_kind_of_move(monkeypatch, networks, widths, n_moves, ruled_out):
 def test_random_candidates(networks):
     """One fixed candidate and two random ones; networks with three parents outside are left out."""
     scores = random_scores(M, 3, spread=1.0)
-    found = keys_of(drawn_networks(candidates_of(scores, 1, 2), 30_000, 2))
+    found = Counter(networks_of(chain_after(candidates_of(scores, 1, 2), 30_000, 2)))
     fixed = 1  # the mask of the first of the others
     fits = (np.bitwise_count(networks & ~fixed) <= 2).all(axis=1)
     assert_drawn_from(found, weights_of(networks[fits], scores))
+
+
+def test_weights_do_not_depend_on_the_candidates():
+    """Chains with other fixed candidates have the same unit, so that they can be compared."""
+    scores = random_scores(M, 4)
+    chain = chain_after(candidates_of(scores, 1, 2), 40, 3)
+    expected = [scores[np.arange(M), network].sum() for network in networks_of(chain)]
+    np.testing.assert_allclose(chain.batch.log_weights, expected)
 
 
 def test_few_networks_of_four_columns():
@@ -98,8 +109,4 @@ def test_few_networks_of_four_columns():
     chain = Chain(candidates, range(m), start, candidates.possible, np.random.SeedSequence(0))
     for _ in range(6000):
         chain.step()
-    is_parent = np.unpackbits(np.array(chain.batch.networks), axis=1, count=m * m)
-    is_parent = is_parent.reshape(-1, m, m)
-    rows = [np.delete(is_parent[:, x], x, axis=1) @ (1 << np.arange(m - 1)) for x in range(m)]
-    found = Counter(map(tuple, np.stack(rows, axis=1).tolist()))
-    assert_drawn_from(found, weights)
+    assert_drawn_from(Counter(networks_of(chain, m)), weights)
