@@ -20,8 +20,9 @@ from skbn._core.subsets import popcount
 
 __all__ = ["draw_network", "edges_given_partition", "reach", "redraw_candidates", "sum_subsets"]
 
-# Sums are logarithms of sums of exponentials where these are above the smallest float64.
-_LARGEST_RANGE = 600.0
+# Sums are float64 times powers of exp(256); nothing has a power far below all others.
+_LOG_UNIT, _NO_POWER = 256.0, -(1 << 40)
+_ONE_POWER_LESS = math.exp(-_LOG_UNIT)
 # Sets of parents of less than exp(-60) of the weight of all are never drawn.
 _LEAST_LOG_SHARE = -60.0
 # With more candidates before a column, sets of parents are not gone through one by one.
@@ -32,35 +33,33 @@ _MOST_TO_GO_THROUGH = 10
 def sum_subsets(scores, sums):
     """Set the logarithm of the sum of ``exp(scores)`` over all subsets of each set.
 
-    They are added up in units of the largest term, unless the empty set's, which is part of all, is
-    so much smaller that float64 cannot hold it: then as logarithms.
+    Scores of one column differ by more than the exponents of float64. So each sum is a float64
+    times a power of ``exp(256)``, and what is two powers less than another is nothing beside it.
     """
     n = scores.size
     highest = scores.max()
-    is_narrow = scores[0] - highest > -_LARGEST_RANGE
+    powers = np.empty(n, np.int64)
     for i in range(n):
-        sums[i] = math.exp(scores[i] - highest) if is_narrow else scores[i]
+        below = scores[i] - highest
+        is_nothing = below == -np.inf
+        powers[i] = _NO_POWER if is_nothing else math.floor(below / _LOG_UNIT)
+        sums[i] = 0.0 if is_nothing else math.exp(below - powers[i] * _LOG_UNIT)
     bit = 1
     while bit < n:
         for start in range(0, n, 2 * bit):
             for i in range(start, start + bit):
-                if is_narrow:
+                ahead = powers[i] - powers[i + bit]
+                if ahead == 0:
                     sums[i + bit] += sums[i]
-                else:
-                    sums[i + bit] = _log_sum(sums[i], sums[i + bit])
+                elif ahead == -1:
+                    sums[i + bit] += sums[i] * _ONE_POWER_LESS
+                elif ahead > 0:
+                    own = sums[i + bit] * _ONE_POWER_LESS if ahead == 1 else 0.0
+                    sums[i + bit] = own + sums[i]
+                    powers[i + bit] = powers[i]
         bit *= 2
-    if is_narrow:
-        for i in range(n):
-            sums[i] = math.log(sums[i]) + highest
-
-
-@inner_kernel
-def _log_sum(a, b):
-    """Return ``log(exp(a) + exp(b))``."""
-    low, high = min(a, b), max(a, b)
-    if low == -np.inf:
-        return high
-    return high + math.log1p(math.exp(low - high))
+    for i in range(n):
+        sums[i] = math.log(sums[i]) + powers[i] * _LOG_UNIT + highest if sums[i] > 0 else -np.inf
 
 
 @inner_kernel
