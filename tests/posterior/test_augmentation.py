@@ -85,6 +85,7 @@ def test_a_table_without_holes_has_its_exact_posterior():
     assert not hasattr(one, "edge_standard_errors_")
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_draws_repeat_with_a_seed_and_any_number_of_jobs():
     rows = table(3)
     one = augmented(rows, n_imputations=5)

@@ -104,6 +104,7 @@ def test_very_few_columns(m):
     assert_near(sampled_posterior(asked, resources(PLENTY), settings()), exact)
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize("m", [9, pytest.param(24, marks=pytest.mark.slow)])
 def test_jobs_change_no_bit(monkeypatch, m):
     """With random candidates; chains of 24 columns begin with order searches."""
