@@ -151,6 +151,11 @@ def test_networks_are_sampled_of_all_tables():
     assert posterior.dag_.edges == posterior.median_network_.dag.edges
 
 
+@pytest.fixture(scope="module")
+def of_two_tables():
+    return augmented(table(8), n_imputations=2)
+
+
 @pytest.mark.parametrize(
     "ask",
     [
@@ -162,11 +167,10 @@ def test_networks_are_sampled_of_all_tables():
         lambda posterior: posterior.score(table(8, share=0.0)),
     ],
 )
-def test_what_one_table_knows_is_refused(ask):
-    posterior = augmented(table(8), n_imputations=2)
+def test_what_one_table_knows_is_refused(of_two_tables, ask):
     with pytest.raises(ValueError, match=r"not known after missing='augment'.* sample_networks"):
-        ask(posterior)
-    assert not hasattr(posterior, "log_evidence_")
+        ask(of_two_tables)
+    assert not hasattr(of_two_tables, "log_evidence_")
 
 
 def test_tables_that_cannot_be_completed_are_refused():
