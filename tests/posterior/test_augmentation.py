@@ -48,7 +48,7 @@ def probabilities_by_quadrature(rows, grid):
 @pytest.mark.parametrize(
     ("holes", "n_points", "n_imputations"),
     [
-        pytest.param([(0, 1)], 81, 300, id="one hole"),
+        pytest.param([(0, 1)], 41, 300, id="one hole"),
         pytest.param([(0, 1), (1, 2)], 33, 3000, marks=pytest.mark.slow, id="two holes"),
     ],
 )
