@@ -21,13 +21,13 @@ def is_acyclic(parents):
 
 def cheapest_network(families):
     """The least cost of a network of families; infinite if there is none."""
-    networks = product(*families)
-    costs = (
-        sum(cost for cost, _ in network)
-        for network in networks
-        if is_acyclic([parents for _, parents in network])
-    )
-    return min(costs, default=math.inf)
+    costs = product(*([cost for cost, _ in each] for each in families))
+    networks = product(*([parents for _, parents in each] for each in families))
+    least = math.inf
+    for cost, network in zip(map(sum, costs), networks, strict=True):
+        if cost < least and is_acyclic(network):
+            least = cost
+    return least
 
 
 def acyclic_masks(w):
@@ -77,13 +77,15 @@ def bound_and_reduced_costs(families, cuts, step, number=float):
         (cuts[i], number(multiplier))
         for i, multiplier in zip(step.cuts, step.multipliers, strict=True)
     ]
-    reduced = [
-        [
-            number(cost) - sum(m * number(coefficient(cut, x, parents)) for cut, m in used)
-            for cost, parents in families[x]
-        ]
-        for x in range(len(families))
-    ]
+    reduced = []
+    for x, of_child in enumerate(families):
+        own = [(cut, m) for cut, m in used if x in cut[0]]  # coefficients of others are 0
+        reduced.append(
+            [
+                number(cost) - sum(m * number(coefficient(cut, x, parents)) for cut, m in own)
+                for cost, parents in of_child
+            ]
+        )
     return sum(map(min, reduced)) + sum(m * number(cut[2]) for cut, m in used), reduced
 
 

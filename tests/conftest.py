@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 import subprocess
@@ -5,6 +6,10 @@ import sys
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# As many processes as there are cores run the tests, and OpenBLAS reads this when it is loaded. Its
+# threads wait for one another by spinning: on a core that another process uses that takes most of
+# the time of the tests.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import hypothesis
 import joblib
@@ -12,6 +17,7 @@ import pytest
 import sklearn
 from packaging.version import Version
 from sklearn.datasets import load_wine
+from threadpoolctl import threadpool_limits
 
 for name, max_examples in {"repeatable": 20, "thorough": 200}.items():
     hypothesis.settings.register_profile(
@@ -38,6 +44,12 @@ def pytest_sessionstart(session):
         subprocess.run([sys.executable, "-m", "skbn.compile"], check=False)
 
 
+def pytest_collection_finish(session):
+    """Leave what was imported out of garbage collections: to go through it takes half a second."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_runtest_setup(item):
     for mark in item.iter_markers("needs_sklearn"):
         version, why = mark.args
@@ -49,6 +61,13 @@ def pytest_runtest_setup(item):
 def wine():
     """The 178 wines of scikit-learn; some modules have a fixture with fewer of the columns."""
     return load_wine(as_frame=True).data
+
+
+@pytest.fixture
+def two_blas_threads():
+    """Linear algebra takes two threads where nothing keeps it to one, as in a process of a user."""
+    with threadpool_limits(2, "blas"):
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

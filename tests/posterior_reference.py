@@ -169,15 +169,8 @@ def posterior_by_enumeration(log_weights, prior, required=None, allowed=None):
     table = np.full((m, 1 << m), -np.inf)
     for x, families in enumerate(log_weights):
         table[x, list(families)] = list(families.values())
-    terms = table[np.arange(m), dags.parents]
-    possible = np.isfinite(terms).all(axis=1)
-    if not possible.any():
-        raise ValueError("No network has a weight.")
-    best = terms[terms.sum(axis=1).argmax()]
-    # Large local scores cancel: only their exact sum keeps the digits of a small difference.
-    weights = np.zeros(len(terms))
-    weights[possible] = [math.exp(math.fsum([*row, *-best])) for row in terms[possible]]
-    weights *= copies
+    possible, best, weights = _weights_of_dags(m, table.tobytes())
+    weights = weights * copies
 
     total = math.fsum(weights)
     probabilities = weights / total
@@ -192,6 +185,23 @@ def posterior_by_enumeration(log_weights, prior, required=None, allowed=None):
         networks=dags.parents,
         probabilities=probabilities,
     )
+
+
+@functools.lru_cache(maxsize=16)
+def _weights_of_dags(m, table):
+    """Which DAGs have a weight, the terms of the best, and all weights as shares of that one's.
+
+    The weights are kept for the other prior, with which tests often ask again.
+    """
+    terms = np.frombuffer(table).reshape(m, 1 << m)[np.arange(m), dag_table(m).parents]
+    possible = np.isfinite(terms).all(axis=1)
+    if not possible.any():
+        raise ValueError("No network has a weight.")
+    best = terms[terms.sum(axis=1).argmax()]
+    # Large local scores cancel: only their exact sum keeps the digits of a small difference.
+    weights = np.zeros(len(terms))
+    weights[possible] = [math.exp(math.fsum([*row, *-best])) for row in terms[possible]]
+    return possible, best, weights
 
 
 def _shares_of_sets(sets, probabilities):

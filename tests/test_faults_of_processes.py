@@ -145,7 +145,7 @@ def test_terminated_halfway(tmp_path):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"NUMBA_DISABLE_JIT": "1", "LC_ALL": "de_DE.UTF-8"},
+        {"NUMBA_DISABLE_JIT": "1", "OPENBLAS_NUM_THREADS": "2", "LC_ALL": "de_DE.UTF-8"},
         {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "TMPDIR": "/no", "HOME": "/no"},
     ],
 )

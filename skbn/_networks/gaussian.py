@@ -12,6 +12,7 @@ from skbn._core.arrays import Booleans, Floats
 from skbn._core.linear_model import LinearModel, equilibrated, propagate, require_finite
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
+from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics
 from skbn._missing.incomplete_rows import rows_by_pattern
@@ -270,6 +271,7 @@ class LinearGaussianModel(LinearModel):
         total[np.isnan(total)] = np.inf
         return np.asarray(-0.5 * (total + log_scale))
 
+    @one_blas_thread()
     def _marginal_log_density(self, rows: Floats, seen: Booleans) -> Floats:
         """Return the log density of the values that are seen, by a factor for each pattern."""
         log_density = np.zeros(len(rows))

@@ -1,6 +1,6 @@
 """What a network says of rows with missing values: means and draws of what is missing.
 
-Rows with the same holes are computed together.
+Rows with the same holes are computed together, in one thread: the systems of equations are small.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
+from skbn._core.threads import one_blas_thread
 from skbn._data.containers import array_of
 from skbn._data.nodes import Nodes
 from skbn._data.table import Table, numbers_of
@@ -21,6 +22,7 @@ from skbn._networks.gaussian import LinearGaussianModel
 __all__ = ["conditional_means", "drawn", "filled", "imputed_columns", "with_columns"]
 
 
+@one_blas_thread()
 def conditional_means(
     model: LinearGaussianModel, given: list[int], rows: Floats, others: list[int]
 ) -> Floats:
@@ -46,6 +48,7 @@ def conditional_means(
     return means
 
 
+@one_blas_thread()
 def filled(model: LinearGaussianModel, rows: Floats) -> Floats:
     """Return rows, (n, m), with conditional means in place of NaN; what is observed is copied."""
     result = rows.copy()
@@ -57,6 +60,7 @@ def filled(model: LinearGaussianModel, rows: Floats) -> Floats:
     return result
 
 
+@one_blas_thread()
 def drawn(
     model: LinearGaussianModel, rows: Floats, rng: np.random.Generator | np.random.RandomState
 ) -> Floats:

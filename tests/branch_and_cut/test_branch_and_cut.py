@@ -23,6 +23,7 @@ def _compiled():
     compile_kernels(BRANCH_AND_CUT_KERNELS)
 
 
+@cache
 def instance(seed):
     rng = np.random.default_rng(seed)
     m, n = [(4, 12), (5, 8), (6, 6)][seed % 3]

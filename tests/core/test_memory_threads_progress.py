@@ -232,6 +232,7 @@ def blas_threads():
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_linear_algebra_in_one_thread_until_the_last_leaves():
     before = blas_threads()
     if not before:
@@ -246,6 +247,7 @@ def test_linear_algebra_in_one_thread_until_the_last_leaves():
     assert blas_threads() == before
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_two_fits_at_once():
     tables = [make_gaussian_network(18, n_samples=200, random_state=i)[0] for i in range(4)]
     expected = [GaussianBNLearner().fit(rows) for rows in tables]

@@ -203,6 +203,7 @@ def test_one_block_gives_the_same_bits_as_memory():
     assert GaussianBNLearner().fit(X).network_score_ == expected.network_score_
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_no_scheduler_changes_a_bit():
     X = da.from_array(rows(600), chunks=(9, 2))
     expected = LocalScoreTransformer().fit(X).local_scores_.statistics
@@ -213,6 +214,7 @@ def test_no_scheduler_changes_a_bit():
         np.testing.assert_array_equal(found.mean, expected.mean)
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_linear_algebra_stays_in_the_threads_of_the_blocks():
     """Several threads of OpenBLAS, called from several threads, take ten times as long as one."""
     found = []

@@ -157,6 +157,7 @@ def test_weights_multiply_the_counts_of_the_rows_that_have_one(wine):
     np.testing.assert_array_equal(by_label.edge_support_, bootstrap.edge_support_)
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize("learner", [None, Wrapped(), GaussianBNLearnerCV([1, 2], cv=2)])
 def test_neither_threads_nor_processes_change_a_bit(wine, learner):
     bootstrap = BootstrapBNLearner(learner, n_resamples=6, random_state=0, n_jobs=1).fit(wine)
@@ -170,6 +171,7 @@ def test_neither_threads_nor_processes_change_a_bit(wine, learner):
         np.testing.assert_array_equal(other.network_.coef_, bootstrap.network_.coef_)
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_searches_in_threads_change_no_bit(wine, monkeypatch):
     monkeypatch.setattr("skbn._estimators.held_out.FEWEST_COLUMNS", 2)
     bootstrap = BootstrapBNLearner(n_resamples=8, random_state=0, n_jobs=1).fit(wine)

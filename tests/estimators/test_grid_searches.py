@@ -112,6 +112,7 @@ def search_alone(wine):
     ).fit(wine)
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing", "sequential"])
 def test_any_backend_gives_the_same(wine, search_alone, backend):
     alone, search = search_alone, clone(search_alone)

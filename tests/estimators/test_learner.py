@@ -192,6 +192,7 @@ def test_every_other_network_is_no_better(rows):
                 assert scores.network_score(other) <= learner.network_score_ + 1e-8
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize(
     ("m", "n_jobs"), [(5, 2), (20, 2), (20, 3), pytest.param(22, 2, marks=pytest.mark.slow)]
 )

@@ -151,6 +151,7 @@ def test_the_rule_of_one_standard_error_gives_fewer_edges(wine):
     assert list(near.dag_.edges) == list(expected.dag_.edges)
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize("backend", ["loky", "threading", "sequential"])
 def test_any_backend_gives_the_same(wine, backend):
     alone = GaussianBNLearnerCV(PENALTIES, cv=FOLDS).fit(wine)

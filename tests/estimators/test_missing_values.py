@@ -216,6 +216,7 @@ def test_units_change_the_score_by_a_constant():
     assert one.dag_.edges == other.dag_.edges
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_the_number_of_jobs_does_not_change_a_bit(n_jobs):
     rows = table(6, m=8)

@@ -178,6 +178,7 @@ def test_parameters_come_and_go(rows):
 # Seeds
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_a_number_gives_the_same_network_with_any_number_of_jobs(rows):
     one = order_learner().fit(rows)
     for other in (order_learner(), order_learner(n_jobs=2)):

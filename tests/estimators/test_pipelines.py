@@ -368,6 +368,7 @@ def found(learner, rows):
     return edges(learner.fit(rows)), learner.score(rows)
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize("options", [{"prefer": "processes"}, {"prefer": "threads"}, {}])
 def test_processes_and_threads_give_the_same(wine, options):
     learners = [GaussianBNLearner(n_jobs=2), clone(CV).set_params(n_jobs=2)]

@@ -190,6 +190,7 @@ def test_effects_of_more_columns_than_are_summed_together():
     assert (np.abs(plain - np.eye(m) - first.mean) <= LARGEST_Z * spread + 1e-12).all()
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_threads_change_no_bit(table):
     table = np.tile(table, (1, 5))[:, :18] + np.random.default_rng(0).normal(size=(40, 18))
     one, two = (

@@ -9,7 +9,7 @@ from skbn._core.subsets import mask_of
 from skbn._core.threads import Threads
 from skbn._exact.dense_families import DenseFamilies
 from skbn._exact.plan import SearchPlan
-from skbn._exact.recurrences import best_scores, exact_search
+from skbn._exact.recurrences import best_network, best_scores, exact_search
 from skbn._exact.stores import open_store
 from skbn._exact.walked_families import WalkedFamilies
 from skbn._regressions.log_determinants import set_functions
@@ -73,15 +73,16 @@ def random_case(m, n_others=0, has_offsets=False, is_constrained=False, seed=0):
     return Case(m, factor, tables, offsets, allowed, required)
 
 
-def scores_of(plan, families, n_jobs=1):
-    """F of all sets, and each column's best local score, as a search finds them."""
+def search_of(plan, families, n_jobs=1):
+    """F of all sets, each column's best local score, and the network, all by one search."""
     with (
         Threads(n_jobs, plan.n_columns + plan.n_others) as threads,
         open_store(plan) as store,
     ):
         local = best_scores(families, plan, store, threads, Progress())
         slabs = [store.slab(fixed).copy() for fixed in range(1 << plan.n_outer)]
-    return np.concatenate(slabs), local
+        network = best_network(families, plan, store.values, local, threads, Progress())
+    return np.concatenate(slabs), local, network
 
 
 def network_of(plan, families, n_jobs=1):

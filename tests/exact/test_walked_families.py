@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from families_of_factors import Case, network_of, random_case, scores_of, table_of_bic
+from families_of_factors import Case, network_of, random_case, search_of, table_of_bic
 
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import Threads
@@ -32,24 +32,23 @@ def case_of(m, kind):
 @cache
 def expected_of(m, kind):
     """F, best local scores and the network, by families in memory."""
-    plan, families = case_of(m, kind).in_memory()
-    return *scores_of(plan, families), network_of(plan, families)
+    return search_of(*case_of(m, kind).in_memory())
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("m", "n_outer", "n_varying"),
-    [(15, 1, 1), (16, 2, 1), (16, 2, 2), (17, 3, 1), (17, 3, 2), (17, 3, 3)],
+    [(15, 1, 1), (16, 2, 1), (16, 2, 2), (17, 3, 2)],
 )
 def test_windows_change_no_bit(m, n_outer, n_varying, kind):
     best, local, network = expected_of(m, kind)
     assert np.isfinite(network.score)
     assert sum(mask.bit_count() for mask in network.parents) > 2
-    plan, families = case_of(m, kind).walked(n_outer, n_varying)
-    found, found_local = scores_of(plan, families)
+    walked = case_of(m, kind).walked(n_outer, n_varying)
+    found, found_local, found_network = search_of(*walked)
     np.testing.assert_array_equal(found, best)
     np.testing.assert_array_equal(found_local, local)
-    assert network_of(plan, families) == network
+    assert found_network == network
 
 
 @pytest.mark.parametrize("n_varying", [1, 2, 3])
@@ -58,11 +57,11 @@ def test_threads_and_a_file_change_no_bit(n_varying, tmp_path, monkeypatch):
     m, kind = 17, "constrained, beside others"
     best, local, network = expected_of(m, kind)
     for n_jobs, scratch in [(2, None), (1, tmp_path), (2, tmp_path)]:
-        plan, families = case_of(m, kind).walked(3, n_varying, scratch)
-        found, found_local = scores_of(plan, families, n_jobs)
+        walked = case_of(m, kind).walked(3, n_varying, scratch)
+        found, found_local, found_network = search_of(*walked, n_jobs)
         np.testing.assert_array_equal(found, best)
         np.testing.assert_array_equal(found_local, local)
-        assert network_of(plan, families, n_jobs) == network
+        assert found_network == network
 
 
 @pytest.mark.slow
@@ -70,11 +69,11 @@ def test_threads_and_a_file_change_no_bit(n_varying, tmp_path, monkeypatch):
 @pytest.mark.parametrize("n_varying", [1, 2, 3, 4, 5])
 def test_windows_change_no_bit_of_many_columns(n_varying, kind):
     best, local, network = expected_of(19, kind)
-    plan, families = case_of(19, kind).walked(5, n_varying)
-    found, found_local = scores_of(plan, families, n_jobs=2)
+    walked = case_of(19, kind).walked(5, n_varying)
+    found, found_local, found_network = search_of(*walked, n_jobs=2)
     np.testing.assert_array_equal(found, best)
     np.testing.assert_array_equal(found_local, local)
-    assert network_of(plan, families, n_jobs=2) == network
+    assert found_network == network
 
 
 def test_families_are_searched_again():
@@ -179,15 +178,14 @@ def in_pairs(m, seed):
 
 
 @pytest.mark.parametrize("make", [near_zero, nearly_collinear, tied, in_pairs])
-@pytest.mark.parametrize("seed", range(2))
-def test_rounding_and_ties_change_no_network(make, seed):
+@pytest.mark.parametrize(("n_varying", "seed"), [(1, 0), (3, 1)])
+def test_rounding_and_ties_change_no_network(make, n_varying, seed):
     """A walk through few columns rounds in other ways than the one that filled the tables."""
     m = 17
     case = make(m, seed)
     expected = network_of(*case.in_memory())
     assert len(expected.parents) == m
-    for n_varying in (1, 3):
-        assert network_of(*case.walked(3, n_varying)) == expected
+    assert network_of(*case.walked(3, n_varying)) == expected
 
 
 # Nodes of several columns
@@ -205,13 +203,12 @@ def test_nodes_of_several_columns(max_parents, has_offsets):
     sets = set_functions(case.factor, weights, offsets=offsets)
     plan = SearchPlan(m, 1, 0)
     dense = DenseFamilies([sets] * m, plan)
-    best, local = scores_of(plan, dense)
+    best, local, expected = search_of(plan, dense)
     walked_plan = SearchPlan(m, 2, 0, n_varying=1)
     walked = WalkedFamilies(case.factor, offsets, weights, walked_plan)
-    found, found_local = scores_of(walked_plan, walked)
+    found, found_local, network = search_of(walked_plan, walked)
     np.testing.assert_allclose(found, best, rtol=1e-12)
     np.testing.assert_allclose(found_local, local, rtol=1e-12)
-    expected, network = network_of(plan, dense), network_of(walked_plan, walked)
     assert network.parents == expected.parents
     assert sum(mask.bit_count() for mask in network.parents) > 2
     assert network.score == pytest.approx(expected.score, rel=1e-12)

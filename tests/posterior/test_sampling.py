@@ -4,6 +4,7 @@ Seeds are fixed. A test of random numbers fails with a probability below 1e-6.
 """
 
 import math
+from collections import Counter
 
 import mpmath
 import numpy as np
@@ -127,10 +128,9 @@ def scores_of(m, n_rows=60, seed=0, noise=1.0):
 
 def assert_frequencies(samples, probabilities):
     """Pearson's chi-square test; networks with a probability of 0 must not be among the samples."""
-    counts = dict.fromkeys(probabilities, 0)
-    for parents in map(tuple, samples.tolist()):
-        counts[parents] += 1  # KeyError: a network without a weight
-    counts = np.array(list(counts.values()))
+    found = Counter(map(tuple, samples.tolist()))
+    assert found.keys() <= probabilities.keys()
+    counts = np.array([found[parents] for parents in probabilities])
     expected = len(samples) * np.array(list(probabilities.values()))
     is_rare = expected < 5
     counts = np.append(counts[~is_rare], counts[is_rare].sum())

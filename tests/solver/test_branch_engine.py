@@ -303,9 +303,9 @@ def test_families_that_do_not_fit_are_refused_with_what_would_fit():
 def test_more_undominated_families_than_expected(monkeypatch):
     without_dynamic_programs(monkeypatch)
     monkeypatch.setattr(branch_engine, "_SHARE_UNDOMINATED", 0.0)
-    scores = scores_of(20, 4, criterion="loglik")
+    scores = scores_of(17, 4, criterion="loglik")
     n_bytes = plan_searches(problem(scores).shape, resources()).searches[0].n_bytes
-    with pytest.raises(ValueError, match=r"over 20 columns runs short of memory .* max_parents"):
+    with pytest.raises(ValueError, match=r"over 17 columns runs short of memory .* max_parents"):
         solved(scores, given=resources(n_bytes))
 
 

@@ -37,15 +37,15 @@ def exact_score(scores, parents):
 
 def highest_score(scores):
     """The exact score of the best network, by trying all."""
-    listed = [
-        [(Fraction(s), own) for own, s in zip(own_sets(rows), local, strict=True)]
-        for rows, local in scores._families
-    ]
-    return max(
-        sum(score for score, _ in network)
-        for network in itertools.product(*listed)
-        if is_acyclic([parents for _, parents in network])
-    )
+    local = [[Fraction(score) for score in own] for _, own in scores._families]
+    unit = max(score.denominator for own in local for score in own)  # a power of two, as are all
+    sums = map(sum, itertools.product(*([int(unit * score) for score in own] for own in local)))
+    networks = itertools.product(*(own_sets(rows) for rows, _ in scores._families))
+    best = None
+    for of_network, network in zip(sums, networks, strict=True):
+        if (best is None or of_network > best) and is_acyclic(network):
+            best = of_network
+    return Fraction(best, unit)
 
 
 def assert_right(scores, found, tolerance, best):
