@@ -1,23 +1,21 @@
 """Which columns may be parents in a chain's state: candidates that are fixed, and random ones.
 
 With many columns no table has all sets of parents. So each column x has fixed candidates D and R
-others, E, which are part of the state: given a network, E is any set of R columns outside D that
-contains the parents outside D, all with the same probability. With o of these parents, and M
-columns outside D, there are C(M - o, R - o) such sets. So the weight of a parent set in a state is
-that of its network divided by this number, and the sum over all E is the posterior itself. Only
-families with more than R parents outside D are left out.
+others, E, which are part of the state: given a network, E is a random set of R columns outside D
+that contains the parents outside D (see `candidate_kernels`). So the weight of a parent set in a
+state is that of its network times the probability of E given the network, and the sum over all E is
+the posterior itself. Only families with more than R parents outside D are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import expit
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import Booleans, Floats
 
 __all__ = ["Candidates"]
 
@@ -35,6 +33,10 @@ class Candidates:
     scores_of : callable
         Called with a column and a list of k possible parents; returns the local score of each of
         their subsets as parents, shape (2**k,), -inf if it is ruled out.
+    gains_of : callable
+        Called with a network, of which row x has the parents of x, shape (m, m); returns at [x, z]
+        how much the score of x rises if z is added to its parents or removed from them, -inf where
+        that is ruled out.
     n_fewest : int
         How many candidates of a column are fixed at least.
     n_most : int
@@ -46,6 +48,7 @@ class Candidates:
     possible: Sequence[Sequence[int]]
     required: Sequence[Sequence[int]]
     scores_of: Callable[[int, list[int]], Floats]
+    gains_of: Callable[[Booleans], Floats]
     n_fewest: int
     n_most: int
     n_random: int
@@ -106,21 +109,12 @@ class Candidates:
         drawn = rng.permutation([z for z in outside if z not in missing]).tolist()
         return [*fixed, *[*missing, *drawn][: self.n_random]], outside
 
-    def log_counts(self, x: int, n_fixed: int) -> Floats:
-        """Return ``log C(M - o, R - o)`` for o = 0, ..., R, up to a constant."""
-        n_outside = len(self.possible[x]) - n_fixed
-        return _log_counts(n_outside, self.n_random) if n_outside else np.zeros(self.n_random + 1)
+    def chances(self, is_parent: Booleans, reaches: Booleans) -> Floats:
+        """Return how probable each edge is given all others of a network.
 
-    def scores(self, x: int, n_fixed: int, candidates: Sequence[int]) -> Floats:
-        """Return the scores of the sets of a column's candidates, less what counts random ones."""
-        n_random_parents = np.bitwise_count(np.arange(1 << len(candidates)) >> n_fixed)
-        of_counts = self.log_counts(x, n_fixed)[n_random_parents]
-        return self.scores_of(x, [*candidates]) - of_counts
-
-
-@cache
-def _log_counts(n_outside: int, n_random: int) -> Floats:
-    M, R = n_outside, n_random
-    o = np.arange(R + 1)
-    logs = gammaln(M - o + 1) - gammaln(R - o + 1) - gammaln(M - R + 1)
-    return np.asarray(logs - logs[0])
+        At [x, z] is the edge z -> x; `reaches` says at [x, z] whether a path leads from z to x.
+        """
+        gains = self.gains_of(is_parent)
+        chances = np.asarray(expit(np.where(is_parent, -gains, gains)))
+        chances[reaches.T] = 0.0  # it would close a cycle
+        return chances

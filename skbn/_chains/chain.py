@@ -1,16 +1,18 @@
 """Chain: a Markov chain over networks whose stationary distribution is their posterior.
 
 Its state is a partition of the columns into layers (see `partition_kernels`) and the random
-candidates of each column (see `candidates`). A step makes as many moves as there are columns, each
-of which draws the places of one to three related columns from their joint distribution given the
-rest, and then draws the random candidates of some columns anew. All of these are draws from
-conditional distributions, so that there are no proposals to be rejected.
+candidates of each column (see `candidates`). In a step, some columns get new places in the
+partition, up to three related ones jointly given all others (`move_kernels`); some columns get new
+random candidates; and then a network is drawn, in which pairs of columns get new parents
+(`pair_kernels`). All of these are draws from conditional distributions, so that there are no
+proposals to be rejected.
 
-Probabilities of edges are read off each state, given its partition and candidates; what depends on
-whole networks, such as paths, is read off one network that is drawn from each state.
+The probabilities of edges from candidates that are fixed are read off each state's partition. Those
+of edges from all others are the conditional ones given the rest of the state's network. What
+depends on whole networks, such as paths, is read off the network.
 
-During the burn-in the fixed candidates, and which columns are related, are chosen again by the
-probabilities so far. After it nothing of the chain depends on its past.
+During the burn-in the fixed candidates, the weights of the others, and which columns are related,
+are chosen again by the probabilities so far. After it nothing of the chain depends on its past.
 """
 
 from __future__ import annotations
@@ -21,39 +23,43 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from skbn._chains.candidate_kernels import redraw_candidates, weigh_candidates
 from skbn._chains.candidates import Candidates
 from skbn._chains.family_kernels import (
     draw_network,
     edges_given_partition,
     reach,
-    redraw_candidates,
     sum_subsets,
 )
 from skbn._chains.move_kernels import move_related
+from skbn._chains.pair_kernels import redraw_pairs
 from skbn._chains.partition_kernels import Partition
 from skbn._core.arrays import BYTES, Floats, Integers
-from skbn._regressions.local_score import internal_error
 
 __all__ = ["CHAIN_KERNELS", "Batch", "Chain", "empty_tables", "fill_tables", "table_bytes"]
 
 CHAIN_KERNELS = (
-    *(move_related, redraw_candidates, sum_subsets),
+    *(move_related, redraw_pairs, redraw_candidates, weigh_candidates, sum_subsets),
     *(draw_network, edges_given_partition, reach),
 )
 
 # Cumulative probabilities of moves of one, two and three columns.
 _SHARES_OF_WIDTH = np.array([0.2, 0.6, 1.0])
-_FEWEST_MOVES = 20
+# Moves and pairs in a step, for each column, and at least.
+_MOVES_A_COLUMN, _PAIRS_A_COLUMN, _FEWEST_MOVES = 1 / 2, 1, 20
 # How many columns get new random candidates in a step, of all, and at least.
-_SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 10, 2
+_SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 20, 2
 # Rows whose distance is a power of two would share the same lines of the processor's cache.
 _PADDING = 536
-# The weight of all columns together in the choice of those that are moved with one, beside the
-# probabilities of edges: so any may be moved together.
-_ANY = 0.5
-# With more candidates the tables do not fit in the processor's cache, and drawing a network takes
-# long: then one of so many states has one.
-_MOST_CANDIDATES_IN_CACHE, _STATES_A_NETWORK = 14, 4
+# The weight of all columns together in the choice of those that are moved with one, and in that of
+# random candidates, beside the probabilities of edges: so any may be chosen.
+_ANY_RELATED, _ANY_CANDIDATE = 0.5, 1.0
+# Candidates are fixed if they are parents with this probability. To reverse an edge, a column may
+# need its children, and other parents of these, as parents: so the probabilities that a column is
+# one of them count as well, by this share.
+_LEAST_FIXED, _SHARE_OF_REVERSED = 0.1, 0.2
+# Without random candidates there is nothing that is drawn.
+_NONE_RANDOM = np.zeros(1)
 
 
 @dataclass
@@ -63,7 +69,7 @@ class Batch:
     Parameters
     ----------
     edges, squares : ndarray of shape (m, m), float64
-        The sums of the probabilities of edges given each state, and of their squares.
+        The sums of the probabilities of edges given parts of each state, and of their squares.
     paths : ndarray of shape (m, m), float64
         In how many networks there is a directed path.
     n_at_limit : ndarray of shape (m,), float64
@@ -72,10 +78,10 @@ class Batch:
     n : int
         The number of states.
     log_weights : list of float
-        The logarithm of each network's posterior probability, up to a constant that is the same for
-        all chains. Not every state has a network.
+        The logarithm of the posterior probability of each state's network, up to a constant that
+        is the same for all chains.
     networks : list of ndarray of uint8
-        The bits of ``is_parent``, of which row x has the parents of x.
+        The bits of each state's ``is_parent``, of which row x has the parents of x.
     """
 
     edges: Floats
@@ -107,14 +113,18 @@ def empty_tables(m: int, n: int) -> tuple[Floats, Floats]:
 def fill_tables(
     candidates: Candidates,
     x: int,
-    n_fixed: int,
     chosen: Sequence[int],
     scores: Floats,
     sums: Floats,
+    log_shares: Floats = _NONE_RANDOM,
 ) -> None:
-    """Set the rows of a column's tables to those of the candidates that were chosen."""
+    """Set the rows of a column's tables to those of the candidates that were chosen.
+
+    `log_shares` has the log probability of the random ones, given each set of them as parents.
+    """
     size = 1 << len(chosen)
-    scores[x, :size] = candidates.scores(x, n_fixed, chosen)
+    of_sets = candidates.scores_of(x, [*chosen]).reshape(len(log_shares), -1)
+    scores[x, :size] = (of_sets + log_shares[:, np.newaxis]).ravel()
     sum_subsets(scores[x, :size], sums[x, :size])
 
 
@@ -162,6 +172,8 @@ class Chain:
         self._movable = np.array(movable, dtype=np.int64)
         self._set_layers(parents)
         self._fix(np.array([len(own) + 1 for own in parents]))
+        self._weights = np.ones((m, m))
+        self._log_shares = np.zeros((m, 1 << candidates.n_random))
         self._set_candidates(parents, ranked)
         self._relate(np.zeros((m, m)))
         self._masks = np.empty(m, dtype=np.int64)
@@ -184,35 +196,40 @@ class Chain:
     ) -> None:
         state = self._state
         state.places[:] = -1
-        self._outside: list[Integers] = []
+        self._is_outside = np.zeros((len(parents), len(parents)), dtype=np.bool_)
         for x, n_fixed in enumerate(self._n_fixed.tolist()):
             chosen, outside = self._candidates.chosen(x, n_fixed, ranked[x], parents[x], self._rng)
             state.n_candidates[x] = len(chosen)
             state.candidates[x, : len(chosen)] = chosen
             state.places[x, chosen] = np.arange(len(chosen))
-            self._outside.append(np.array(outside, dtype=np.int64))
+            self._is_outside[x, outside] = True
             if not self._has_shared_tables:
                 self._fill(x)
-        self._redrawn = np.flatnonzero([len(outside) for outside in self._outside])
+        self._has_random = self._is_outside.any(axis=1)
 
     def _fix(self, wanted: Integers) -> None:
         """Set how many candidates are fixed: so many, as far as there is room for their tables."""
         sizes = [self._candidates.n_fixed(x, n) for x, n in enumerate(wanted.tolist())]
         self._n_fixed = np.array(sizes, dtype=np.int64)
-        self._log_counts = np.array(
-            [self._candidates.log_counts(x, n) for x, n in enumerate(sizes)]
-        )
 
     def _fill(self, x: int) -> None:
         state = self._state
         chosen = state.candidates[x, : state.n_candidates[x]].tolist()
-        n_fixed = int(self._n_fixed[x])
-        fill_tables(self._candidates, x, n_fixed, chosen, state.scores, state.sums)
+        log_shares = _NONE_RANDOM
+        if self._is_outside[x].any():
+            log_shares = self._log_shares[x]
+            weigh_candidates(state, x, *self._random_candidates(x), log_shares)
+        fill_tables(self._candidates, x, chosen, state.scores, state.sums, log_shares)
+
+    def _random_candidates(self, x: int) -> tuple[int, Integers, Floats]:
+        """Return how many candidates are fixed, the columns outside, and the weights of these."""
+        outside = np.flatnonzero(self._is_outside[x])
+        return int(self._n_fixed[x]), outside, self._weights[x, outside]
 
     def _relate(self, edges: Floats) -> None:
         """Say which columns are moved together, by probabilities of edges."""
         m = len(edges)
-        weights = edges + edges.T + _ANY / m
+        weights = edges + edges.T + _ANY_RELATED / m
         np.fill_diagonal(weights, 0.0)
         weights[:, np.setdiff1d(np.arange(m), self._movable)] = 0.0
         self._related = np.cumsum(weights, axis=1)
@@ -220,49 +237,65 @@ class Chain:
     # Steps
 
     def step(self) -> None:
-        """Make some moves, draw some candidates anew, and add the state to the batch."""
+        """Make some moves, draw some candidates and a network anew, and add them to the batch."""
         state, m = self._state, self._candidates.m
-        n_moves = max(_FEWEST_MOVES, m)
-        if not move_related(state, self._movable, self._related, _SHARES_OF_WIDTH, n_moves):
-            raise internal_error("no move of a Markov chain has a weight")
-        if len(self._redrawn):
+        n_moves, n_pairs = (
+            max(_FEWEST_MOVES, round(m * share)) for share in (_MOVES_A_COLUMN, _PAIRS_A_COLUMN)
+        )
+        move_related(state, self._movable, self._related, _SHARES_OF_WIDTH, n_moves)
+        if self._has_random.any():
             n_redrawn = max(_FEWEST_REDRAWN, round(m * _SHARE_REDRAWN))
-            for x in self._rng.choice(self._redrawn, n_redrawn).tolist():
-                redraw_candidates(state, x, self._n_fixed[x], self._outside[x])
+            for x in self._rng.choice(np.flatnonzero(self._has_random), n_redrawn).tolist():
+                redraw_candidates(state, x, *self._random_candidates(x))
                 self._fill(x)
+        draw_network(state, self._masks, self._is_parent)
+        if len(self._movable) > 1:
+            pairs = self._movable, self._related, n_pairs
+            redraw_pairs(state, *pairs, self._masks, self._is_parent)
         self._add_state()
 
     def _add_state(self) -> None:
         batch, state = self.batch, self._state
+        reach(state, self._is_parent, self._reaches)
         edges_given_partition(state, self._edges)
+        log_weight = state.scores[np.arange(len(self._masks)), self._masks].sum()
+        if self._has_random.any():
+            random_parents = (self._masks >> self._n_fixed)[self._has_random]
+            log_weight -= self._log_shares[self._has_random, random_parents].sum()
+            is_full = np.bitwise_count(random_parents) == self._candidates.n_random
+            batch.n_at_limit[self._has_random] += is_full
+            self._set_edges_from_outside(np.flatnonzero(self._has_random)[is_full])
         batch.edges += self._edges
         batch.squares += self._edges * self._edges
-        batch.n += 1
-        is_wide = self._has_shared_tables and len(state.candidates[0]) > _MOST_CANDIDATES_IN_CACHE
-        if is_wide and batch.n % _STATES_A_NETWORK != 1:
-            return
-        in_state = draw_network(state, self._masks, self._is_parent)
-        n_random = np.bitwise_count(self._masks >> self._n_fixed)
-        of_counts = self._log_counts[np.arange(len(n_random)), n_random].sum()
-        batch.log_weights.append(in_state + of_counts)
-        batch.n_at_limit[self._redrawn] += n_random[self._redrawn] == self._candidates.n_random
-        reach(state, self._is_parent, self._reaches)
         batch.paths += self._reaches.T
+        batch.n += 1
+        batch.log_weights.append(log_weight)
         batch.networks.append(np.packbits(self._is_parent))
 
+    def _set_edges_from_outside(self, full: Integers) -> None:
+        """Set the probabilities of edges from columns that are no fixed candidates.
+
+        Those that are `full` have as many such parents as there are random candidates.
+        """
+        chances = self._candidates.chances(self._is_parent, self._reaches)
+        chances[full] *= self._is_parent[full]
+        self._edges.T[self._is_outside] = chances[self._is_outside]
+
     def adapt(self) -> None:
-        """Choose fixed candidates and related columns by the states so far, and forget these."""
+        """Choose candidates and related columns by the states so far, and forget these."""
         edges = self.batch.edges / self.batch.n
         self._relate(edges)
-        if len(self._redrawn):
+        if self._has_random.any():
             draw_network(self._state, self._masks, self._is_parent)
             parents = [np.flatnonzero(row).tolist() for row in self._is_parent]
-            # One more than the expected parents, so that random candidates are seldom parents.
             least = [len(own) - self._candidates.n_random for own in parents]
-            self._fix(np.maximum(np.ceil(edges.sum(axis=0)).astype(np.int64) + 1, least))
+            reversed_edges = np.minimum(edges.T + edges @ edges.T, 1.0)
+            wanted = edges + _SHARE_OF_REVERSED * reversed_edges
+            self._fix(np.maximum((wanted > _LEAST_FIXED).sum(axis=0), least))
+            self._weights = edges.T + _ANY_CANDIDATE / self._candidates.m
             possible = [np.array(each, dtype=np.int64) for each in self._candidates.possible]
             ranked = [
-                own[np.argsort(-edges[own, x], kind="stable")].tolist()
+                own[np.argsort(-wanted[own, x], kind="stable")].tolist()
                 for x, own in enumerate(possible)
             ]
             self._set_candidates(parents, ranked)

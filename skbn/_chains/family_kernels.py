@@ -1,4 +1,4 @@
-"""Families given a partition: draws of parents and of candidates, and probabilities of edges."""
+"""Families given a partition: draws of parents, and probabilities of edges."""
 
 from __future__ import annotations
 
@@ -15,10 +15,18 @@ from skbn._chains.partition_kernels import (
     parents_share,
 )
 from skbn._core.compile import inner_kernel, kernel
-from skbn._core.random_numbers import random_below, uniform
+from skbn._core.random_numbers import uniform
 from skbn._core.subsets import popcount
 
-__all__ = ["draw_network", "edges_given_partition", "reach", "redraw_candidates", "sum_subsets"]
+__all__ = [
+    "draw_network",
+    "draw_parents",
+    "draw_set",
+    "edges_given_partition",
+    "reach",
+    "set_parents",
+    "sum_subsets",
+]
 
 # Sums are float64 times powers of exp(256); nothing has a power far below all others.
 _LOG_UNIT, _NO_POWER = 256.0, -(1 << 40)
@@ -66,7 +74,16 @@ def sum_subsets(scores, sums):
 def draw_parents(state, x):
     """Draw the parents of a column, given the partition; return the mask among its candidates."""
     within, without = candidates_that_precede(state, x)
-    if without == -1:
+    return draw_set(state, x, within, without)
+
+
+@inner_kernel
+def draw_set(state, x, within, without):
+    """Draw a set of a column's candidates by its weight, of those in `within`.
+
+    Subsets of `without` are left out; -1 leaves out none.
+    """
+    if within == 0:
         return 0
     share = meeting_share(state, x, within, without)
     while True:
@@ -117,7 +134,8 @@ def _draw_among(state, x, parents, rest, within, without, share):
         while True:
             own = parents | subset
             log_share = state.scores[x, own] - unit
-            if own & ~without and log_share > _LEAST_LOG_SHARE:
+            meets = without == -1 or own & ~without != 0
+            if meets and log_share > _LEAST_LOG_SHARE:
                 weight = math.exp(log_share)
                 if is_drawing:
                     found = own
@@ -143,7 +161,7 @@ def _share_with(state, x, within, without, parents, free):
     while True:
         sign = 1 - 2 * (popcount(excluded) & 1)
         share += sign * math.exp(state.sums[x, free ^ excluded] - unit)
-        if not parents & ~without:
+        if without != -1 and not parents & ~without:
             share -= sign * math.exp(state.sums[x, (free & without) ^ excluded] - unit)
         if excluded == 0:
             return share
@@ -152,7 +170,7 @@ def _share_with(state, x, within, without, parents, free):
 
 @kernel(PARTITION, int64[::1], boolean[:, ::1], seconds=1.0)
 def draw_network(state, masks, is_parent):
-    """Draw a network, given the partition and the candidates; return its log weight with these.
+    """Draw a network, given the partition and the candidates.
 
     Parameters
     ----------
@@ -162,42 +180,18 @@ def draw_network(state, masks, is_parent):
     is_parent : ndarray of shape (m, m), bool
         Row x is set to the parents of x.
     """
-    m = state.layers.size
-    is_parent[:] = False
-    total = 0.0
-    for x in range(m):
+    for x in range(masks.size):
         masks[x] = draw_parents(state, x)
-        total += state.scores[x, masks[x]]
-        for p in range(state.n_candidates[x]):
-            if masks[x] >> p & 1:
-                is_parent[x, state.candidates[x, p]] = True
-    return total
+        set_parents(state, x, masks[x], is_parent)
 
 
-@kernel(PARTITION, int64, int64, int64[::1])
-def redraw_candidates(state, x, n_fixed, possible):
-    """Draw a column's parents, and then which of the possible ones are its other candidates.
-
-    The first `n_fixed` candidates stay, and parents among the others do; the rest are drawn from
-    `possible`, each of the sets with the same probability. The scores are not changed.
-    """
-    n_candidates = state.n_candidates[x]
-    parents = draw_parents(state, x)
-    kept = n_fixed
-    for p in range(n_fixed, n_candidates):
-        z = state.candidates[x, p]
-        state.places[x, z] = -1
-        if parents >> p & 1:
-            state.candidates[x, kept] = z
-            kept += 1
-    for p in range(n_fixed, kept):
-        state.places[x, state.candidates[x, p]] = p
-    while kept < n_candidates:
-        z = possible[random_below(state.random, 0, possible.size)]
-        if state.places[x, z] < 0:
-            state.candidates[x, kept] = z
-            state.places[x, z] = kept
-            kept += 1
+@inner_kernel
+def set_parents(state, x, mask, is_parent):
+    """Set row x to the columns that a mask of candidates has."""
+    is_parent[x] = False
+    for p in range(state.n_candidates[x]):
+        if mask >> p & 1:
+            is_parent[x, state.candidates[x, p]] = True
 
 
 @kernel(PARTITION, float64[:, ::1])

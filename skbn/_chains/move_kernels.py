@@ -35,7 +35,7 @@ from skbn._chains.place_kernels import (
 from skbn._core.compile import inlined_kernel, inner_kernel, kernel
 from skbn._core.random_numbers import random_below, uniform
 
-__all__ = ["move_related"]
+__all__ = ["choose_related", "move_related"]
 
 # After so many columns that were chosen twice, any column is taken.
 _MOST_TRIES = 50
@@ -68,13 +68,13 @@ def move_related(state, movable, related, shares_of_width, n_moves):
         width = 1
         while width < min(shares_of_width.size, movable.size) and u >= shares_of_width[width - 1]:
             width += 1
-        _choose_related(state.random, movable, related, columns[:width])
+        choose_related(state.random, movable, related, columns[:width])
         n_drawn += _redraw_places(state, columns[:width])
     return n_drawn
 
 
 @inner_kernel
-def _choose_related(random, movable, related, columns):
+def choose_related(random, movable, related, columns):
     """Choose a column, and others that are related to one of those chosen before.
 
     The choice does not depend on the partition: if it did, moves would not leave the posterior as

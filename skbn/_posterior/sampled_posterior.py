@@ -40,10 +40,10 @@ from skbn._solver.problem import Problem
 
 __all__ = ["ChainSettings", "SampledPosterior", "sampled_posterior"]
 
-# Candidates of each column where not all can be: fixed and random ones.
-_N_FIXED, _N_RANDOM = 6, 6
-# Columns that have more parents in networks that were found have more candidates, up to these.
-_MOST_CANDIDATES = 16
+# Candidates of each column where not all can be: fixed ones, at least and at most, and random ones.
+_N_FIXED, _MOST_FIXED, _N_RANDOM = 6, 10, 4
+# If columns have more parents in networks that were found, there are more fixed ones, up to these.
+_MOST_FIXED_OF_ALL = 12
 # All possible parents are candidates if the tables of all columns take no more than this.
 _MOST_BYTES_OF_ALL = 1 << 30
 # The share of the progress that searches take.
@@ -272,8 +272,9 @@ def _candidates(
     available, limit = resources.beside(problem.shape.n_bytes)
 
     fewest = max(_N_FIXED, *map(len, required)) + _N_RANDOM
-    most = max([0, *(len(own) + 1 for parents in found for own in parents)]) + _N_RANDOM
-    most = max(fewest, min(most, _MOST_CANDIDATES))
+    n_parents = max([0, *(len(own) for parents in found for own in parents)])
+    most_fixed = min(max(_MOST_FIXED, n_parents + 1), _MOST_FIXED_OF_ALL)
+    most = max(fewest, most_fixed + _N_RANDOM)
     while most > fewest and table_bytes(m, most, n_chains) > available:
         most -= 1
     if n_all > most and table_bytes(m, n_all) <= min(available // 2, _MOST_BYTES_OF_ALL):
@@ -287,7 +288,7 @@ def _candidates(
             f"and {sizes[1]} {limit}. Lower n_chains, or leave out columns."
         )
     scores = CandidateScores(problem.regressions, constraints, log_odds)
-    return Candidates(possible, required, scores, fewest - _N_RANDOM, most, _N_RANDOM)
+    return Candidates(possible, required, scores, scores.gains, fewest - _N_RANDOM, most, _N_RANDOM)
 
 
 def _plan(candidates: Candidates, settings: ChainSettings, resources: Resources) -> str:
@@ -314,7 +315,7 @@ def _shared_tables(
     scores, sums = empty_tables(candidates.m, candidates.n_most)
 
     def fill(x: int) -> None:
-        fill_tables(candidates, x, len(ranked[x]), ranked[x], scores, sums)
+        fill_tables(candidates, x, ranked[x], scores, sums)
 
     with resources.threads() as threads:
         for _ in threads.map(fill, [(x,) for x in range(candidates.m)]):

@@ -76,16 +76,25 @@ def layers_of(state):
 def candidates_of(scores, n_fixed, n_random):
     """Candidates of which some are random, from the scores of all sets of the other columns."""
     m = len(scores)
+    bits = [{z: 1 << p for p, z in enumerate(own)} for own in others(m)]
 
     def scores_of(x, chosen):
-        bit = {z: 1 << p for p, z in enumerate(z for z in range(m) if z != x)}
         masks = [
-            sum(bit[z] for p, z in enumerate(chosen) if mask >> p & 1)
+            sum(bits[x][z] for p, z in enumerate(chosen) if mask >> p & 1)
             for mask in range(1 << len(chosen))
         ]
         return scores[x, masks]
 
-    return Candidates(others(m), [[]] * m, scores_of, n_fixed, n_fixed + n_random, n_random)
+    def gains_of(is_parent):
+        gains = np.full((m, m), -np.inf)
+        for x, own in enumerate(is_parent):
+            mask = sum(bits[x][z] for z in np.flatnonzero(own).tolist())
+            for z, bit in bits[x].items():
+                gains[x, z] = scores[x, mask ^ bit] - scores[x, mask]
+        return gains
+
+    n_most = n_fixed + n_random
+    return Candidates(others(m), [[]] * m, scores_of, gains_of, n_fixed, n_most, n_random)
 
 
 def assert_drawn_from(found, weights):

@@ -1,37 +1,89 @@
-"""Random candidates leave the posterior alone."""
+"""Fixed candidates, and random ones."""
 
+import math
+from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from states import candidates_of, others, random_scores
+from states import assert_drawn_from, candidates_of, others, random_scores, state_of, values_of
+
+from skbn._chains.candidate_kernels import redraw_candidates, weigh_candidates
 
 
 @pytest.mark.parametrize(("n_fixed", "n_random"), [(1, 2), (2, 3), (0, 4), (3, 1)])
-def test_the_sum_over_random_candidates_is_the_weight(n_fixed, n_random):
-    """For each parent set with few parents outside the fixed candidates, up to one constant."""
-    m = 7
-    scores = random_scores(m, 0, spread=1.0)
-    candidates = candidates_of(scores, n_fixed, n_random)
-    fixed, outside = others(m)[2][:n_fixed], others(m)[2][n_fixed:]
-    sums = {}
-    for drawn in combinations(outside, n_random):
-        chosen = [*fixed, *drawn]
-        for mask, score in enumerate(candidates.scores(2, n_fixed, chosen)):
-            parents = frozenset(z for p, z in enumerate(chosen) if mask >> p & 1)
-            sums[parents] = sums.get(parents, 0.0) + np.exp(score)
-    masks = {
-        frozenset(z for p, z in enumerate(others(m)[2]) if mask >> p & 1): mask
-        for mask in range(1 << (m - 1))
+def test_random_candidates_of_all_kinds_of_parents(n_fixed, n_random):
+    """Sets are as probable as said, against weights of sets that are summed one by one."""
+    m, x = 7, 2
+    state, outside, weights = state_with_random(m, x, n_fixed, n_random)
+    logs = np.empty(1 << n_random)
+    totals = Counter()
+    for drawn in combinations(outside.tolist(), n_random):
+        set_candidates(state, x, [*others(m)[x][:n_fixed], *drawn])
+        weigh_candidates(state, x, n_fixed, outside, weights, logs)
+        weight_of = dict(zip(outside.tolist(), weights, strict=True))
+        for mask, log in enumerate(logs):
+            parents = {z for p, z in enumerate(drawn) if mask >> p & 1}
+            free = set(outside.tolist()) - parents
+            all_sets = combinations(sorted(free), n_random - len(parents))
+            total = sum(math.prod(weight_of[z] for z in each) for each in all_sets)
+            own = math.prod(weight_of[z] for z in drawn if z not in parents)
+            assert log == pytest.approx(math.log(own / total), abs=1e-12)
+            totals[frozenset(parents)] += math.exp(log)
+    # So the sum over all random candidates leaves the weight of a parent set as it is.
+    np.testing.assert_allclose(list(totals.values()), 1.0)
+
+
+def test_random_candidates_are_drawn_as_probable_as_they_are_said_to_be():
+    m, x, n_fixed, n_random = 8, 7, 2, 3
+    state, outside, weights = state_with_random(m, x, n_fixed, n_random)
+    state.layers[4:] = state.n_layers[0] = 2
+    state.scores[x] = state.sums[x] = -np.inf
+    parent = 1 << n_fixed  # the first of the random candidates, which has to stay
+    state.scores[x, parent] = 0.0
+    state.sums[x, [mask for mask in range(1 << n_fixed + n_random) if mask & parent]] = 0.0
+    start = state.candidates[x].tolist()
+    counts = Counter()
+    for _ in range(4000):
+        set_candidates(state, x, start)
+        redraw_candidates(state, x, n_fixed, outside, weights)
+        own = state.candidates[x].tolist()
+        assert own[: n_fixed + 1] == start[: n_fixed + 1]
+        assert sorted(np.flatnonzero(state.places[x] >= 0).tolist()) == sorted(own)
+        assert all(state.places[x, z] == p for p, z in enumerate(own))
+        counts[frozenset(own[n_fixed + 1 :])] += 1
+    weight_of = dict(zip(outside.tolist(), weights, strict=True))
+    further = [z for z in outside.tolist() if z != start[n_fixed]]
+    pairs = {
+        frozenset(pair): weight_of[pair[0]] * weight_of[pair[1]]
+        for pair in combinations(further, 2)
     }
-    factors = {
-        parents: total / np.exp(scores[2, masks[parents]]) for parents, total in sums.items()
-    }
-    assert set(factors) == {parents for parents in masks if len(parents & set(outside)) <= n_random}
-    np.testing.assert_allclose(list(factors.values()), factors[frozenset()], rtol=1e-12)
+    assert_drawn_from(counts, pairs)
+
+
+def state_with_random(m, x, n_fixed, n_random):
+    """A state whose columns have few candidates; which columns are outside x's, and weights."""
+    n = n_fixed + n_random
+    state = state_of(random_scores(m, 5), [range(m)])._replace(
+        candidates=np.zeros((m, n), np.int64),
+        n_candidates=np.full(m, n),
+        scores=np.zeros((m, 1 << n)),
+        sums=np.zeros((m, 1 << n)),
+    )
+    for z in range(m):
+        set_candidates(state, z, others(m)[z][:n])
+    outside = np.array(others(m)[x][n_fixed:])
+    return state, outside, np.random.default_rng(m).uniform(0.01, 1, len(outside))
+
+
+def set_candidates(state, x, candidates):
+    state.candidates[x] = candidates
+    state.places[x] = -1
+    state.places[x, candidates] = np.arange(len(candidates))
 
 
 def test_all_possible_parents_are_candidates_if_they_are_few():
@@ -41,9 +93,6 @@ def test_all_possible_parents_are_candidates_if_they_are_few():
     n_fixed = candidates.n_fixed(0, 0)
     chosen, outside = candidates.chosen(0, n_fixed, [3, 1, 2, 4], [], np.random.default_rng(0))
     assert (chosen, outside) == ([3, 1, 2, 4], [])
-    order = [z - 1 for z in chosen]
-    masks = [sum(1 << order[p] for p in range(4) if mask >> p & 1) for mask in range(16)]
-    np.testing.assert_array_equal(candidates.scores(0, n_fixed, chosen), scores[0, masks])
 
 
 @given(st.data())
@@ -66,3 +115,30 @@ def test_columns_with_many_parents_have_many_candidates():
     assert candidates.n_fixed(0, 2) == 4
     assert candidates.n_fixed(0, 7) == 7
     assert candidates.n_fixed(0, 20) == 9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_chances_of_edges_given_all_others(seed):
+    m = 4
+    scores = random_scores(m, seed)
+    values = values_of(scores)
+    networks = reference.all_dags(m)
+    rng = np.random.default_rng(seed)
+    for parents in rng.choice(np.array(networks, dtype=object), 20):
+        is_parent = np.zeros((m, m), np.bool_)
+        for x, own in enumerate(parents):
+            is_parent[x, list(own)] = True
+        reaches = np.linalg.matrix_power(np.eye(m) + is_parent, m) > 0
+        np.fill_diagonal(reaches, False)
+        chances = candidates_of(scores, 3, 0).chances(is_parent, reaches)
+        for x in range(m):
+            for z in others(m)[x]:
+                rest = tuple(v for v in parents[x] if v != z)
+                of_edge = [rest, tuple(sorted((*rest, z)))]
+                weights = [
+                    values[x, own]
+                    if reference.is_acyclic((*parents[:x], own, *parents[x + 1 :]))
+                    else 0.0
+                    for own in of_edge
+                ]
+                assert chances[x, z] == pytest.approx(weights[1] / sum(weights), abs=1e-12)

@@ -49,6 +49,36 @@ def assert_scores(scores, *, log_odds=None, **knowledge):
             if constraints.exogenous >> child & 1:
                 expected = [0.0] + [-math.inf] * (len(expected) - 1)
             np.testing.assert_allclose(of_child, expected, rtol=0, atol=1e-9)
+    assert_gains(scores, constraints, found, odds)
+
+
+def score_of(scores, odds, x, parents):
+    names = [scores.columns[z] for z in parents]
+    return scores.local_score(scores.columns[x], names) + odds[parents, x].sum()
+
+
+def assert_gains(scores, constraints, found, odds):
+    """Those of every edge, at parent sets that are drawn among all that constraints allow."""
+    m = len(scores.columns)
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        is_parent = np.zeros((m, m), np.bool_)
+        for x in constraints.modelled:
+            allowed = [mask for mask in range(1 << m) if constraints.allows(x, mask)]
+            is_parent[x, members_of(int(rng.choice(allowed)))] = True
+        gains = found.gains(is_parent)
+        for x in range(m):
+            own = np.flatnonzero(is_parent[x]).tolist()
+            for z in range(m):
+                changed = [y for y in range(m) if is_parent[x, y] != (y == z)]
+                expected = -math.inf
+                if constraints.allows(x, sum(1 << y for y in changed)) and z != x:
+                    sets = [[scores.columns[y] for y in each] for each in (changed, own)]
+                    expected = np.subtract(
+                        *[scores.local_score(scores.columns[x], each) for each in sets]
+                    )
+                    expected += odds[changed, x].sum() - odds[own, x].sum()
+                assert gains[x, z] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("criterion", [BGe(), BIC(), EBIC(), BGe(alpha_w=30, alpha_mu=2)])

@@ -24,6 +24,14 @@ def rows_of(m, n=60, seed=0):
     return make_gaussian_network(m, n_samples=n, random_state=seed)[0]
 
 
+def set_candidates(monkeypatch, fixed, random):
+    """So many candidates are fixed, and so many random."""
+    for name in ("_N_FIXED", "_MOST_FIXED", "_MOST_FIXED_OF_ALL"):
+        monkeypatch.setattr(module, name, fixed)
+    monkeypatch.setattr(module, "_N_RANDOM", random)
+    monkeypatch.setattr(module, "_MOST_BYTES_OF_ALL", 0)
+
+
 def assert_near(found, exact, errors=6.0):
     """Each probability within some standard errors, and 1e-3 for those that never vary."""
     agreement = found.agreement
@@ -52,9 +60,7 @@ def test_probabilities_of_few_columns(monkeypatch, knowledge, few_candidates):
     """With all candidates, and with two fixed and three random ones."""
     m = 7
     if few_candidates:
-        monkeypatch.setattr(module, "_N_FIXED", 2)
-        monkeypatch.setattr(module, "_N_RANDOM", 3)
-        monkeypatch.setattr(module, "_MOST_BYTES_OF_ALL", 0)
+        set_candidates(monkeypatch, fixed=2, random=3)
         knowledge = {"max_parents": 3, **knowledge}
     scores = LocalScoreTransformer("bge").fit_transform(rows_of(m))
     log_odds = np.log(np.random.default_rng(1).uniform(0.3, 2.0, size=(m, m)))
@@ -108,9 +114,7 @@ def test_very_few_columns(m):
 @pytest.mark.parametrize("m", [9, pytest.param(24, marks=pytest.mark.slow)])
 def test_jobs_change_no_bit(monkeypatch, m):
     """With random candidates; chains of 24 columns begin with order searches."""
-    monkeypatch.setattr(module, "_N_FIXED", 3)
-    monkeypatch.setattr(module, "_N_RANDOM", 3)
-    monkeypatch.setattr(module, "_MOST_BYTES_OF_ALL", 0)
+    set_candidates(monkeypatch, fixed=3, random=3)
     scores = LocalScoreTransformer("bge").fit_transform(rows_of(m, n=100))
     one, two = (
         sampled_posterior(problem(scores), resources(1 << 28, n_jobs=n), settings(100))
@@ -202,7 +206,7 @@ def sum_of_columns(n):
 
 def test_columns_with_more_parents_than_candidates(monkeypatch):
     """A sum of 18 columns begins with as many as may be candidates, and the complaint names it."""
-    monkeypatch.setattr(module, "_MOST_CANDIDATES", 12)
+    set_candidates(monkeypatch, fixed=8, random=4)
     scores, asked = sum_of_columns(18)
     found = sampled_posterior(asked, resources(1 << 28), settings(100))
     assert found.shares_at_limit[25] > 0.9
@@ -230,7 +234,7 @@ def test_larger_tables(m, n_samples):
 
 @pytest.mark.slow
 def test_random_candidates_of_larger_tables(monkeypatch):
-    monkeypatch.setattr(module, "_MOST_BYTES_OF_ALL", 0)
+    set_candidates(monkeypatch, fixed=6, random=4)
     asked = problem(LocalScoreTransformer("bge").fit_transform(rows_of(18, n=200, seed=5)))
     exact = network_posterior(asked, resources(PLENTY, n_jobs=2), prior="uniform")
     found = sampled_posterior(asked, resources(PLENTY, n_jobs=2), settings(8000))
