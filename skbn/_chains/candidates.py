@@ -9,6 +9,7 @@ the posterior itself. Only families with more than R parents outside D are left 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ from scipy.special import expit
 from skbn._core.arrays import Booleans, Floats
 
 __all__ = ["Candidates"]
+
+# So many parents that are expected outside the fixed candidates need no more random ones.
+_FEW_OUTSIDE = 0.5
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Candidates:
     n_most : int
         How many candidates a column may have.
     n_random : int
-        How many of them are random if it has more possible parents.
+        How many of them are random at least, if it has more possible parents.
     """
 
     possible: Sequence[Sequence[int]]
@@ -63,19 +67,33 @@ class Candidates:
         """Whether all possible parents of all columns are candidates, so that none is random."""
         return max(map(len, self.possible)) <= self.n_most
 
-    def n_fixed(self, x: int, wanted: int) -> int:
-        """Return how many candidates of a column are fixed, if so many are wanted at least."""
-        n_possible = len(self.possible[x])
+    def sizes(self, x: int, n_wanted: int, chances: Floats) -> tuple[int, int]:
+        """Return how many candidates of a column are fixed and how many are random.
+
+        Parameters
+        ----------
+        x : int
+        n_wanted : int
+            How many are to be fixed, at least.
+        chances : ndarray of float64
+            How probable the possible parents are, those first that are to be fixed. If many parents
+            are expected among the others, more are random, so that few families are left out.
+        """
+        n_possible, n_fewest = len(self.possible[x]), max(self.n_fewest, len(self.required[x]))
         if self.are_all:
-            return n_possible
-        n = max(self.n_fewest, wanted, len(self.required[x]))
-        n = min(n, self.n_most - self.n_random)
-        return n_possible if n_possible <= n + self.n_random else n
+            return n_possible, 0
+        n_fixed = min(max(n_fewest, n_wanted), self.n_most - self.n_random)
+        n_outside = max(float(chances[n_fixed:].sum()) - _FEW_OUTSIDE, 0.0)
+        n_random = self.n_random + math.ceil(2 * n_outside)
+        n_random = min(n_random, self.n_most - n_fewest)
+        n_fixed = min(n_fixed, self.n_most - n_random)
+        return (n_possible, 0) if n_possible <= n_fixed + n_random else (n_fixed, n_random)
 
     def chosen(
         self,
         x: int,
         n_fixed: int,
+        n_random: int,
         ranked: Sequence[int],
         parents: Sequence[int],
         rng: np.random.Generator,
@@ -84,7 +102,7 @@ class Candidates:
 
         Parameters
         ----------
-        x, n_fixed : int
+        x, n_fixed, n_random : int
         ranked : sequence of int
             All possible parents, those first that are to be fixed: the most probable ones.
         parents : sequence of int
@@ -101,13 +119,13 @@ class Candidates:
         fixed = [*dict.fromkeys([*self.required[x], *ranked])][:n_fixed]
         missing = [z for z in parents if z not in fixed]
         for i in range(len(fixed) - 1, -1, -1):  # more parents than there are random candidates
-            if len(missing) <= self.n_random:
+            if len(missing) <= n_random:
                 break
             if fixed[i] not in parents:
                 fixed[i] = missing.pop()
         outside = [z for z in self.possible[x] if z not in fixed]
         drawn = rng.permutation([z for z in outside if z not in missing]).tolist()
-        return [*fixed, *[*missing, *drawn][: self.n_random]], outside
+        return [*fixed, *[*missing, *drawn][:n_random]], outside
 
     def chances(self, is_parent: Booleans, reaches: Booleans) -> Floats:
         """Return how probable each edge is given all others of a network.

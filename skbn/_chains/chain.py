@@ -171,10 +171,10 @@ class Chain:
         )
         self._movable = np.array(movable, dtype=np.int64)
         self._set_layers(parents)
-        self._fix(np.array([len(own) + 1 for own in parents]))
+        self._n_fixed, self._n_random = np.zeros((2, m), dtype=np.int64)
         self._weights = np.ones((m, m))
-        self._log_shares = np.zeros((m, 1 << candidates.n_random))
-        self._set_candidates(parents, ranked)
+        self._log_shares = np.zeros((m, 1 << (n - min(n, candidates.n_fewest))))
+        self._set_candidates(parents, ranked, [len(own) + 1 for own in parents], np.zeros((m, m)))
         self._relate(np.zeros((m, m)))
         self._masks = np.empty(m, dtype=np.int64)
         self._edges, self._is_parent = np.empty((m, m)), np.empty((m, m), dtype=np.bool_)
@@ -192,13 +192,20 @@ class Chain:
         self._state.n_layers[0] = layers.max()
 
     def _set_candidates(
-        self, parents: Sequence[Sequence[int]], ranked: Sequence[Sequence[int]]
+        self,
+        parents: Sequence[Sequence[int]],
+        ranked: Sequence[Sequence[int]],
+        n_wanted: Sequence[int],
+        edges: Floats,
     ) -> None:
+        """Choose the candidates of all columns; `edges` are probabilities, at [z, x] for z -> x."""
         state = self._state
         state.places[:] = -1
         self._is_outside = np.zeros((len(parents), len(parents)), dtype=np.bool_)
-        for x, n_fixed in enumerate(self._n_fixed.tolist()):
-            chosen, outside = self._candidates.chosen(x, n_fixed, ranked[x], parents[x], self._rng)
+        for x, own in enumerate(parents):
+            sizes = self._candidates.sizes(x, n_wanted[x], edges[ranked[x], x])
+            chosen, outside = self._candidates.chosen(x, *sizes, ranked[x], own, self._rng)
+            self._n_fixed[x], self._n_random[x] = sizes
             state.n_candidates[x] = len(chosen)
             state.candidates[x, : len(chosen)] = chosen
             state.places[x, chosen] = np.arange(len(chosen))
@@ -207,17 +214,12 @@ class Chain:
                 self._fill(x)
         self._has_random = self._is_outside.any(axis=1)
 
-    def _fix(self, wanted: Integers) -> None:
-        """Set how many candidates are fixed: so many, as far as there is room for their tables."""
-        sizes = [self._candidates.n_fixed(x, n) for x, n in enumerate(wanted.tolist())]
-        self._n_fixed = np.array(sizes, dtype=np.int64)
-
     def _fill(self, x: int) -> None:
         state = self._state
         chosen = state.candidates[x, : state.n_candidates[x]].tolist()
         log_shares = _NONE_RANDOM
         if self._is_outside[x].any():
-            log_shares = self._log_shares[x]
+            log_shares = self._log_shares[x, : 1 << self._n_random[x]]
             weigh_candidates(state, x, *self._random_candidates(x), log_shares)
         fill_tables(self._candidates, x, chosen, state.scores, state.sums, log_shares)
 
@@ -262,7 +264,7 @@ class Chain:
         if self._has_random.any():
             random_parents = (self._masks >> self._n_fixed)[self._has_random]
             log_weight -= self._log_shares[self._has_random, random_parents].sum()
-            is_full = np.bitwise_count(random_parents) == self._candidates.n_random
+            is_full = np.bitwise_count(random_parents) == self._n_random[self._has_random]
             batch.n_at_limit[self._has_random] += is_full
             self._set_edges_from_outside(np.flatnonzero(self._has_random)[is_full])
         batch.edges += self._edges
@@ -288,17 +290,15 @@ class Chain:
         if self._has_random.any():
             draw_network(self._state, self._masks, self._is_parent)
             parents = [np.flatnonzero(row).tolist() for row in self._is_parent]
-            least = [len(own) - self._candidates.n_random for own in parents]
             reversed_edges = np.minimum(edges.T + edges @ edges.T, 1.0)
             wanted = edges + _SHARE_OF_REVERSED * reversed_edges
-            self._fix(np.maximum((wanted > _LEAST_FIXED).sum(axis=0), least))
-            self._weights = edges.T + _ANY_CANDIDATE / self._candidates.m
-            possible = [np.array(each, dtype=np.int64) for each in self._candidates.possible]
             ranked = [
-                own[np.argsort(-wanted[own, x], kind="stable")].tolist()
-                for x, own in enumerate(possible)
+                [possible[i] for i in np.argsort(-wanted[possible, x], kind="stable")]
+                for x, possible in enumerate(self._candidates.possible)
             ]
-            self._set_candidates(parents, ranked)
+            n_wanted = (wanted > _LEAST_FIXED).sum(axis=0).tolist()
+            self._weights = edges.T + _ANY_CANDIDATE / self._candidates.m
+            self._set_candidates(parents, ranked, n_wanted, edges)
         self.forget()
 
     def forget(self) -> None:

@@ -90,8 +90,9 @@ def test_all_possible_parents_are_candidates_if_they_are_few():
     scores = random_scores(5, 1)
     candidates = candidates_of(scores, 2, 2)
     assert candidates.are_all
-    n_fixed = candidates.n_fixed(0, 0)
-    chosen, outside = candidates.chosen(0, n_fixed, [3, 1, 2, 4], [], np.random.default_rng(0))
+    sizes = candidates.sizes(0, 0, np.zeros(4))
+    assert sizes == (4, 0)
+    chosen, outside = candidates.chosen(0, *sizes, [3, 1, 2, 4], [], np.random.default_rng(0))
     assert (chosen, outside) == ([3, 1, 2, 4], [])
 
 
@@ -101,7 +102,8 @@ def test_parents_are_among_the_candidates(data):
     candidates = candidates_of(np.zeros((m, 1)), n_fixed, n_random)
     ranked = data.draw(st.permutations(others(m)[0]))
     parents = data.draw(st.lists(st.sampled_from(others(m)[0]), unique=True, max_size=7))
-    chosen, outside = candidates.chosen(0, n_fixed, ranked, parents, np.random.default_rng(0))
+    sizes = n_fixed, n_random
+    chosen, outside = candidates.chosen(0, *sizes, ranked, parents, np.random.default_rng(0))
     assert len(set(chosen)) == n_fixed + n_random
     assert set(parents) <= set(chosen)
     assert set(outside) == set(others(m)[0]) - set(chosen[:n_fixed])
@@ -112,9 +114,17 @@ def test_parents_are_among_the_candidates(data):
 
 def test_columns_with_many_parents_have_many_candidates():
     candidates = replace(candidates_of(np.zeros((30, 1)), 4, 3), n_most=12)
-    assert candidates.n_fixed(0, 2) == 4
-    assert candidates.n_fixed(0, 7) == 7
-    assert candidates.n_fixed(0, 20) == 9
+    none = np.zeros(29)
+    assert candidates.sizes(0, 2, none) == (4, 3)
+    assert candidates.sizes(0, 7, none) == (7, 3)
+    assert candidates.sizes(0, 20, none) == (9, 3)
+
+
+def test_columns_with_many_parents_outside_have_many_random_candidates():
+    candidates = replace(candidates_of(np.zeros((30, 1)), 4, 3), n_most=12)
+    for n_outside, n_random in ((0.0, 3), (0.5, 3), (0.9, 4), (1.4, 5), (9.0, 8)):
+        chances = np.array([1.0] * 6 + [n_outside / 23] * 23)
+        assert candidates.sizes(0, 6, chances) == (min(6, 12 - n_random), n_random)
 
 
 @pytest.mark.parametrize("seed", range(3))
