@@ -29,7 +29,7 @@ __all__ = ["redraw_pairs"]
 
 @kernel(
     *(PARTITION, int64[::1], float64[:, ::1], int64, int64[::1], boolean[:, ::1]),
-    seconds=3.0,
+    seconds=4.0,
 )
 def redraw_pairs(state, movable, related, n_pairs, masks, is_parent):
     """Draw the parents of some pairs of related columns anew, and set the network's partition.
