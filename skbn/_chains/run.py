@@ -12,9 +12,9 @@ from skbn._core.threads import Threads
 
 __all__ = ["ChainRun"]
 
-# Slices of the burn-in, after some of which candidates are chosen anew, and batches of the rest.
+# Slices of the burn-in, after each of which candidates are chosen anew, and batches of the rest.
 # The burn-in takes 30 % of the time.
-_BURN_IN_SLICES, _ADAPT_AFTER, _BATCHES = 8, (2, 5, 8), 20
+_BURN_IN_SLICES, _BATCHES = 8, 20
 _SHARE_OF_BURN_IN = 0.3
 _FEWEST_BATCHES = 4
 
@@ -79,8 +79,7 @@ class ChainRun:
         of_rest = 1 - _SHARE_OF_BURN_IN
         for i in range(_BURN_IN_SLICES):
             self._go_on(threads, i, _BURN_IN_SLICES, _SHARE_OF_BURN_IN)
-            if i + 1 in _ADAPT_AFTER:
-                list(threads.map(Chain.adapt, [(chain,) for chain in self._chains]))
+            list(threads.map(Chain.adapt, [(chain,) for chain in self._chains]))
         for i in range(_BATCHES):
             self._go_on(threads, i, _BATCHES, of_rest)
             for chain, of_chain in zip(self._chains, self._kept, strict=True):

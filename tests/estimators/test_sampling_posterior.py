@@ -145,11 +145,11 @@ def test_auto_sums_where_it_can(rows, exact):
 def test_auto_samples_where_sums_take_too_long(monkeypatch, rows):
     monkeypatch.setattr(plan, "UNIFORM_LIMIT", 100)
     posterior = GaussianBNPosterior(
-        method="auto", structure_prior="uniform", n_samples=200, random_state=0
+        method="auto", structure_prior="uniform", n_samples=400, random_state=0
     )
     with pytest.warns(SamplingWarning, match="took method='sampling'"):
         posterior.fit(rows)
-    assert posterior.n_samples_ == 4 * 200
+    assert posterior.n_samples_ == 4 * 400
 
 
 def test_auto_without_memory_has_no_order_prior():
