@@ -213,10 +213,11 @@ class GaussianBNPosterior(NetworkEstimator):
     counts the orders within each group.
 
     The chains move over ordered partitions of the columns (Kuipers and Moffa 2017, "Partition MCMC
-    for inference on acyclic digraphs"); each move draws the places of one to three columns jointly
-    and exactly. With more than some 20 columns, the tables have 6 or more fixed candidates for
-    the parents of each column and 6 random ones, which change; families with more than 6 parents
-    outside the fixed ones are left out, and a warning says if that may matter.
+    for inference on acyclic digraphs"): a move draws the places of one to three columns jointly and
+    exactly, or the parents of two columns in a network of the partition. With more than some 20
+    columns, the tables have 6 or more fixed candidates for the parents of each column and 4 or more
+    random ones, which change. Families with more parents outside the fixed ones are left out, and a
+    warning says if that may matter.
 
     With many holes, a completed table depends much on the one before it, and 20 tables do not show
     how much: with 40 % of the values missing, the standard errors were two thirds of the standard
