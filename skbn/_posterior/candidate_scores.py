@@ -7,6 +7,7 @@ import numpy as np
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.resources import Resources
 from skbn._core.subsets import bits_of, mask_of
+from skbn._regressions.local_score import gains_of_neighbours
 from skbn._regressions.log_determinants import FEWEST_NODES, SubsetWalk, sums_over_subsets
 from skbn._regressions.set_function import ruled_out
 from skbn._scores.scorer import FamilyScorer
@@ -32,6 +33,10 @@ class CandidateScores:
         self._scorer = scorer
         self._constraints = constraints
         self._log_odds = log_odds
+        m = len(constraints.allowed)
+        self._is_allowed, self._is_required = bits_of(
+            [*constraints.allowed, *constraints.required], m
+        ).reshape(2, m, m)
         self._walks: dict[tuple[FamilyScorer, tuple[int, ...]], tuple[SubsetWalk, bool]] = {}
 
     def __call__(self, child: int, candidates: list[int]) -> Floats:
@@ -77,20 +82,14 @@ class CandidateScores:
             At [x, z], in nats, what z adds to the score of x as another parent, or what it adds if
             it is one no longer; -inf for what constraints rule out.
         """
-        m, constraints = len(is_parent), self._constraints
-        gains = np.full((m, m), -np.inf)
+        constraints = self._constraints
+        gains = np.full(is_parent.shape, -np.inf)
         for found, terms in self._scorer.neighbours(is_parent, np.array(constraints.modelled)):
-            x = found.children
-            with np.errstate(invalid="ignore"):  # dependent columns, which no family may have
-                scores = terms.sum(axis=0)
-                gains[x] = scores - np.take_along_axis(scores, x[:, np.newaxis], axis=1)
+            gains[found.children] = gains_of_neighbours(found.children, terms)
         if self._log_odds is not None:
             gains += np.where(is_parent, -1, 1) * self._log_odds.T
-        is_allowed, is_required = bits_of([*constraints.allowed, *constraints.required], m).reshape(
-            2, m, m
-        )
         has_room = is_parent.sum(axis=1, keepdims=True) < constraints.max_parents
-        may_change = np.where(is_parent, ~is_required, is_allowed & has_room)
+        may_change = np.where(is_parent, ~self._is_required, self._is_allowed & has_room)
         return np.where(may_change & ~np.isnan(gains), gains, -np.inf)
 
     def _scores_of_all(self, scorer: FamilyScorer, child: int, candidates: list[int]) -> Floats:

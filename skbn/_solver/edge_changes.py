@@ -16,7 +16,11 @@ import numpy as np
 from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import bits_of, members_of
 from skbn._networks.equivalence import canonical_member
-from skbn._regressions.local_score import internal_error, score_tolerance
+from skbn._regressions.local_score import (
+    gains_of_neighbours,
+    internal_error,
+    score_tolerance,
+)
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
@@ -157,9 +161,7 @@ class EdgeChanges:
         is_parent = bits_of(self.parents, len(self.parents))
         for found, terms in self._scorer.neighbours(is_parent, children):
             x = found.children
-            with np.errstate(invalid="ignore"):  # dependent columns, which no family may have
-                scores = terms.sum(axis=0)
-                self.gains[x] = scores - np.take_along_axis(scores, x[:, np.newaxis], axis=1)
+            self.gains[x] = gains_of_neighbours(found.children, terms)
             self._largest[x] = np.abs(terms).max(axis=0)
             self.of_parents[x], self.of_family[x] = found.of_parents, found.of_family
 

@@ -73,11 +73,7 @@ def assert_gains(scores, constraints, found, odds):
                 changed = [y for y in range(m) if is_parent[x, y] != (y == z)]
                 expected = -math.inf
                 if constraints.allows(x, sum(1 << y for y in changed)) and z != x:
-                    sets = [[scores.columns[y] for y in each] for each in (changed, own)]
-                    expected = np.subtract(
-                        *[scores.local_score(scores.columns[x], each) for each in sets]
-                    )
-                    expected += odds[changed, x].sum() - odds[own, x].sum()
+                    expected = score_of(scores, odds, x, changed) - score_of(scores, odds, x, own)
                 assert gains[x, z] == pytest.approx(expected, abs=1e-9)
 
 
