@@ -242,13 +242,13 @@ def sampled_posterior(
         run = ChainRun(chains, settings.n_samples, resources, 1 - _WORK_OF_STARTS, report)
         batches = run.batches()
     networks = [_masks_of(of_chain, candidates.m) for of_chain in batches]
-    n_networks = max(1, sum(map(len, networks)))
     n_at_limit = [batch.n_at_limit for of_chain in batches for batch in of_chain]
+    agreement = agreement_of(batches)
     return SampledPosterior(
-        agreement_of(batches),
+        agreement,
         networks,
         constraints,
-        np.sum(n_at_limit, axis=0) / n_networks,
+        np.sum(n_at_limit, axis=0) / agreement.n,
         run.is_interrupted,
     )
 
