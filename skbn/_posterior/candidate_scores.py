@@ -7,11 +7,11 @@ import numpy as np
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.resources import Resources
 from skbn._core.subsets import bits_of, mask_of
-from skbn._regressions.local_score import gains_of_neighbours
 from skbn._regressions.log_determinants import FEWEST_NODES, SubsetWalk, sums_over_subsets
 from skbn._regressions.set_function import ruled_out
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
+from skbn._solver.edge_changes import gains_of_neighbours
 
 __all__ = ["CandidateScores"]
 

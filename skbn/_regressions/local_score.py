@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel
 
 __all__ = [
     "SCORE_ACCURACY",
-    "gains_of_neighbours",
     "internal_error",
     "local_score",
     "local_score_terms",
@@ -83,23 +81,3 @@ def internal_error(what: str) -> RuntimeError:
     return RuntimeError(
         f"{what}; this is a defect of the library or of the machine, please report it"
     )
-
-
-def gains_of_neighbours(children: Integers, terms: Floats) -> Floats:
-    """Return how much higher families score with one parent more, or one less.
-
-    Parameters
-    ----------
-    children : ndarray of shape (k,), int64
-    terms : ndarray of shape (3, k, m), float64
-        Of the families that differ by one parent, as `FamilyScorer.neighbours` has them. At
-        [:, i, children[i]] are those of the family as it is.
-
-    Returns
-    -------
-    ndarray of shape (k, m), float64
-        NaN for dependent columns, which no family may have.
-    """
-    with np.errstate(invalid="ignore"):
-        scores = terms.sum(axis=0)
-        return np.asarray(scores - np.take_along_axis(scores, children[:, np.newaxis], axis=1))

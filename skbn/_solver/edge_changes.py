@@ -16,15 +16,11 @@ import numpy as np
 from skbn._core.arrays import Floats, Integers
 from skbn._core.subsets import bits_of, members_of
 from skbn._networks.equivalence import canonical_member
-from skbn._regressions.local_score import (
-    gains_of_neighbours,
-    internal_error,
-    score_tolerance,
-)
+from skbn._regressions.local_score import internal_error, score_tolerance
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints
 
-__all__ = ["EdgeChange", "EdgeChanges", "descendants_of", "polished"]
+__all__ = ["EdgeChange", "EdgeChanges", "descendants_of", "gains_of_neighbours", "polished"]
 
 
 class EdgeChange(NamedTuple):
@@ -164,6 +160,26 @@ class EdgeChanges:
             self.gains[x] = gains_of_neighbours(found.children, terms)
             self._largest[x] = np.abs(terms).max(axis=0)
             self.of_parents[x], self.of_family[x] = found.of_parents, found.of_family
+
+
+def gains_of_neighbours(children: Integers, terms: Floats) -> Floats:
+    """Return how much higher families score with one parent more, or one less.
+
+    Parameters
+    ----------
+    children : ndarray of shape (k,), int64
+    terms : ndarray of shape (3, k, m), float64
+        Of the families that differ by one parent, as `FamilyScorer.neighbours` has them. At
+        [:, i, children[i]] are those of the family as it is.
+
+    Returns
+    -------
+    ndarray of shape (k, m), float64
+        NaN for dependent columns, which no family may have.
+    """
+    with np.errstate(invalid="ignore"):
+        scores = terms.sum(axis=0)
+        return np.asarray(scores - np.take_along_axis(scores, children[:, np.newaxis], axis=1))
 
 
 def polished(
