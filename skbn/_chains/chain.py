@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -182,14 +183,11 @@ class Chain:
         self.batch = Batch.empty(m)
 
     def _set_layers(self, parents: Sequence[Sequence[int]]) -> None:
-        layers = self._state.layers
-        layers[:] = 0
-        while not layers.all():
-            for x in np.flatnonzero(layers == 0).tolist():
-                above = layers[list(parents[x])]
-                if above.all():
-                    layers[x] = 1 + above.max(initial=0)
-        self._state.n_layers[0] = layers.max()
+        dag = nx.DiGraph(dict(enumerate(parents))).reverse()
+        layers = list(nx.topological_generations(dag))
+        for number, columns in enumerate(layers, 1):
+            self._state.layers[columns] = number
+        self._state.n_layers[0] = len(layers)
 
     def _set_candidates(
         self,
