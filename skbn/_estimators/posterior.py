@@ -394,8 +394,13 @@ class GaussianBNPosterior(NetworkEstimator):
         elif self._samples(problem, resources):
             posterior = self._sampled_posterior(problem, log_odds, resources)
         else:
+            uniform = " and structure_prior to 'auto'" if self.structure_prior == "order" else ""
             posterior = network_posterior(
-                problem, resources, prior=self.structure_prior, log_odds=log_odds
+                problem,
+                resources,
+                prior=self.structure_prior,
+                log_odds=log_odds,
+                instead=[f"set method to 'sampling'{uniform}, for estimates by Markov chains"],
             )
         if self.structure_prior == "auto" and posterior.prior == "order":
             warnings.warn(

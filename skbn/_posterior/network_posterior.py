@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +108,7 @@ def network_posterior(
     prior: str = "uniform",
     log_odds: Floats | None = None,
     sum_only: bool = False,
+    instead: Sequence[str] = (),
 ) -> NetworkPosterior:
     """Return the posterior of all networks within constraints.
 
@@ -121,6 +123,8 @@ def network_posterior(
         At [i, j], the logarithm of the prior odds of the edge i -> j; finite.
     sum_only : bool
         Whether only `log_sum` is asked for: the probabilities of edges and paths are NaN then.
+    instead : sequence of str
+        What the caller can do if the sums do not fit in memory, for the error.
 
     Raises
     ------
@@ -132,7 +136,7 @@ def network_posterior(
     """
     scorer, constraints, names = problem.regressions, problem.constraints, problem.names
     m = len(names)
-    plan = plan_posterior(problem.shape, prior, resources, names)
+    plan = plan_posterior(problem.shape, prior, resources, names, instead)
     if resources.announce is not None:
         resources.announce(str(plan))
     is_uniform = plan.prior == "uniform"

@@ -176,7 +176,11 @@ class PosteriorPlan:
 
 
 def plan_posterior(
-    shape: Shape, prior: str, resources: Resources, names: Sequence[str | int]
+    shape: Shape,
+    prior: str,
+    resources: Resources,
+    names: Sequence[str | int],
+    instead: Sequence[str] = (),
 ) -> PosteriorPlan:
     """Choose the prior, if it is "auto", and plan the sums of each group of columns.
 
@@ -187,6 +191,8 @@ def plan_posterior(
     resources : Resources
     names : sequence of m str or int
         What errors call the columns.
+    instead : sequence of str
+        What the caller can do without these sums.
 
     Raises
     ------
@@ -204,7 +210,7 @@ def plan_posterior(
         members = first_few([names[x] for x in largest.group.columns])
         among = f", the largest of {len(found.groups)} groups, [{members}],"
     needed, given = readable_sizes(found.n_bytes, n_bytes)
-    remedies = ", or ".join(_remedies(shape, prior, found, n_bytes, n_threads))
+    remedies = ", or ".join([*instead, *_remedies(shape, prior, found, n_bytes, n_threads)])
     raise ValueError(
         f"The posterior of {largest.described_columns}{among} with the {found.prior} prior needs "
         f"{needed} of memory, and {given} {limit}. {remedies[0].upper()}{remedies[1:]}."

@@ -159,6 +159,18 @@ def test_auto_without_memory_has_no_order_prior():
         posterior.fit(rows)
 
 
+@pytest.mark.parametrize("prior", ["auto", "order"])
+def test_sums_that_do_not_fit_name_chains_that_do(prior):
+    rows, _ = make_gaussian_network(18, n_samples=50, random_state=0)
+    posterior = GaussianBNPosterior(structure_prior=prior, max_memory="2MB", random_state=0)
+    with pytest.raises(ValueError, match=r"\. Set method to 'sampling'") as refusal:
+        posterior.fit(rows)
+    assert ("structure_prior to 'auto'" in str(refusal.value)) == (prior == "order")
+    posterior.set_params(method="sampling", structure_prior="auto", n_chains=2, n_samples=100)
+    with pytest.warns(ConvergenceWarning):
+        assert posterior.fit(rows).n_samples_ == 200
+
+
 def test_chains_that_disagree_are_named():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(500, 10)) @ rng.normal(size=(10, 10))
