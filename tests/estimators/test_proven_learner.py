@@ -291,7 +291,9 @@ def test_lists_and_posteriors_are_refused(wide, monkeypatch):
     learner = GaussianBNLearner(max_parents=2).fit(wide)
     with pytest.raises(ValueError, match=r"36 columns needs .*cannot list further networks\.$"):
         learner.near_optimal()
-    with pytest.raises(ValueError, match=r"The posterior of 36 columns .* needs .*\. Set method .*, or set tiers"):
+    with pytest.raises(
+        ValueError, match=r"The posterior of 36 columns .* needs .*\. Set method .*, or set tiers"
+    ):
         GaussianBNPosterior(max_parents=2).fit(wide)
 
 
