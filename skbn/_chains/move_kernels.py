@@ -9,15 +9,14 @@ columns placed so far, it is a state of the program, since the weight of the nex
 nothing else: each of its columns has parents among all that are placed, and one of them in the last
 layer.
 
-Weights are in units of ``exp(height)``, one for each i and S, as they differ by more than float64
-can hold. When the program has ended, a path through its states is drawn from the last one back.
+Weights are float64 times powers of ``exp(64)``, the same one for each i and S, as they differ by
+more than float64 can hold. When the program has ended, a path through its states is drawn from the
+last one back.
 
 Sets of chosen columns are masks, of which bit a is the a-th of them.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numba import float64, int64
@@ -27,13 +26,17 @@ from skbn._chains.place_kernels import (
     ADDED,
     IN_GAP,
     NOWHERE,
+    Layer,
     Scratch,
+    less_by,
+    normalised,
     share_after,
     take_out,
     weigh_next_layer,
 )
 from skbn._core.compile import inlined_kernel, inner_kernel, kernel
 from skbn._core.random_numbers import random_below, uniform
+from skbn._core.subsets import popcount
 
 __all__ = ["choose_related", "move_related"]
 
@@ -102,108 +105,130 @@ def _redraw_places(state, columns):
     """Draw new layers of some columns, given those of all others; return False without a path."""
     chosen = take_out(state, columns)
     n_sets = 1 << columns.size
-    weights = np.full((chosen.n_left + 1, 2, n_sets, n_sets), -np.inf)
-    following = np.zeros((chosen.n_left + 1, 2, n_sets, n_sets))
-    in_logs = np.zeros(n_sets)
+    shape = (chosen.n_left + 1, 2, n_sets, n_sets)
+    weights, powers = np.zeros(shape), np.empty(shape, np.int64)
+    following = np.zeros(shape)
+    layer = Layer(np.ones(n_sets), np.zeros(n_sets, np.int64), np.empty((2, n_sets, n_sets)))
     scratch = Scratch(
+        np.empty(columns.size, np.int64),
+        np.empty(n_sets, np.int64),
+        np.empty(n_sets),
+        np.empty(columns.size),
+        np.empty(n_sets),
         np.empty(n_sets, np.int64),
         np.empty(n_sets),
         np.empty(n_sets),
-        np.empty(n_sets),
-        np.empty(n_sets),
         np.empty(n_sets, np.int64),
+        np.empty(n_sets),
         np.empty((2, n_sets)),
-        np.empty((2, n_sets, n_sets)),
     )
-    weights[0, ADDED, 0, 0] = 0.0
+    weights[0, ADDED, 0, 0], powers[0, ADDED, 0, 0] = 1.0, 0
     for i in range(chosen.n_left + 1):
         if i < chosen.n_left:
-            weigh_next_layer(state, chosen, i, following[i], in_logs, scratch)
+            weigh_next_layer(state, chosen, i, following[i], layer, scratch)
         for placed in range(n_sets):
-            height = _scale(weights[i], placed)
-            if height > -np.inf:
-                _place_next(
-                    state, chosen, i, placed, height, in_logs, weights, following[i], scratch
-                )
+            if _join_powers(weights[i], powers[i], placed):
+                _place_next(state, chosen, i, placed, layer, weights, powers, following[i], scratch)
     return _draw_back(state, chosen, weights, following)
 
 
 @inlined_kernel
-def _place_next(state, chosen, i, placed, height, in_logs, weights, following, scratch):
-    """Add what the states with these columns placed weigh to the states that come next.
+def _place_next(state, chosen, i, placed, layer, weights, powers, following, scratch):
+    """Set what the states weigh that come next after those with these columns placed.
 
     The next layer has some of the other chosen columns, in a layer of their own or with the next
     one that was left.
     """
-    subsets, of_families = scratch.subsets, scratch.of_families
-    size = _sum_states(state, chosen, i, placed, weights, following, scratch)
-    subsets[0], of_families[0] = 0, 0.0
-    n = 1
+    subsets, values, own_powers = scratch.subsets, scratch.values, scratch.powers
+    free = 0
     for a in range(chosen.columns.size):
         if not placed >> a & 1:
-            own = state.sums[chosen.columns[a], chosen.bases[i, a] | chosen.spread[a, placed]]
-            for j in range(n):
-                subsets[n + j] = subsets[j] | 1 << a
-                of_families[n + j] = of_families[j] + own
-            n *= 2
-    for j in range(size):
-        new, high = subsets[j], height + of_families[j]
-        if new and scratch.within[j] > 0:
-            weights[i, IN_GAP, placed | new, new] = high + math.log(scratch.within[j])
-        if i < chosen.n_left and scratch.beyond[j] > 0:
-            high += math.log(scratch.beyond[j]) + in_logs[placed]
-            weights[i + 1, ADDED, placed | new, new] = high
+            scratch.free[free] = a
+            free += 1
+    _sum_states(state, chosen, i, placed, scratch.free[:free], weights, following, scratch)
+    subsets[0], values[0], own_powers[0] = 0, 1.0, powers[i, ADDED, placed, 0]
+    for j in range(1 << free):
+        if j:
+            a = scratch.free[_lowest(j)]
+            others = j & (j - 1)
+            subsets[j] = subsets[others] | 1 << a
+            values[j] = values[others] * chosen.values[i, a, placed]
+            own_powers[j] = own_powers[others] + chosen.powers[i, a, placed]
+        new = subsets[j]
+        value = values[j] * scratch.within[j]
+        if new and value > 0:
+            found = normalised(value, own_powers[j])
+            weights[i, IN_GAP, placed | new, new], powers[i, IN_GAP, placed | new, new] = found
+        value = values[j] * scratch.beyond[j] * layer.values[placed]
+        if i < chosen.n_left and value > 0:
+            found = normalised(value, own_powers[j] + layer.powers[placed])
+            weights[i + 1, ADDED, placed | new, new] = found[0]
+            powers[i + 1, ADDED, placed | new, new] = found[1]
 
 
 @inlined_kernel
-def _sum_states(state, chosen, i, placed, weights, following, scratch):
+def _lowest(mask):
+    """Return the number of the lowest bit of a mask."""
+    return popcount(~mask & (mask - 1))
+
+
+@inlined_kernel
+def _sum_states(state, chosen, i, placed, free, weights, following, scratch):
     """Sum the states' weights times the shares of each set of chosen columns in the next layer.
 
-    Return the number of these sets. `scratch.within` has the sums for a layer of chosen columns
-    alone, `scratch.beyond` those with the next layer that was left.
+    `free` has the columns that are not placed, and sets are masks of these. `scratch.within` has
+    the sums for a layer of chosen columns alone, `scratch.beyond` those with the next layer that
+    was left.
     """
-    width = chosen.columns.size
-    products, within, beyond = scratch.products, scratch.within, scratch.beyond
+    products, shares = scratch.products, scratch.shares
+    within, beyond = scratch.within, scratch.beyond
     within[:] = 0.0
     beyond[:] = 0.0
-    size = 1
     for kind in range(2):
-        for last in range(placed + 1):
+        last = placed
+        while True:
             weight = weights[i, kind, placed, last]
-            if last & ~placed or not weight > 0:
-                continue
-            products[0] = weight
-            size = 1
-            for a in range(width):
-                if not placed >> a & 1:
-                    share = share_after(state, chosen, a, i, kind, placed, last)
-                    for j in range(size):
-                        products[size + j] = products[j] * share
-                    size *= 2
-            after = following[kind, placed, last]
-            for j in range(size):
-                within[j] += products[j]
-                beyond[j] += products[j] * after
-    return size
+            if weight > 0:
+                for k in range(free.size):
+                    shares[k] = share_after(state, chosen, free[k], i, kind, placed, last)
+                after = following[kind, placed, last]
+                for j in range(1 << free.size):
+                    product = products[j & (j - 1)] * shares[_lowest(j)] if j else weight
+                    products[j] = product
+                    within[j] += product
+                    beyond[j] += product * after
+            if last == 0:
+                break
+            last = (last - 1) & placed
 
 
 @inlined_kernel
-def _scale(weights, placed):
-    """Turn the logarithms of the states with these columns placed into weights of at most 1.
+def _join_powers(weights, powers, placed):
+    """Give the states with these columns placed the same power; return False if all weigh 0.
 
-    Return the logarithm of their unit, which is -inf if they have no weight.
+    It is that of the last one, ADDED without any of them.
     """
-    height = -np.inf
+    highest, is_any = 0, False
     for kind in range(2):
-        for last in range(placed + 1):
-            height = max(height, weights[kind, placed, last])
+        last = placed
+        while True:
+            if weights[kind, placed, last] > 0:
+                power = powers[kind, placed, last]
+                highest = max(highest, power) if is_any else power
+                is_any = True
+            if last == 0:
+                break
+            last = (last - 1) & placed
     for kind in range(2):
-        for last in range(placed + 1):
-            log_weight = weights[kind, placed, last]
-            weights[kind, placed, last] = 0.0
-            if log_weight > -np.inf:
-                weights[kind, placed, last] = math.exp(log_weight - height)
-    return height
+        last = placed
+        while True:
+            if weights[kind, placed, last] > 0:
+                weights[kind, placed, last] *= less_by(highest - powers[kind, placed, last])
+            if last == 0:
+                break
+            last = (last - 1) & placed
+    powers[ADDED, placed, 0] = highest
+    return is_any
 
 
 @inner_kernel

@@ -25,6 +25,7 @@ __all__ = [
     "Partition",
     "candidates_before",
     "candidates_that_precede",
+    "inverse_of",
     "meeting_share",
     "parents_share",
     "share_of_exponentials",
@@ -126,15 +127,21 @@ def meeting_share(state, x, within, without):
 
 
 @inlined_kernel
-def share_of_exponentials(state, x, within, without, of_within, of_without):
-    """Return the same share, faster, from the exponentials of the two sums in one unit."""
+def inverse_of(exponential):
+    """Return what `share_of_exponentials` multiplies by: inf if a division would be inaccurate."""
+    return 1.0 / exponential if exponential > _SMALL else np.inf
+
+
+@inlined_kernel
+def share_of_exponentials(state, x, within, without, of_without, inverse):
+    """Return the same share, faster, from the exponentials of the two sums in one unit.
+
+    That of `within` is given by its inverse.
+    """
     if within == without:
         return 0.0
-    if of_within > _SMALL:
-        share = 1.0 - of_without / of_within
-        if share > LEAST_SHARE:
-            return share
-    return meeting_share(state, x, within, without)
+    share = 1.0 - of_without * inverse
+    return share if share > LEAST_SHARE else meeting_share(state, x, within, without)
 
 
 @inner_kernel

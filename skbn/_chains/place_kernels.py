@@ -1,5 +1,8 @@
 """What the places of a few columns weigh, that are chosen to be moved; see `move_kernels`.
 
+Weights differ by more than the exponents of float64, and logarithms of all of them would take most
+of a move's time: a weight is a float64 times a power of ``exp(64)``.
+
 Sets of chosen columns are masks, of which bit a is the a-th of them.
 """
 
@@ -10,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._chains.partition_kernels import share_of_exponentials
+from skbn._chains.partition_kernels import inverse_of, share_of_exponentials
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inlined_kernel, inner_kernel
 
@@ -19,7 +22,10 @@ __all__ = [
     "IN_GAP",
     "NOWHERE",
     "Chosen",
+    "Layer",
     "Scratch",
+    "less_by",
+    "normalised",
     "share_after",
     "take_out",
     "weigh_next_layer",
@@ -32,6 +38,10 @@ IN_GAP, ADDED = 0, 1
 NOWHERE = 1 << 40
 # A product of shares is turned into a logarithm before it is too small for float64.
 _SMALL = 1e-150
+_LOG_UNIT = 64.0
+_UNIT, _INVERSE_UNIT = math.exp(_LOG_UNIT), math.exp(-_LOG_UNIT)
+# What a power less means; what is further below another weight is nothing beside it.
+_LESS = np.exp(-_LOG_UNIT * np.arange(10))
 
 
 class Chosen(NamedTuple):
@@ -48,8 +58,10 @@ class Chosen(NamedTuple):
         At [i, a], which candidates of chosen column a are in the first i layers.
     spread : ndarray of shape (width, 2**width), int64
         At [a, S], which of them are in the set S of chosen columns.
-    exponentials : ndarray of shape (n_left + 1, width, 2**width), float64
+    exponentials, inverses : ndarray of shape (n_left + 1, width, 2**width), float64
         At [i, a, S], the exponential of the sum over the sets of these, in a unit of a's own.
+    values, powers : ndarray of shape (n_left + 1, width, 2**width), float64 and int64
+        The same as a weight.
     """
 
     columns: Integers
@@ -58,41 +70,70 @@ class Chosen(NamedTuple):
     bases: Integers
     spread: Integers
     exponentials: Floats
+    inverses: Floats
+    values: Floats
+    powers: Integers
+
+
+class Layer(NamedTuple):
+    """What a layer that was left weighs after each state of the program, but for its shares.
+
+    Parameters
+    ----------
+    values, powers : ndarray of shape (2**width,), float64 and int64
+        At [S], the weight of the sums of its columns, if S are the chosen columns before it.
+    logs : ndarray of shape (2, 2**width, 2**width), float64
+        Logarithms of products of shares that are too small for float64.
+    """
+
+    values: Floats
+    powers: Integers
+    logs: Floats
 
 
 class Scratch(NamedTuple):
     """Memory for numbers of sets of chosen columns."""
 
+    free: Integers
     subsets: Integers
     products: Floats
-    of_families: Floats
+    shares: Floats
+    values: Floats
+    powers: Integers
     within: Floats
     beyond: Floats
     spread: Integers
+    sums: Floats
     of_rest: Floats
-    logs: Floats
 
 
 @inner_kernel
 def take_out(state, columns):
     """Return the chosen columns, and what their places weigh."""
     left, n_left = _layers_left(state, columns)
-    n_sets = 1 << columns.size
-    bases = np.empty((n_left + 1, columns.size), np.int64)
-    spread = np.empty((columns.size, n_sets), np.int64)
-    exponentials = np.empty((n_left + 1, columns.size, n_sets))
-    for a in range(columns.size):
+    width, n_sets = columns.size, 1 << columns.size
+    bases = np.zeros((n_left + 1, width), np.int64)
+    spread = np.empty((width, n_sets), np.int64)
+    exponentials, inverses, values = np.empty((3, n_left + 1, width, n_sets))
+    powers = np.zeros((n_left + 1, width, n_sets), np.int64)
+    for a in range(width):
         x = columns[a]
-        _spread_chosen(state, x, columns, spread[a])
-        for i in range(n_left + 1):
-            bases[i, a] = _candidates_up_to(state, x, left, i)
+        spread_chosen(state, x, columns, spread[a])
+        for p in range(state.n_candidates[x]):
+            first = left[state.candidates[x, p]]
+            if first != NOWHERE:
+                bases[first, a] |= 1 << p
+        for i in range(n_left):
+            bases[i + 1, a] |= bases[i, a]
         unit = state.sums[x, bases[n_left, a] | spread[a, n_sets - 1]]
         for i in range(n_left + 1):
             for placed in range(n_sets):
                 if not placed >> a & 1:
-                    own = state.sums[x, bases[i, a] | spread[a, placed]]
-                    exponentials[i, a, placed] = math.exp(own - unit)
-    return Chosen(columns, left, n_left, bases, spread, exponentials)
+                    log = state.sums[x, bases[i, a] | spread[a, placed]] - unit
+                    exponentials[i, a, placed] = math.exp(log)
+                    inverses[i, a, placed] = inverse_of(exponentials[i, a, placed])
+                    values[i, a, placed], powers[i, a, placed] = weight_of(log)
+    return Chosen(columns, left, n_left, bases, spread, exponentials, inverses, values, powers)
 
 
 @inner_kernel
@@ -117,17 +158,36 @@ def _layers_left(state, columns):
 
 
 @inlined_kernel
-def _candidates_up_to(state, x, left, i):
-    """Return the mask of a column's candidates in the first i layers that were left."""
-    mask = 0
-    for p in range(state.n_candidates[x]):
-        if left[state.candidates[x, p]] <= i:
-            mask |= 1 << p
-    return mask
+def weight_of(log):
+    """Return the weight of which this is the logarithm."""
+    if log > -_LOG_UNIT:
+        return math.exp(log), 0
+    if log == -np.inf:
+        return 0.0, 0
+    power = math.floor(log / _LOG_UNIT)
+    return math.exp(log - power * _LOG_UNIT), power
 
 
 @inlined_kernel
-def _spread_chosen(state, x, columns, spread):
+def normalised(value, power):
+    """Return a weight that is no product of many: a positive number below the unit."""
+    while value >= _UNIT:
+        value *= _INVERSE_UNIT
+        power += 1
+    while value < 1.0:
+        value *= _UNIT
+        power -= 1
+    return value, power
+
+
+@inlined_kernel
+def less_by(n):
+    """Return what n powers less than another weight means beside it."""
+    return _LESS[n] if n < _LESS.size else 0.0
+
+
+@inlined_kernel
+def spread_chosen(state, x, columns, spread):
     """Set which candidates of a column are in each set of chosen columns."""
     spread[0] = 0
     size = 1
@@ -150,83 +210,101 @@ def share_after(state, chosen, a, i, kind, placed, last):
         chosen.columns[a],
         chosen.bases[i, a] | chosen.spread[a, placed],
         chosen.bases[i - kind, a] | chosen.spread[a, rest],
-        chosen.exponentials[i, a, placed],
         chosen.exponentials[i - kind, a, rest],
+        chosen.inverses[i, a, placed],
     )
 
 
 @inlined_kernel
-def weigh_next_layer(state, chosen, i, following, in_logs, scratch):
+def weigh_next_layer(state, chosen, i, following, layer, scratch):
     """Weigh layer i + 1 of those that were left, after each state at i.
 
-    The weight is ``following[kind, S, T] * exp(in_logs[S])``. Columns that have no chosen one among
-    their candidates weigh the same after all states, unless these are in a gap: none is their
-    parent there.
+    The weight is that of `layer` at S times ``following[kind, S, T]``. Columns that have no chosen
+    one among their candidates weigh the same after all states, unless these are in a gap: none is
+    their parent there.
     """
     n_sets = 1 << chosen.columns.size
     is_small = False
-    spread = scratch.spread
-    scratch.logs[:] = 0.0
-    in_logs[:] = 0.0
+    spread, sums = scratch.spread, scratch.sums
+    layer.logs[:] = 0.0
+    sums[:] = 0.0
     following[:] = 1.0
     if i == 0:
         following[ADDED, 1:] = 0.0
     for x in range(chosen.left.size):
         if chosen.left[x] != i + 1:
             continue
-        _spread_chosen(state, x, chosen.columns, spread)
+        spread_chosen(state, x, chosen.columns, spread)
         if spread[n_sets - 1] == 0:
             following[IN_GAP] = 0.0
         else:
-            is_small |= _weigh_column(state, chosen, i, x, following, in_logs, scratch)
+            is_small |= _weigh_column(state, chosen, i, x, following, layer.logs, scratch)
     if is_small:
-        _scale_logs(following, scratch.logs, in_logs)
+        _scale_logs(following, layer.logs, sums)
+    for placed in range(n_sets):
+        layer.values[placed], layer.powers[placed] = weight_of(sums[placed])
 
 
 @inlined_kernel
-def _weigh_column(state, chosen, i, x, following, in_logs, scratch):
+def _candidates_up_to(state, chosen, x, i):
+    """Return the masks of a column's candidates in the first i layers, and in the first i - 1."""
+    up_to, before = 0, 0
+    for p in range(state.n_candidates[x]):
+        layer = chosen.left[state.candidates[x, p]]
+        if layer <= i:
+            up_to |= 1 << p
+            if layer < i:
+                before |= 1 << p
+    return up_to, before
+
+
+@inlined_kernel
+def _weigh_column(state, chosen, i, x, following, logs, scratch):
     """Multiply by the weight of one column of this layer; return whether logarithms were taken."""
     spread, of_rest = scratch.spread, scratch.of_rest
     n_sets = spread.size
-    base = _candidates_up_to(state, x, chosen.left, i)
-    before = _candidates_up_to(state, x, chosen.left, i - 1)
+    base, before = _candidates_up_to(state, chosen, x, i)
     unit = state.sums[x, base | spread[n_sets - 1]]
     for placed in range(n_sets):
-        of_placed = state.sums[x, base | spread[placed]]
-        in_logs[placed] += of_placed
-        of_rest[IN_GAP, placed] = math.exp(of_placed - unit)
+        log = state.sums[x, base | spread[placed]] - unit
+        scratch.sums[placed] += log
+        of_rest[IN_GAP, placed] = math.exp(log)
         of_rest[ADDED, placed] = math.exp(state.sums[x, before | spread[placed]] - unit)
     is_small = False
-    for kind in range(2):
-        if kind == ADDED and i == 0:  # nothing was placed before: it has no parents
-            continue
-        without = base if kind == IN_GAP else before
-        for placed in range(n_sets):
-            for last in range(placed + 1):
+    for placed in range(n_sets):
+        inverse = inverse_of(of_rest[IN_GAP, placed])
+        for kind in range(2):
+            if kind == ADDED and i == 0:  # nothing was placed before: it has no parents
+                continue
+            without = base if kind == IN_GAP else before
+            last = placed
+            while True:
                 value = following[kind, placed, last]
-                if last & ~placed or value == 0.0:
-                    continue
-                rest = placed ^ last
-                value *= share_of_exponentials(
-                    state,
-                    x,
-                    base | spread[placed],
-                    without | spread[rest],
-                    of_rest[IN_GAP, placed],
-                    of_rest[kind, rest],
-                )
-                if 0 < value < _SMALL:
-                    scratch.logs[kind, placed, last] += math.log(value)
-                    value = 1.0
-                    is_small = True
-                following[kind, placed, last] = value
+                if value != 0.0:
+                    rest = placed ^ last
+                    value *= share_of_exponentials(
+                        state,
+                        x,
+                        base | spread[placed],
+                        without | spread[rest],
+                        of_rest[kind, rest],
+                        inverse,
+                    )
+                    if 0 < value < _SMALL:
+                        logs[kind, placed, last] += math.log(value)
+                        value = 1.0
+                        is_small = True
+                    following[kind, placed, last] = value
+                if last == 0:
+                    break
+                last = (last - 1) & placed
     return is_small
 
 
 @inner_kernel
-def _scale_logs(following, logs, in_logs):
+def _scale_logs(following, logs, sums):
     """Join products with logarithms of what was too small for them, in one unit for each S."""
-    for placed in range(in_logs.size):
+    for placed in range(sums.size):
         highest = -np.inf
         for kind in range(2):
             for last in range(placed + 1):
@@ -238,4 +316,4 @@ def _scale_logs(following, logs, in_logs):
             for last in range(placed + 1):
                 if following[kind, placed, last] > 0:
                     following[kind, placed, last] = math.exp(logs[kind, placed, last] - highest)
-        in_logs[placed] += highest
+        sums[placed] += highest
