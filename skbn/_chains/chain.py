@@ -8,8 +8,8 @@ random candidates; and then a network is drawn, in which pairs of columns get ne
 proposals to be rejected.
 
 The probabilities of edges from candidates that are fixed are read off each state's partition. Those
-of edges from all others are the conditional ones given the rest of the state's network. What
-depends on whole networks, such as paths, is read off the network.
+of edges from all others are the conditional ones given the rest of a network, that of every fourth
+state. What depends on whole networks, such as paths, is read off each state's network.
 
 During the burn-in the fixed candidates, the weights of the others, and which columns are related,
 are chosen again by the probabilities so far. After it nothing of the chain depends on its past.
@@ -50,6 +50,9 @@ _SHARES_OF_WIDTH = np.array([0.2, 0.6, 1.0])
 _MOVES_A_COLUMN, _PAIRS_A_COLUMN, _FEWEST_MOVES = 1 / 2, 1, 20
 # How many columns get new random candidates in a step, of all, and at least.
 _SHARE_REDRAWN, _FEWEST_REDRAWN = 1 / 20, 2
+# Edges from columns outside the fixed candidates are looked at in one of so many states: that takes
+# longer than a move, and neighbouring states have much the same network.
+_STATES_A_LOOK = 4
 # Rows whose distance is a power of two would share the same lines of the processor's cache.
 _PADDING = 536
 # The weight of all columns together in the choice of those that are moved with one, and in that of
@@ -180,6 +183,7 @@ class Chain:
         self._masks = np.empty(m, dtype=np.int64)
         self._edges, self._is_parent = np.empty((m, m)), np.empty((m, m), dtype=np.bool_)
         self._reaches = np.empty((m, m), dtype=np.bool_)
+        self._from_outside = np.zeros((m, m))
         self.batch = Batch.empty(m)
 
     def _set_layers(self, parents: Sequence[Sequence[int]]) -> None:
@@ -211,6 +215,7 @@ class Chain:
             if not self._has_shared_tables:
                 self._fill(x)
         self._has_random = self._is_outside.any(axis=1)
+        self._until_look = 0
 
     def _fill(self, x: int) -> None:
         state = self._state
@@ -264,7 +269,11 @@ class Chain:
             log_weight -= self._log_shares[self._has_random, random_parents].sum()
             is_full = np.bitwise_count(random_parents) == self._n_random[self._has_random]
             batch.n_at_limit[self._has_random] += is_full
-            self._set_edges_from_outside(np.flatnonzero(self._has_random)[is_full])
+            if self._until_look == 0:
+                self._look_outside(np.flatnonzero(self._has_random)[is_full])
+                self._until_look = _STATES_A_LOOK
+            self._until_look -= 1
+            self._edges.T[self._is_outside] = self._from_outside[self._is_outside]
         batch.edges += self._edges
         batch.squares += self._edges * self._edges
         batch.paths += self._reaches.T
@@ -272,14 +281,13 @@ class Chain:
         batch.log_weights.append(log_weight)
         batch.networks.append(np.packbits(self._is_parent))
 
-    def _set_edges_from_outside(self, full: Integers) -> None:
-        """Set the probabilities of edges from columns that are no fixed candidates.
+    def _look_outside(self, full: Integers) -> None:
+        """Set how probable edges are from columns that are no fixed candidates.
 
         Those that are `full` have as many such parents as there are random candidates.
         """
-        chances = self._candidates.chances(self._is_parent, self._reaches)
-        chances[full] *= self._is_parent[full]
-        self._edges.T[self._is_outside] = chances[self._is_outside]
+        self._from_outside = self._candidates.chances(self._is_parent, self._reaches)
+        self._from_outside[full] *= self._is_parent[full]
 
     def adapt(self) -> None:
         """Choose candidates and related columns by the states so far, and forget these."""

@@ -60,7 +60,7 @@ def test_moves_lead_to_all_partitions(width):
     found = Counter()
     related = np.cumsum(np.ones((m, m)), axis=1)
     shares = np.append(np.zeros(width - 1), 1.0)
-    for _ in range(12_000):
+    for _ in range(6000):
         assert move_related(state, np.arange(m), related, shares, 12 // width) == 12 // width
         found[layers_of(state)] += 1
     assert_drawn_from(found, weights)

@@ -63,7 +63,7 @@ def test_two_columns_given_all_others(columns, parents, ruled_out):
     for x, own in enumerate(parents):  # a chain is in no state without a weight
         scores[x, sum(BITS[x][z] for z in own)] = 0.0
     assert_drawn_from(
-        redrawn(scores, parents, columns, 3000), weights_given(scores, parents, columns)
+        redrawn(scores, parents, columns, 1500), weights_given(scores, parents, columns)
     )
 
 

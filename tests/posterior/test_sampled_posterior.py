@@ -52,10 +52,18 @@ KNOWLEDGE = [
     {"tiers": [[0, 1, 2], [3, 4], [5, 6]]},
     {"exogenous": [1, 3]},
 ]
+OF_ALL_KINDS = {"required_edges": [(2, 1)], "forbidden_edges": [(3, 2)], "exogenous": [4]}
 
 
-@pytest.mark.parametrize("knowledge", KNOWLEDGE, ids=lambda each: "-".join(each) or "free")
-@pytest.mark.parametrize("few_candidates", [False, True])
+@pytest.mark.parametrize(
+    ("knowledge", "few_candidates"),
+    [
+        *((each, False) for each in KNOWLEDGE),
+        *((each, True) for each in ({}, OF_ALL_KINDS)),
+        *(pytest.param(each, True, marks=pytest.mark.slow) for each in KNOWLEDGE[1:]),
+    ],
+    ids=lambda each: str(each) if isinstance(each, bool) else "-".join(each) or "free",
+)
 def test_probabilities_of_few_columns(monkeypatch, knowledge, few_candidates):
     """With all candidates, and with two fixed and three random ones."""
     m = 7
@@ -66,7 +74,7 @@ def test_probabilities_of_few_columns(monkeypatch, knowledge, few_candidates):
     log_odds = np.log(np.random.default_rng(1).uniform(0.3, 2.0, size=(m, m)))
     asked = problem(scores, **knowledge)
     exact = network_posterior(asked, resources(PLENTY), prior="uniform", log_odds=log_odds)
-    found = sampled_posterior(asked, resources(PLENTY), settings(300), log_odds)
+    found = sampled_posterior(asked, resources(PLENTY), settings(200), log_odds)
     assert_near(found, exact)
     assert not found.edges[exact.edges == 0].any()
     networks = found.sampled(100, np.random.RandomState(0))
@@ -99,7 +107,7 @@ def test_nodes_and_interventions():
     ):
         asked = problem(scores)
         exact = network_posterior(asked, resources(PLENTY), prior="uniform")
-        assert_near(sampled_posterior(asked, resources(PLENTY), settings()), exact)
+        assert_near(sampled_posterior(asked, resources(PLENTY), settings(200)), exact)
 
 
 @pytest.mark.parametrize("m", [2, 3])
@@ -117,7 +125,7 @@ def test_jobs_change_no_bit(monkeypatch, m):
     set_candidates(monkeypatch, fixed=3, random=3)
     scores = LocalScoreTransformer("bge").fit_transform(rows_of(m, n=100))
     one, two = (
-        sampled_posterior(problem(scores), resources(1 << 28, n_jobs=n), settings(100))
+        sampled_posterior(problem(scores), resources(1 << 28, n_jobs=n), settings(40))
         for n in (1, 2)
     )
     assert one.edges.max() > 0.5
@@ -158,9 +166,9 @@ def test_ctrl_c_keeps_what_is_there():
 
     sent = []
     given = resources(PLENTY, listeners=(interrupt,))
-    found = sampled_posterior(problem(scores), given, settings())
+    found = sampled_posterior(problem(scores), given, settings(200))
     assert found.is_interrupted
-    assert 0 < found.agreement.n < 4 * 600
+    assert 0 < found.agreement.n < 4 * 200
     assert "Ctrl-C ended the Markov chains early" in found.complaint(scores.columns)
 
 
@@ -208,7 +216,7 @@ def test_columns_with_more_parents_than_candidates(monkeypatch):
     """A sum of 18 columns begins with as many as may be candidates, and the complaint names it."""
     set_candidates(monkeypatch, fixed=8, random=4)
     scores, asked = sum_of_columns(18)
-    found = sampled_posterior(asked, resources(1 << 28), settings(100))
+    found = sampled_posterior(asked, resources(1 << 28), settings(40))
     assert found.shares_at_limit[25] > 0.9
     assert "The columns 25 often have as many parents" in found.complaint(scores.columns)
 
