@@ -90,7 +90,7 @@ def settings_of(remedy, settings, m):
 @pytest.mark.parametrize(
     "constraints",
     [
-        {},
+        pytest.param({}, marks=pytest.mark.slow),
         pytest.param({"max_parents": 2}, marks=pytest.mark.slow),
         pytest.param({"max_parents": 7}, marks=pytest.mark.slow),
         pytest.param({"max_parents": 11}, marks=pytest.mark.slow),

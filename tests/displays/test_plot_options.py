@@ -80,7 +80,7 @@ def polyline(display, edge):
 
 
 @pytest.mark.parametrize("orientation", ["top-bottom", "left-right"])
-@pytest.mark.parametrize("figsize", [WIDE, (5, 7), (9, 2)])
+@pytest.mark.parametrize("figsize", [WIDE, pytest.param((5, 7), marks=pytest.mark.slow), (9, 2)])
 def test_figures_have_the_size_that_was_asked_for(learner, figsize, orientation):
     display = learner.plot(figsize=figsize, orientation=orientation, min_font_size=0)
     assert display.figure_.get_size_inches() == pytest.approx(figsize)

@@ -28,6 +28,11 @@ from skbn import (
 )
 from skbn.exceptions import DataWarning
 
+# Processes take seconds to begin.
+BACKENDS = pytest.mark.parametrize(
+    "backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)]
+)
+
 
 @pytest.fixture(scope="module")
 def wine(wine):
@@ -159,12 +164,12 @@ def test_weights_multiply_the_counts_of_the_rows_that_have_one(wine):
 
 @pytest.mark.usefixtures("two_blas_threads")
 @pytest.mark.parametrize("learner", [None, Wrapped(), GaussianBNLearnerCV([1, 2], cv=2)])
-def test_neither_threads_nor_processes_change_a_bit(wine, learner):
+@BACKENDS
+def test_neither_threads_nor_processes_change_a_bit(wine, backend, learner):
     bootstrap = BootstrapBNLearner(learner, n_resamples=6, random_state=0, n_jobs=1).fit(wine)
     others = [clone(bootstrap).set_params(n_jobs=2).fit(wine)]
-    for backend in ("threading", "loky"):
-        with parallel_config(backend, n_jobs=2):
-            others.append(clone(bootstrap).set_params(n_jobs=None).fit(wine))
+    with parallel_config(backend, n_jobs=2):
+        others.append(clone(bootstrap).set_params(n_jobs=None).fit(wine))
     for other in others:
         assert_same_networks(other.networks_, bootstrap.networks_)
         np.testing.assert_array_equal(other.edge_support_, bootstrap.edge_support_)
@@ -307,7 +312,7 @@ def test_a_learner_within_takes_one_thread_unless_told(wine):
 
 
 @pytest.mark.parametrize("learner", [None, Wrapped(), GaussianBNLearnerCV([1, 2], cv=2)])
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@BACKENDS
 def test_warnings_about_the_data_come_once(wine, learner, backend):
     rng = np.random.default_rng(0)
     skewed = wine.assign(ash=wine["hue"] + np.exp(2 * rng.normal(size=len(wine))))
@@ -427,7 +432,7 @@ def test_it_can_be_pickled_and_cloned(wine):
     )
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@BACKENDS
 def test_progress_is_printed(wine, capsys, monkeypatch, backend):
     monkeypatch.setattr("skbn._core.progress.SECONDS_BETWEEN_LINES", 0.0)
     with parallel_config(backend, n_jobs=2):

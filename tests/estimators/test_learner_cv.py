@@ -61,10 +61,10 @@ def assert_same_as_grid_search(learner, grid):
     "settings",
     [
         {},
-        {"criterion": "aic", "max_parents": 2},
+        pytest.param({"criterion": "aic", "max_parents": 2}, marks=pytest.mark.slow),
         {"criterion": EBIC(1.0), "tiers": [["ash", "hue"], None]},
         {"max_parents": 1, "forbidden_edges": [("alcohol", "ash")]},
-        {"required_edges": [("ash", "alcohol")]},
+        pytest.param({"required_edges": [("ash", "alcohol")]}, marks=pytest.mark.slow),
     ],
 )
 def test_it_is_a_grid_search(wine, settings):

@@ -135,7 +135,7 @@ ERRORS = [KeyboardInterrupt, MemoryError, OSError(errno.EIO, "gone")]
 @pytest.mark.parametrize(
     ("stage", "error"),
     [
-        pytest.param(stage, error, marks=[pytest.mark.slow] if (i + j) % 3 else [])
+        pytest.param(stage, error, marks=[pytest.mark.slow] if (i + 2 * j) % 6 else [])
         for i, stage in enumerate(STAGES)
         for j, error in enumerate(ERRORS)
     ],

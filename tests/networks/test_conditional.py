@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from cases import first_fast
 from experiment_tables import experiment
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal, norm
@@ -49,7 +50,7 @@ def density(joint, row, outside=OUTSIDE):
 
 
 @pytest.mark.parametrize("outside", [["b"], ["b", "d"], ["a", "c", "d", "e"]])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", first_fast(1, range(3)))
 def test_densities_are_conditional(seed, outside):
     network, joint, rows = fitted(seed, outside)
     assert network.exogenous == outside

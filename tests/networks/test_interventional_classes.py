@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import reference
+from cases import first_fast
 from experiment_tables import TARGETS, experiment
 
 from skbn import GaussianBayesianNetwork
@@ -41,7 +42,7 @@ def check_cpdags(m, targets):
             assert edges_of(found) == (shared, undirected)
 
 
-@pytest.mark.parametrize("targets", TARGETS)
+@pytest.mark.parametrize("targets", first_fast(3, TARGETS))
 def test_essential_graphs_of_four_columns(targets):
     assert sum(map(len, classes_of(4, targets))) == 543
     check_cpdags(4, targets)

@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import posterior_reference as slow
 import pytest
+from cases import first_fast
 
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat, is_zero
@@ -97,7 +98,7 @@ def assert_agree(problem, tolerance=1e-12):
     return found
 
 
-@pytest.mark.parametrize("m", [*range(2, 8), pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("m", first_fast(5, range(2, 9)))
 @pytest.mark.parametrize("spread", [0.5, 5.0, 300.0])
 def test_sums_agree_with_forty_digits(m, spread):
     assert_agree(random_problem(m, spread))

@@ -253,7 +253,7 @@ def posterior_of(scores, prior, **knowledge):
         (10, {"max_parents": 2, "required_edges": [(0, 3), (3, 5)], "forbidden_edges": [(1, 2)]}),
         (10, {"tiers": [[2], [4, 6, 8], ...]}),
         (9, {"tiers": [[5, 6], [1, 2, 3], [0], [4], ...], "max_parents": 3}),
-        (13, {}),
+        pytest.param(13, {}, marks=pytest.mark.slow),
     ],
 )
 def test_edges_and_paths_have_their_frequencies(prior, m, knowledge):

@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import order_reference
 import pytest
+from cases import first_fast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import problem, resources
@@ -58,9 +59,7 @@ def random_case(seed):
 # Against the exact search
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(10), *(pytest.param(s, marks=pytest.mark.slow) for s in range(10, 30))]
-)
+@pytest.mark.parametrize("seed", first_fast(4, range(30)))
 def test_few_columns_have_the_best_network(seed):
     rows, weight, options = random_case(seed)
     exact = fitted(rows, "exact", weight, **options)
