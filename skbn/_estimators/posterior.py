@@ -611,6 +611,8 @@ class GaussianBNPosterior(NetworkEstimator):
               if both are as probable;
             - `joined`, the probability of an edge in either direction;
             - `probability` of the edge parent -> child, and `reverse`, that of child -> parent;
+            - `standard_error` and `reverse_standard_error` of these two, where they are estimates:
+              from Markov chains, or over imputed tables;
             - `path`, the probability of a directed path from the parent to the child, and
               `reverse_path`, that of one back. With the order prior, which does not know them,
               these columns are left out. They are NaN where `path_probabilities_` is.
@@ -635,7 +637,8 @@ class GaussianBNPosterior(NetworkEstimator):
         """
         check_is_fitted(self)
         columns, posterior = self.local_scores_.columns, self.posterior_
-        return frame_of(pair_columns(columns, posterior.edges, posterior.paths))
+        errors = getattr(self, "edge_standard_errors_", None)
+        return frame_of(pair_columns(columns, posterior.edges, posterior.paths, errors))
 
     def parent_set_probabilities(self, child: str | int, k: int = 10) -> ProbableParentSets:
         """Return the k most probable sets of parents of a column.

@@ -12,7 +12,9 @@ from skbn._core.arrays import Floats
 __all__ = ["pair_columns"]
 
 
-def pair_columns(names: Sequence[Any], edges: Floats, paths: Floats | None) -> dict[str, Any]:
+def pair_columns(
+    names: Sequence[Any], edges: Floats, paths: Floats | None, errors: Floats | None
+) -> dict[str, Any]:
     """Return the columns of a table with a row for each pair, the most probably joined first.
 
     Parameters
@@ -21,6 +23,8 @@ def pair_columns(names: Sequence[Any], edges: Floats, paths: Floats | None) -> d
     edges, paths : ndarray of shape (m, m)
         At [i, j], the probability of an edge and of a directed path from i to j; None leaves the
         paths out.
+    errors : ndarray of shape (m, m), or None
+        The standard errors of the edges, if these are estimates.
     """
     first, second = np.triu_indices(len(names), 1)
     is_backward = edges[second, first] > edges[first, second]
@@ -36,6 +40,11 @@ def pair_columns(names: Sequence[Any], edges: Floats, paths: Floats | None) -> d
         "probability": edges[parent, child],
         "reverse": edges[child, parent],
     }
+    if errors is not None:
+        table |= {
+            "standard_error": errors[parent, child],
+            "reverse_standard_error": errors[child, parent],
+        }
     if paths is not None:
         table |= {"path": paths[parent, child], "reverse_path": paths[child, parent]}
     return table

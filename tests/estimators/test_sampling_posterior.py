@@ -49,7 +49,16 @@ def test_attributes(rows, sampled, exact):
     assert sampled.structure_prior_ == "uniform"
     assert not hasattr(exact, "edge_standard_errors_")
     assert list(sampled.median_network_.dag.edges) == list(exact.median_network_.dag.edges)
-    assert set(sampled.to_frame().columns) == set(exact.to_frame().columns)
+    table = sampled.to_frame()
+    assert set(table.columns) - set(exact.to_frame().columns) == {
+        "standard_error",
+        "reverse_standard_error",
+    }
+    columns = list(rows.columns)
+    for row in table.itertuples():
+        i, j = columns.index(row.parent), columns.index(row.child)
+        assert row.standard_error == sampled.edge_standard_errors_[i, j]
+        assert row.reverse_standard_error == sampled.edge_standard_errors_[j, i]
     same = pickle.loads(pickle.dumps(sampled))
     np.testing.assert_array_equal(same.edge_probabilities_, sampled.edge_probabilities_)
 
