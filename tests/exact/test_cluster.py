@@ -57,7 +57,11 @@ def check_nothing_is_left(client):
 
 @pytest.mark.parametrize(
     ("m", "n_outer", "n_varying"),
-    [(16, 2, 1), (17, 3, 2), pytest.param(18, 4, 1, marks=pytest.mark.slow)],
+    [
+        (16, 2, 1),
+        pytest.param(17, 3, 2, marks=pytest.mark.slow),
+        pytest.param(18, 4, 1, marks=pytest.mark.slow),
+    ],
 )
 def test_a_cluster_changes_no_bit(client, m, n_outer, n_varying):
     case = random_case(m, has_offsets=True, is_constrained=True)

@@ -154,10 +154,10 @@ def test_plans_in_words(folder):
     [
         (1, 1, False),
         pytest.param(3, 1, False, marks=pytest.mark.slow),
-        (3, 2, False),
+        pytest.param(3, 2, False, marks=pytest.mark.slow),
         (2, 2, True),
         pytest.param(3, 1, True, marks=pytest.mark.slow),
-        (3, 3, True),
+        pytest.param(3, 3, True, marks=pytest.mark.slow),
     ],
 )
 def test_the_memory_and_the_progress_are_those_of_the_plan(n_outer, n_varying, is_file, tmp_path):
