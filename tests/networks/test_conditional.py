@@ -24,7 +24,7 @@ def fitted(seed=0, outside=OUTSIDE):
     dag = network.dag_.copy()
     for node in dag:
         dag.nodes[node].pop("exogenous", None)
-    new, _ = experiment(5, [], n=30, seed=seed + 100)
+    new, _ = experiment(5, [], n=8, seed=seed + 100)
     return network, GaussianBayesianNetwork(dag), pd.DataFrame(new, columns=NAMES)
 
 

@@ -1,6 +1,7 @@
 """Equivalence under interventions, against its definition for all networks of four columns."""
 
 from collections import defaultdict
+from functools import cache
 
 import networkx as nx
 import numpy as np
@@ -19,6 +20,11 @@ def network_of(parents):
 
 
 def classes_of(m, targets):
+    return _classes_of(m, tuple(map(frozenset, targets)))
+
+
+@cache
+def _classes_of(m, targets):
     classes = defaultdict(list)
     for parents in reference.all_dags(m):
         classes[reference.interventional_class(parents, targets)].append(parents)
