@@ -144,7 +144,7 @@ def test_progress_bar_of_a_pipeline(screen, learner):
 
 
 @needs_callbacks
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_progress_bar_of_a_grid_search(screen, n_jobs):
     pipeline = make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner())
     search = GridSearchCV(pipeline, {"localscoretransformer__penalty": [1, 2]}, cv=2, n_jobs=n_jobs)

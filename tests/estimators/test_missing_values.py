@@ -65,7 +65,7 @@ def fixed(learner):
 # The score
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(s, marks=pytest.mark.slow) for s in (2, 3))])
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -164,7 +164,9 @@ def solution_of(rows, **settings):
     return solution
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 10))]
+)
 def test_the_score_never_falls(seed):
     scores = solution_of(table(seed, m=8, n=120, share=0.35)).scores
     assert (np.diff(scores) > -1e-9).all()
@@ -363,7 +365,9 @@ def test_only_infinite_values_are_refused():
         learned(rows)
 
 
-@pytest.mark.parametrize("offset", [1e8, 1e13, 1e14, 3e14])
+@pytest.mark.parametrize(
+    "offset", [1e8, 3e14, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e13, 1e14))]
+)
 def test_columns_far_from_zero_have_scores_up_to_the_rounding_of_their_means(offset):
     rows = table(12) + offset  # which rounds the values, too
     learner = learned(rows)
@@ -486,12 +490,12 @@ def test_progress_is_told(capsys):
 def test_a_bootstrap_resamples_rows_with_their_holes():
     rows = table(15)
     bootstrap = BootstrapBNLearner(
-        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=6, random_state=0
+        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=3, random_state=0
     )
     bootstrap.fit(rows)
     assert bootstrap.estimator_.network_score_ == learned(rows, n_candidates=5).network_score_
     again = BootstrapBNLearner(
-        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=6, random_state=0, n_jobs=2
+        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=3, random_state=0, n_jobs=2
     ).fit(rows)
     np.testing.assert_array_equal(bootstrap.strength_, again.strength_)
     weight = np.bincount(np.random.default_rng(0).integers(0, 150, 150), minlength=150)

@@ -111,7 +111,7 @@ CONSTRAINTS = {
 
 
 @pytest.mark.parametrize("constraints", CONSTRAINTS.values(), ids=CONSTRAINTS)
-@pytest.mark.parametrize("criterion", ["bic", "aic"])
+@pytest.mark.parametrize("criterion", ["bic", pytest.param("aic", marks=pytest.mark.slow)])
 def test_constraints_hold_for_all_networks(constraints, criterion):
     rows = ROWS[:, [4, 0, 3, 1]]
     learner = GaussianBNLearner(criterion, **constraints).fit(rows)

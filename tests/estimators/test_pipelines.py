@@ -91,7 +91,9 @@ def test_scoring_held_out_rows_needs_no_search(wine, monkeypatch):
 
 
 @pytest.mark.parametrize("learner", [GaussianBNLearner(), CV])
-@pytest.mark.parametrize("container", ["default", "pandas", "polars"])
+@pytest.mark.parametrize(
+    "container", ["default", "pandas", pytest.param("polars", marks=pytest.mark.slow)]
+)
 def test_names_reach_the_nodes_with_set_output(wine, learner, container):
     expected = list(range(13)) if container == "default" else list(wine.columns)
     for steps in ([StandardScaler()], [StandardScaler(), LocalScoreTransformer()]):
