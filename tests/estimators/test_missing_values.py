@@ -247,7 +247,7 @@ def test_an_order_search_has_one_network_a_list():
 def test_many_columns_with_few_parents():
     pytest.importorskip("highspy")
     rng = np.random.default_rng(0)
-    rows = with_holes(correlated_rows(36, 400, rng, 0.03), 0.1, rng)
+    rows = with_holes(correlated_rows(32, 400, rng, 0.03), 0.1, rng)
     learner = learned(rows, max_parents=1)
     assert (np.bincount(learner.candidates_["list"]) == 1).all()  # no list fits
     assert learner.network_score_ == pytest.approx(observed_score(learner, rows), abs=1e-6)

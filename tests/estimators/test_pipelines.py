@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from functools import cache
 from numbers import Number
 
 import joblib
@@ -209,14 +210,16 @@ def test_a_second_fit_takes_scores_from_the_memory(wine, tmp_path, monkeypatch, 
         clone(pipeline).fit(wine[:100])
 
 
+@cache
 def fitted_estimators():
-    learner = GaussianBNLearner("aic", n_jobs=2)
-    yield learner.fit(WINE)
-    yield clone(CV).fit(WINE)
     chunks = LocalScoreTransformer(BGe()).partial_fit(WINE[:90]).partial_fit(WINE[90:])
-    yield GaussianBNLearner().fit(chunks.local_scores_)
-    yield make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner()).fit(WINE)
-    yield BootstrapBNLearner(n_resamples=3, random_state=0).fit(WINE)
+    return (
+        GaussianBNLearner("aic", n_jobs=2).fit(WINE),
+        clone(CV).fit(WINE),
+        GaussianBNLearner().fit(chunks.local_scores_),
+        make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner()).fit(WINE),
+        BootstrapBNLearner(n_resamples=3, random_state=0).fit(WINE),
+    )
 
 
 def by_joblib(estimator):
@@ -343,7 +346,7 @@ def test_states_are_plain(wine):
     scores.best_parents("hue")
     network = GaussianBayesianNetwork(dag).fit(wine)
     cv = GaussianBNLearnerCV([1, 2], cv=2).fit(wine)
-    for each in (*list(fitted_estimators())[2:3], learner, learner.network_, scores, network, cv):
+    for each in (fitted_estimators()[2], learner, learner.network_, scores, network, cv):
         assert_plain(each)
     families = [([[-1], [1]], [-9.5, -7.0]), ([[-1], [0]], [-8.0, -5.0])]
     assert_plain(ParentSetScores(["rain", "wet"], families))
