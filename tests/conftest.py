@@ -19,7 +19,7 @@ from packaging.version import Version
 from sklearn.datasets import load_wine
 from threadpoolctl import threadpool_limits
 
-for name, max_examples in {"repeatable": 20, "thorough": 200}.items():
+for name, max_examples in {"repeatable": 10, "thorough": 200}.items():
     hypothesis.settings.register_profile(
         name,
         max_examples=max_examples,

@@ -39,7 +39,7 @@ def test_parameters_are_drawn_from_the_prior():
     networks = [
         calibration.draw_network(parents, rng, alpha_mu, alpha_w)
         for parents in ((set(), {0}), ({1}, set()))
-        for _ in range(2000)
+        for _ in range(800)
     ]
     rows = np.array([network.sample(1, rng)[0] for network in networks])
     products = rows[:, :, np.newaxis] * rows[:, np.newaxis]

@@ -70,7 +70,7 @@ def test_a_generator_goes_on():
 
 @pytest.mark.parametrize(("m", "mean_degree"), [(2, 0.5), (8, 2.1), (30, 4.0)])
 def test_edges_and_their_signs_are_as_many_as_expected(m, mean_degree):
-    rng, n_networks = np.random.default_rng(0), 200
+    rng, n_networks = np.random.default_rng(0), 80
     dags = [
         make_gaussian_network(m, mean_degree=mean_degree, random_state=rng).dag
         for _ in range(n_networks)

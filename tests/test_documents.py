@@ -219,15 +219,10 @@ CHECKS = {
 }
 
 
-SLOW = [
-    *("guide/how-sure", "guide/larger-than-this-machine", "guide/limits", "guide/past-thirty"),
-    *("guide/pictures", "guide/scikit-learn"),
-]
-NEEDS = {page: [pytest.mark.slow] for page in SLOW}
-NEEDS["guide/scikit-learn"] = [
-    pytest.mark.slow,
-    pytest.mark.needs_sklearn("1.9", "has callbacks"),
-]
+SLOW = ["how-sure", "larger-than-this-machine", "limits", "past-thirty"]
+SLOW += ["pictures", "scikit-learn", "time"]
+NEEDS = {f"guide/{page}": [pytest.mark.slow] for page in SLOW}
+NEEDS["guide/scikit-learn"] += [pytest.mark.needs_sklearn("1.9", "has callbacks")]
 
 
 @pytest.mark.parametrize("page", [pytest.param(p, marks=NEEDS.get(p, ())) for p in pages()])

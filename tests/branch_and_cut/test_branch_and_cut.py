@@ -7,7 +7,6 @@ from functools import cache
 import branch_and_cut_reference as reference
 import numpy as np
 import pytest
-from cases import first_fast
 from random_proofs import as_arrays, nodes_of, random_families
 
 from skbn._branch_and_cut import branch_and_cut as module
@@ -189,7 +188,7 @@ def interrupted(families, n_calls, **options):
     return branch_and_cut(families, start, tolerance=TOLERANCE, tell=tell, **options), calls
 
 
-@pytest.mark.parametrize("n_calls", [1, 2, 4])
+@pytest.mark.parametrize("n_calls", [1, 4, pytest.param(2, marks=pytest.mark.slow)])
 def test_interruption_that_ends_the_search(n_calls):
     families = ring(10)
     result, calls = interrupted(families, n_calls, ends_on_interrupt=True)
@@ -207,7 +206,9 @@ def test_interruption_that_is_raised(n_calls):
         interrupted(ring(10), n_calls)
 
 
-@pytest.mark.parametrize("n_calls", first_fast(3, [1, 10, 25, 5, 16, 20, 30]))
+@pytest.mark.parametrize(
+    "n_calls", [1, 16, 25, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 10, 20, 30))]
+)
 @pytest.mark.usefixtures("branches_early")
 def test_interruption_within_the_tree(n_calls):
     families = ring(8)

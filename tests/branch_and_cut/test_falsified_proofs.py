@@ -127,9 +127,12 @@ def proof_of(seed):
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_trees_that_show_less_are_refused(change):
+@pytest.mark.parametrize(
+    ("seeds", "least"), [([1, 4], 2), pytest.param(range(5), 3, marks=pytest.mark.slow)]
+)
+def test_trees_that_show_less_are_refused(change, seeds, least):
     n_refused = 0
-    for seed in range(5):
+    for seed in seeds:
         families, proof = proof_of(seed)
         for i in range(len(list(nodes_of(proof.root)))):
             root = copy.deepcopy(proof.root)
@@ -139,7 +142,7 @@ def test_trees_that_show_less_are_refused(change):
                 n_refused += 1
             else:
                 certified_bound(as_arrays(families), proof._replace(root=root))
-    assert n_refused >= 3
+    assert n_refused >= least
 
 
 @pytest.mark.parametrize("seed", range(13))

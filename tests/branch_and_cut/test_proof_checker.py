@@ -7,7 +7,6 @@ from fractions import Fraction
 import branch_and_cut_reference as reference
 import numpy as np
 import pytest
-from cases import first_fast
 from hypothesis import given
 from hypothesis import strategies as st
 from random_proofs import (
@@ -34,7 +33,9 @@ def assert_refused(families, proof, match=None):
 # Bounds
 
 
-@pytest.mark.parametrize("seed", first_fast(6, range(20)))
+@pytest.mark.parametrize(
+    "seed", [*range(9), *(pytest.param(s, marks=pytest.mark.slow) for s in range(9, 20))]
+)
 def test_bound_of_a_tree(seed):
     families, proof, cheapest = random_proof(
         seed, share_of_clusters=[0.2, 1.0][seed % 2], noise=[0.0, 0.3, 1.0][seed % 3]
@@ -110,7 +111,9 @@ def test_rounding_of_the_sum_of_cuts_never_raises_a_bound(seed):
     assert exact - Fraction(1e-14) <= Fraction(bound) <= exact
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "seed", [*range(2), *(pytest.param(s, marks=pytest.mark.slow) for s in range(2, 5))]
+)
 def test_rounding_of_a_sum_of_coefficients_never_raises_a_bound(seed):
     families = [[(0.0, frozenset())], [(0.0, frozenset())]]
     rng = np.random.default_rng(seed)
@@ -140,7 +143,7 @@ def test_infinite_cutoff_and_no_network():
 @pytest.mark.parametrize("w", [1, 2, 3, 4])
 def test_least_value_of_a_table(w):
     rng = np.random.default_rng(w)
-    for _ in range(30 if w < 4 else 3):
+    for _ in range(30 if w < 4 else 1):
         table = rng.random((w, 1 << w)) * (rng.random((w, 1 << w)) < 0.8)
         masks = reference.cheapest_masks(table)
         exact = reference.value_of_masks([list(map(Fraction, row)) for row in table], masks)
@@ -204,7 +207,7 @@ def test_deep_trees(side):
     rng = np.random.default_rng(1)
     families = [*random_families(rng, 4, 7, 3)]
     cuts = random_cuts(rng, 4, 3)
-    n, path = 3000, [Node()]
+    n, path = 1500, [Node()]
     for _ in range(n):
         path.append(path[-1].split(Branch(0, 1))[side])
     step = random_step(rng, families, list(map(plain, cuts)), 0.0)

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -41,7 +41,6 @@ def assert_same_network(a, b):
         )
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.sampled_from(CRITERIA), st.sampled_from([None, 1, 2]))
 def test_weights_are_repeats(seed, criterion, max_parents):
     rows, weight = weighted_table(seed)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skbn._data.sample import _ROWS_A_BLOCK, summarise
@@ -55,7 +55,6 @@ def table(seed, n, m=4):
     return rows * 10.0 ** rng.integers(-3, 4, size=m) + 10.0 ** rng.integers(-3, 6, size=m)
 
 
-@settings(max_examples=50)
 @given(
     st.integers(0, 1000),
     st.lists(st.integers(1, 9), min_size=1, max_size=6),

@@ -317,7 +317,9 @@ def test_names_do_not_matter():
     assert {(names[a], names[b]): curve for (a, b), curve in one.routes.items()} == other.routes
 
 
-@pytest.mark.parametrize(("n", "n_edges"), [(6, 5), (13, 27), (20, 26)])
+@pytest.mark.parametrize(
+    ("n", "n_edges"), [(6, 5), (13, 27), pytest.param(20, 26, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("is_sideways", [False, True])
 def test_stretched_layouts_stay_clear(n, n_edges, is_sideways):
     dag = random_dag(n, n_edges, 1)

@@ -4,7 +4,6 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from cases import first_fast
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
@@ -43,7 +42,9 @@ def legend(display):
 # Width
 
 
-@pytest.mark.parametrize("n_edges", first_fast(1, [55, 43, 75]))
+@pytest.mark.parametrize(
+    "n_edges", [75, *(pytest.param(n, marks=pytest.mark.slow) for n in (43, 55))]
+)
 def test_a_large_network_is_readable_in_a_column_of_a_paper(n_edges):
     display = NetworkDisplay.from_graph(sparse_network(43, n_edges, 0), figsize=(3.4, None))
     display.figure_.draw_without_rendering()

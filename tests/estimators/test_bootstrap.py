@@ -199,7 +199,7 @@ def test_generators_and_seeds(wine):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_the_columns_changes_no_support(wine, seed):
     columns = np.random.default_rng(seed).permutation(wine.columns)
-    settings = {"n_resamples": 20, "random_state": seed}
+    settings = {"n_resamples": 8, "random_state": seed}
     support, other = (
         pd.DataFrame(
             BootstrapBNLearner(**settings).fit(table).edge_support_, table.columns
@@ -329,7 +329,7 @@ def test_a_resample_without_a_value_of_a_column(wine):
     rare = wine.assign(ash=[1.0] + [0.0] * (len(wine) - 1))
     forbidden = [(a, "ash") for a in wine.columns if a != "ash"]  # else it is warned about
     message = (
-        r"Resample \d+ of 50, which has \d+ of the 178 rows, cannot be fitted\. .*'ash' has zero"
+        r"Resample \d+ of 10, which has \d+ of the 178 rows, cannot be fitted\. .*'ash' has zero"
     )
     learner = GaussianBNLearner(forbidden_edges=forbidden)
     all_rows = [(np.arange(178), np.arange(178))]
@@ -338,7 +338,7 @@ def test_a_resample_without_a_value_of_a_column(wine):
         Wrapped(learner),
         GaussianBNLearnerCV(cv=all_rows, forbidden_edges=forbidden),
     ):
-        bootstrap = BootstrapBNLearner(each, n_resamples=50, random_state=0)
+        bootstrap = BootstrapBNLearner(each, n_resamples=10, random_state=0)
         with pytest.raises(ValueError, match=message):
             bootstrap.fit(rare)
         assert not hasattr(bootstrap, "networks_")

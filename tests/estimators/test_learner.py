@@ -49,7 +49,7 @@ def check_by_enumeration(m, n_tables):
 
 @pytest.mark.parametrize(
     ("m", "n_tables"),
-    [(2, 20), (3, 40), (4, 60), *(pytest.param(m, 200, marks=pytest.mark.slow) for m in (3, 4, 5))],
+    [(2, 20), (3, 20), (4, 20), *(pytest.param(m, 200, marks=pytest.mark.slow) for m in (3, 4, 5))],
 )
 def test_optimum_of_all_dags(m, n_tables):
     check_by_enumeration(m, n_tables)
@@ -82,7 +82,7 @@ def test_independent_columns_have_no_edges_and_loglik_has_all():
 def test_ties_are_broken_by_column_order_and_not_by_rounding():
     """Of three columns that are all equally correlated each may be in the middle of a chain."""
     rng = np.random.default_rng(1)
-    for _ in range(50):
+    for _ in range(20):
         rows = rng.normal(size=(60, 3))
         basis = np.linalg.qr(rows - rows.mean(axis=0))[0]
         rows = basis @ np.linalg.cholesky(np.full((3, 3), 0.5) + 0.5 * np.eye(3)).T
@@ -174,7 +174,6 @@ def test_equivalent_networks_have_the_same_score(rows, criterion):
 
 
 @hypothesis.given(tables())
-@hypothesis.settings(max_examples=20)
 def test_every_other_network_is_no_better(rows):
     m = rows.shape[1]
     learner = GaussianBNLearner().fit(rows)

@@ -8,7 +8,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import reference
-from cases import first_fast
 from hypothesis import given
 from hypothesis import strategies as st
 from incomplete_tables import correlated_rows, with_holes
@@ -66,7 +65,7 @@ def fixed(learner):
 # The score
 
 
-@pytest.mark.parametrize("seed", first_fast(2, range(4)))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(s, marks=pytest.mark.slow) for s in (2, 3))])
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -165,7 +164,9 @@ def solution_of(rows, **settings):
     return solution
 
 
-@pytest.mark.parametrize("seed", first_fast(3, range(10)))
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 10))]
+)
 def test_the_score_never_falls(seed):
     scores = solution_of(table(seed, m=8, n=120, share=0.35)).scores
     assert (np.diff(scores) > -1e-9).all()
@@ -246,7 +247,7 @@ def test_an_order_search_has_one_network_a_list():
 def test_many_columns_with_few_parents():
     pytest.importorskip("highspy")
     rng = np.random.default_rng(0)
-    rows = with_holes(correlated_rows(36, 400, rng, 0.03), 0.1, rng)
+    rows = with_holes(correlated_rows(32, 400, rng, 0.03), 0.1, rng)
     learner = learned(rows, max_parents=1)
     assert (np.bincount(learner.candidates_["list"]) == 1).all()  # no list fits
     assert learner.network_score_ == pytest.approx(observed_score(learner, rows), abs=1e-6)
@@ -364,7 +365,9 @@ def test_only_infinite_values_are_refused():
         learned(rows)
 
 
-@pytest.mark.parametrize("offset", [1e8, 1e13, 1e14, 3e14])
+@pytest.mark.parametrize(
+    "offset", [1e8, 3e14, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e13, 1e14))]
+)
 def test_columns_far_from_zero_have_scores_up_to_the_rounding_of_their_means(offset):
     rows = table(12) + offset  # which rounds the values, too
     learner = learned(rows)
@@ -487,12 +490,12 @@ def test_progress_is_told(capsys):
 def test_a_bootstrap_resamples_rows_with_their_holes():
     rows = table(15)
     bootstrap = BootstrapBNLearner(
-        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=6, random_state=0
+        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=3, random_state=0
     )
     bootstrap.fit(rows)
     assert bootstrap.estimator_.network_score_ == learned(rows, n_candidates=5).network_score_
     again = BootstrapBNLearner(
-        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=6, random_state=0, n_jobs=2
+        GaussianBNLearner(missing="em", n_candidates=5), n_resamples=3, random_state=0, n_jobs=2
     ).fit(rows)
     np.testing.assert_array_equal(bootstrap.strength_, again.strength_)
     weight = np.bincount(np.random.default_rng(0).integers(0, 150, 150), minlength=150)

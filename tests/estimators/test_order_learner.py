@@ -212,10 +212,10 @@ def test_an_exact_search_draws_nothing_unless_it_is_told_to(rows):
 def test_resamples_are_searched_with_the_seed_of_the_estimator(rows, searched):
     learner = order_learner(random_state=7, time_limit=600)
     one, two = (
-        BootstrapBNLearner(learner, n_resamples=4, random_state=1, n_jobs=n_jobs).fit(rows)
+        BootstrapBNLearner(learner, n_resamples=2, random_state=1, n_jobs=n_jobs).fit(rows)
         for n_jobs in (1, 2)
     )
-    assert len(searched) == 2 * (1 + 4)
+    assert len(searched) == 2 * (1 + 2)
     assert len({seed for seed, _ in searched}) == 1
     for a, b in zip(one.networks_, two.networks_, strict=True):
         np.testing.assert_array_equal(a.coef_, b.coef_)

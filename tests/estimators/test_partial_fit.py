@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
@@ -34,7 +34,6 @@ def assert_same_network(transformer, expected):
         )
 
 
-@settings(max_examples=30)
 @given(
     st.integers(0, 10_000),
     st.lists(st.integers(1, 12), min_size=1, max_size=6),

@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from functools import cache
 from numbers import Number
 
 import joblib
@@ -91,7 +92,9 @@ def test_scoring_held_out_rows_needs_no_search(wine, monkeypatch):
 
 
 @pytest.mark.parametrize("learner", [GaussianBNLearner(), CV])
-@pytest.mark.parametrize("container", ["default", "pandas", "polars"])
+@pytest.mark.parametrize(
+    "container", ["default", "pandas", pytest.param("polars", marks=pytest.mark.slow)]
+)
 def test_names_reach_the_nodes_with_set_output(wine, learner, container):
     expected = list(range(13)) if container == "default" else list(wine.columns)
     for steps in ([StandardScaler()], [StandardScaler(), LocalScoreTransformer()]):
@@ -207,14 +210,16 @@ def test_a_second_fit_takes_scores_from_the_memory(wine, tmp_path, monkeypatch, 
         clone(pipeline).fit(wine[:100])
 
 
+@cache
 def fitted_estimators():
-    learner = GaussianBNLearner("aic", n_jobs=2)
-    yield learner.fit(WINE)
-    yield clone(CV).fit(WINE)
     chunks = LocalScoreTransformer(BGe()).partial_fit(WINE[:90]).partial_fit(WINE[90:])
-    yield GaussianBNLearner().fit(chunks.local_scores_)
-    yield make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner()).fit(WINE)
-    yield BootstrapBNLearner(n_resamples=3, random_state=0).fit(WINE)
+    return (
+        GaussianBNLearner("aic", n_jobs=2).fit(WINE),
+        clone(CV).fit(WINE),
+        GaussianBNLearner().fit(chunks.local_scores_),
+        make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner()).fit(WINE),
+        BootstrapBNLearner(n_resamples=3, random_state=0).fit(WINE),
+    )
 
 
 def by_joblib(estimator):
@@ -341,7 +346,7 @@ def test_states_are_plain(wine):
     scores.best_parents("hue")
     network = GaussianBayesianNetwork(dag).fit(wine)
     cv = GaussianBNLearnerCV([1, 2], cv=2).fit(wine)
-    for each in (*list(fitted_estimators())[2:3], learner, learner.network_, scores, network, cv):
+    for each in (fitted_estimators()[2], learner, learner.network_, scores, network, cv):
         assert_plain(each)
     families = [([[-1], [1]], [-9.5, -7.0]), ([[-1], [0]], [-8.0, -5.0])]
     assert_plain(ParentSetScores(["rain", "wet"], families))

@@ -15,6 +15,11 @@ PENALTIES = [0.5, 8.0]
 
 
 @pytest.fixture(scope="module")
+def wine(wine):
+    return wine.iloc[:, :6]
+
+
+@pytest.fixture(scope="module")
 def weight(wine):
     return np.random.default_rng(0).integers(0, 4, len(wine))
 

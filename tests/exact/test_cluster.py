@@ -7,7 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-from cases import first_fast
 from families_of_factors import network_of, random_case
 
 from skbn import GaussianBNLearner
@@ -58,7 +57,11 @@ def check_nothing_is_left(client):
 
 @pytest.mark.parametrize(
     ("m", "n_outer", "n_varying"),
-    first_fast(1, [(16, 2, 1), (17, 3, 2), (18, 4, 1)]),
+    [
+        (16, 2, 1),
+        pytest.param(17, 3, 2, marks=pytest.mark.slow),
+        pytest.param(18, 4, 1, marks=pytest.mark.slow),
+    ],
 )
 def test_a_cluster_changes_no_bit(client, m, n_outer, n_varying):
     case = random_case(m, has_offsets=True, is_constrained=True)

@@ -154,7 +154,7 @@ def test_plans_in_words(folder):
     [
         (1, 1, False),
         pytest.param(3, 1, False, marks=pytest.mark.slow),
-        (3, 2, False),
+        pytest.param(3, 2, False, marks=pytest.mark.slow),
         (2, 2, True),
         pytest.param(3, 1, True, marks=pytest.mark.slow),
         pytest.param(3, 3, True, marks=pytest.mark.slow),

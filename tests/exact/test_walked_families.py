@@ -38,7 +38,12 @@ def expected_of(m, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("m", "n_outer", "n_varying"),
-    [(15, 1, 1), (16, 2, 1), (16, 2, 2), pytest.param(17, 3, 2, marks=pytest.mark.slow)],
+    [
+        (15, 1, 1),
+        (16, 2, 1),
+        pytest.param(16, 2, 2, marks=pytest.mark.slow),
+        pytest.param(17, 3, 2, marks=pytest.mark.slow),
+    ],
 )
 def test_windows_change_no_bit(m, n_outer, n_varying, kind):
     best, local, network = expected_of(m, kind)
@@ -51,7 +56,7 @@ def test_windows_change_no_bit(m, n_outer, n_varying, kind):
     assert found_network == network
 
 
-@pytest.mark.parametrize("n_varying", [1, 2, 3])
+@pytest.mark.parametrize("n_varying", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 def test_threads_and_a_file_change_no_bit(n_varying, tmp_path, monkeypatch):
     monkeypatch.setattr("skbn._core.threads.FEWEST_COLUMNS", 0)
     m, kind = 17, "constrained, beside others"
@@ -107,7 +112,7 @@ def test_functions_of_sets(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n_varying", [1, 3])
+@pytest.mark.parametrize("n_varying", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_the_first_sink_is_that_of_families_in_memory(kind, n_varying):
     """Of sets of few columns, and of those that no window holds."""
     m = 17
@@ -179,15 +184,19 @@ def in_pairs(m, seed):
 
 @pytest.mark.parametrize("make", [near_zero, nearly_collinear, tied, in_pairs])
 @pytest.mark.parametrize(
-    ("n_varying", "seed"), [(1, 0), pytest.param(3, 1, marks=pytest.mark.slow)]
+    ("m", "n_outer", "n_varying", "seed"),
+    [
+        (15, 1, 1, 0),
+        pytest.param(17, 3, 1, 0, marks=pytest.mark.slow),
+        pytest.param(17, 3, 3, 1, marks=pytest.mark.slow),
+    ],
 )
-def test_rounding_and_ties_change_no_network(make, n_varying, seed):
+def test_rounding_and_ties_change_no_network(make, m, n_outer, n_varying, seed):
     """A walk through few columns rounds in other ways than the one that filled the tables."""
-    m = 17
     case = make(m, seed)
     expected = network_of(*case.in_memory())
     assert len(expected.parents) == m
-    assert network_of(*case.walked(3, n_varying)) == expected
+    assert network_of(*case.walked(n_outer, n_varying)) == expected
 
 
 # Nodes of several columns

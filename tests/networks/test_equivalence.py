@@ -300,7 +300,6 @@ def test_known_directions_by_enumeration(m):
 
 
 @hypothesis.given(st.integers(0, 2**32))
-@hypothesis.settings(max_examples=60)
 def test_known_directions_of_five_and_six_columns(seed):
     rng = np.random.default_rng(seed)
     m = int(rng.integers(5, 7))

@@ -41,7 +41,7 @@ def families_in(listed, arrays, child):
 
 
 @pytest.mark.parametrize("n_columns", [1, 3, 64, 65, 100])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_families_come_back_best_first_without_the_dominated(n_columns, seed):
     rng = np.random.default_rng(seed)
     listed, added = FamilyLists(M, -5.0), {x: {} for x in range(M)}

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from cases import first_fast
 from kernels import callable_from_python
 from listed_families import Listed
 
@@ -37,7 +36,7 @@ def test_lists_have_as_many_words_as_they_need(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", first_fast(1, range(3)))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_families_are_chosen_for_an_order(name, seed):
     listed = CASES[name](seed)
     state = state_of(listed.draw_order(), listed.lists)
@@ -49,7 +48,7 @@ def test_families_are_chosen_for_an_order(name, seed):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("seed", first_fast(1, range(2)))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_moves_keep_the_state_of_the_order(name, seed):
     listed = CASES[name](seed)
     state = listed.start()

@@ -71,7 +71,7 @@ def test_the_search_tells_of_its_progress_until_the_time_is_over():
 
 
 def test_the_seed_decides():
-    listed = Listed(3, m=40, n=30)
+    listed = Listed(3, m=20, n=20)
     one, other = (search_among(listed, seed=5).run() for _ in range(2))
     assert one == other
 
@@ -110,7 +110,7 @@ def assert_no_insertion_betters(table, search, found, max_parents):
     ("m", "settings", "max_parents"),
     [
         (12, {"is_bge": True, "has_units": True}, 11),
-        (25, {"share_forbidden": 0.2}, 3),
+        (18, {"share_forbidden": 0.2}, 3),
         pytest.param(60, {}, 59, marks=pytest.mark.slow),
         pytest.param(100, {}, 10, marks=pytest.mark.slow),
     ],
@@ -120,7 +120,7 @@ def test_no_insertion_with_parents_grown_anew_betters_the_order(m, settings, max
     search = growing_search(table, max_parents)
     found = search.run()
     assert_no_insertion_betters(table, search, found, max_parents)
-    if m == 25:
+    if m == 18:
         other = growing_search(table, max_parents, n_jobs=2).run()
         assert other == found
 

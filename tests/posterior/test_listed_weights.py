@@ -230,7 +230,7 @@ def pair_posterior(scores, tiers, most):
     return expected
 
 
-@pytest.mark.parametrize(("m", "most"), [(40, 2), (66, 1)])
+@pytest.mark.parametrize(("m", "most"), [(32, 2), (66, 1)])
 def test_more_columns_than_a_table_of_all_sets_has_bits(m, most):
     scores = scores_of(m, n=100, max_parents=most)
     tiers = in_pairs(m)
@@ -279,7 +279,7 @@ def test_methods_of_a_posterior_of_many_columns():
     with pytest.raises(ValueError, match="up to 62 columns"):
         posterior.effect(60, 61, method="adjustment")
     few = GaussianBNPosterior(max_parents=1, tiers=tiers[:10]).fit(rows[:, :60])
-    assert few.effect(58, 59).probability_zero > 0
+    assert few.effect(58, 59, n_samples=50).probability_zero > 0
     assert len(few.sample_networks(2, random_state=0)) == 2
 
 

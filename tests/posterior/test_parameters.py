@@ -124,7 +124,7 @@ def test_flat_prior_by_the_textbook():
 @pytest.mark.parametrize("criterion", CRITERIA.values(), ids=CRITERIA)
 def test_draws_have_the_moments(criterion):
     """Of a child with two parents: variance, coefficients and the mean given the parents'."""
-    rows, n_draws = table(n=20), 40_000
+    rows, n_draws = table(n=20), 10_000
     statistics, criterion = statistics_and_criterion(rows, criterion)
     dag = [0, 0b0001, 0b0011, 0b0110]
     groups, rng = of_all(statistics), np.random.default_rng(3)

@@ -155,7 +155,7 @@ def assert_shares(found, expected, n_samples):
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_all_networks_have_their_frequencies(prior, m):
     group = Group(scores_of(m))
-    assert_frequencies(group.sample(prior, 100_000), group.probabilities(prior))
+    assert_frequencies(group.sample(prior, 30_000), group.probabilities(prior))
 
 
 @pytest.mark.slow
@@ -249,7 +249,7 @@ def posterior_of(scores, prior, **knowledge):
     ("m", "knowledge"),
     [
         (2, {}),
-        (10, {}),
+        pytest.param(10, {}, marks=pytest.mark.slow),
         (10, {"max_parents": 2, "required_edges": [(0, 3), (3, 5)], "forbidden_edges": [(1, 2)]}),
         (10, {"tiers": [[2], [4, 6, 8], ...]}),
         (9, {"tiers": [[5, 6], [1, 2, 3], [0], [4], ...], "max_parents": 3}),
@@ -258,7 +258,7 @@ def posterior_of(scores, prior, **knowledge):
 )
 def test_edges_and_paths_have_their_frequencies(prior, m, knowledge):
     posterior = posterior_of(scores_of(m, n_rows=100), prior, **knowledge)
-    n_samples = 20_000
+    n_samples = 10_000
     samples = sample_networks(posterior, n_samples, np.random.default_rng(0))
     is_edge = np.stack([samples >> p & 1 for p in range(m)], axis=1).astype(bool)
     assert_shares(is_edge.mean(axis=0), posterior.edges, n_samples)

@@ -14,6 +14,7 @@ from skbn._regressions.log_determinants import log_determinants
 from skbn._regressions.small_walk import small_log_determinants
 
 TABLES = hard_tables()
+SLOW = [name for name in TABLES if "twelve" in name or "1 to 10" in name]
 
 
 def errors_of(log_det, exact, units):
@@ -41,7 +42,7 @@ def by_householder(rows, exact):
 @pytest.mark.parametrize(
     "rows",
     [
-        pytest.param(rows, id=name, marks=[pytest.mark.slow] if "twelve" in name else [])
+        pytest.param(rows, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
         for name, rows in TABLES.items()
     ],
 )
