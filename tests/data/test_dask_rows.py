@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import cache
 
 import networkx as nx
 import numpy as np
@@ -49,6 +50,7 @@ def frame(n_partitions=7, **others):
     return dd.from_pandas(table, npartitions=n_partitions)
 
 
+@cache
 def arrays():
     """The same rows in blocks of many kinds."""
     X = da.from_array(rows(), chunks=(17, 3))
@@ -251,6 +253,7 @@ def test_a_cluster_gives_the_same_bits():
 # Weights
 
 
+@cache
 def weights_of_many_kinds():
     weight, series = weights(), pd.Series(weights())
     in_blocks = da.from_array(weight, chunks=30)

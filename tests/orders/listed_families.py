@@ -1,5 +1,8 @@
 """Random lists of families, as sets for the reference and as arrays for the kernels."""
 
+import pickle
+from functools import cache
+
 import numpy as np
 import order_reference
 
@@ -92,6 +95,16 @@ class Listed:
                 if int(state.available[x, bit // 64]) >> bit % 64 & 1
             }
             assert available == before & set().union(*(parents for parents, _ in self.families[x]))
+
+
+def fresh(make, *given):
+    """Return families that a function draws once, as they were before any use."""
+    return pickle.loads(_pickled(make, *given))
+
+
+@cache
+def _pickled(make, *given):
+    return pickle.dumps(make(*given))
 
 
 def random_states(seed, n=1):

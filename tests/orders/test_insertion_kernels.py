@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from kernels import callable_from_python
-from listed_families import Listed
+from listed_families import Listed, fresh
 
 from skbn._orders import insertion_kernels
 from skbn._orders.insertion_kernels import choose_families
@@ -26,7 +26,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_lists_have_as_many_words_as_they_need(name):
-    listed = CASES[name](0)
+    listed = fresh(CASES[name], 0)
     n_words = {"two words": 2, "three words": 3}.get(name, 1)
     assert listed.lists.sets.shape[1] == n_words
     if n_words > 1:
@@ -38,7 +38,7 @@ def test_lists_have_as_many_words_as_they_need(name):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_families_are_chosen_for_an_order(name, seed):
-    listed = CASES[name](seed)
+    listed = fresh(CASES[name], seed)
     state = state_of(listed.draw_order(), listed.lists)
     order = state.order.copy()
     total = choose_families(listed.lists, state)
@@ -50,7 +50,7 @@ def test_families_are_chosen_for_an_order(name, seed):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_moves_keep_the_state_of_the_order(name, seed):
-    listed = CASES[name](seed)
+    listed = fresh(CASES[name], seed)
     state = listed.start()
     for _ in range(60 if listed.m < 50 else 8):
         order = state.order.tolist()

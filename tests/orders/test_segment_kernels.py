@@ -3,7 +3,7 @@
 import order_reference
 import pytest
 from kernels import callable_from_python
-from listed_families import MISSING, Listed, random_states
+from listed_families import MISSING, Listed, fresh, random_states
 
 from skbn._orders import segment_kernels
 from skbn._orders.insertion_kernels import Limits
@@ -29,7 +29,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("width", [2, 3, 5])
 def test_no_permutation_of_a_segment_scores_higher(name, width):
-    listed, random = CASES[name](), random_states(width)
+    listed, random = fresh(CASES[name]), random_states(width)
     gains = []
     for _ in range(2 if listed.m > 20 else 8):
         state = listed.start()
