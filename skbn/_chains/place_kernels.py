@@ -157,7 +157,7 @@ def _layers_left(state, columns):
     return left, n_left
 
 
-@inlined_kernel
+@inner_kernel
 def weight_of(log):
     """Return the weight of which this is the logarithm."""
     if log > -_LOG_UNIT:
@@ -168,7 +168,7 @@ def weight_of(log):
     return math.exp(log - power * _LOG_UNIT), power
 
 
-@inlined_kernel
+@inner_kernel
 def normalised(value, power):
     """Return a weight that is no product of many: a positive number below the unit."""
     while value >= _UNIT:
@@ -186,7 +186,7 @@ def less_by(n):
     return _LESS[n] if n < _LESS.size else 0.0
 
 
-@inlined_kernel
+@inner_kernel
 def spread_chosen(state, x, columns, spread):
     """Set which candidates of a column are in each set of chosen columns."""
     spread[0] = 0
@@ -245,7 +245,7 @@ def weigh_next_layer(state, chosen, i, following, layer, scratch):
         layer.values[placed], layer.powers[placed] = weight_of(sums[placed])
 
 
-@inlined_kernel
+@inner_kernel
 def _candidates_up_to(state, chosen, x, i):
     """Return the masks of a column's candidates in the first i layers, and in the first i - 1."""
     up_to, before = 0, 0
