@@ -108,7 +108,7 @@ def _redraw_places(state, columns):
     shape = (chosen.n_left + 1, 2, n_sets, n_sets)
     weights, powers = np.zeros(shape), np.empty(shape, np.int64)
     following = np.zeros(shape)
-    layer = Layer(np.ones(n_sets), np.zeros(n_sets, np.int64), np.empty((2, n_sets, n_sets)))
+    layer = Layer(np.ones(n_sets), np.zeros(n_sets, np.int64))
     scratch = Scratch(
         np.empty(columns.size, np.int64),
         np.empty(n_sets, np.int64),
@@ -121,20 +121,24 @@ def _redraw_places(state, columns):
         np.empty(n_sets, np.int64),
         np.empty(n_sets),
         np.empty((2, n_sets)),
+        np.empty((2, n_sets, n_sets)),
     )
     weights[0, ADDED, 0, 0], powers[0, ADDED, 0, 0] = 1.0, 0
     for i in range(chosen.n_left + 1):
         if i < chosen.n_left:
             weigh_next_layer(state, chosen, i, following[i], layer, scratch)
         for placed in range(n_sets):
-            if _join_powers(weights[i], powers[i], placed):
-                _place_next(state, chosen, i, placed, layer, weights, powers, following[i], scratch)
+            power, is_any = _join_powers(weights[i], powers[i], placed)
+            if is_any:
+                _place_next(
+                    state, chosen, i, placed, power, layer, weights, powers, following[i], scratch
+                )
     return _draw_back(state, chosen, weights, following)
 
 
 @inlined_kernel
-def _place_next(state, chosen, i, placed, layer, weights, powers, following, scratch):
-    """Set what the states weigh that come next after those with these columns placed.
+def _place_next(state, chosen, i, placed, power, layer, weights, powers, following, scratch):
+    """Set the weights of the states that come next after those with these columns placed.
 
     The next layer has some of the other chosen columns, in a layer of their own or with the next
     one that was left.
@@ -146,7 +150,7 @@ def _place_next(state, chosen, i, placed, layer, weights, powers, following, scr
             scratch.free[free] = a
             free += 1
     _sum_states(state, chosen, i, placed, scratch.free[:free], weights, following, scratch)
-    subsets[0], values[0], own_powers[0] = 0, 1.0, powers[i, ADDED, placed, 0]
+    subsets[0], values[0], own_powers[0] = 0, 1.0, power
     for j in range(1 << free):
         if j:
             a = scratch.free[_lowest(j)]
@@ -204,10 +208,7 @@ def _sum_states(state, chosen, i, placed, free, weights, following, scratch):
 
 @inlined_kernel
 def _join_powers(weights, powers, placed):
-    """Give the states with these columns placed the same power; return False if all weigh 0.
-
-    It is that of the last one, ADDED without any of them.
-    """
+    """Give the states with these columns placed one power; return it, and if any has a weight."""
     highest, is_any = 0, False
     for kind in range(2):
         last = placed
@@ -227,8 +228,7 @@ def _join_powers(weights, powers, placed):
             if last == 0:
                 break
             last = (last - 1) & placed
-    powers[ADDED, placed, 0] = highest
-    return is_any
+    return highest, is_any
 
 
 @inner_kernel

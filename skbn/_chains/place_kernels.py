@@ -82,13 +82,10 @@ class Layer(NamedTuple):
     ----------
     values, powers : ndarray of shape (2**width,), float64 and int64
         At [S], the weight of the sums of its columns, if S are the chosen columns before it.
-    logs : ndarray of shape (2, 2**width, 2**width), float64
-        Logarithms of products of shares that are too small for float64.
     """
 
     values: Floats
     powers: Integers
-    logs: Floats
 
 
 class Scratch(NamedTuple):
@@ -105,6 +102,7 @@ class Scratch(NamedTuple):
     spread: Integers
     sums: Floats
     of_rest: Floats
+    logs: Floats
 
 
 @inner_kernel
@@ -118,11 +116,11 @@ def take_out(state, columns):
     powers = np.zeros((n_left + 1, width, n_sets), np.int64)
     for a in range(width):
         x = columns[a]
-        spread_chosen(state, x, columns, spread[a])
+        _spread_chosen(state, x, columns, spread[a])
         for p in range(state.n_candidates[x]):
-            first = left[state.candidates[x, p]]
-            if first != NOWHERE:
-                bases[first, a] |= 1 << p
+            layer = left[state.candidates[x, p]]
+            if layer != NOWHERE:
+                bases[layer, a] |= 1 << p
         for i in range(n_left):
             bases[i + 1, a] |= bases[i, a]
         unit = state.sums[x, bases[n_left, a] | spread[a, n_sets - 1]]
@@ -132,7 +130,7 @@ def take_out(state, columns):
                     log = state.sums[x, bases[i, a] | spread[a, placed]] - unit
                     exponentials[i, a, placed] = math.exp(log)
                     inverses[i, a, placed] = inverse_of(exponentials[i, a, placed])
-                    values[i, a, placed], powers[i, a, placed] = weight_of(log)
+                    values[i, a, placed], powers[i, a, placed] = _weight_of(log)
     return Chosen(columns, left, n_left, bases, spread, exponentials, inverses, values, powers)
 
 
@@ -158,7 +156,7 @@ def _layers_left(state, columns):
 
 
 @inner_kernel
-def weight_of(log):
+def _weight_of(log):
     """Return the weight of which this is the logarithm."""
     if log > -_LOG_UNIT:
         return math.exp(log), 0
@@ -170,7 +168,7 @@ def weight_of(log):
 
 @inner_kernel
 def normalised(value, power):
-    """Return a weight that is no product of many: a positive number below the unit."""
+    """Return a positive weight with a number from 1 to below the unit, which products leave."""
     while value >= _UNIT:
         value *= _INVERSE_UNIT
         power += 1
@@ -187,7 +185,7 @@ def less_by(n):
 
 
 @inner_kernel
-def spread_chosen(state, x, columns, spread):
+def _spread_chosen(state, x, columns, spread):
     """Set which candidates of a column are in each set of chosen columns."""
     spread[0] = 0
     size = 1
@@ -226,7 +224,7 @@ def weigh_next_layer(state, chosen, i, following, layer, scratch):
     n_sets = 1 << chosen.columns.size
     is_small = False
     spread, sums = scratch.spread, scratch.sums
-    layer.logs[:] = 0.0
+    scratch.logs[:] = 0.0
     sums[:] = 0.0
     following[:] = 1.0
     if i == 0:
@@ -234,15 +232,15 @@ def weigh_next_layer(state, chosen, i, following, layer, scratch):
     for x in range(chosen.left.size):
         if chosen.left[x] != i + 1:
             continue
-        spread_chosen(state, x, chosen.columns, spread)
+        _spread_chosen(state, x, chosen.columns, spread)
         if spread[n_sets - 1] == 0:
             following[IN_GAP] = 0.0
         else:
-            is_small |= _weigh_column(state, chosen, i, x, following, layer.logs, scratch)
+            is_small |= _weigh_column(state, chosen, i, x, following, scratch)
     if is_small:
-        _scale_logs(following, layer.logs, sums)
+        _scale_logs(following, scratch.logs, sums)
     for placed in range(n_sets):
-        layer.values[placed], layer.powers[placed] = weight_of(sums[placed])
+        layer.values[placed], layer.powers[placed] = _weight_of(sums[placed])
 
 
 @inner_kernel
@@ -259,7 +257,7 @@ def _candidates_up_to(state, chosen, x, i):
 
 
 @inlined_kernel
-def _weigh_column(state, chosen, i, x, following, logs, scratch):
+def _weigh_column(state, chosen, i, x, following, scratch):
     """Multiply by the weight of one column of this layer; return whether logarithms were taken."""
     spread, of_rest = scratch.spread, scratch.of_rest
     n_sets = spread.size
@@ -291,7 +289,7 @@ def _weigh_column(state, chosen, i, x, following, logs, scratch):
                         inverse,
                     )
                     if 0 < value < _SMALL:
-                        logs[kind, placed, last] += math.log(value)
+                        scratch.logs[kind, placed, last] += math.log(value)
                         value = 1.0
                         is_small = True
                     following[kind, placed, last] = value
