@@ -1,7 +1,7 @@
 """What the places of a few columns weigh, that are chosen to be moved; see `move_kernels`.
 
-Weights differ by more than the exponents of float64, and logarithms of all of them would take most
-of a move's time: a weight is a float64 times a power of ``exp(64)``.
+Weights differ by more than the exponents of float64, and logarithms of all of them take longer: a
+weight is a float64 times a power of ``exp(64)``.
 
 Sets of chosen columns are masks, of which bit a is the a-th of them.
 """
