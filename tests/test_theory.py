@@ -24,10 +24,11 @@ def table_rows(page, heading):
     return [[cell.strip().strip("*") for cell in row.strip("|").split("|")] for row in rows]
 
 
-@pytest.mark.parametrize(
-    "page",
-    ["index", "regressions", "families", "search", "proof", "posterior", "sampling", "accuracy"],
-)
+PAGES = ["index", "algorithm", "regressions", "families", "search", "proof", "posterior"]
+PAGES += ["sampling", "accuracy"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_pages(page):
     names = run_blocks(THEORY / f"{page}.md")
     if page == "index":
@@ -35,6 +36,8 @@ def test_pages(page):
         assert names["acyclic_graphs"][:6] == [1, *graphs, 29281]
         assert 2.335e72 < names["acyclic_graphs"][20] < 2.345e72
         assert names["n_families"][30] == 30 * 2**29
+    if page == "algorithm":
+        assert sorted(names["edges"]) == sorted(names["learner"].dag_.edges)
     if page == "regressions":
         assert table_rows(page, "swap") == [list(map(str, row)) for row in names["rows"]]
     if page == "search":
