@@ -274,13 +274,17 @@ class DenseFamilies(ScoredFamilies):
         if among.bit_count() >= _FEWEST_TO_SHARE:
             shared = mask_of(members_of(among)[-_SHARED_COLUMNS:])
         within = 1 << child, child, among ^ shared, int(self._required[child])
-        arguments = [
-            (ParentSets(*self._sets[child], 0, *within, outer), self._order, threshold)
-            for outer in subsets_of(shared)
-        ]
-        reached = threads.map(first_parents_that_reach, arguments)
-        found = [int(mask) for mask in reached if mask >= 0]
-        return min(found, key=self._order_key) if len(found) > 1 else next(iter(found), None)
+
+        def first_with(outer: int) -> int:
+            sets = ParentSets(*self._sets[child], 0, *within, outer)
+            return int(first_parents_that_reach(sets, self._order, threshold))
+
+        if shared:
+            reached = threads.map(first_with, [(outer,) for outer in subsets_of(shared)])
+            found = [mask for mask in reached if mask >= 0]
+            return min(found, key=self._order_key, default=None)
+        mask = first_with(0)
+        return mask if mask >= 0 else None
 
     def best_parents(self, child: int, candidates: int) -> tuple[float, int]:
         """Return the best local score among some candidates, and its parents in the search."""

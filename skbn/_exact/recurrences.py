@@ -341,9 +341,9 @@ def _walk_back(
     m = len(best_local_score)
     parents = [0] * m
     columns = (1 << m) - 1
-    not_roots = columns >> n_roots
-    while columns:
-        sinks = members_of(columns & not_roots or columns)[::-1]
+    left = list(range(m))[::-1]
+    while left:
+        sinks = [x for x in left if x < m - n_roots] or left
         sets = np.array([columns, *(columns ^ 1 << sink for sink in sinks)])
         of_columns, *of_others = best_network_scores(sets).tolist()
         thresholds = {}
@@ -356,9 +356,9 @@ def _walk_back(
                 thresholds[sink] = threshold
         found = families.first_sink(columns, thresholds, threads)
         if found is None:
-            names = members_of(columns)
-            raise internal_error(f"no column attains the best score of the set {names}")
+            raise internal_error(f"no column attains the best score of the set {left[::-1]}")
         sink, parents[sink] = found
+        left.remove(sink)
         columns ^= 1 << sink
-        advance(2.0 ** (columns.bit_count() - m) if columns else 2.0 ** (1 - m))
+        advance(2.0 ** (max(len(left), 1) - m))
     return parents

@@ -12,7 +12,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.resources import Resources
-from skbn._core.subsets import mask_of, members_of
+from skbn._core.subsets import members_of, renumbered
 from skbn._core.threads import Threads
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import FamilyWeights
@@ -154,7 +154,7 @@ def _dense_weights(
         sets = [SetFunctions(*(np.tile(each, 2) for each in sets[0]))] * 2
 
     def positions(masks: list[int]) -> list[int]:
-        return [mask_of(position[p] for p in members_of(masks[x])) for x in plan.group.columns]
+        return renumbered([masks[x] for x in plan.group.columns], position)
 
     odds = _odds_of(plan, log_odds)
     if odds is not None:
