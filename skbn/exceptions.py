@@ -16,6 +16,7 @@ __all__ = [
     "DummyEdgeWarning",
     "MaxParentsWarning",
     "MissingValuesWarning",
+    "NumericTextWarning",
     "OrderPriorWarning",
     "SamplingWarning",
     "SkewedResidualsWarning",
@@ -116,6 +117,20 @@ class MaxParentsWarning(UserWarning):
     >>> import warnings
     >>> import skbn
     >>> warnings.filterwarnings("ignore", category=skbn.exceptions.MaxParentsWarning)
+    """
+
+
+class NumericTextWarning(DataWarning):
+    """A column of text that is taken for a category holds whole numbers, and many different ones.
+
+    They may be codes. If they are numbers, such as years or ages, the message has the call that
+    makes numbers of them; a categorical dtype, or the parameter `nodes`, says that they are not.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.NumericTextWarning)
     """
 
 

@@ -34,6 +34,8 @@ __all__ = [
 
 # NaN and NaT are of these kinds; pandas' NaT is a datetime.
 _MAY_DIFFER_FROM_THEMSELVES = float, np.floating, np.datetime64, np.timedelta64, datetime
+# pandas.NA has no truth value, and numpy.ma.masked is no number.
+_HOLES = "NoneType", "NAType", "MaskedConstant"
 
 
 def column_number(columns: list[str | int], column: Hashable) -> int:
@@ -187,17 +189,21 @@ def is_labelled(values: Any) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT or pandas.NA.
+    """Whether a value is None, NaN, NaT, pandas.NA or numpy.ma.masked.
 
     Examples
     --------
     >>> [is_missing(value) for value in (None, float("nan"), 0.0, "red", [None])]
     [True, True, False, False, False]
+    >>> is_missing(Decimal("nan")), is_missing(np.ma.masked)
+    (True, True)
     >>> is_missing(np.datetime64("NaT")), is_missing(np.datetime64("2020-01-01"))
     (True, False)
     """
-    if value is None or type(value).__name__ == "NAType":  # which has no truth value
+    if type(value).__name__ in _HOLES:
         return True
+    if isinstance(value, Decimal):  # a signalling NaN cannot be compared
+        return value.is_nan()
     return isinstance(value, _MAY_DIFFER_FROM_THEMSELVES) and bool(value != value)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from skbn._core.columns import is_labelled
+from skbn._core.arrays import Booleans
+from skbn._core.columns import is_labelled, is_missing
 from skbn._core.text import first_few, shortened
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "check_labels",
     "frame_labels",
     "is_dask",
+    "missing_in",
     "row_labels",
 ]
 
@@ -154,7 +156,8 @@ def _remedy(X: Any) -> str:
 def as_numpy(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
     """Return values as numpy reads them, or raise an error that says what they are."""
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
+        return array.astype(object) if array.dtype.kind == "T" else array
     except MemoryError:
         raise
     except Exception as error:  # every library raises errors of its own
@@ -162,3 +165,31 @@ def as_numpy(values: Any, what: str, remedy: str) -> npt.NDArray[Any]:
             raise ValueError("X must be a table; its rows are of different lengths.") from None
         text = shortened(str(error), _LONGEST_REASON)
         raise TypeError(f"{what} cannot be read as numbers ({text}). {remedy}") from error
+
+
+def missing_in(column: Any, values: npt.NDArray[Any]) -> Booleans:
+    """Return whether each value of a column is missing, whatever its container.
+
+    Parameters
+    ----------
+    column : ndarray, or a column of pandas, polars or pyarrow
+    values : ndarray of shape (n,)
+        As numpy reads it. Of pyarrow's dictionaries and extension types, this alone shows some
+        other value for a null.
+
+    Examples
+    --------
+    >>> values = np.array(["red", None, float("nan")], dtype=object)
+    >>> missing_in(values, values)
+    array([False,  True,  True])
+    """
+    if values.dtype.kind in "fmM":
+        missing = np.isnan(values)
+    elif values.dtype.kind == "O":
+        missing = np.fromiter(map(is_missing, values), bool, len(values))
+    else:
+        missing = np.zeros(len(values), bool)
+    for method in ("isna", "is_null"):
+        if hasattr(type(column), method):  # not the column, as a row may have that label
+            missing = missing | np.asarray(getattr(column, method)(), dtype=bool)
+    return missing

@@ -147,6 +147,7 @@ class _BlockReader:
 
     def _rows(self, block: Any) -> Floats:
         table = Table(block)
+        table.library = "dask"
         if table.labels == self.labels:
             return table.rows(self.numbers, self.names)
         # After arithmetic between frames, dask says that the columns are sorted, and they are not.

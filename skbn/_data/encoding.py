@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.columns import column_number, is_missing
+from skbn._core.columns import column_number, is_series
 from skbn._core.text import first_few, readable_value
+from skbn._data.containers import as_numpy, missing_in
 from skbn._data.nodes import NodeColumn, Nodes
+from skbn._data.sample import Sample
 from skbn._data.table import Table, numbers_of
+from skbn._data.text_numbers import check_is_category
 
-__all__ = ["encoded_rows", "learn_nodes"]
+__all__ = ["encoded_rows", "learn_nodes", "require_levels"]
+
+# A share of rows below this is the rounding of a sum of shares.
+_ROUNDING = 1e-12
 
 
 def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | None:
@@ -37,7 +43,8 @@ def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | N
         return None
     labels = table.labels
     blocks = _blocks(spec, table)
-    levels_of = {} if table.is_lazy else _categories(table, may_miss)
+    named = {j for name, own in blocks for j in own if isinstance(spec, Mapping) and name in spec}
+    levels_of = {} if table.is_lazy else _categories(table, may_miss, named)
     if not levels_of and all(len(own) == 1 and name == labels[own[0]] for name, own in blocks):
         return None
     columns: list[NodeColumn] = []
@@ -103,12 +110,36 @@ def encoded_rows(nodes: Nodes, table: Table, *, may_miss: bool = False) -> Float
     return np.ascontiguousarray(np.column_stack([found[i] for i in range(len(nodes.columns))]))
 
 
+def require_levels(sample: Sample, nodes: Nodes) -> None:
+    """Raise if a row that counts has a level that categories had, and these nodes do not."""
+    own = sample.nodes
+    assert own is not None
+    for v, name in enumerate(own.names):
+        levels = nodes.levels.get(name, [])
+        if len(levels) == len(own.levels.get(name, [])):
+            continue
+        at = own.columns_of([v])
+        if sample.has_rows:
+            rows = sample.rows[:, at]
+            counts = ~np.isnan(rows[:, 0])
+            rows = rows[counts if sample.weight is None else counts & (sample.weight > 0)]
+            shares = rows.mean(axis=0) if len(rows) else np.zeros(len(at))
+        else:
+            shares = sample.summary.column_means[at]
+        occurs = np.append(1 - shares.sum(), shares) > _ROUNDING
+        for level, found in zip(own.levels[name], occurs, strict=True):
+            if found and level not in levels:
+                raise _unseen(name, level, levels)
+
+
 # What the user says
 
 
 def _blocks(spec: Any, table: Table) -> list[tuple[str | int, list[int]]]:
     """Return the nodes' names and the numbers of their columns, in the order of the first ones."""
     labels: list[Any] = table.labels
+    if isinstance(spec, np.ndarray) and spec.ndim == 0:
+        spec = spec.item()
     if isinstance(spec, str):
         if spec != "auto":
             raise ValueError(
@@ -117,7 +148,7 @@ def _blocks(spec: Any, table: Table) -> list[tuple[str | int, list[int]]]:
         return [(label, [j]) for j, label in enumerate(labels)]
     if isinstance(spec, Mapping):
         return _blocks_of_dict(spec, table)
-    own = list(spec) if isinstance(spec, Sequence | np.ndarray) else None
+    own = _labels_of(spec, labels)
     if own is None or len(own) != len(labels):
         raise ValueError(
             f"nodes must have a label for each of the {len(labels)} columns; got "
@@ -126,6 +157,11 @@ def _blocks(spec: Any, table: Table) -> list[tuple[str | int, list[int]]]:
     names = [label.item() if isinstance(label, np.generic) else label for label in own]
     blocks: dict[str | int, list[int]] = {}
     for j, name in enumerate(names):
+        if not isinstance(name, str | int):
+            raise TypeError(
+                "nodes: labels must be all strings or all integers; got "
+                f"{readable_value(name)} for column {labels[j]!r}."
+            )
         blocks.setdefault(name, []).append(j)
     numbers = all(isinstance(name, int) and not isinstance(name, bool) for name in blocks)
     if numbers and sorted(blocks) != list(range(len(blocks))):
@@ -138,6 +174,21 @@ def _blocks(spec: Any, table: Table) -> list[tuple[str | int, list[int]]]:
             f"nodes: labels must be all strings or all integers; got {readable_value(names)}."
         )
     return sorted(blocks.items()) if numbers else list(blocks.items())
+
+
+def _labels_of(spec: Any, labels: list[Any]) -> list[Any] | None:
+    """Return the labels that a sequence, an array or a series has for the columns, or None."""
+    if is_series(spec) and spec.index.tolist() != [*range(len(labels))]:
+        if not spec.index.is_unique or set(spec.index) != set(labels):
+            raise ValueError(
+                f"nodes is a Series with the labels [{first_few(spec.index)}], and the columns of "
+                f"X are [{first_few(labels)}]. If its values are in their order, pass "
+                "nodes.tolist()."
+            )
+        spec = [spec[label] for label in labels]
+    if hasattr(type(spec), "__array__") and not hasattr(type(spec), "columns"):
+        spec = np.asarray(spec).tolist()
+    return list(spec) if isinstance(spec, Sequence) else None
 
 
 def _blocks_of_dict(spec: Mapping[Any, Any], table: Table) -> list[tuple[str | int, list[int]]]:
@@ -178,13 +229,13 @@ def _blocks_of_dict(spec: Mapping[Any, Any], table: Table) -> list[tuple[str | i
 # Categories
 
 
-def _categories(table: Table, may_miss: bool) -> dict[int, list[Any]]:
-    """Return the levels of each category, by its number."""
-    found = {j: _levels(table, j, may_miss) for j in range(len(table.labels))}
+def _categories(table: Table, may_miss: bool, named: set[int]) -> dict[int, list[Any]]:
+    """Return the levels of each category, by its number; the user names some columns."""
+    found = {j: _levels(table, j, may_miss, j in named) for j in range(len(table.labels))}
     return {j: levels for j, levels in found.items() if levels is not None}
 
 
-def _levels(table: Table, number: int, may_miss: bool) -> list[Any] | None:
+def _levels(table: Table, number: int, may_miss: bool, is_named: bool) -> list[Any] | None:
     """Return the levels of a column, or None if it is not a category."""
     column = table.column(number)
     label = table.labels[number]
@@ -193,16 +244,19 @@ def _levels(table: Table, number: int, may_miss: bool) -> list[Any] | None:
     declared = declared if hasattr(declared, "__len__") else None  # polars' may be open
     is_declared = str(dtype) in ("category", "Categorical", "Enum") or declared is not None
     is_declared = is_declared or str(dtype).startswith("dictionary")
-    values = np.asarray(column)
+    values = as_numpy(column, f"Column {label!r}", "Leave it out.")
     if values.dtype.kind not in "bUSO" and not is_declared:
         return None
-    known = [value for value in _values(values, label, may_miss) if value is not None]
+    found = _values(column, values, label, may_miss)
+    known = [value for value in found if value is not None]
     if not is_declared and not any(isinstance(value, str | bool | bytes) for value in known):
         return None
+    seen = _distinct(found, label)
+    if not is_declared and not is_named:
+        check_is_category(found, label, table.library)
     if declared is not None:
         levels = np.asarray(declared).tolist()
     else:
-        seen = set(known)
         levels = sorted(seen, key=None if _are_alike(seen) else str)
     if len(levels) < 2:
         raise ValueError(
@@ -218,18 +272,38 @@ def _are_alike(values: set[Any]) -> bool:
     return len({type(value) for value in values}) == 1
 
 
-def _values(values: Any, label: Hashable, may_miss: bool) -> list[Any]:
+def _distinct(values: list[Any], label: Hashable) -> set[Any]:
+    """Return the values that are not None, or raise if they are no levels."""
+    first: dict[Any, tuple[int, Any]] = {}
+    for row, value in enumerate(values):
+        try:
+            before, same = first.setdefault(value, (row, value))
+        except TypeError:
+            raise TypeError(
+                f"Column {label!r} holds {readable_value(value)} in row {row}, a "
+                f"{type(value).__name__}, which is no level of a category. Leave the column out, "
+                "or make texts of its values."
+            ) from None
+        if isinstance(value, bool) is not isinstance(same, bool):  # True == 1
+            raise ValueError(
+                f"Column {label!r} holds {same!r} in row {before} and {value!r} in row {row}, "
+                "which are equal, so that they would be one level. Make texts of its values, as "
+                "pandas does by astype(str)."
+            )
+    return first.keys() - {None}
+
+
+def _values(column: Any, values: Any, label: Hashable, may_miss: bool) -> list[Any]:
     """Return a column's values as Python's, None for those that are missing if they may be."""
     found: list[Any] = values.tolist()
-    for row, value in enumerate(found):
-        if is_missing(value):
-            if not may_miss:
-                raise ValueError(
-                    f"X has missing values: the first of column {label!r}, a category, is in row "
-                    f"{row}. Let GaussianBNLearner(missing='em') take them, give them a level of "
-                    "their own, such as 'unknown', or drop these rows."
-                )
-            found[row] = None
+    for row in np.flatnonzero(missing_in(column, values)).tolist():
+        if not may_miss:
+            raise ValueError(
+                f"X has missing values: the first of column {label!r}, a category, is in row "
+                f"{row}. Let GaussianBNLearner(missing='em') take them, give them a level of "
+                "their own, such as 'unknown', or drop these rows."
+            )
+        found[row] = None
     return found
 
 
@@ -237,14 +311,19 @@ def _codes(
     table: Table, number: int, name: Hashable, levels: list[Any], may_miss: bool
 ) -> Integers:
     """Return the number of each row's level, -1 where it is missing."""
-    values = _values(np.asarray(table.column(number)), table.labels[number], may_miss)
+    column = table.column(number)
+    values = _values(column, np.asarray(column), table.labels[number], may_miss)
     code = {None: -1, **{level: k for k, level in enumerate(levels)}}
+    _distinct(values, name)
     try:
         return np.array([code[value] for value in values], dtype=np.int64)
     except KeyError as error:
-        (level,) = error.args
-        raise ValueError(
-            f"Column {name!r} has the level {level!r}, which fit did not see; it saw "
-            f"[{first_few(levels)}]. Fit with rows of this level, declare it in a categorical "
-            "dtype, or merge rare levels before (OneHotEncoder(min_frequency=...) does)."
-        ) from None
+        raise _unseen(name, error.args[0], levels) from None
+
+
+def _unseen(name: Hashable, level: Any, levels: list[Any]) -> ValueError:
+    return ValueError(
+        f"Column {name!r} has the level {level!r}, which fit did not see; it saw "
+        f"[{first_few(levels)}]. Fit with rows of this level, of positive weight, or merge rare "
+        "levels before (OneHotEncoder(min_frequency=...) does)."
+    )

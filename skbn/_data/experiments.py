@@ -171,6 +171,8 @@ def read_interventions(interventions: Any, sample: Sample, names: list[Any]) -> 
     n_rows = len(sample.rows)
     if hasattr(interventions, "columns"):
         return _of_frame(interventions, sample, names)
+    if hasattr(interventions, "to_pylist"):  # pyarrow
+        interventions = interventions.to_pylist()
     if is_series(interventions):
         interventions = in_order_of_rows(interventions, sample.labels, n_rows, "interventions")
     if not isinstance(interventions, Iterable) or isinstance(interventions, _NO_ROWS):

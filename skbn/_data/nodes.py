@@ -110,11 +110,13 @@ class Nodes:
             labels=[self.labels[source] for source in sources],
         )
 
-    def select(self, kept: Sequence[int]) -> Self:
+    def select(self, kept: Sequence[int], levels: dict[str | int, list[Any]]) -> Self:
         """Return the nodes with only some of their columns, given by number in ascending order.
 
-        Each node must keep one.
+        Each node must keep one. `levels` are those of each category that are left, the one without
+        an indicator first.
         """
         node_of = self.by_column(np.arange(len(self.names)))
         widths = np.bincount(node_of[list(kept)], minlength=len(self.names)).tolist()
-        return replace(self, columns=[self.columns[i] for i in kept], widths=widths)
+        columns = [self.columns[i] for i in kept]
+        return replace(self, columns=columns, widths=widths, levels=levels)

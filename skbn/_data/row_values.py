@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.columns import is_missing, is_series
+from skbn._core.columns import is_series
 from skbn._core.text import readable_value
+from skbn._data.containers import missing_in
 
 __all__ = [
     "check_total_weight",
@@ -193,9 +194,9 @@ def read_row_groups(
         )
     number_of: dict[Any, int] = {}
     numbers = np.empty(n_rows, dtype=np.int64)
-    # As a Python object, a time may be a number, and NaT with it.
-    for row, (value, group) in enumerate(zip(given, given.tolist(), strict=True)):
-        if is_missing(value):
+    missing = missing_in(in_order, given)
+    for row, (is_hole, group) in enumerate(zip(missing, given.tolist(), strict=True)):
+        if is_hole:
             raise ValueError(
                 f"{parameter} has a missing value for row {row}. Give each row a value, or leave "
                 "that row out of X."

@@ -14,10 +14,19 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
 from skbn._core.arrays import Booleans, Floats
+from skbn._core.columns import is_missing
 from skbn._core.text import first_few, shortened
-from skbn._data.containers import array_of, as_numpy, check_labels, frame_labels, is_dask
+from skbn._data.containers import (
+    array_of,
+    as_numpy,
+    check_labels,
+    frame_labels,
+    is_dask,
+    missing_in,
+)
 from skbn._data.dask_blocks import check_is_table
 from skbn._data.sample import TableMixin
+from skbn._data.text_numbers import numeric_text
 
 __all__ = ["Table", "numbers_of", "read_columns"]
 
@@ -47,6 +56,8 @@ class Table:
         The labels if all of them are strings, as in scikit-learn.
     container : str
         The name of its type.
+    library : str
+        The package that the type is of.
     is_frame : bool
         Whether it has labels.
 
@@ -61,6 +72,7 @@ class Table:
 
     def __init__(self, X: Any) -> None:
         self.container = type(X).__name__
+        self.library = type(X).__module__.partition(".")[0]
         self._values: Any
         self.labels: list[Any]
         if is_dask(X):
@@ -176,9 +188,22 @@ class Table:
         return rows
 
     def _column(self, number: int, name: Hashable) -> Floats:
-        if self.is_frame:
-            return _floats_of_series(self.column(number), name, number)
-        return _floats_of_values(self.column(number), name)
+        column = self.column(number)
+        try:
+            if self.is_frame:
+                return _floats_of_series(column, name, number)
+            return _floats_of_values(column, name)
+        except ValueError:
+            values = np.asarray(column, dtype=object)
+            texts = [
+                None if hole else v
+                for v, hole in zip(values, missing_in(column, values), strict=True)
+            ]
+            if any(isinstance(value, str | bytes) for value in texts) and (
+                message := numeric_text(texts, self.labels[number], self.library)
+            ):
+                raise ValueError(message) from None
+            raise
 
 
 def read_columns(
@@ -261,10 +286,7 @@ def _floats_of_series(column: Any, name: Hashable, number: int) -> Floats:
         )
     values = as_numpy(column, f"Column {name!r}", "Cast it to float64 or leave it out.")
     floats = _floats_of_values(values, name)
-    # In pyarrow's extension types a null may look like a number.
-    for method in ("isna", "is_null"):
-        if hasattr(type(column), method):  # not the column, as a row may have that label
-            floats[np.asarray(getattr(column, method)(), dtype=bool)] = np.nan
+    floats[missing_in(column, values)] = np.nan
     return floats
 
 
@@ -288,7 +310,7 @@ def _floats_of_values(values: npt.NDArray[Any], name: Hashable) -> Floats:
 
 
 def _float(value: Any, name: Hashable, row: int) -> float:
-    if value is None or type(value).__name__ == "NAType":  # pandas.NA
+    if is_missing(value):
         return np.nan
     reason = ""
     kind: type[Exception] = ValueError

@@ -21,7 +21,7 @@ from skbn._core.graphs import check_dag, dag_of, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
-from skbn._data.encoding import encoded_rows
+from skbn._data.encoding import encoded_rows, require_levels
 from skbn._data.experiments import require_no_interventions
 from skbn._data.nodes import NodeColumn, Nodes
 from skbn._data.sample import Sample
@@ -237,6 +237,7 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
 
     def _own_columns(self, sample: Sample) -> Sample:
         assert sample.nodes is not None
+        require_levels(sample, self.blocks)
         names = sample.nodes.column_names
         return sample.select([names.index(name) for name in self.blocks.column_names])
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.threads import one_blas_thread
-from skbn._data.containers import array_of
+from skbn._data.containers import array_of, missing_in
 from skbn._data.nodes import Nodes
 from skbn._data.table import Table, numbers_of
 from skbn._missing.incomplete_rows import rows_by_pattern
@@ -136,6 +136,7 @@ def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
     table = Table(X)
     numbers = numbers_of(table, labels, labels)
     columns = {numbers[j]: values for j, values in columns.items()}
+    holes = {j: missing_in(own := table.column(j), np.asarray(own)) for j in columns}
     pandas: Any = sys.modules.get("pandas")
     if pandas is not None and isinstance(X, pandas.DataFrame):
         result = X.copy()
@@ -146,7 +147,7 @@ def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
             if values.dtype.kind == "f":
                 result[label] = fill
             else:
-                result[label] = column.where(column.notna(), fill)
+                result[label] = column.where(~holes[j], fill)
         return result
     polars: Any = sys.modules.get("polars")
     if polars is not None and isinstance(X, polars.DataFrame):
@@ -154,13 +155,15 @@ def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
         for j, values in columns.items():
             label = table.labels[j]
             kept = polars.Float64 if values.dtype.kind == "f" else X.schema[label]
+            if values.dtype.kind != "f":
+                values = np.where(holes[j], values, np.asarray(X[label]))
             series.append(polars.Series(label, values.tolist(), dtype=kept))
         return X.with_columns(series)
     rows = array_of(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     is_number = all(values.dtype.kind == "f" for values in columns.values())
     result = np.array(rows, dtype=np.float64 if is_number and _is_real(rows) else object)
     for number, values in columns.items():
-        result[:, number] = values
+        result[holes[number], number] = values[holes[number]]
     return result
 
 

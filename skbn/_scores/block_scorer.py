@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,15 +89,19 @@ class BlockScorer(FamilyScorer):
     # The columns
 
     @cached_property
-    def _kept(self) -> list[int]:
+    def _independent(self) -> tuple[list[int], dict[str | int, list[Any]]]:
         assert self._sample.nodes is not None
         return independent_columns(self._sample.summary, self._sample.nodes)
+
+    @property
+    def _kept(self) -> list[int]:
+        return self._independent[0]
 
     @cached_property
     def nodes(self) -> Nodes:
         """The nodes with their columns that are independent of each other."""
         assert self._sample.nodes is not None
-        return self._sample.nodes.select(self._kept)
+        return self._sample.nodes.select(*self._independent)
 
     @cached_property
     def summary(self) -> RowSummary:
@@ -391,8 +396,13 @@ class BlockScorer(FamilyScorer):
         return self.statistics.regression(column, self.nodes.columns_of(parents))
 
 
-def independent_columns(summary: RowSummary, nodes: Nodes) -> list[int]:
-    """Return the columns that are no combination of those before them in their node.
+def independent_columns(
+    summary: RowSummary, nodes: Nodes
+) -> tuple[list[int], dict[str | int, list[Any]]]:
+    """Return the columns that are independent in their node, and the levels that have rows.
+
+    A column that is a combination of those before it is left out. Indicators are so if the level
+    without one has no rows; then the first level with rows takes its place.
 
     Raises
     ------
@@ -400,6 +410,7 @@ def independent_columns(summary: RowSummary, nodes: Nodes) -> list[int]:
         Naming a node of several columns that do not vary.
     """
     kept: list[int] = []
+    levels = {name: [*own] for name, own in nodes.levels.items()}
     for node, name in enumerate(nodes.names):
         columns = nodes.columns_of([node])
         if len(columns) == 1:  # it is refused by its own regressions if it does not vary
@@ -418,6 +429,11 @@ def independent_columns(summary: RowSummary, nodes: Nodes) -> list[int]:
             if length > _LEAST_SHARE * norm:
                 basis = np.column_stack([basis, left / length])
                 own.append(j)
+        if name in levels and varies:
+            reference = levels[name][0]
+            if len(own) < len(varies):
+                reference, own = nodes.columns[varies[0]].level, varies[1:]
+            levels[name] = [reference, *(nodes.columns[j].level for j in own)]
         if not own:
             seen = (
                 "only one of its levels has rows" if name in nodes.levels else "they are constant"
@@ -426,4 +442,4 @@ def independent_columns(summary: RowSummary, nodes: Nodes) -> list[int]:
                 f"Node {name!r} has {len(columns)} columns that do not vary: {seen}. Leave it out."
             )
         kept += own
-    return kept
+    return kept, levels

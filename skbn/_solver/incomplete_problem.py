@@ -129,19 +129,23 @@ class IncompleteProblem(TableProblem):
         return self._names_of(self._kept)
 
     @cached_property
-    def _kept(self) -> list[int]:
-        """The columns that vary, and are independent of the others of their node."""
+    def _independent(self) -> tuple[list[int], dict[str | int, list[Any]]]:
+        """The columns that vary, independent of the others of their node; levels with rows."""
         nodes = self.scores.sample.nodes
         every = [*range(self._filled.n_columns)]
-        kept = every if nodes is None else independent_columns(self._filled, nodes)
+        kept, levels = (every, {}) if nodes is None else independent_columns(self._filled, nodes)
         require_spread(self._known.rows[:, kept], [self._all_names[j] for j in kept])
-        return kept
+        return kept, levels
+
+    @property
+    def _kept(self) -> list[int]:
+        return self._independent[0]
 
     @cached_property
     def nodes(self) -> Nodes | None:
         """The nodes with these columns."""
         nodes = self.scores.sample.nodes
-        return None if nodes is None else nodes.select(self._kept)
+        return None if nodes is None else nodes.select(*self._independent)
 
     @property
     def column_names(self) -> list[str | int]:

@@ -145,7 +145,7 @@ def test_nulls_are_missing_values(frame, values):
 ODD_COLUMNS = {
     "string": (["red", None, "blue"], "holds 'red' in row 0"),
     "large_string": (["red", None, "blue"], "holds 'red' in row 0"),
-    "binary": ([b"1", b"2", b"3"], "holds .* in row 0"),
+    "binary": ([b"red", b"2", b"blue"], "holds .* in row 0"),
     "timestamp[us]": ([1, 2, 3], "holds '1970-01-01.*' in row 0"),
     "date32": ([1, 2, 3], "holds '1970-01-02' in row 0"),
     "time64[us]": ([1, 2, 3], "holds '00:00:00.000001' in row 0"),
