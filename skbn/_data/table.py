@@ -23,7 +23,9 @@ from skbn._data.containers import (
     frame_labels,
     is_dask,
     missing_in,
+    row_labels,
 )
+from skbn._data.covariance_tables import reject_covariance
 from skbn._data.dask_blocks import check_is_table
 from skbn._data.sample import TableMixin
 from skbn._data.text_numbers import numeric_text
@@ -67,7 +69,8 @@ class Table:
         If X is not a table, or holds no values yet; if some labels are strings and others
         are not.
     ValueError
-        If X has no columns, or not two dimensions; if a label is given twice.
+        If X has no columns, or not two dimensions; if a label is given twice; if it is a matrix of
+        correlations or covariances.
     """
 
     def __init__(self, X: Any) -> None:
@@ -93,6 +96,10 @@ class Table:
             self.labels = list(range(self._values.shape[1]))
         are_names = self.labels and all(isinstance(label, str) for label in self.labels)
         self.names: list[Any] | None = self.labels if are_names else None
+        m = len(self.labels)
+        if m > 1 and not self.is_lazy and not isinstance(X, TableMixin) and m - len(X) in (0, 1):
+            columns = [self.column(j) for j in range(m)]
+            reject_covariance(columns, self.labels, row_labels(X), named=self.names is not None)
 
     @property
     def is_lazy(self) -> bool:

@@ -158,4 +158,5 @@ def _conversion(
     elif steps:
         steps.insert(0, ".astype(str)")
     chain = "".join(steps).replace("\\\\", "\\")
-    return f'{_FRAME.get(library, "X = pandas.DataFrame(X); ")}X[{label!r}] = pandas.to_numeric(X[{label!r}]{chain}, errors="coerce")'
+    frame = _FRAME.get(library, "X = pandas.DataFrame(X); ")
+    return f'{frame}X[{label!r}] = pandas.to_numeric(X[{label!r}]{chain}, errors="coerce")'
