@@ -208,8 +208,7 @@ class InterventionalScorer(FamilyScorer):
         self, columns: list[int], children: list[int], max_parents: int, resources: Resources
     ) -> list[SetFunctions]:
         def functions(scorer: FamilyScorer) -> SetFunctions:
-            weights = scorer.weights_of(columns, max_parents)
-            return scorer.set_functions_of(columns, weights, resources.n_jobs)
+            return scorer.set_functions_of(columns, max_parents, resources.n_jobs)
 
         of_children = self._by_group(children, functions)
         resources.progress.advance(log_determinants_work(len(columns)))

@@ -357,6 +357,7 @@ class FamilyScorer:
         progress: Progress | None = None,
     ) -> tuple[SmallFamilies, Floats]:
         families = SmallFamilies(len(columns), max_parents)
+        compile_kernels(families.kernels)
         return families, self._values(families, columns, n_jobs, progress)
 
     def _values(
@@ -407,7 +408,7 @@ class FamilyScorer:
     def set_functions_of(
         self,
         columns: list[int],
-        weights: SetWeights,
+        max_parents: int,
         n_jobs: int | None,
         progress: Progress | None = None,
     ) -> SetFunctions:
@@ -415,7 +416,15 @@ class FamilyScorer:
 
         If these are all columns, in their order, and families of any size are scored, they are
         kept, and take the place of log-determinants and of what another search took.
+
+        Raises
+        ------
+        ValueError
+            If the columns of a family of up to `max_parents` parents depend on each other.
         """
+        if not self.statistics.is_checked:
+            self._small_sets(columns, max_parents, n_jobs)  # which looks at each family
+        weights = self.weights_of(columns, max_parents)
         is_whole = not self.families.are_listed and columns == list(range(self.families.m))
         kept = self._shared.searched
         if is_whole and kept is not None and kept.weights == weights:
@@ -450,9 +459,8 @@ class FamilyScorer:
         functions : list of SetFunctions
             One for each of `columns`; those of the columns that are no children are not used.
         """
-        weights = self.weights_of(columns, max_parents)
         n_jobs, progress = resources.n_jobs, resources.progress
-        sets = self.set_functions_of(columns, weights, n_jobs, progress)
+        sets = self.set_functions_of(columns, max_parents, n_jobs, progress)
         return [sets] * len(columns)
 
     def factor_of(

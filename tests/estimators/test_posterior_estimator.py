@@ -460,6 +460,46 @@ def test_scores_that_differ_by_too_much_are_refused():
         GaussianBNPosterior(Huge()).fit(rows)
 
 
+def collinear(kind):
+    """Return a table in which a family of up to two parents leaves no residual, and its nodes."""
+    rows = np.random.default_rng(0).normal(size=(50, 4))
+    zero_one = np.tile([0.0, 1.0, 1.0, 0.0, 1.0], 10)
+    nodes = None
+    if kind == "the same":
+        rows[:, 3] = rows[:, 0]
+    elif kind == "other units":
+        rows[:, 3] = 0.1 * rows[:, 0]
+    elif kind == "nearly the same":
+        rows[:, 3] = rows[:, 0] + 1e-14 * rows[:, 3]
+    elif kind == "a sum":
+        rows[:, 3] = rows[:, 0] + rows[:, 1]
+    else:
+        rows[:, 0], rows[:, 3] = zero_one, 1 - zero_one
+        nodes = [0, 1, 1, 2] if kind == "nodes" else None
+    return rows, nodes
+
+
+@pytest.mark.filterwarnings("ignore")  # BIC approximates, and 0/1 columns have parents
+@pytest.mark.parametrize("criterion", ["bic", "ebic"])
+@pytest.mark.parametrize(
+    "settings", [{}, {"structure_prior": "order"}, {"method": "sampling", "n_samples": 100}]
+)
+@pytest.mark.parametrize("is_experiment", [False, True])
+@pytest.mark.parametrize(
+    "kind", ["the same", "other units", "nearly the same", "a sum", "complementary", "nodes"]
+)
+def test_collinear_columns_are_refused_with_max_parents(kind, is_experiment, settings, criterion):
+    rows, nodes = collinear(kind)
+    interventions = [[2 if nodes is None else 1]] * 10 + [[]] * 40 if is_experiment else None
+    limits = {"max_parents": 1 + (kind == "a sum"), "nodes": nodes}
+    for estimator in (
+        GaussianBNLearner(criterion, **limits),
+        GaussianBNPosterior(criterion, **limits, **settings),
+    ):
+        with pytest.raises(ValueError, match="is collinear with"):
+            estimator.fit(rows, interventions=interventions)
+
+
 def test_a_failed_fit_leaves_nothing(wine):
     posterior = GaussianBNPosterior().fit(wine)
     with pytest.raises(ValueError, match="max_memory"):
