@@ -48,8 +48,8 @@ def log_weights_of(scores, max_parents=None, required=None, allowed=None):
     return restricted(log_weights, required, allowed)
 
 
-def bge_log_weights(rows, alpha_w, alpha_mu=1):
-    """BGe's scores of centred rows, in 40 digits, less those of no parents."""
+def bge_log_weights(rows, alpha_w, alpha_mu=1, repeats=1):
+    """BGe's scores of rows that count often, in 40 digits, less those of no parents."""
     with mpmath.workdps(DIGITS):
         n, m = rows.shape
         exact = mpmath.matrix(rows.tolist())
@@ -59,7 +59,8 @@ def bge_log_weights(rows, alpha_w, alpha_mu=1):
         for i in range(n):
             for j in range(m):
                 exact[i, j] -= means[j]
-        R = exact.T * exact + t * mpmath.eye(m)
+        n *= repeats
+        R = exact.T * exact * repeats + t * mpmath.eye(m)
 
         def log_det(members):
             if not members:

@@ -43,8 +43,8 @@ _INTEGER = ir.IntType(64)
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 # The sum of this and a number below 2**51 has the nearest integer in its last bits.
 _ROUNDER = 1.5 * 2.0**52
-# exp of less than this is 0 in every format, and the exponent still fits in 52 bits.
-_LEAST_LOG = -1e9
+# exp of less than this is 0 with the bias of every child, and the exponent fits in 52 bits.
+_LEAST_LOG = -1e15
 # The Taylor series of exp on [-log(2)/2, log(2)/2], cut at this power, has an error below 1e-17.
 _EXP_DEGREE = 13
 # Products are made of float64 mantissas of 52 bits: two bits are left for rounding.

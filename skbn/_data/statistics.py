@@ -56,6 +56,23 @@ class Regression(NamedTuple):
     residual_sum_of_squares: float
 
 
+class HeavyWeights(NamedTuple):
+    """Weights that sum to more than the rows, which makes rounding matter more.
+
+    Parameters
+    ----------
+    n_samples : float
+        The sum of the weights.
+    n_rows : int
+    rounding : ndarray of shape (m,)
+        The `rounding` of an `IndependenceCheck` if each row counted once.
+    """
+
+    n_samples: float
+    n_rows: int
+    rounding: Floats
+
+
 @dataclass(frozen=True)
 class IndependenceCheck:
     """Refuses columns if one of them is a linear combination of others, or nearly so.
@@ -74,6 +91,8 @@ class IndependenceCheck:
         Whether the rows of a prior are stacked under the columns.
     remedy : str, optional
         What the error advises.
+    too_heavy : HeavyWeights, optional
+        What to blame instead of columns that would do if each row counted once.
     """
 
     names: Sequence[str | int]
@@ -81,6 +100,7 @@ class IndependenceCheck:
     rounding: Floats
     has_prior: bool
     remedy: str = "leave out one of these columns."
+    too_heavy: HeavyWeights | None = None
 
     def check(self, factor: Floats, columns: list[int]) -> None:
         """Raise if these columns, which have this triangular factor, are not independent."""
@@ -117,6 +137,15 @@ class IndependenceCheck:
     def _dependence(
         self, child: int, others: list[int], weights: Floats, residual: float
     ) -> ValueError:
+        heavy = self.too_heavy
+        if heavy and residual > heavy.rounding[child] + heavy.rounding[others] @ np.abs(weights):
+            return ValueError(
+                f"The sample weights of X's {heavy.n_rows} rows sum to {heavy.n_samples:g}, as a "
+                "weight says how often its row counts. With so many, the rounding of column "
+                f"{self.names[child]!r}, of whose spread the others leave {residual:.0e}, changes "
+                f"scores by more than {SCORE_ACCURACY} nats. Pass smaller ones, such as "
+                "sample_weight / sample_weight.mean()."
+            )
         involved = np.abs(weights) > max(residual, 1e-9 * np.abs(weights).max())
         coefficients = weights * self.scale[child] / self.scale[others]
         combination = " ".join(
@@ -314,8 +343,11 @@ def sample_statistics(
     # rounding for each, which matters only for rows of small weight.
     sensitivity = n if sensitivity is None else sensitivity
     merges = max(1.0, np.sqrt(summary.n_rows / n)) if n > 0 else 1.0
-    rounding = _EPS * (2 * magnification + merges * sensitivity * np.sqrt(m) / SCORE_ACCURACY)
-    independence = IndependenceCheck(names, scale, rounding, prior is not None, remedy)
+    of_scores = sensitivity * np.sqrt(m) / SCORE_ACCURACY
+    rounding = _EPS * (2 * magnification + merges * of_scores)
+    once = _EPS * (2 * magnification + summary.n_rows / max(n, 1) * of_scores)
+    too_heavy = HeavyWeights(n, summary.n_rows, once) if n > summary.n_rows else None
+    independence = IndependenceCheck(names, scale, rounding, prior is not None, remedy, too_heavy)
     is_checked = True
     try:
         independence.check(factor, list(range(m)))

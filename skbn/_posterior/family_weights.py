@@ -239,8 +239,9 @@ def scale_of_weights(ranges: list[tuple[float, float]]) -> tuple[WideFormat, Int
         raise ValueError(
             f"The local scores of the families differ by up to {log_range:.3g} nats in all, "
             "too much to add up their exponentials: probabilities would have fewer than 36 "
-            "bits. Give fewer rows, smaller sample weights, or leave out columns that are "
-            "nearly combinations of others."
+            "bits. Set method to 'sampling', give fewer rows or smaller sample weights, such as "
+            "sample_weight / sample_weight.mean(), or leave out columns that are nearly "
+            "combinations of others."
         )
     shifts = np.rint(np.where(np.isfinite(best), best, 0.0) / math.log(2)).astype(np.int64)
     return wide, wide.bias - shifts, float(shifts.sum()) * math.log(2)

@@ -138,9 +138,11 @@ def check_tables(
     largest_weight = np.abs(tables[1:]).max()
     if _LARGEST_WEIGHT < largest_weight < np.inf:
         raise ValueError(
+            f"With n_samples = {n_samples:g}, the number of rows or the sum of their weights, "
             f"{name} weighs log-determinants by up to {largest_weight:g}, and with more than "
-            f"{_LARGEST_WEIGHT:g} scores are known to too few digits; lower its parameters or "
-            "the sample weights, or give fewer rows."
+            f"{_LARGEST_WEIGHT:g} scores are known to too few digits; pass smaller weights, such "
+            "as sample_weight / sample_weight.mean(), lower the criterion's parameters, or give "
+            "fewer rows."
         )
     if np.isnan(tables).any() or (tables[0] > _LARGEST).any() or np.isinf(largest_weight):
         raise ValueError(

@@ -200,6 +200,29 @@ def test_collinear_up_to_rounding():
     refused(rows, r"Column 3 is collinear with others: column 3 = 1 \* column 0 \+ constant")
 
 
+@pytest.mark.parametrize(
+    ("criterion", "n_samples", "message"),
+    [
+        ("bic", 1e9, r"weights of X's 100 rows sum to 1e\+09, .* sample_weight\.mean\(\)"),
+        ("bge", 1e9, r"weights of X's 100 rows sum to 1e\+09, .* sample_weight\.mean\(\)"),
+        ("bic", 1e12, r"n_samples = 1e\+12, .* sum of their weights, .* sample_weight\.mean\(\)"),
+    ],
+)
+def test_weights_are_blamed_where_their_sum_makes_rounding_matter(criterion, n_samples, message):
+    rows = table(2, 100)
+    rows[:, 1] = rows[:, 0] + 1e-4 * rows[:, 1]
+    weight = np.full(100, n_samples / 100)
+    learner = GaussianBNLearner(criterion)
+    with pytest.raises(ValueError, match=message):
+        learner.fit(rows, sample_weight=weight)
+    network = learner.fit(rows, sample_weight=weight / weight.mean()).network_
+    with pytest.raises(ValueError, match=r"weights of X's 100 rows sum to"):
+        network.fit_indices(rows, sample_weight=weight)
+    rows[:, 1] = rows[:, 0]
+    with pytest.raises(ValueError, match=message if n_samples == 1e12 else "is collinear with"):
+        GaussianBNLearner("bic").fit(rows, sample_weight=weight)
+
+
 def test_large_offset_of_independent_columns_is_no_collinearity():
     rows = table(n=2000) + 1e8
     assert len(GaussianBNLearner().fit(rows).dag_) == 4

@@ -99,6 +99,29 @@ def test_probabilities_have_digits_up_to_the_largest_alpha_w(alpha_w):
     np.testing.assert_allclose(found.edge_probabilities_, expected.edges, rtol=0, atol=1e-11)
 
 
+@pytest.mark.parametrize("n_samples", [1e2, 1.2e8, 3e8, 1.9e9])
+@pytest.mark.parametrize(("m", "limits"), [(2, {}), (2, {"max_parents": 1}), (3, {})])
+def test_tables_of_many_counts_have_the_enumerated_probabilities(m, limits, n_samples):
+    rows = np.random.default_rng(m).normal(size=(40, m))
+    rows = np.linalg.qr(rows - rows.mean(0))[0] * np.sqrt(40)
+    rows[:, 1:] += 2 * np.sqrt(np.log(n_samples) / n_samples) * rows[:, :-1]  # an edge in doubt
+    weights = slow.bge_log_weights(rows, m + 2, repeats=n_samples / 40)
+    expected = slow.posterior_by_enumeration(weights, "uniform")
+    found = GaussianBNPosterior(**limits).fit(rows, sample_weight=np.full(40, n_samples / 40))
+    atol = 1e-13 * n_samples
+    np.testing.assert_allclose(found.edge_probabilities_, expected.edges, rtol=0, atol=atol)
+
+
+def test_weights_are_named_if_they_make_too_wide_a_range(wine):
+    wine = wine.assign(hue=wine["hue"] + 3 * wine["ash"])
+    weight = np.full(len(wine), 1e6)
+    with pytest.raises(ValueError, match=r"Set method to 'sampling', .* sample_weight\.mean\(\)"):
+        GaussianBNPosterior().fit(wine, sample_weight=weight)
+    GaussianBNPosterior().fit(wine, sample_weight=weight / weight.mean())
+    sampler = GaussianBNPosterior(method="sampling", n_samples=1000, random_state=0)
+    sampler.fit(wine[["hue", "ash"]], sample_weight=weight)
+
+
 def test_parent_sets_are_the_most_probable_ones(fitted, enumerated):
     for x, name in enumerate(NAMES):
         top = fitted.parent_set_probabilities(name, k=4)
