@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from decimal import Decimal
 from numbers import Real
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from skbn._core.arrays import Floats
 from skbn._core.graphs import check_dag
 from skbn._core.text import readable_value
 
@@ -23,12 +24,14 @@ __all__ = [
     "family_numbers",
     "finite_number",
     "is_labelled",
+    "is_listed",
     "is_missing",
     "is_series",
     "known_values",
     "named_nodes",
     "named_values",
     "numbers_by_column",
+    "numbers_in",
     "parents_in",
 ]
 
@@ -207,16 +210,16 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, _MAY_DIFFER_FROM_THEMSELVES) and bool(value != value)
 
 
-def known_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> Any:
-    """Return a dict or a Series without the values that are missing; anything else as it is.
+def known_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict[Hashable, Any]:
+    """Return the values of a dict or a Series that are not missing.
 
     Raises
     ------
+    TypeError
+        If it is neither.
     ValueError
         If a label comes twice, or that of a missing value is not a node.
     """
-    if not is_labelled(values):
-        return values
     values = by_label(values, parameter, "node")
     _reject_unknown([node for node in values if is_missing(values[node])], nodes, parameter)
     return {node: value for node, value in values.items() if not is_missing(value)}
@@ -233,9 +236,17 @@ def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
 
     Raises
     ------
+    TypeError
+        If it is neither.
     ValueError
         If a label comes twice.
     """
+    if not is_labelled(values):
+        row = f" Give one of its rows: {parameter}.iloc[0]." if hasattr(values, "iloc") else ""
+        raise TypeError(
+            f"{parameter} must be a dict or a pandas.Series of {kind}s and values; got "
+            f"{type(values).__name__}.{row}"
+        )
     if isinstance(values, Mapping):
         return dict(values)
     labels = values.index.tolist()
@@ -265,6 +276,32 @@ def finite_number(value: Any, name: str) -> float:
     if not math.isfinite(number):
         raise ValueError(f"{name} must be a finite number; got {readable_value(value)}.")
     return number
+
+
+def numbers_in(value: Any, name: str) -> float | Floats:
+    """Return a number as a float, and a list of numbers as an array.
+
+    Raises
+    ------
+    ValueError
+        If one is not a finite number.
+    """
+    if not is_listed(value):
+        return finite_number(value, name)
+    parts = enumerate(value)
+    return np.array([finite_number(part, f"{name}, scenario {i},") for i, part in parts])
+
+
+def is_listed(value: Any) -> bool:
+    """Whether this is a list of values: a sequence, a Series or an array with dimensions.
+
+    Examples
+    --------
+    >>> [is_listed(value) for value in ([1], range(3), np.ones(2), np.array(1.0), "red", {"a": 1})]
+    [True, True, True, False, False, False]
+    """
+    is_single = isinstance(value, str | bytes | Mapping | Set) or getattr(value, "ndim", 1) == 0
+    return hasattr(value, "__len__") and not is_single
 
 
 def as_integer(value: int, name: str) -> int:
@@ -300,8 +337,15 @@ def named_nodes(
     return chosen, False
 
 
-def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict[int, float]:
+def named_values(
+    values: Any,
+    nodes: Sequence[Hashable],
+    parameter: str,
+    read: Callable[[Any, str], Any] = finite_number,
+) -> dict[int, Any]:
     """Return the values of some nodes, by the nodes' numbers and in the nodes' order.
+
+    `read` takes a value and what errors call it.
 
     Raises
     ------
@@ -315,16 +359,10 @@ def named_values(values: Any, nodes: Sequence[Hashable], parameter: str) -> dict
     >>> named_values({"b": 2, "a": 1}, ["a", "b"], "evidence")
     {0: 1.0, 1: 2.0}
     """
-    if not is_labelled(values):
-        kind = type(values).__name__
-        row = f" Give one of its rows: {parameter}.iloc[0]." if hasattr(values, "iloc") else ""
-        raise TypeError(
-            f"{parameter} must be a dict or a pandas.Series of nodes and values; got {kind}.{row}"
-        )
     values = by_label(values, parameter, "node")
     _reject_unknown(values, nodes, parameter)
     return {
-        v: finite_number(values[node], f"The value of node {node!r} in {parameter}")
+        v: read(values[node], f"The value of node {node!r} in {parameter}")
         for v, node in enumerate(nodes)
         if node in values
     }

@@ -14,7 +14,14 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from skbn._core.arrays import Booleans, Floats
-from skbn._core.columns import by_label, finite_number, is_labelled, known_values, named_nodes
+from skbn._core.columns import (
+    by_label,
+    is_listed,
+    is_missing,
+    is_series,
+    named_nodes,
+    numbers_in,
+)
 from skbn._core.estimator import fit_method, fit_task
 from skbn._core.files import replaced_file
 from skbn._core.graphs import check_dag, dag_of, parent_masks
@@ -35,7 +42,6 @@ from skbn._networks.conditional import (
     require_exogenous_values,
 )
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
-from skbn._networks.distribution import GaussianDistribution
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._networks.partial_rows import conditional_means, imputed_columns, with_columns
@@ -291,88 +297,64 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         outside = self.exogenous
         return [v for v, node in enumerate(self.blocks.names) if node in outside]
 
-    def __getitem__(self, node: Any) -> Any:
-        """Return the marginal of a node, or the joint distribution of a list of nodes."""
-        return self._of_nodes(self.condition({}), node)
+    def _columns_by_node(self) -> dict[Hashable, list[Any]]:
+        return {**self.nodes_}
 
-    def _of_nodes(self, distribution: GaussianDistribution, node: Any) -> Any:
-        chosen, is_single = named_nodes(node, self.blocks.names, "nodes")
-        columns = [column for each in chosen for column in self.nodes_[each]]
-        return distribution[columns[0] if is_single and len(columns) == 1 else columns]
+    def _with_model(self, model: LinearGaussianModel) -> Self:
+        return self._of_model(model, self.blocks)
 
-    def condition(self, evidence: Mapping[Hashable, Any]) -> GaussianDistribution:
-        """Return the distribution of the other nodes' columns, given the values of some nodes.
-
-        Parameters
-        ----------
-        evidence : dict of node to value, or pandas.Series
-            A category is given by a level, another node of several columns by a list of values. A
-            missing value gives nothing.
-
-        Returns
-        -------
-        distribution : GaussianDistribution
-            Of the columns: the mean of an indicator is a linear probability.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If there are no parameters.
-        ValueError, TypeError
-            If there is no such node or level, or a value is not a finite number.
-        """
-        known = known_values(evidence, self.blocks.names, "evidence")
-        values = self._values(known, "evidence")
-        require_exogenous_values(self.exogenous, known)
-        return inference.condition(self._model(), values)
-
-    def do(self, interventions: Mapping[Hashable, Any]) -> Self:
-        """Return the network after nodes are set to values from outside.
-
-        Parameters
-        ----------
-        interventions : dict of node to value, or pandas.Series
-            As in `condition`.
-
-        Returns
-        -------
-        network : GaussianBlockNetwork
-        """
-        model = self._model()
-        values = self._values(interventions, "interventions")
-        number = {name: column for column, name in enumerate(model.nodes)}
-        held = model.do({number[name]: value for name, value in values.items()})
-        return self._of_model(held, self.blocks)
-
-    def _values(self, given: Mapping[Hashable, Any], parameter: str) -> dict[Hashable, float]:
-        """Return the values of the columns of some nodes."""
-        values: dict[Hashable, float] = {}
-        blocks = self.blocks
+    def _values(self, given: Any, parameter: str) -> dict[int, float | Floats]:
+        blocks, values = self.blocks, dict[int, float | Floats]()
         for node, value in by_label(given, parameter, "node").items():
-            named, _ = named_nodes(node, blocks.names, parameter)
+            named, _ = named_nodes([node], blocks.names, parameter)
             name: Any = named[0]
-            columns = [blocks.columns[i] for i in blocks.columns_of([blocks.names.index(name)])]
+            own = blocks.columns_of([blocks.names.index(name)])
             if name in blocks.levels:
-                if value not in blocks.levels[name]:
-                    raise ValueError(
-                        f"{parameter}: node {name!r} has the levels {blocks.levels[name]}; got "
-                        f"{readable_value(value)}."
-                    )
-                values |= {column.name: float(column.level == value) for column in columns}
-                continue
-            if is_labelled(value):
-                of_columns = by_label(value, f"{parameter}[{name!r}]", "column")
-                value = [of_columns[each.name] for each in columns if each.name in of_columns]
-            parts = [value] if np.ndim(value) == 0 else list(value)
-            if len(parts) != len(columns):
-                raise ValueError(
-                    f"{parameter}: node {name!r} has {len(columns)} columns; got "
-                    f"{readable_value(value)}. Give a value for each, in a list."
-                )
-            for column, part in zip(columns, parts, strict=True):
-                what = f"The value of {column.name!r} in {parameter}"
-                values[column.name] = finite_number(part, what)
+                parts = self._indicators(name, own, value, parameter)
+            else:
+                parts = self._parts(name, own, value, parameter)
+            values |= dict(zip(own, parts, strict=True))
+        inference.check_scenarios(values, self._model())
         return values
+
+    def _indicators(self, name: Any, own: list[int], value: Any, parameter: str) -> list[Any]:
+        """Return the values of a category's indicators, for a level or a list of them."""
+        levels = self.blocks.levels[name]
+        # A tuple may be a level.
+        is_list = is_listed(value) and not (isinstance(value, tuple) and value in levels)
+        given = list(value) if is_list else [value[()] if isinstance(value, np.ndarray) else value]
+        for level in given:
+            if not isinstance(level, Hashable) or is_missing(level) or level not in levels:
+                raise ValueError(
+                    f"{parameter}: node {name!r} has the levels {levels}; got "
+                    f"{readable_value(level)}."
+                )
+        indicated = [self.blocks.columns[i].level for i in own]
+        parts = np.array([[float(level == each) for level in given] for each in indicated])
+        return list(parts if is_list else parts[:, 0])
+
+    def _parts(self, name: Any, own: list[int], value: Any, parameter: str) -> list[Any]:
+        """Return the values of a node's columns, which may be arrays."""
+        columns = [self.blocks.columns[i].name for i in own]
+        got = value
+        if hasattr(value, "columns"):
+            value = {label: value[label] for label in value.columns}
+        if isinstance(value, Mapping) or (is_series(value) and len(own) > 1):
+            of_columns = by_label(value, f"{parameter}[{name!r}]", "column")
+            value = [of_columns[each] for each in columns if each in of_columns]
+        elif len(own) == 1:
+            value = [value]
+        elif is_listed(value) and all(map(is_listed, value)):  # a row for each scenario
+            is_table = {*map(len, value)} == {len(own)}
+            value = list(zip(*value, strict=True)) if is_table else []
+        parts = list(value) if is_listed(value) else [value]
+        if len(parts) != len(own):
+            raise ValueError(
+                f"{parameter}: node {name!r} has {len(own)} columns; got {readable_value(got)}. "
+                "Give a value for each, in a list, or a list of such lists for several scenarios."
+            )
+        what = f"The value of {{!r}} in {parameter}"
+        return [numbers_in(part, what.format(c)) for c, part in zip(columns, parts, strict=True)]
 
     def predict(self, X: Any, target: Any = None, given: Any = None) -> Any:
         """Predict nodes from others, row by row, by their conditional means.
@@ -385,7 +367,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         target : node or list of nodes, optional
             By default all nodes that are not given.
         given : node or list of nodes, optional
-            By default all nodes that are not targets and whose columns X has.
+            By default all nodes that are not targets and whose columns X has, except for those that
+            `do` has set.
 
         Returns
         -------
@@ -410,11 +393,12 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             targets, is_single = named_nodes(target, blocks.names, "target")
             inference.require_modelled(targets, self.exogenous)
         if given is None:
-            known = table.names
+            known, deviations = table.names, model.standard_deviations()
             given = [
                 name
                 for v, name in enumerate(blocks.names)
                 if name not in targets
+                and deviations[blocks.columns_of([v])].any()
                 and (known is None or {*blocks.select_nodes([v]).labels} <= {*known})
             ]
         else:

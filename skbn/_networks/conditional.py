@@ -8,7 +8,7 @@ density is taken out again.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 
 import networkx as nx
 import numpy as np
@@ -91,7 +91,7 @@ class _ConditionalModel(LinearGaussianModel):
         noise[:, list(self.exogenous)] = 0.0
         return super().draw(noise) + self._effects(exogenous)
 
-    def do(self, values: dict[int, float]) -> LinearGaussianModel:
+    def do(self, values: Mapping[int, float | Floats]) -> LinearGaussianModel:
         return conditional_model(super().do(values), [v for v in self.exogenous if v not in values])
 
     def _effects(self, exogenous: Floats) -> Floats:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from skbn._displays.notebook import html_table
 __all__ = ["GaussianDistribution", "GaussianMarginal"]
 
 _HEADER = ("node", "mean", "standard deviation")
+_MOST_SCENARIOS = 5  # whose means are displayed
 
 
 class GaussianMarginal(NamedTuple):
@@ -24,12 +25,12 @@ class GaussianMarginal(NamedTuple):
 
     Parameters
     ----------
-    mean : float
+    mean : float, or ndarray of shape (k,) for k scenarios
     standard_deviation : float
         0 for a node whose value is fixed.
     """
 
-    mean: float
+    mean: Any
     standard_deviation: float
 
 
@@ -43,9 +44,13 @@ class GaussianDistribution:
 
     Parameters
     ----------
-    nodes : list of k hashables
-    mean : ndarray of shape (k,)
-    covariance : ndarray of shape (k, k)
+    nodes : list of m hashables
+    mean : ndarray of shape (m,), or (k, m) for k scenarios
+    covariance : ndarray of shape (m, m)
+        That of each scenario.
+    columns : mapping of hashable to list of hashables, optional
+        The distribution is that of columns, then, and these are the columns of each node. A node
+        can be looked up if all its columns are there.
 
     See Also
     --------
@@ -74,13 +79,14 @@ class GaussianDistribution:
     nodes: list[Hashable]
     mean: Floats
     covariance: Floats
+    columns: Mapping[Hashable, list[Hashable]] = field(default_factory=dict)
 
     # Python would otherwise iterate by asking for 0, 1, 2 ..., which may be nodes.
     __iter__: ClassVar[None] = None
 
     @property
     def standard_deviation(self) -> Floats:
-        """The nodes' standard deviations, shape (k,)."""
+        """The nodes' standard deviations, shape (m,)."""
         return np.sqrt(np.diag(self.covariance))
 
     def __getitem__(self, node: Any) -> Any:
@@ -91,11 +97,18 @@ class GaussianDistribution:
         ValueError
             If one of them is not a node, or is named twice; if the list is empty.
         """
-        chosen, is_single = named_nodes(node, self.nodes, "The index of a distribution")
+        what, there = "The index of a distribution", {*self.nodes}
+        known = {name: own for name, own in self.columns.items() if there.issuperset(own)}
+        known = {**known, **{name: [name] for name in self.nodes}}
+        chosen, is_single = named_nodes(node, [*known], what)
+        chosen, _ = named_nodes([each for name in chosen for each in known[name]], self.nodes, what)
         v = [self.nodes.index(each) for each in chosen]
-        if is_single:
-            return GaussianMarginal(float(self.mean[v[0]]), float(self.standard_deviation[v[0]]))
-        return GaussianDistribution(chosen, self.mean[v], self.covariance[np.ix_(v, v)])
+        mean, covariance = self.mean[..., v], self.covariance[np.ix_(v, v)]
+        if is_single and len(v) == 1:
+            of_node = mean[..., 0]
+            one = of_node if of_node.ndim else float(of_node)
+            return GaussianMarginal(one, float(np.sqrt(covariance[0, 0])))
+        return GaussianDistribution(chosen, mean, covariance, self.columns)
 
     def to_frame(self) -> Any:
         """Return the nodes' means and standard deviations as a table.
@@ -103,8 +116,9 @@ class GaussianDistribution:
         Returns
         -------
         table : pandas.DataFrame
-            With the columns `node`, `mean` and `standard_deviation`. Without pandas, a dict of
-            these columns that is displayed as a table.
+            With the columns `node`, `mean` and `standard_deviation`, after the column `scenario`
+            (0, 1, ...) if there are several. Without pandas, a dict of these columns that is
+            displayed as a table.
 
         Examples
         --------
@@ -115,11 +129,14 @@ class GaussianDistribution:
            node  mean  standard_deviation
         alcohol  13.5                 0.5
         """
+        n, m = len(np.atleast_2d(self.mean)), len(self.nodes)
+        scenario = {"scenario": np.repeat(np.arange(n), m)} if self.mean.ndim > 1 else {}
         return frame_of(
             {
-                "node": self.nodes,
-                "mean": self.mean,
-                "standard_deviation": self.standard_deviation,
+                **scenario,
+                "node": self.nodes * n,
+                "mean": self.mean.ravel(),
+                "standard_deviation": np.tile(self.standard_deviation, n),
             }
         )
 
@@ -130,11 +147,20 @@ class GaussianDistribution:
         return html_table(self._caption(), self._rows(), ["left", "right", "right"], _HEADER)
 
     def _caption(self) -> str:
-        return f"Distribution of {len(self.nodes)} node{'s' * (len(self.nodes) != 1)}"
+        of_nodes = f"{len(self.nodes)} node{'s' * (len(self.nodes) != 1)}"
+        n = len(np.atleast_2d(self.mean))
+        scenarios = f" in {n} scenario{'s' * (n != 1)}" if self.mean.ndim > 1 else ""
+        return f"Distribution of {of_nodes}{scenarios}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        numbers = zip(self.mean, self.standard_deviation, strict=True)
+        numbers = zip(np.atleast_2d(self.mean).T, self.standard_deviation, strict=True)
         return [
-            (readable_name(node), f"{mean:.4g}", f"{deviation:.4g}")
-            for node, (mean, deviation) in zip(self.nodes, numbers, strict=True)
+            (readable_name(node), _means(means), f"{deviation:.4g}")
+            for node, (means, deviation) in zip(self.nodes, numbers, strict=True)
         ]
+
+
+def _means(means: Floats) -> str:
+    """Return the means of a node in all scenarios, cut if there are more than five."""
+    texts = [f"{mean:.4g}" for mean in means[:_MOST_SCENARIOS]]
+    return ", ".join(texts + ["..."] * (len(means) > _MOST_SCENARIOS))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Self
 
@@ -22,6 +22,7 @@ __all__ = [
     "LinearGaussianModel",
     "NetworkParameters",
     "estimate_model",
+    "stacked",
 ]
 
 
@@ -313,21 +314,26 @@ class LinearGaussianModel(LinearModel):
             squares = float((residuals**2).sum()) / summary.n_samples
         return float(at_mean) - 0.5 * (np.inf if np.isnan(squares) else squares)
 
-    def do(self, values: dict[int, float]) -> LinearGaussianModel:
-        """Return the model after nodes, by number, lose their parents and are set to values."""
-        held = list(values)
+    def do(self, values: Mapping[int, float | Floats]) -> LinearGaussianModel:
+        """Return the model after nodes, by number, lose their parents and are set to values.
+
+        If a value is an array of shape (k,), for k scenarios, the intercepts and the means have
+        shape (k, m).
+        """
+        held, own = list(values), stacked(values.values())
         parents, fixed = (
             [0 if v in values else mask for v, mask in enumerate(masks)]
             for masks in (self.parents, self.fixed)
         )
-        coef, intercept = self.coef.copy(), self.intercept.copy()
-        noise_variance, shift = self.noise_variance.copy(), np.zeros(len(parents))
+        coef, noise_variance = self.coef.copy(), self.noise_variance.copy()
+        shape = (*own.shape[:-1], len(parents))
+        intercept, shift = np.broadcast_to(self.intercept, shape).copy(), np.zeros(shape)
         coef[:, held] = 0
         noise_variance[held] = 0
-        intercept[held] = list(values.values())
-        shift[held] = intercept[held] - self.mean[held]
+        intercept[..., held] = own
+        shift[..., held] = own - self.mean[held]
         mean = self.mean + propagate(shift, coef, parents)
-        mean[held] = intercept[held]
+        mean[..., held] = own
         require_finite(mean, self.nodes)
         return replace(
             self,
@@ -338,3 +344,9 @@ class LinearGaussianModel(LinearModel):
             noise_variance=noise_variance,
             fixed=fixed,
         )
+
+
+def stacked(values: Iterable[float | Floats]) -> Floats:
+    """Return g values, (g,), or (k, g) if some are arrays of shape (k,)."""
+    values = [*values]
+    return np.stack(np.broadcast_arrays(*values), axis=-1) if values else np.empty(0)

@@ -15,15 +15,16 @@ from sklearn import get_config
 from sklearn.utils import check_random_state
 
 from skbn._core.arrays import Floats
-from skbn._core.columns import known_values, named_nodes, named_values
+from skbn._core.columns import named_nodes
 from skbn._core.text import readable_value
 from skbn._data.table import Table, read_columns
 from skbn._networks.distribution import GaussianDistribution
-from skbn._networks.gaussian import LinearGaussianModel
+from skbn._networks.gaussian import LinearGaussianModel, stacked
 from skbn._networks.partial_rows import conditional_means
 
 __all__ = [
     "check_container",
+    "check_scenarios",
     "condition",
     "like_pandas",
     "predict",
@@ -110,15 +111,26 @@ def _in_container(rows: Floats, nodes: list[Hashable], container: str | None) ->
 # Conditional distributions
 
 
+def check_scenarios(values: Mapping[int, float | Floats], model: LinearGaussianModel) -> None:
+    """Raise a ValueError unless all arrays of values have the same length, which is not 0."""
+    lengths = {model.nodes[v]: len(x) for v, x in values.items() if isinstance(x, np.ndarray)}
+    if len({*lengths.values()}) > 1 or 0 in lengths.values():
+        raise ValueError(
+            "Lists of values have one for each scenario: they must have the same length, and not "
+            f"be empty; got lengths of {readable_value(lengths)}. Give a single value of what is "
+            "the same in all scenarios."
+        )
+
+
 def condition(
-    model: LinearGaussianModel, evidence: Mapping[Hashable, float]
+    model: LinearGaussianModel,
+    values: Mapping[int, float | Floats],
+    columns: Mapping[Hashable, list[Any]],
 ) -> GaussianDistribution:
-    """Return the distribution of the other nodes, given the values of some; NaN gives none."""
-    known = known_values(evidence, model.nodes, "evidence")
-    values = named_values(known, model.nodes, "evidence")
+    """Return the distribution of the other columns, given the values of some."""
     given, others = list(values), [v for v in range(len(model.nodes)) if v not in values]
-    mean, covariance = model.condition(given, np.array(list(values.values())), others)
-    return GaussianDistribution([model.nodes[v] for v in others], mean, covariance)
+    mean, covariance = model.condition(given, stacked(values.values()), others)
+    return GaussianDistribution([model.nodes[v] for v in others], mean, covariance, columns)
 
 
 def predict(model: LinearGaussianModel, X: Any, target: Any = None, given: Any = None) -> Any:

@@ -21,7 +21,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_array
 
 from skbn._core.arrays import Booleans, Floats
-from skbn._core.columns import named_values
+from skbn._core.columns import known_values, named_values, numbers_in
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
 from skbn._core.graphs import (
     GraphStateMixin,
@@ -47,7 +47,11 @@ from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import equivalence, inference, interchange, partial_rows, path_effects
 from skbn._networks.class_effects import class_effect_columns
 from skbn._networks.comparison import NetworkComparison
-from skbn._networks.conditional import conditional_model, model_of_dag
+from skbn._networks.conditional import (
+    conditional_model,
+    model_of_dag,
+    require_exogenous_values,
+)
 from skbn._networks.counterfactual import counterfactual
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution
@@ -787,21 +791,26 @@ class GaussianBayesianNetwork(
         """
         return self.condition({})[node]
 
-    def condition(self, evidence: Mapping[Hashable, float]) -> GaussianDistribution:
+    def condition(self, evidence: Mapping[Hashable, Any]) -> GaussianDistribution:
         """Return the distribution of the other nodes, given the values of some.
 
         Parameters
         ----------
-        evidence : dict of node to float, or pandas.Series
+        evidence : dict of node to float or array of floats, or pandas.Series
             It may be empty. If it names all nodes, the result has none. A value that is None, NaN
-            or pandas.NA gives nothing.
+            or pandas.NA gives nothing. Arrays or lists have a value for each of k scenarios, and
+            all have the same length; a single value holds in all scenarios. A category is given by
+            a level, another node of several columns by a list of their values, or by one of
+            shape (k, n_columns).
 
         Returns
         -------
         distribution : GaussianDistribution
             Its attributes are `nodes`, in their order, `mean`, `covariance` and
             `standard_deviation`. ``distribution["ash"]`` is the mean and the standard deviation
-            of one node. It is displayed as a table, and has `to_frame`.
+            of one node. It is displayed as a table, and has `to_frame`. For k scenarios the means
+            have a row for each. A node of several columns, such as a category, has the joint
+            distribution of these; the mean of a level's indicator is a linear probability.
 
         Raises
         ------
@@ -810,7 +819,8 @@ class GaussianBayesianNetwork(
         TypeError
             If `evidence` is not a dict or a series.
         ValueError
-            If there is no such node; if a value is not a finite number; if a node cannot be
+            If there is no such node or level; if a value is not a finite number, or the lengths of
+            arrays differ; if a node cannot be
             given, because the network or the other evidence determines its value; if a mean or
             a variance is out of float64's range.
 
@@ -825,13 +835,19 @@ class GaussianBayesianNetwork(
         >>> mean, deviation = network.condition({"b": 3})["a"]
         >>> round(mean, 3), round(deviation, 3)
         (1.5, 0.707)
+        >>> network.condition({"b": [0, 2, 4]})["a"].mean.round(3)
+        array([0., 1., 2.])
 
         Without evidence, these are the moments of any row.
 
         >>> network["b"].mean, round(network["b"].standard_deviation, 3)
         (0.0, 1.414)
         """
-        return inference.condition(self._model(), evidence)
+        model = self._model()
+        known = known_values(evidence, self.nodes, "evidence")
+        values = self._values(known, "evidence")
+        require_exogenous_values(self.exogenous, known)
+        return inference.condition(model, values, self._columns_by_node())
 
     def predict(self, X: Any, target: Any = None, given: Any = None) -> Any:
         """Predict nodes from others, row by row, by their conditional means.
@@ -1003,20 +1019,26 @@ class GaussianBayesianNetwork(
         """
         return inference.residuals(self._model(), X)
 
-    def do(self, interventions: Mapping[Hashable, float]) -> Self:
+    @overload
+    def do(self, interventions: Mapping[Hashable, float | str | bool]) -> Self: ...
+    @overload
+    def do(self, interventions: Mapping[Hashable, Any]) -> Any: ...
+    def do(self, interventions: Mapping[Hashable, Any]) -> Any:
         """Return the network after nodes are set to values from outside.
 
         These nodes lose their parents and their noise. Everything else stays as it is.
 
         Parameters
         ----------
-        interventions : dict of node to float, or pandas.Series
+        interventions : dict of node to float or array of floats, or pandas.Series
+            As in `condition`, but that no value may be missing.
 
         Returns
         -------
-        network : GaussianBayesianNetwork
+        network : GaussianBayesianNetwork, or GaussianDistribution if there are arrays
             It has no density, because some nodes have no noise. ``network["ash"]`` is the mean
-            and the standard deviation of a node.
+            and the standard deviation of a node. With arrays, it is the joint distribution of the
+            nodes in each scenario, which has the means in rows.
 
         Raises
         ------
@@ -1025,8 +1047,9 @@ class GaussianBayesianNetwork(
         TypeError
             If `interventions` is not a dict or a series.
         ValueError
-            If there is no such node, or a value is not a finite number; if a mean is then out
-            of float64's range.
+            If there is no such node or level, a value is not a finite number, or the lengths of
+            arrays differ; if a mean is then out of float64's range; for arrays, if nodes that are
+            not set are exogenous.
 
         Notes
         -----
@@ -1044,10 +1067,17 @@ class GaussianBayesianNetwork(
         >>> network = GaussianBayesianNetwork(dag)
         >>> network.do({"a": 1})["b"].mean, network.do({"b": 1})["a"].mean
         (2.0, 0.0)
+
+        A grid of scenarios, in one call.
+
+        >>> network.do({"a": [0, 1, 2]})["b"].mean
+        array([0., 2., 4.])
         """
-        model = self._model()
-        values = named_values(interventions, model.nodes, "interventions")
-        network = self._from_model(model.do(values))
+        model = self._model().do(self._values(interventions, "interventions"))
+        if model.mean.ndim > 1:
+            of_all = model.nodes, model.mean, model.covariance()
+            return GaussianDistribution(*of_all, self._columns_by_node())
+        network = self._with_model(model)
         network._output_container = self._output_container
         return network
 
@@ -1793,6 +1823,21 @@ class GaussianBayesianNetwork(
         model = estimate_model(statistics, parents, columns, fixed=self._fixed())
         of_all = [GroupStatistics([*range(len(columns))], statistics)]
         self._keep(conditional_model(model, self._exogenous_columns()), statistics=of_all)
+
+    def _with_model(self, model: LinearGaussianModel) -> Self:
+        """Return a network of the same nodes with other parameters."""
+        return self._from_model(model)
+
+    def _columns_by_node(self) -> dict[Hashable, list[Any]]:
+        """Return the columns that the parameters are of, by node, unless they are the nodes."""
+        return {}
+
+    def _values(self, given: Any, parameter: str) -> dict[int, float | Floats]:
+        """Return the values of some columns, by number; arrays have one for each scenario."""
+        model = self._model()
+        values = named_values(given, model.nodes, parameter, numbers_in)
+        inference.check_scenarios(values, model)
+        return values
 
     def _is_learned_graph(self) -> bool:
         """Whether the graph is still that of the estimates and the score losses."""

@@ -88,6 +88,52 @@ def test_evidence_and_interventions_are_given_by_level(learner):
     assert network[["site", "age"]].nodes == ["site=south", "site=west", "age"]
 
 
+def test_distributions_know_the_nodes(learner):
+    network = learner.network_
+    for distribution in (network, network.condition({"age": 40.0}), network.do({"age": 40.0})):
+        assert distribution["site"].nodes == ["site=south", "site=west"]
+        assert distribution[["y", "spline"]].nodes == ["y", "x", "x2"]
+        assert distribution["smokes"] == distribution["smokes=True"]
+    with pytest.raises(ValueError, match=r"'site' is not one of \['age', 'spline', 'dose'"):
+        network.condition({"site": "west"})["site"]
+    with pytest.raises(ValueError, match="each once"):
+        network[["site", "site=west"]]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"site": ["north", "west"], "age": 30},
+        {"site": np.array(["west", "south"]), "spline": [[1, 2], [3, 4]]},
+        {"spline": {"x2": [2.0, 4.0], "x": [1.0, 3.0]}, "smokes": True},
+        {"spline": pd.DataFrame({"x2": [2.0, 4.0], "x": [1.0, 3.0]}), "age": range(2)},
+        {"age": pd.Series([30, 40], [7, 8]), "smokes": pd.Categorical([True, False])},
+    ],
+)
+def test_grids_take_levels_and_rows_of_columns(learner, given):
+    network = learner.network_
+    rows = {"spline": [[1.0, 2.0], [3.0, 4.0]]}
+    for method in (network.condition, network.do):
+        found = method(given)
+        for k in range(2):
+            one = {
+                node: list(rows.get(node, value))[k] if np.ndim(value) or node in rows else value
+                for node, value in given.items()
+            }
+            expected = method(one)[found.nodes if method == network.condition else network.nodes]
+            assert_allclose(found.mean[k], expected.mean, rtol=1e-12, atol=1e-12)
+            assert_allclose(found.covariance, expected.covariance, rtol=1e-9, atol=1e-12)
+
+
+def test_predictions_after_an_intervention_leave_its_nodes_out(learner):
+    network, X = learner.network_, table(5, seed=2)
+    for held, free in (("age", 40.0), ("site", "west"), ("spline", [1.0, 2.0])):
+        after, others = network.do({held: free}), [n for n in network.nodes if n not in (held, "y")]
+        assert_allclose(after.predict(X, "y"), after.predict(X, "y", given=others))
+    with pytest.raises(ValueError, match="No node is left to predict from"):
+        network.do({"age": 40.0}).predict(X[["age"]], "y")
+
+
 def test_predictions_of_a_category_are_linear_probabilities(learner):
     network, X = learner.network_, table(5, seed=2)
     found = network.predict(X, "site")
@@ -164,6 +210,30 @@ def test_graphs_in_another_order_and_fixed_edges(learner):
         GaussianBlockNetwork(nx.DiGraph([("a", "b")]), blocks).fit(X)
     with pytest.raises(NotFittedError, match="GaussianBlockNetwork has no parameters"):
         GaussianBlockNetwork(dag, blocks).logpdf(X)
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (None, TypeError, "must be a dict or a pandas.Series of nodes and values; got NoneType"),
+        ([], TypeError, "must be a dict or a pandas.Series"),
+        (pd.DataFrame({"age": [1.0]}), TypeError, r"Give one of its rows: \w+\.iloc\[0\]"),
+        ({"site": ["west", "east"]}, ValueError, "node 'site' has the levels .* got 'east'"),
+        ({"site": ["west", None]}, ValueError, "got None"),
+        ({"site": ["west", ["west"]]}, ValueError, r"got \['west'\]"),
+        ({"site": ["west", pd.NA]}, ValueError, "got <NA>"),
+        ({"site": [], "age": []}, ValueError, "not be empty"),
+        ({"site": ["west"], "age": [1, 2]}, ValueError, "'age': 2"),
+        ({"age": [1, np.nan]}, ValueError, "'age' in \\w+, scenario 1, must be .* got nan"),
+        ({"spline": [[1, 2], [3]]}, ValueError, "node 'spline' has 2 columns; got .* list of such"),
+        ({"spline": {"x": 1}}, ValueError, "node 'spline' has 2 columns; got {'x': 1}"),
+        ({("site", "age"): 1}, ValueError, r"\('site', 'age'\) is not one of"),
+    ],
+)
+def test_bad_values_are_named(learner, values, error, message):
+    for method in (learner.network_.condition, learner.network_.do):
+        with pytest.raises(error, match=message):
+            method(values)
 
 
 def test_what_makes_no_sense_is_refused(learner):

@@ -287,3 +287,29 @@ def test_a_category_that_is_set_is_no_draw():
     )
     with pytest.raises(ValueError, match="categories"):
         GaussianBNLearner(nodes="auto").fit(table).network_.do({"y": 1.0}).sample(3)
+
+
+@pytest.mark.parametrize("outside", [[], OUTSIDE])
+def test_grids_of_scenarios_are_single_scenarios_side_by_side(outside):
+    network = fitted(outside=outside)[0]
+    given = {"d": [1.0, -2.0, 0.5], "b": 3, "a": pd.Series([0, 1, 2])}
+    seen, held = network.condition(given), network.do(given)
+    assert seen.mean.shape == (3, 2)
+    assert held.nodes == NAMES
+    for k in range(3):
+        one = {"d": given["d"][k], "b": 3, "a": k}
+        for found, expected in (
+            (seen, network.condition(one)),
+            (held, network.do(one)[NAMES]),
+        ):
+            assert_allclose(found.mean[k], expected.mean, rtol=1e-12, atol=1e-12)
+            assert_allclose(found.covariance, expected.covariance, rtol=1e-9, atol=1e-12)
+    assert_array_equal(held["d"].mean, given["d"])
+    assert held[["e", "d"]].mean.tolist() == held.mean[:, [4, 3]].tolist()
+    frame = held.to_frame()
+    assert frame["scenario"].tolist() == [0] * 5 + [1] * 5 + [2] * 5
+    assert frame["mean"].tolist() == held.mean.ravel().tolist()
+    assert "5 nodes in 3 scenarios" in repr(held)
+    if outside:
+        with pytest.raises(ValueError, match=r"nodes \['b'\] are exogenous"):
+            network.do({"d": [1, 2]})
