@@ -209,7 +209,7 @@ def dag_of(
 
 
 class GraphStateMixin:
-    """Stores an object's graphs as lists, in pickles and in files of skops.
+    """Stores an object's graphs as lists, and `...` by a name, in pickles and in files of skops.
 
     A graph's own state has cached views, which skops cannot store, and depends on the version of
     networkx. This must be the first base class. A graph of a class derived from networkx.DiGraph
@@ -219,6 +219,9 @@ class GraphStateMixin:
     def __getstate__(self) -> dict[str, Any]:
         # Copied in one step, because another thread may be fitting.
         state = dict(super().__getstate__())  # type: ignore[call-overload]
+        state |= {
+            name: _replaced(state[name], ..., _OTHERS) for name in _MAY_HOLD_OTHERS & {*state}
+        }
         return {
             name: _GraphLists.from_graph(value) if type(value) is nx.DiGraph else value
             for name, value in state.items()
@@ -229,6 +232,22 @@ class GraphStateMixin:
             (name, value.to_graph() if isinstance(value, _GraphLists) else value)
             for name, value in state.items()
         )
+        for name in _MAY_HOLD_OTHERS & {*state}:
+            self.__dict__[name] = _replaced(self.__dict__[name], _OTHERS, ...)
+
+
+# Parameters that may hold `...`, which skops can store but not load.
+_MAY_HOLD_OTHERS = {"forbidden_edges", "required_edges", "tiers"}
+_OTHERS = "\0skbn: all other columns"
+
+
+def _replaced(value: Any, old: Any, new: Any) -> Any:
+    """Return a value, or the collection of collections that it is, with one thing for another."""
+    if type(value) in (list, tuple, set):
+        return type(value)(_replaced(each, old, new) for each in value)
+    if type(value) is dict:
+        return {key: _replaced(each, old, new) for key, each in value.items()}
+    return new if type(value) is type(old) and value == old else value
 
 
 @dataclass(frozen=True)

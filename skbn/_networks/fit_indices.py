@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import chdtrc, chndtr, stdtr
+from scipy.special import betaln, chdtrc, chndtr, ndtri, stdtr
 
 from skbn._core.arrays import Floats
 from skbn._core.linear_model import propagate
@@ -31,6 +31,8 @@ from skbn._regressions.least_squares import triangular_factor
 __all__ = ["FitIndices", "comparative_indices", "d_separations", "fit_indices", "rmsea"]
 
 _HEADER = ("measure", "value")
+_LEAST_P_VALUE = 1e-300  # below it, the logarithm is computed by itself
+_MOST_CHI2 = 1e9  # scipy's noncentral distribution function is NaN from 5e9 on
 _OF_FISHER = ("fisher_c", "fisher_df", "fisher_p_value")
 
 
@@ -111,13 +113,12 @@ class FitIndices:
 
         They are computed when they are first asked for.
         """
-        return frame_of(self._tests)
+        return frame_of({name: self._tests[name] for name in self._tests if name != "log_p_value"})
 
     @property
     def fisher_c(self) -> float:
         """Minus twice the sum of the logarithms of the p-values of `d_separations`."""
-        with np.errstate(divide="ignore"):
-            return 2 * float(-np.log(self._tests["p_value"]).sum() + 0.0)  # and never -0
+        return 2 * float(-self._tests["log_p_value"].sum() + 0.0)  # and never -0
 
     @property
     def fisher_df(self) -> int:
@@ -275,6 +276,9 @@ def rmsea(chi2: float, df: float, n: float) -> tuple[float, float, float]:
 
 def _noncentrality(chi2: float, df: float, share: float) -> float:
     """Return the noncentrality with which this share of the distribution is below chi2, or 0."""
+    if chi2 > _MOST_CHI2:  # the distribution is normal, up to 1 part in 1e9
+        z, above = float(ndtri(share)), chi2 - df
+        return max(0.0, above + 2 * z * z - z * float(np.sqrt(4 * (above + z * z) + 2 * df)))
 
     def excess(noncentrality: float) -> float:
         return float(chndtr(chi2, df, noncentrality)) - share
@@ -329,7 +333,7 @@ def d_separations(
     of the pair. Its p-value is that of a coefficient in the regression of one on the other and the
     columns given.
     """
-    pairs, given, correlations, p_values = [], [], [], []
+    pairs, given, correlations, p_values, log_p_values = [], [], [], [], []
     for a, b in combinations(range(len(parents)), 2):
         if parents[a] >> b & 1 or parents[b] >> a & 1:
             continue
@@ -340,12 +344,33 @@ def d_separations(
         t = explained / left * np.sqrt(degrees_of_freedom)
         pairs.append((names[a], names[b]))
         given.append([names[v] for v in others])
-        correlations.append(float(explained / np.hypot(explained, left)))
+        total = np.hypot(explained, left)
+        correlations.append(float(explained / total))
         p_values.append(2 * float(stdtr(degrees_of_freedom, -abs(t))))
+        log_p_values.append(
+            float(np.log(p_values[-1]))
+            if p_values[-1] > _LEAST_P_VALUE
+            else _log_of_tiny(degrees_of_freedom / 2, left / total, abs(explained) / total)
+        )
     return {
         "a": [a for a, _ in pairs],
         "b": [b for _, b in pairs],
         "given": given,
         "partial_correlation": np.array(correlations),
         "p_value": np.array(p_values),
+        "log_p_value": np.array(log_p_values),
     }
+
+
+def _log_of_tiny(a: float, left: float, explained: float) -> float:
+    """Return the logarithm of a p-value that may underflow, of a correlation `explained`.
+
+    It is that of the regularised incomplete beta function of a, 1/2 and ``left**2``, the share that
+    is not explained. The terms of the series fall fast where the p-value is below 1e-300.
+    """
+    term = series = 1.0
+    for k in range(10):
+        term *= -(k + 0.5) / (a + 1 + k) * (left / explained) ** 2
+        series += term
+    logs = 2 * a * np.log(left) - np.log(explained) + np.log(series)
+    return float(logs - np.log(a) - betaln(a, 0.5))

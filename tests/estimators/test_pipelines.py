@@ -252,6 +252,22 @@ COPIES = {
 
 
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        {"forbidden_edges": [(..., "hue"), ("hue", "alcohol")]},
+        {"tiers": [["hue"], ...], "forbidden_edges": {("alcohol", ...)}},
+        {"tiers": (("hue",), ...)},
+    ],
+)
+def test_copies_have_constraints_on_all_other_columns(wine, copied, constraints):
+    learner = GaussianBNLearner(**constraints).fit(wine[["alcohol", "hue", "ash"]])
+    other = copied(learner)
+    assert {name: getattr(other, name) for name in constraints} == constraints
+    assert edges(other.fit(wine[["alcohol", "hue", "ash"]])) == edges(learner)
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 def test_copies_of_fitted_estimators_are_fitted(wine, copied):
     for estimator in [*fitted_estimators(), GaussianBNLearner().fit(wine).network_]:
         other = copied(estimator)

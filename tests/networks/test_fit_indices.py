@@ -7,13 +7,14 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.special import betaln
 from scipy.stats import chi2, ncx2, t
 from sklearn.datasets import load_wine
 
 from skbn import BGe, GaussianBayesianNetwork, GaussianBNLearner, LocalScoreTransformer
 from skbn._core.graphs import parent_masks
 from skbn._core.subsets import members_of
-from skbn._networks.fit_indices import comparative_indices, rmsea
+from skbn._networks.fit_indices import _log_of_tiny, comparative_indices, rmsea
 
 pytestmark = pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
 
@@ -101,6 +102,49 @@ def test_numbers_of_semopy():
     numbers = found.chi2, found.p_value, found.baseline_chi2, found.cfi, found.tli
     expected = 20.282598, 0.004991, 203.743992, 0.929626, 0.849199
     assert_allclose(numbers, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("statistic", [1.1e9, 5e9, 1e12, 1e300])
+@pytest.mark.parametrize("df", [1, 500])
+def test_the_interval_of_a_large_chi_squared_closes(statistic, df):
+    error, low, high = rmsea(statistic, df, statistic / 1.5)
+    assert low <= error <= high
+    # The normal distribution of a large noncentral chi-squared.
+    for end, z in ((low, 1.6448536), (high, -1.6448536)):
+        excess = end**2 * df * statistic / 1.5
+        assert_allclose(df + excess + z * np.sqrt(2 * df + 4 * excess), statistic, rtol=1e-9)
+    assert_allclose([low, high], error, rtol=1e-4)
+
+
+# The logarithms of incomplete beta functions to 60 digits, by mpmath.
+@pytest.mark.parametrize(
+    ("df", "t", "expected"),
+    [
+        (3, 1e120, -828.1397628582519),
+        (10, 1e35, -795.7938998010338),
+        (700, 80, -814.3193508055705),
+        (1e5, 38, -720.693707959073),
+        (1e9, 40, -803.9146540341259),
+    ],
+)
+def test_logarithms_of_p_values_that_underflow(df, t, expected):
+    total = np.hypot(t, np.sqrt(df))
+    assert_allclose(_log_of_tiny(df / 2, np.sqrt(df) / total, t / total), expected, rtol=1e-10)
+
+
+def test_fishers_c_is_finite_where_p_values_underflow():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=400)
+    rows = np.column_stack([a, a + 1e-3 * rng.normal(size=400), rng.normal(size=400)])
+    found = GaussianBayesianNetwork(dag_with([], 3)).fit_indices(rows)
+    r = found.d_separations["partial_correlation"][0]
+    left = rows.shape[0] - 2
+    leading = left / 2 * np.log1p(-(r**2)) - np.log(r) - np.log(left / 2) - betaln(left / 2, 0.5)
+    assert found.d_separations["p_value"][0] == 0
+    assert found.fisher_c == pytest.approx(
+        -2 * (leading + np.log(found.d_separations["p_value"][1:]).sum()), rel=1e-7
+    )
+    assert found.fisher_p_value == 0
 
 
 @pytest.mark.parametrize("statistic", [3.0, 14.21, 40.0, 1e3, 1e6])
