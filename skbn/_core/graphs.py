@@ -13,6 +13,7 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
 
 __all__ = [
+    "CONFIDENCES",
     "GraphStateMixin",
     "check_dag",
     "check_same_nodes",
@@ -20,9 +21,13 @@ __all__ = [
     "exogenous_nodes",
     "fixed_parent_masks",
     "graph_contents",
+    "keep_confidences",
     "parent_masks",
     "reject_undirected",
 ]
+
+# Attributes of edges that say how sure they are: of a posterior, and of a bootstrap.
+CONFIDENCES = ("probability", "support")
 
 
 def check_dag(
@@ -183,6 +188,21 @@ def exogenous_nodes(dag: nx.DiGraph) -> list[Hashable]:
                 "out, or the attribute exogenous."
             )
     return nodes
+
+
+def keep_confidences(dag: nx.DiGraph, source: nx.DiGraph, *names: str) -> nx.DiGraph:
+    """Give a graph's edges what says how sure the edges of a source are, and other attributes.
+
+    Examples
+    --------
+    >>> source = nx.DiGraph([("a", "b", {"support": 0.5, "note": "x"})])
+    >>> list(keep_confidences(nx.DiGraph([("a", "b")]), source).edges(data=True))
+    [('a', 'b', {'support': 0.5})]
+    """
+    for a, b, data in source.edges(data=True):
+        kept = (*CONFIDENCES, "strength", *names)
+        dag.edges[a, b].update({name: data[name] for name in kept if name in data})
+    return dag
 
 
 def dag_of(

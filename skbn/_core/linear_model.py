@@ -7,6 +7,7 @@ Each node is a linear function of its parents plus independent noise:
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -94,7 +95,21 @@ class LinearModel:
         number = {node: v for v, node in enumerate(self.nodes)}
         for a, b, data in dag.edges(data=True):
             data["weight"] = float(self.coef[number[a], number[b]])
+        with suppress(ValueError):  # a variance is out of range
+            nx.set_edge_attributes(dag, self.standardised_weights(), "standardised_weight")
         return dag
+
+    def standardised_weights(self) -> dict[tuple[Hashable, Hashable], float]:
+        """Return each edge's weight between nodes scaled to a standard deviation of 1.
+
+        Edges of which an end does not vary are left out.
+        """
+        nodes, deviation = self.nodes, self.standard_deviations()
+        edges = [(p, c) for c, mask in enumerate(self.parents) for p in members_of(mask)]
+        vary = [(p, c) for p, c in edges if deviation[p] > 0 and deviation[c] > 0]
+        with np.errstate(over="ignore"):
+            scaled = [float(self.coef[p, c] * (deviation[p] / deviation[c])) for p, c in vary]
+        return {(nodes[p], nodes[c]): w for (p, c), w in zip(vary, scaled, strict=True)}
 
     def factor(self) -> Floats:
         """Return the matrix that turns rows of standard noise into rows about the mean.

@@ -72,15 +72,8 @@ def strengths_of(dag: nx.DiGraph) -> Strengths:
         known = dag.edges(data="standardised_weight")
         return Strengths({(a, b): float(w) for a, b, w in known if w is not None}, set())
     model = LinearModel.from_dag(dag)
-    deviation = model.standard_deviations()
-    with np.errstate(over="ignore"):
-        weights = (
-            model.coef * deviation[:, np.newaxis] / np.where(deviation == 0, np.inf, deviation)
-        )
-    index = {node: i for i, node in enumerate(dag)}
-    held = {node for node, i in index.items() if deviation[i] == 0}
-    edges = [(a, b) for a, b in dag.edges if a not in held]
-    return Strengths({(a, b): float(weights[index[a], index[b]]) for a, b in edges}, held)
+    held = {v for v, own in zip(model.nodes, model.standard_deviations(), strict=True) if own == 0}
+    return Strengths(model.standardised_weights(), held)
 
 
 # Probabilities

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import networkx as nx
+
 from skbn._displays.appearance import (
     LINE_STYLES,
     Edge,
@@ -65,6 +67,7 @@ class Legend(NamedTuple):
 
 
 def legend_rows(
+    dag: nx.DiGraph,
     signs: Mapping[Edge, int],
     looks: Mapping[Edge, EdgeLook],
     strengths: Iterable[float],
@@ -76,6 +79,7 @@ def legend_rows(
 
     Parameters
     ----------
+    dag : networkx.DiGraph
     signs : dict of edge to int
         The signs of the edges' weights.
     looks : dict of edge to EdgeLook
@@ -94,8 +98,13 @@ def legend_rows(
             colour, hollow = (style.positive, None) if sign > 0 else (style.negative, style.ground)
             look = EdgeLook(colour, _SIGN_WIDTH, style.text, any(heads), hollow=hollow)
             kinds.append((look, name))
+    if any("coefficients" in dag.edges[edge] and not sign for edge, sign in signs.items()):
+        look = EdgeLook(style.neutral, _SIGN_WIDTH, style.text, True)
+        kinds.append((look, "several weights (of levels or columns)"))
     if kinds:
         rows.append(LegendRow("weight", kinds))
+    if any("level" in dag.nodes[node] and dag.degree(node) for node in dag):
+        rows.append(LegendRow("two levels: the sign is that of the level in the box", []))
     has_heads = {look.has_head for look in looks.values()}
     if False in has_heads:
         ways: list[tuple[Any, str]] = [

@@ -23,7 +23,9 @@ from skbn._displays.plot_options import (
     checked_size,
     emphasis_on,
     lanes_of,
+    left_out_edges,
     names_of,
+    notes_of,
     places_of,
     shown_part,
 )
@@ -194,6 +196,10 @@ GaussianBayesianNetwork
         highlight: Any = None,
         markov_blanket: Any = None,
         nodes: Any = None,
+        edges: Any = None,
+        min_weight: float | None = None,
+        min_probability: float | None = None,
+        min_support: float | None = None,
         hide_isolated: bool = False,
         labels: Any = None,
         legend: bool | str = "auto",
@@ -234,8 +240,9 @@ GaussianBayesianNetwork
             standard deviation 1 (of the edges whose parent varies), "probability" and "support"
             have two decimals, and you can set others in `dag`. From a learner, "score_loss" is how
             many nats the score loses without the edge. A dict has your own texts for some edges.
-        highlight : node or list of nodes, optional
-            Nodes to mark.
+        highlight : node, or list of nodes and edges, optional
+            Nodes to mark, with the edges that they have, and edges as pairs (parent, child).
+            Everything else is drawn faintly.
         markov_blanket : node, optional
             Mark this node and its Markov blanket (parents, children and their other parents),
             and draw everything else faintly. In a CPDAG, mark what is in its blanket in every
@@ -243,6 +250,14 @@ GaussianBayesianNetwork
         nodes : list of nodes, optional
             Draw only these and the edges between them, such as a node and its Markov blanket.
             Widths, colours and opacities are those in the whole network.
+        edges : list of (parent, child), optional
+            Draw only these edges. What this and the thresholds below leave out is counted below
+            the network.
+        min_weight : float, optional
+            Leave out edges whose standardised weight is smaller in size. Edges without one, such as
+            those of a category of three levels, are kept.
+        min_probability, min_support : float, optional
+            Leave out edges of a lower posterior probability, or bootstrap support; from 0 to 1.
         hide_isolated : bool, default=False
             Whether to leave out the nodes that no edge joins to another node that is drawn.
         labels : dict or Series of node to str, optional
@@ -288,7 +303,10 @@ GaussianBayesianNetwork
         size = checked_size(figsize, ax)
         smallest = checked_font_size(min_font_size)
         is_sideways, has_legend = checked_orientation(orientation), checked_legend(legend, ax)
-        shown, strengths = shown_part(self.dag, nodes, hide_isolated), strengths_of(self.dag)
+        strengths = strengths_of(self.dag)
+        thresholds = min_weight, min_probability, min_support
+        left_out = left_out_edges(self.dag, strengths.weights, edges, *thresholds)
+        shown = shown_part(self.dag, nodes, hide_isolated, left_out)
         texts = edge_texts(self.dag, edge_label, strengths)
         bands = self._bands(tiers, pos)
         picture = NetworkPicture(
@@ -304,6 +322,7 @@ GaussianBayesianNetwork
             lanes=lanes_of(self.dag, lanes, bands, shown),
             is_sideways=is_sideways,
             has_legend=has_legend,
+            notes=notes_of(self.dag, shown, left_out),
         )
         if ax is None:
             figure = pyplot.figure(layout="none")

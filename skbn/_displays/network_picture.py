@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,7 +37,7 @@ from skbn._displays.layout.coordinates import CORNER
 from skbn._displays.layout.curves import Point
 from skbn._displays.layout.layered import LayeredGraph
 from skbn._displays.layout.placed import PlacedGraph
-from skbn._displays.legend import legend_rows
+from skbn._displays.legend import LegendRow, legend_rows
 from skbn._displays.node_colours import NodeColours
 from skbn._displays.plot_options import Bands, Emphasis
 
@@ -67,7 +67,7 @@ def _outside() -> int:
     return level
 
 
-_NO_EMPHASIS = Emphasis(set(), set(), set(), None)
+_NO_EMPHASIS = Emphasis(set(), set(), set())
 _OWN_COLOURS = NodeColours({}, "", {})
 
 
@@ -92,6 +92,8 @@ class NetworkPicture(NamedTuple):
     lanes : dict of node to int, or None
         Only with bands.
     is_sideways, has_legend : bool
+    notes : sequence of str
+        Lines below the picture, with or without a legend.
     """
 
     dag: nx.DiGraph
@@ -106,6 +108,7 @@ class NetworkPicture(NamedTuple):
     lanes: Mapping[Hashable, int] | None = None
     is_sideways: bool = False
     has_legend: bool = False
+    notes: Sequence[str] = ()
 
     def draw_in_new_figure(
         self, figure: Any, figsize: tuple[float, float | None] | None, min_font_size: float
@@ -175,6 +178,7 @@ class _Drawn:
             confidence, weights = picture.confidence, picture.strengths.weights
             shown = {e: value for e, value in confidence.values.items() if e in self._edges}
             rows = legend_rows(
+                picture.dag,
                 {edge: self._sign(edge) for edge in self._edges},
                 self._edges,
                 [abs(weight) for edge, weight in weights.items() if edge in self._edges],
@@ -182,6 +186,7 @@ class _Drawn:
                 picture.colours,
                 self.style,
             )
+        rows += [LegendRow(note, []) for note in picture.notes]
         self.contents = Contents(
             self.names.sizes,
             picture.texts,
@@ -290,7 +295,7 @@ class _Drawn:
         if node in emphasis.blanket:
             marked = style.blanket if own is None else own
             return NodeLook(lines, size, marked, style.accent, text, width)
-        if emphasis.centre is None:
+        if not emphasis.chosen:
             return NodeLook(lines, size, face, style.border, text, width)
         face, border, text = (style.faint(colour) for colour in (face, style.border, style.text))
         if own is not None:
@@ -305,7 +310,7 @@ class _Drawn:
         if edge in picture.strengths.weights:
             width = width_for(picture.strengths.weights[edge])
         opacity, line_style = None, "-"
-        if picture.emphasis.centre is not None and edge not in picture.emphasis.edges:
+        if picture.emphasis.chosen and edge not in picture.emphasis.edges:
             colour, text = style.faint(colour), style.faint(text)
         elif edge in picture.confidence.values:
             opacity = opacity_for(picture.confidence.values[edge])
@@ -316,9 +321,9 @@ class _Drawn:
 
     def _sign(self, edge: Edge) -> int:
         """Return the sign of an edge's weight; 0 also stands for an unknown one."""
-        dag = self.picture.dag
-        if is_parametrised(dag):
-            return int(np.sign(dag.edges[edge]["weight"]))
+        data = self.picture.dag.edges[edge]
+        if is_parametrised(self.picture.dag) or "coefficients" in data:
+            return int(np.sign(data.get("weight", 0.0)))
         return int(np.sign(self.picture.strengths.weights.get(edge, 0.0)))
 
 

@@ -65,8 +65,9 @@ class PlotMixin:
             do not tell their direction.
         **options
             Options of `NetworkDisplay.plot`: `figsize`, `orientation`, `pos`, `tiers`, `lanes`,
-            `node_color`, `edge_label`, `highlight`, `markov_blanket`, ``nodes``, `hide_isolated`,
-            `labels`, `legend` and `min_font_size`.
+            `node_color`, `edge_label`, `highlight`, `markov_blanket`, ``nodes``, `edges`,
+            `min_weight`, `min_probability`, `min_support`, `hide_isolated`, `labels`, `legend` and
+            `min_font_size`.
 
         Returns
         -------
@@ -110,7 +111,8 @@ class PlotMixin:
     def _repr_html_(self) -> str | None:
         if get_config()["display"] != "diagram":
             return None  # a notebook shows the text
-        html: str = estimator_html_repr(self)
+        # Without a scroll bar where there is nothing to scroll.
+        html = str(estimator_html_repr(self)).replace("overflow-x: scroll", "overflow-x: auto")
         graph = self._shown_graph()
         if note := self._shown_note():
             html += f'<div style="{_NOTE_STYLE}">{escape(note)}</div>'
@@ -146,11 +148,13 @@ def _svg(graph: nx.DiGraph) -> bytes:
     from skbn._displays.edge_measures import confidence_in, strengths_of
     from skbn._displays.network_display import NetworkDisplay
     from skbn._displays.network_picture import NetworkPicture
+    from skbn._displays.plot_options import names_of
 
     figure = Figure()
     figure.set_layout_engine("none")
     dag = NetworkDisplay(graph).dag
-    NetworkPicture(dag, strengths_of(dag), confidence_in(dag)).draw_plainly(figure, LIGHT)
+    picture = NetworkPicture(dag, strengths_of(dag), confidence_in(dag), has_legend=True)
+    picture._replace(names=names_of(dag, None)).draw_plainly(figure, LIGHT)
     svg = BytesIO()
     figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
     return svg.getvalue()

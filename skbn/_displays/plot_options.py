@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Container, Hashable, Mapping
+from difflib import get_close_matches
 from typing import Any, NamedTuple, Self, TypedDict
 
 import networkx as nx
+import numpy as np
 
 from skbn._core.columns import by_label, column_number, finite_number, is_labelled
 from skbn._core.text import readable_name, readable_value
@@ -23,7 +26,9 @@ __all__ = [
     "checked_size",
     "emphasis_on",
     "lanes_of",
+    "left_out_edges",
     "names_of",
+    "notes_of",
     "places_of",
     "shown_part",
 ]
@@ -42,6 +47,10 @@ class PlotOptions(TypedDict, total=False):
     highlight: Any
     markov_blanket: Any
     nodes: Any
+    edges: Any
+    min_weight: float
+    min_probability: float
+    min_support: float
     hide_isolated: bool
     labels: Any
     legend: bool | str
@@ -51,25 +60,108 @@ class PlotOptions(TypedDict, total=False):
 # Nodes and edges to show
 
 
-def _no_such_node(dag: nx.DiGraph, node: Any) -> str:
-    """Return what to say of a node that a graph does not have."""
-    return f"there is no node {readable_value(node)}; the nodes are {readable_value(list(dag))}."
+def _no_such(dag: nx.DiGraph, parts: list[Any], ends: list[Any]) -> str:
+    """Return what to say of nodes and edges, with these ends, that a graph does not have."""
+    if unknown := [end for end in ends if end not in dag]:
+        nodes = [*map(str, dag)]
+        near = [repr(v) for end in unknown for v in get_close_matches(str(end), nodes)]
+        hint = f"did you mean {' or '.join(near)}? The" if near else "the"
+        names = " or ".join(map(readable_value, unknown))
+        return f"there is no node {names}; {hint} nodes are {readable_value(list(dag))}."
+    edges = [edge for edge in dag.edges if {*edge} & {*ends}]
+    names = " or ".join(map(readable_value, parts))
+    return f"there is no edge {names}; those of its nodes are {readable_value(edges)}."
 
 
-def _chosen_nodes(dag: nx.DiGraph, nodes: Any, option: str) -> list[Hashable]:
-    """Return one node, or the nodes of a list, as a list; raise a ValueError of unknown ones."""
-    is_one = nodes in dag or isinstance(nodes, str | bytes)
+def _chosen_parts(
+    dag: nx.DiGraph, given: Any, option: str, kinds: str
+) -> tuple[set[Hashable], set[Edge]]:
+    """Return the nodes and the edges of a list, or of one; raise a ValueError of unknown ones."""
+    nodes, edges, ends = set[Hashable](), set[Edge](), list[Any]()
+    is_edge = kinds == "edges" and isinstance(given, tuple) and bool(_edges_between(dag, given))
     try:
-        named = [nodes] if is_one else list(nodes)
-    except TypeError:  # neither a node nor a list
-        named = [nodes]
-    for node in named:
-        if node not in dag:
-            raise ValueError(f"{option}: {_no_such_node(dag, node)}")
-    return named
+        named = [given] if is_edge or given in dag or isinstance(given, str) else list(given)
+    except TypeError:  # nothing of the kind
+        named = [given]
+    unknown = []
+    for each in named:
+        is_pair = isinstance(each, list | tuple | np.ndarray) and np.shape(each)[:1] == (2,)
+        pair = tuple(each) if is_pair and "edges" in kinds else None
+        if "nodes" in kinds and each in dag:
+            nodes.add(each)
+        elif pair and (found := _edges_between(dag, pair)):
+            edges |= {*found}
+        else:
+            unknown.append(each)
+            ends += pair or (each,)
+    if unknown:
+        raise ValueError(f"{option}: {_no_such(dag, unknown, ends)}")
+    return nodes, edges
 
 
-def shown_part(dag: nx.DiGraph, nodes: Any, hide_isolated: Any) -> nx.DiGraph:
+def _edges_between(dag: nx.DiGraph, pair: tuple[Any, ...]) -> list[Edge]:
+    """Return the edge of a pair (parent, child); one without direction has both."""
+    between = dag.edges(data="undirected")
+    return [(a, b) for a, b, is_open in between if pair == (a, b) or (is_open and pair == (b, a))]
+
+
+def left_out_edges(
+    dag: nx.DiGraph, weights: Mapping[Edge, float], edges: Any, *thresholds: Any
+) -> dict[Edge, str]:
+    """Return the edges to leave out, each with the reason that the picture gives.
+
+    Edges without the number that a threshold is for, such as those of categories, are kept.
+
+    Parameters
+    ----------
+    dag : networkx.DiGraph
+    weights : dict of edge to float
+    edges : list of edges or None
+    *thresholds : float or None
+        The least weight, probability and support.
+
+    Raises
+    ------
+    ValueError
+        If there is no such edge; if a threshold is out of range, or no edge has what it is for.
+
+    Examples
+    --------
+    >>> dag = nx.DiGraph([("a", "b", {"support": 0.5}), ("b", "c", {"support": 1.0})])
+    >>> left_out_edges(dag, {}, None, None, None, 0.9)
+    {('a', 'b'): 'support below 0.9'}
+    """
+    left_out: dict[Edge, str] = {}
+    for measure, threshold in zip(("weight", "probability", "support"), thresholds, strict=True):
+        if threshold is None:
+            continue
+        option, is_weight = f"min_{measure}", measure == "weight"
+        least = finite_number(threshold, option)
+        if isinstance(threshold, bool | np.bool_) or not 0 <= least <= (np.inf if is_weight else 1):
+            span = "0 or more" if is_weight else "from 0 to 1"
+            raise ValueError(f"{option} must be {span}; got {readable_value(threshold)}.")
+        name = "|standardised weight|" if is_weight else measure
+        values = weights if is_weight else nx.get_edge_attributes(dag, measure)
+        if dag.edges and not values:
+            raise ValueError(f"{option}: no edge has a {name}. Leave {option} out.")
+        low = (edge for edge in dag.edges if edge in values and abs(values[edge]) < least)
+        left_out |= dict.fromkeys(low, f"{name} below {least:g}")
+    if edges is not None:
+        _, chosen = _chosen_parts(dag, edges, "edges", "edges")
+        left_out |= dict.fromkeys((e for e in dag.edges if e not in chosen), "not chosen")
+    return left_out
+
+
+def notes_of(dag: nx.DiGraph, shown: nx.DiGraph, left_out: Mapping[Edge, str]) -> list[str]:
+    """Return what to write below a picture: how many edges of its nodes are left out, and why."""
+    among = list(dag.subgraph(shown).edges)
+    reasons = Counter(left_out[edge] for edge in among if edge in left_out)
+    return [f"{n} of {len(among)} edges not shown: {why}" for why, n in reasons.items()]
+
+
+def shown_part(
+    dag: nx.DiGraph, nodes: Any, hide_isolated: Any, left_out: Container[Edge] = ()
+) -> nx.DiGraph:
     """Return the part of a graph to show, with nodes and edges in their order.
 
     Raises
@@ -89,54 +181,54 @@ def shown_part(dag: nx.DiGraph, nodes: Any, hide_isolated: Any) -> nx.DiGraph:
         raise TypeError(
             f"hide_isolated must be True or False; got {readable_value(hide_isolated)}."
         )
-    shown = dag
-    if nodes is not None:
-        chosen = {*_chosen_nodes(dag, nodes, "nodes")}
-        if not chosen:
-            raise ValueError("nodes must have at least one node; leave it out to draw all.")
-        shown = dag.subgraph(chosen)
+    chosen = {*dag} if nodes is None else _chosen_parts(dag, nodes, "nodes", "nodes")[0]
+    if not chosen:
+        raise ValueError("nodes must have at least one node; leave it out to draw all.")
+    part = nx.DiGraph()
+    part.add_nodes_from((v, data) for v, data in dag.nodes(data=True) if v in chosen)
+    for a, b, data in dag.edges(data=True):
+        if a in part and b in part and (a, b) not in left_out:
+            part.add_edge(a, b, **data)
     if hide_isolated:
-        connected = [node for node in shown if shown.degree(node)]
-        if not connected:
+        part.remove_nodes_from([*nx.isolates(part)])
+        if not part:
             raise ValueError(
                 "hide_isolated=True leaves nothing to draw: no edge joins the nodes. Leave it out."
             )
-        shown = dag.subgraph(connected)
-    part = nx.DiGraph()
-    part.add_nodes_from((v, data) for v, data in dag.nodes(data=True) if v in shown)
-    part.add_edges_from(
-        (a, b, data) for a, b, data in dag.edges(data=True) if (a, b) in shown.edges
-    )
     return part
 
 
 class Emphasis(NamedTuple):
-    """Which nodes are marked. With a centre, all but its Markov blanket is faint.
+    """Which nodes and edges are drawn strong; if there are chosen nodes, all others are faint.
 
     Parameters
     ----------
     chosen, blanket : set of nodes
+        The nodes to mark, and the other ends of strong edges.
     edges : set of edges
-        Those that make nodes members of the blanket.
-    centre : node or None
     """
 
     chosen: set[Hashable]
     blanket: set[Hashable]
     edges: set[Edge]
-    centre: Hashable | None
 
 
 def emphasis_on(dag: nx.DiGraph, highlight: Any, centre: Any) -> Emphasis:
-    """Return which nodes to mark; raise a ValueError if there is no such node."""
-    chosen = [] if highlight is None else _chosen_nodes(dag, highlight, "highlight")
+    """Return what to draw strong; raise a ValueError if there is no such node or edge.
+
+    The edges of highlighted nodes are strong too, except beside a Markov blanket.
+    """
+    chosen, edges = set[Hashable](), set[Edge]()
+    if highlight is not None:
+        chosen, edges = _chosen_parts(dag, highlight, "highlight", "nodes, edges")
+    ends = {node for edge in edges for node in edge}
     if centre is None:
-        return Emphasis({*chosen}, set(), set(), None)
-    if centre not in dag:
-        raise ValueError(f"markov_blanket: {_no_such_node(dag, centre)}")
-    edges = {(a, b) for a, b in dag.edges if _makes_blanket(dag, a, b, centre)}
-    members = {node for edge in edges for node in edge}
-    return Emphasis({*chosen, centre}, members - {centre}, edges, centre)
+        edges |= {(a, b) for a, b in dag.edges if a in chosen or b in chosen}
+    else:
+        chosen |= _chosen_parts(dag, [centre], "markov_blanket", "nodes")[0]
+        edges |= {(a, b) for a, b in dag.edges if _makes_blanket(dag, a, b, centre)}
+    chosen |= ends
+    return Emphasis(chosen, {node for edge in edges for node in edge} - chosen, edges)
 
 
 def _makes_blanket(dag: nx.DiGraph, parent: Hashable, child: Hashable, centre: Hashable) -> bool:
@@ -160,6 +252,8 @@ def _makes_blanket(dag: nx.DiGraph, parent: Hashable, child: Hashable, centre: H
 def names_of(dag: nx.DiGraph, labels: Any) -> dict[Hashable, str]:
     """Return the labels of nodes that have one; that of a category has the number of levels.
 
+    That of two levels begins with the one that the signs of its edges are for.
+
     Raises
     ------
     TypeError
@@ -168,21 +262,16 @@ def names_of(dag: nx.DiGraph, labels: Any) -> dict[Hashable, str]:
         If it names nodes that do not exist.
     """
     of_categories = {
-        node: f"{readable_name(node)} ({len(levels)} levels)"
-        for node, levels in dag.nodes(data="levels")
-        if levels
+        node: f"{data.get('level', readable_name(node))} ({data['levels']} levels)"
+        for node, data in dag.nodes(data=True)
+        if "levels" in data
     }
     if labels is None:
         return of_categories
     if not is_labelled(labels):
         raise TypeError(f"labels must be a dict of node to text; got {type(labels).__name__}.")
     names = by_label(labels, "labels", "node")
-    unknown = [node for node in names if node not in dag]
-    if unknown:
-        raise ValueError(
-            f"labels: there are no nodes {readable_value(unknown)}; the nodes are "
-            f"{readable_value(list(dag))}."
-        )
+    _chosen_parts(dag, [*names], "labels", "nodes")
     return of_categories | {node: str(name) for node, name in names.items()}
 
 
@@ -239,9 +328,7 @@ def places_of(
     if not is_labelled(pos):
         raise TypeError(f"pos must be a dict of node to (x, y); got {type(pos).__name__}.")
     given = by_label(pos, "pos", "node")
-    for node in given:
-        if node not in dag:
-            raise ValueError(f"pos: {_no_such_node(dag, node)}")
+    _chosen_parts(dag, [*given], "pos", "nodes")
     places: dict[Hashable, Point] = {}
     for node in shown:
         if node not in given:

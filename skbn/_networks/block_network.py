@@ -24,7 +24,7 @@ from skbn._core.columns import (
 )
 from skbn._core.estimator import fit_method, fit_task
 from skbn._core.files import replaced_file
-from skbn._core.graphs import check_dag, dag_of, parent_masks
+from skbn._core.graphs import check_dag, dag_of, keep_confidences, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
@@ -174,8 +174,10 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
 
         Its edges have the attribute `coefficients`: those of the child's columns, in a list for
         each column of the parent, in the regression of the child's columns on those of its parents.
-        Edges between single columns that are no categories have a `standardised_weight` too, and
-        categories their `levels`.
+        It is JSON text, which the formats of networkx can write. Edges between single columns,
+        of which a category of two levels is one, have a `weight` and a `standardised_weight` too;
+        categories have their number of `levels`, or the `level` that their only column stands for.
+        The edges have the `probability` or `support` that those of `dag` have.
 
         Raises
         ------
@@ -184,25 +186,24 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         """
         dag = self._structure()
         self._describe(dag, self._model())
-        for parent, child, is_fixed in self.dag.edges(data="fixed"):
-            if is_fixed:
-                dag.edges[parent, child]["fixed"] = True
-        return dag
+        return keep_confidences(dag, self.dag, "fixed")
 
     def _describe(self, dag: nx.DiGraph, model: LinearGaussianModel) -> None:
         """Set the attributes of a graph's nodes and edges that say what the parameters are."""
-        blocks, deviation = self.blocks, model.standard_deviations()
-        number = {node: v for v, node in enumerate(blocks.names)}
-        for node, levels in blocks.levels.items():
-            dag.nodes[node]["levels"] = list(levels)
+        columns, standardised = self.nodes_, model.standardised_weights()
+        number = {node: v for v, node in enumerate(self.blocks.names)}
+        for node in self.blocks.levels:
+            dag.nodes[node]["levels"] = len(columns[node]) + 1
+            if len(columns[node]) == 1:
+                dag.nodes[node]["level"] = str(columns[node][0])
         for parent, child, data in dag.edges(data=True):
-            ends = number[parent], number[child]
-            coefficients = self._coefficients(model, *ends)
-            data["coefficients"] = coefficients.tolist()
-            of_parent, of_child = (deviation[blocks.columns_of([v])[0]] for v in ends)
-            is_number = coefficients.size == 1 and not {parent, child} & {*blocks.levels}
-            if is_number and of_parent > 0 and of_child > 0:
-                data["standardised_weight"] = float(coefficients[0, 0] * of_parent / of_child)
+            coefficients = self._coefficients(model, number[parent], number[child])
+            data["coefficients"] = json.dumps(coefficients.tolist())
+            if coefficients.size == 1:
+                data["weight"] = float(coefficients[0, 0])
+                ends = columns[parent][0], columns[child][0]
+                if ends in standardised:
+                    data["standardised_weight"] = standardised[ends]
 
     def _coefficients(self, model: LinearGaussianModel, parent: int, child: int) -> Floats:
         """Return the coefficients of a child's columns on a parent's, shape (n_parent, n_child).

@@ -11,7 +11,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.columns import column_number, finite_number, parents_in
-from skbn._core.graphs import fixed_parent_masks, parent_masks
+from skbn._core.graphs import CONFIDENCES, fixed_parent_masks, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_name
 from skbn._data.containers import row_labels
@@ -25,8 +25,6 @@ from skbn._scores.local_scores import LocalScores
 
 __all__ = ["edge_columns", "network_text", "score_losses"]
 
-# Attributes of edges that become columns: a posterior sets the first, a bootstrap the second.
-_CONFIDENCES = ("probability", "support")
 # Longer texts are cut: more lines would fill the screen, and more parents would break the line.
 _MOST_LINES = 15
 _MOST_PARENTS = 6
@@ -144,12 +142,13 @@ def edge_columns(
     }
     if model is not None:
         columns["weight"] = [float(model.coef[pair]) for pair in pairs]
-        columns["standardised_weight"] = _standardised(model, pairs)
+        standardised = model.standardised_weights()
+        columns["standardised_weight"] = [standardised.get(edge, np.nan) for edge in edges]
     if losses is not None:
         columns["score_loss"] = [float(losses[pair]) for pair in pairs]
     # Truth values also without any edge, so that they can select rows.
     columns["reversible"] = np.array([not compelled[c] >> p & 1 for p, c in pairs], dtype=bool)
-    for name in _CONFIDENCES:
+    for name in CONFIDENCES:
         values = [dag.edges[edge].get(name) for edge in edges]
         if any(value is not None for value in values):
             columns[name] = [
@@ -159,14 +158,6 @@ def edge_columns(
                 for value, (parent, child) in zip(values, edges, strict=True)
             ]
     return columns
-
-
-def _standardised(model: LinearGaussianModel, pairs: list[tuple[int, int]]) -> list[float]:
-    """Return weights in standard deviations; NaN where the parent or the child does not vary."""
-    deviation = model.standard_deviations()
-    deviation[deviation == 0] = np.nan
-    with np.errstate(over="ignore"):
-        return [float(model.coef[p, c] * (deviation[p] / deviation[c])) for p, c in pairs]
 
 
 def score_losses(dag: nx.DiGraph, scores: Any, criterion: str | Criterion | None = None) -> Floats:

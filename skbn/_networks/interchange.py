@@ -58,6 +58,8 @@ def to_json(dag: nx.DiGraph, path: str | os.PathLike[str] | None) -> str | None:
                 f"JSON keeps nodes that are strings or integers; got {readable_value(node)}. "
                 "Rename it with networkx.relabel_nodes."
             )
+    for _, _, data in dag.edges(data=True):  # follows from the parameters
+        data.pop("standardised_weight", None)
     # json does not know numpy's integers.
     text = json.dumps(nx.node_link_data(dag, edges="edges"), default=int, allow_nan=False)
     if path is None:

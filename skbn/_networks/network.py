@@ -31,6 +31,7 @@ from skbn._core.graphs import (
     exogenous_nodes,
     fixed_parent_masks,
     graph_contents,
+    keep_confidences,
     parent_masks,
 )
 from skbn._core.linear_model import is_parametrised
@@ -258,6 +259,10 @@ class GaussianBayesianNetwork(
     def dag_(self) -> nx.DiGraph:
         """The graph with all parameters as attributes.
 
+        Its edges also have their `standardised_weight`, that between columns of standard deviation
+        1, if both ends vary, and the `probability` or `support` that the edges of `dag` have. All
+        are plain numbers, so that networkx can write the graph as GraphML, GML or JSON.
+
         Raises
         ------
         sklearn.exceptions.NotFittedError
@@ -266,7 +271,7 @@ class GaussianBayesianNetwork(
             If `dag` is not an acyclic graph; if a parameter is missing or wrong; if a mean
             is out of float64's range.
         """
-        return self._model().to_dag()
+        return keep_confidences(self._model().to_dag(), self.dag)
 
     @property
     def coef_(self) -> Floats:

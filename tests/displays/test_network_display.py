@@ -93,7 +93,7 @@ def test_weights_are_standardised_by_the_implied_deviations():
     scaled = (rows - rows.mean(axis=0)) / rows.std(axis=0)
     weights = strengths_of(GaussianBNLearner("loglik").fit(rows).dag_).weights
     expected = GaussianBNLearner("loglik").fit(scaled).dag_
-    assert list(weights) == list(expected.edges)
+    assert {*weights} == {*expected.edges}
     for (parent, child), weight in weights.items():
         assert weight == pytest.approx(expected.edges[parent, child]["weight"])
 
@@ -158,12 +158,10 @@ def faces(display):
 
 
 def test_highlighted_nodes_stand_out(small_learner):
-    plain = faces(small_learner.plot())
+    one = faces(small_learner.plot(highlight="hue"))
     for highlight in (["hue", "ash"], {"hue": 1, "ash": 2}.keys(), np.array(["ash", "hue"])):
         marked = faces(small_learner.plot(highlight=highlight))
-        assert {node for node in plain if plain[node] != marked[node]} == {"hue", "ash"}
-    marked = faces(small_learner.plot(highlight="hue"))
-    assert {node for node in plain if plain[node] != marked[node]} == {"hue"}
+        assert {node for node in marked if marked[node] == one["hue"]} == {"hue", "ash"}
 
 
 def test_nodes_that_are_tuples_are_highlighted():
@@ -183,6 +181,60 @@ def test_markov_blanket_stands_out_and_all_else_is_faint():
     lines = edge_colours(display)
     strong = {edge for edge, colour in lines.items() if colour == lines["a", "x"]}
     assert strong == {("a", "x"), ("x", "c"), ("s", "c")}
+
+
+def test_highlighted_edges_are_strong_and_the_rest_is_faint():
+    path = nx.path_graph("abcde", nx.DiGraph)
+    for highlight, edges, marked in (
+        ([("b", "c")], {("b", "c")}, "bc"),
+        (["e", ["a", "b"]], {("d", "e"), ("a", "b")}, "abe"),
+        ("c", {("b", "c"), ("c", "d")}, "c"),
+        (np.array([["b", "c"], ["c", "d"]]), {("b", "c"), ("c", "d")}, "bcd"),
+    ):
+        display = NetworkDisplay.from_graph(path, highlight=highlight)
+        lines, boxes = edge_colours(display), faces(display)
+        assert {edge for edge in path.edges if lines[edge] == lines[min(edges)]} == edges
+        assert {v for v in path if boxes[v] == boxes[marked[0]]} == {*marked}
+    assert len({*faces(NetworkDisplay.from_graph(path, highlight=[])).values()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "edges", "notes"),
+    [
+        ({"min_weight": 0.5}, {("a", "b"), ("b", "c")}, ["|standardised weight| below 0.5"]),
+        ({"min_weight": 0}, {("a", "b"), ("b", "c"), ("c", "d")}, []),
+        ({"min_support": 0.9}, {("a", "b"), ("c", "d")}, ["support below 0.9"]),
+        ({"edges": ("a", "b")}, {("a", "b")}, ["not chosen"]),
+        ({"edges": []}, set(), ["not chosen"]),
+        ({"edges": [["a", "b"]], "min_weight": 0.5}, {("a", "b")}, ["not chosen"]),
+        ({"min_weight": 0.5, "nodes": ["a", "b"]}, {("a", "b")}, []),
+    ],
+)
+@pytest.mark.parametrize("has_legend", [True, False])
+def test_pictures_say_which_edges_are_left_out(options, edges, notes, has_legend):
+    dag = nx.DiGraph()
+    dag.add_nodes_from("abcd", intercept=0.0, noise_variance=1.0)
+    for edge, weight, support in (("ab", 1, 1.0), ("bc", -1, 0.8), ("cd", 0.1, 0.9)):
+        dag.add_edge(*edge, weight=weight, support=support)
+    display = NetworkDisplay.from_graph(dag, legend=has_legend, **options)
+    assert {*display.edges_} == edges
+    assert set(display.nodes_) == {*options.get("nodes", "abcd")}
+    written = [text.get_text() for text in display.ax_.texts]
+    found = [text for text in written if "not shown" in text]
+    assert found == [f"{3 - len(edges)} of 3 edges not shown: {note}" for note in notes]
+
+
+def test_nodes_that_only_hidden_edges_join_can_be_left_out():
+    dag = nx.DiGraph([("a", "b", {"support": 1.0}), ("b", "c", {"support": 0.2})])
+    display = NetworkDisplay.from_graph(dag, min_support=0.5, hide_isolated=True)
+    assert set(display.nodes_) == {"a", "b"}
+
+
+def test_undirected_edges_are_chosen_either_way_round():
+    dag = nx.DiGraph([("a", "b", {"undirected": True}), ("b", "c", {"undirected": False})])
+    assert [*NetworkDisplay.from_graph(dag, edges=[("b", "a")]).edges_] == [("a", "b")]
+    with pytest.raises(ValueError, match=r"there is no edge \('c', 'b'\)"):
+        NetworkDisplay.from_graph(dag, edges=[("c", "b")])
 
 
 def labels(display):
@@ -354,6 +406,20 @@ def test_ground_is_that_of_the_figure_or_the_subfigure():
         ({"highlight": "c"}, r"highlight: there is no node 'c'; the nodes are \['a', 'b'\]"),
         ({"highlight": ["a", "c"]}, "highlight: there is no node 'c'"),
         ({"highlight": [None]}, "highlight: there is no node None"),
+        (
+            {"highlight": [("b", "a")]},
+            r"no edge \('b', 'a'\); those of its nodes are \[\('a', 'b'\)\]",
+        ),
+        ({"edges": [("a", "bb")]}, "edges: there is no node 'bb'; did you mean 'b'"),
+        ({"edges": "ab"}, "edges: there is no node 'ab'; did you mean 'b' or 'a'"),
+        ({"highlight": ["x", ("a", "y")]}, "there is no node 'x' or 'y'; the nodes are"),
+        ({"edges": [{}]}, "edges: there is no node {}"),
+        ({"min_weight": -0.1}, "min_weight must be 0 or more; got -0.1"),
+        ({"min_weight": np.nan}, "min_weight must be a finite number; got nan"),
+        ({"min_weight": True}, "min_weight must be 0 or more; got True"),
+        ({"min_support": 1.5}, "min_support must be from 0 to 1; got 1.5"),
+        ({"min_weight": 0}, "no edge has a .standardised weight.. Leave min_weight out"),
+        ({"min_probability": 0.5}, "no edge has a probability. Leave min_prob"),
         ({"highlight": np.array("c")}, "highlight: there is no node"),
         ({"edge_label": {"ab": "x"}}, "edge_label: there is no edge 'ab'"),
         ({"edge_label": {7: "x"}}, "edge_label: there is no edge 7"),

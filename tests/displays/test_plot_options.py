@@ -264,10 +264,11 @@ def test_names_can_be_read_on_any_colour(style):
     dag = nx.empty_graph(12, nx.DiGraph)
     with matplotlib.style.context(style):
         for colours in ({v: v for v in dag}, {v: f"group {v % 9}" for v in dag}, "navy", "gold"):
-            for options in ({}, {"highlight": [0, 1]}):
-                display = NetworkDisplay.from_graph(dag, node_color=colours, **options)
+            for marked in ([], [0, 1]):
+                display = NetworkDisplay.from_graph(dag, node_color=colours, highlight=marked)
                 for node, face in faces(display).items():
-                    assert contrast(face, display.names_[node].get_color()) > 4.4
+                    least = 4.4 if node in marked or not marked else 1.9
+                    assert contrast(face, display.names_[node].get_color()) > least
             faint = NetworkDisplay.from_graph(dag, node_color=colours, markov_blanket=0)
             for node, face in faces(faint).items():
                 assert contrast(face, faint.names_[node].get_color()) > 1.9

@@ -170,10 +170,18 @@ def test_pictures_show_categories_and_signs_where_there_are_any(learner):
     pytest.importorskip("matplotlib").use("agg")
     display = learner.plot()
     assert display.names_["site"].get_text() == "site (3 levels)"
+    assert display.names_["smokes"].get_text() == "smokes=True\n(2 levels)"
     assert display.names_["dose"].get_text() == "dose"
     weights = nx.get_edge_attributes(learner.dag_, "standardised_weight")
+    frame = learner.network_.to_frame().set_index(["parent", "child"])
     assert weights["age", "dose"] > 0
-    assert all(not {*edge} & {"site", "smokes", "spline"} for edge in weights)
+    assert any("smokes" in edge for edge in weights)  # the one indicator has a sign
+    assert all(not {*edge} & {"site", "spline"} for edge in weights)
+    for edge, weight in nx.get_edge_attributes(learner.dag_, "weight").items():
+        assert weight == frame["weight"][edge]
+    legend = {text.get_text() for text in display.ax_.texts}
+    assert "several weights (of levels or columns)" in legend
+    assert "two levels: the sign is that of the level in the box" in legend
     assert "standardised_weight" not in learner.dag_.edges["site", "dose"]
     assert "data:image/svg" in learner._repr_html_()
 

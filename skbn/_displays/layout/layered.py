@@ -212,18 +212,25 @@ def _with_bands(
 
 
 def _pack(extents: Sequence[Extent], aspect: float, width: float | None) -> list[Point]:
-    """Return how far to move each part, to pack them in rows with the highest first."""
+    """Return how far to move each part: the highest first, each as far up and left as it fits."""
     sizes = [(right - left, top - bottom) for left, right, bottom, top in extents]
     area = sum((each + _PART_GAP) * (height + _PART_GAP) for each, height in sizes)
     widest = max(width or (aspect * area) ** 0.5, *(each for each, _ in sizes))
     moves = [(0.0, 0.0)] * len(sizes)
-    x = y = height = 0.0
+    skyline = [(0.0, 0.0)]  # how far down it is filled, from each x on up to the next
     for i in sorted(range(len(sizes)), key=lambda i: -sizes[i][1]):
-        if x and x + sizes[i][0] > widest:
-            x, y = 0.0, y - height - _PART_GAP
-        height = height if x else sizes[i][1]
-        moves[i] = x - extents[i][0], y - extents[i][3]
-        x += sizes[i][0] + _PART_GAP
+        room = sizes[i][0] + _PART_GAP
+        fits = [n for n, (x, _) in enumerate(skyline) if x == 0 or x + sizes[i][0] <= widest]
+        places = []
+        for n in fits:
+            below = [depth for x, depth in skyline[n:] if x < skyline[n][0] + room]
+            places.append((max(below), skyline[n][0], n, below[-1], len(below)))
+        depth, left, n, last, n_below = min(places)
+        moves[i] = left - extents[i][0], -depth - extents[i][3]
+        rest = skyline[n + n_below :]
+        if not rest or rest[0][0] > left + room:
+            rest = [(left + room, last), *rest]
+        skyline[n:] = [(left, depth + sizes[i][1] + _PART_GAP), *rest]
     return moves
 
 
