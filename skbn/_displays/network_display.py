@@ -316,7 +316,7 @@ GaussianBayesianNetwork
             {edge: text for edge, text in texts.items() if edge in shown.edges},
             names_of(self.dag, labels),
             node_colours(self.dag, node_color).of(shown),
-            emphasis_on(self.dag, highlight, markov_blanket),
+            emphasis_on(self.dag, shown, highlight, markov_blanket),
             places=places_of(self.dag, pos, shown),
             bands=None if bands is None else bands.of(shown),
             lanes=lanes_of(self.dag, lanes, bands, shown),

@@ -213,17 +213,17 @@ class Emphasis(NamedTuple):
     edges: set[Edge]
 
 
-def emphasis_on(dag: nx.DiGraph, highlight: Any, centre: Any) -> Emphasis:
+def emphasis_on(dag: nx.DiGraph, shown: nx.DiGraph, highlight: Any, centre: Any) -> Emphasis:
     """Return what to draw strong; raise a ValueError if there is no such node or edge.
 
-    The edges of highlighted nodes are strong too, except beside a Markov blanket.
+    The shown edges of highlighted nodes are strong too, except beside a Markov blanket.
     """
     chosen, edges = set[Hashable](), set[Edge]()
     if highlight is not None:
         chosen, edges = _chosen_parts(dag, highlight, "highlight", "nodes, edges")
     ends = {node for edge in edges for node in edge}
     if centre is None:
-        edges |= {(a, b) for a, b in dag.edges if a in chosen or b in chosen}
+        edges |= {(a, b) for a, b in shown.edges if a in chosen or b in chosen}
     else:
         chosen |= _chosen_parts(dag, [centre], "markov_blanket", "nodes")[0]
         edges |= {(a, b) for a, b in dag.edges if _makes_blanket(dag, a, b, centre)}

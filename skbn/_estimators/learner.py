@@ -137,8 +137,9 @@ None, default=None
     dag_ : networkx.DiGraph
         The network's graph. Its nodes are the columns, by name if all names are strings and by
         position otherwise, with the attributes `intercept` and `noise_variance`. Its edges have
-        the attribute `weight`, the coefficient in the child's regression, and `fixed`, which is
-        True, if the constraints rule out the reverse edge.
+        the attribute `weight`, the coefficient in the child's regression, `standardised_weight`,
+        that between columns of standard deviation 1, and `fixed`, which is True, if the
+        constraints rule out the reverse edge.
     network_score_ : float
         The network's score, in nats. With missing values, it is the log-likelihood of those that
         are observed, less the criterion's cost.

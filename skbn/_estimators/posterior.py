@@ -188,7 +188,7 @@ class GaussianBNPosterior(NetworkEstimator):
         `to_frame` is a table of the edges with their probabilities. With missing values, the
         parameters are fitted to all completed tables together.
     dag_ : networkx.DiGraph
-        Its graph, each edge with its `probability` and `weight`.
+        Its graph, each edge with its `probability`, `weight` and `standardised_weight`.
     criterion_ : Criterion
     local_scores_ : LocalScores
     posterior_ : NetworkPosterior, SampledPosterior or, with missing values, AugmentedPosterior

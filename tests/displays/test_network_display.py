@@ -224,6 +224,14 @@ def test_pictures_say_which_edges_are_left_out(options, edges, notes, has_legend
     assert found == [f"{3 - len(edges)} of 3 edges not shown: {note}" for note in notes]
 
 
+def test_highlighted_nodes_mark_the_ends_of_edges_that_are_drawn():
+    dag = nx.DiGraph([("a", "b", {"support": 1.0}), ("b", "c", {"support": 0.2})])
+    display = NetworkDisplay.from_graph(dag, min_support=0.5, highlight="b")
+    boxes = faces(display)
+    assert len({*boxes.values()}) == 3
+    assert boxes["c"] == faces(NetworkDisplay.from_graph(dag, highlight="a"))["c"]
+
+
 def test_nodes_that_only_hidden_edges_join_can_be_left_out():
     dag = nx.DiGraph([("a", "b", {"support": 1.0}), ("b", "c", {"support": 0.2})])
     display = NetworkDisplay.from_graph(dag, min_support=0.5, hide_isolated=True)
