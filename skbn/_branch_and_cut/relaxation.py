@@ -75,6 +75,14 @@ class Pricing(NamedTuple):
     excess: npt.NDArray[np.float64]
 
 
+class _SilentHighs(highspy.Highs):
+    """HiGHS, whose constructor would print a banner when it enables callbacks."""
+
+    def enableCallbacks(self) -> None:  # noqa: N802
+        self.silent()
+        super().enableCallbacks()
+
+
 class Relaxation:
     """The linear program, its families and its cuts.
 
@@ -94,7 +102,7 @@ class Relaxation:
         self._arrays: CutArrays | None = None
         self._bounds = np.empty(0)
         self._multipliers = np.empty(0)
-        self._lp = highspy.Highs()
+        self._lp = _SilentHighs()
         for option, value in _OPTIONS.items():
             self._lp.setOptionValue(option, value)
         empty, none = np.empty(0), np.empty(0, dtype=np.int32)

@@ -10,8 +10,8 @@ from threading import Lock
 from typing import TextIO
 
 __all__ = [
-    "SECONDS_BETWEEN_LINES",
     "Listener",
+    "Pauses",
     "Progress",
     "StoppedError",
     "duration",
@@ -20,6 +20,7 @@ __all__ = [
 ]
 
 SECONDS_BETWEEN_LINES = 2.0
+_GROWTH_OF_PAUSES, _LONGEST_PAUSE = 1.25, 600.0
 
 Listener = Callable[[int, float, str], None]
 
@@ -105,14 +106,30 @@ class Progress:
             self.error = self.error or error
 
 
+class Pauses:
+    """The pauses between lines of progress, which grow, so that a long search does not fill a log.
+
+    The first is two seconds.
+    """
+
+    def __init__(self) -> None:
+        self._began, self._length = time.monotonic(), SECONDS_BETWEEN_LINES
+
+    def is_over(self) -> bool:
+        """Whether the pause is over; if so, a longer one begins."""
+        now = time.monotonic()
+        if now - self._began < self._length:
+            return False
+        self._began, self._length = now, min(_GROWTH_OF_PAUSES * self._length, _LONGEST_PAUSE)
+        return True
+
+
 def telling_listener(name: str, tell: Callable[[str], None]) -> Listener:
-    """Return a listener that tells a line every two seconds."""
-    last = time.perf_counter()
+    """Return a listener that tells a line after each pause."""
+    pauses = Pauses()
 
     def listen(percent: int, seconds_left: float, note: str) -> None:
-        nonlocal last
-        if time.perf_counter() - last >= SECONDS_BETWEEN_LINES:
-            last = time.perf_counter()
+        if pauses.is_over():
             tell(f"[{name}] {note or f'{percent} % done, about {duration(seconds_left)} left'}")
 
     return listen

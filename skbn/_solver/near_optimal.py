@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
 from skbn._core.memory import available_memory
-from skbn._core.progress import SECONDS_BETWEEN_LINES
+from skbn._core.progress import Pauses
 from skbn._core.resources import Resources
 from skbn._core.threads import one_blas_thread
 from skbn._exact.network_streams import (
@@ -122,15 +121,14 @@ def _first(
     """Return the first networks of a stream, and whether no other one is within the bound."""
     found: list[NearOptimalNetwork] = []
     lowest = -np.inf
-    said = time.monotonic()
+    pauses = Pauses()
     while (network := stream.network(len(found))) is not None and network.score >= lowest:
         if len(found) == n:  # one more than asked for shows whether the list is complete
             return found, False
         if not found and within is not None:
             lowest = network.score - within - tie_tolerance(network.score)
         found.append(network)
-        if announce is not None and time.monotonic() > said + SECONDS_BETWEEN_LINES:
-            said = time.monotonic()
+        if announce is not None and pauses.is_over():
             below = found[0].score - network.score
             announce(f"{len(found)} networks, down to {below:.3g} nats below the best")
         if len(found) % _NETWORKS_BETWEEN_CHECKS == 0 and available_memory() < _LEAST_MEMORY:

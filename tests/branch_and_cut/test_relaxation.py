@@ -1,5 +1,8 @@
 """The linear relaxation, against linear programs of scipy and enumerations."""
 
+import subprocess
+import sys
+
 import branch_and_cut_reference as reference
 import numpy as np
 import pytest
@@ -156,3 +159,10 @@ def test_objective_without_families_leaves_the_program_as_it_was(seed):
     relaxation.allow(instance.everything)
     expected = instance.optimum(instance.cuts, instance.everything)
     assert instance.solve().bound == pytest.approx(expected)
+
+
+def test_highs_prints_nothing():
+    """In a process of its own: it prints its banner once."""
+    code = "from skbn._branch_and_cut.relaxation import _SilentHighs; _SilentHighs().run()"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == ("", "")

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info
 
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
 from skbn._core import memory
-from skbn._core.progress import Progress
+from skbn._core.progress import Progress, telling_listener
 from skbn._core.threads import Threads, one_blas_thread
 from skbn.datasets import make_gaussian_network
 
@@ -314,3 +314,17 @@ def test_verbose_prints_the_time_left(capsys, monkeypatch):
     GaussianBNLearner(verbose=True).fit(table(5))
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "[GaussianBNLearner] 100 % done, about 0.0 s left"
+
+
+def test_lines_of_progress_come_ever_less_often(monkeypatch):
+    now, told = [0.0], []
+    monkeypatch.setattr("skbn._core.progress.time.monotonic", lambda: now[0])
+    listen = telling_listener("Search", lambda line: told.append((now[0], line)))
+    for tenth in range(36_000):
+        now[0] = tenth / 10
+        listen(50, 1.0, "")
+    assert told[0] == (2.0, "[Search] 50 % done, about 1.0 s left")
+    pauses = np.diff([at for at, _ in told])
+    assert (pauses[1:] > pauses[:-1]).all()
+    assert sum(at <= 180 for at, _ in told) == 14
+    assert len(told) == 27
