@@ -97,7 +97,12 @@ class Table:
         are_names = self.labels and all(isinstance(label, str) for label in self.labels)
         self.names: list[Any] | None = self.labels if are_names else None
         m = len(self.labels)
-        if m > 1 and not self.is_lazy and not isinstance(X, TableMixin) and m - len(X) in (0, 1):
+        if (
+            m > 1
+            and not self.is_lazy
+            and not isinstance(X, TableMixin)
+            and m - len(self._values) in (0, 1)
+        ):
             columns = [self.column(j) for j in range(m)]
             reject_covariance(columns, self.labels, row_labels(X), named=self.names is not None)
 

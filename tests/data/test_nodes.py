@@ -1,10 +1,13 @@
 """Which columns stand for a node, and the numbers of categories."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from skbn._data.encoding import encoded_rows, learn_nodes
+from skbn._data.row_values import read_row_groups
 from skbn._data.table import Table
 
 pd = pytest.importorskip("pandas")
@@ -122,3 +125,84 @@ def test_categories_that_cannot_be_read_are_refused():
     nodes = learn_nodes("auto", Table(frame()))
     with pytest.raises(ValueError, match=r"Column 'site' has the level 'east'.* saw"):
         encoded_rows(nodes, Table(frame().assign(site="east")))
+
+
+@pytest.mark.parametrize(
+    "spec", [pd.Series(["u", "v", "u"]), np.array("auto"), pd.Index([1, 0, 1])]
+)
+def test_array_likes_say_what_nodes_there_are(spec):
+    X = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0], "c": [2.0, 5.0]})
+    nodes = learn_nodes(spec, Table(X))
+    assert nodes is None if spec.ndim == 0 else len(nodes.names) == 2
+
+
+def test_a_series_by_column_says_which_node_each_is_of():
+    X = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0], "c": [2.0, 5.0]})
+    by_column = pd.Series({"c": "u", "a": "u", "b": "v"})
+    assert learn_nodes(by_column, Table(X)).column_names == ["a", "c", "b"]
+    with pytest.raises(ValueError, match=r"Series with the labels .*nodes\.tolist\(\)"):
+        learn_nodes(by_column.set_axis([*"xyz"]), Table(X))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([1], r"Column 'g' holds \[1\] in row 1, a list, which is no level"),
+        ({1: 2}, r"Column 'g' holds \{1: 2\} in row 1, a dict"),
+        (np.array([1, 2]), "Column 'g' holds .* in row 1, a"),
+        (True, "holds 1 in row 0 and True in row 1, which are equal"),
+    ],
+)
+def test_values_that_are_no_levels_are_named(value, message):
+    X = pd.DataFrame({"g": pd.Series([1, value, "a"], dtype=object)})
+    with pytest.raises((TypeError, ValueError), match=message):
+        learn_nodes("auto", Table(X))
+
+
+def levels_with_holes():
+    pa = pytest.importorskip("pyarrow")
+    pl = pytest.importorskip("polars")
+    given = ["a", None, "b", "a"]
+    plain = pa.array(given)
+    whole = plain.dictionary_encode()
+    within = pa.DictionaryArray.from_arrays([0, 1, 2, 0], ["a", None, "b"])
+    for column in (plain, whole, within, pa.chunked_array([whole[:2], whole[2:]])):
+        yield pa.table({"g": column})
+        yield pd.DataFrame({"g": pd.Series(pd.array(column, pd.ArrowDtype(column.type)))})
+    yield whole and pa.record_batch({"g": whole})
+    for dtype in (object, "category", "string", "str"):
+        yield pd.DataFrame({"g": pd.Series(given, dtype=dtype)})
+    for dtype in (pl.String, pl.Categorical, pl.Enum(["z", "a", "b"])):
+        yield pl.DataFrame({"g": pl.Series(given, dtype=dtype)})
+    for hole in (None, np.nan, pd.NA, pd.NaT, np.ma.masked, Decimal("nan"), Decimal("snan")):
+        values = np.array(given, dtype=object)
+        values[1] = hole
+        yield values[:, np.newaxis]
+    mask = [[False], [True], [False], [False]]
+    yield np.ma.array([["a"], ["x"], ["b"], ["a"]], mask=mask)
+
+
+def test_holes_are_seen_in_every_container():
+    for X in levels_with_holes():
+        table = Table(X)
+        with pytest.raises(ValueError, match=r"missing values: .* in row 1"):
+            learn_nodes("auto", table)
+        nodes = learn_nodes("auto", table, may_miss=True)
+        (levels,) = nodes.levels.values()
+        codes = encoded_rows(nodes, table, may_miss=True)
+        of_a = codes[0]
+        assert_array_equal(codes[3], of_a)
+        assert np.isnan(codes[1]).all(), X
+        assert not np.isnan(codes[[0, 2]]).any()
+        assert {*levels} - {"z"} == {"a", "b"}
+
+
+def test_holes_of_groups_and_of_numbers_are_seen():
+    pa = pytest.importorskip("pyarrow")
+    whole = pa.array(["a", None, "b", "a"]).dictionary_encode()
+    for groups in (whole, pa.chunked_array([whole])):
+        with pytest.raises(ValueError, match="stratify has a missing value for row 1"):
+            read_row_groups(groups, None, 4, "stratify")
+    holes = [None, Decimal("nan"), np.ma.masked, pd.NA, pd.NaT, Decimal("snan")]
+    numbers = np.array([[1.0] * 6, holes], dtype=object).T
+    assert_array_equal(Table(numbers).rows(may_miss=True)[:, 1], np.full(6, np.nan))
