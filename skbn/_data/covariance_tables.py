@@ -39,8 +39,11 @@ def reject_covariance(columns: Sequence[Any], labels: list[Any], rows: Any, *, n
         read, own = "numpy.asarray(X)[:, 1:].astype(float)", np.asarray(columns[0])
         columns, labels = columns[1:], labels[1:]
     is_labelled = named and own is not None and [*map(str, own)] == labels
+    values = [np.asarray(column) for column in columns]
+    if any(each.dtype.kind not in "iufO" for each in values):
+        return
     try:
-        matrix = np.array([np.asarray(column, dtype=np.float64) for column in columns]).T
+        matrix = np.array(values, dtype=np.float64).T
     except (TypeError, ValueError):
         return
     for full, kept in ((matrix, ""), (_mirrored(matrix), ""), (_mirrored(matrix.T), ".T")):

@@ -137,6 +137,9 @@ def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
     numbers = numbers_of(table, labels, labels)
     columns = {numbers[j]: values for j, values in columns.items()}
     holes = {j: missing_in(own := table.column(j), np.asarray(own)) for j in columns}
+    for j, values in columns.items():
+        if values.dtype.kind != "f":  # an observed level stays what it is
+            columns[j] = np.where(holes[j], values, np.asarray(table.column(j)))
     pandas: Any = sys.modules.get("pandas")
     if pandas is not None and isinstance(X, pandas.DataFrame):
         result = X.copy()
@@ -155,15 +158,13 @@ def with_columns(X: Any, labels: list[Any], columns: Mapping[int, Any]) -> Any:
         for j, values in columns.items():
             label = table.labels[j]
             kept = polars.Float64 if values.dtype.kind == "f" else X.schema[label]
-            if values.dtype.kind != "f":
-                values = np.where(holes[j], values, np.asarray(X[label]))
             series.append(polars.Series(label, values.tolist(), dtype=kept))
         return X.with_columns(series)
     rows = array_of(X) if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
     is_number = all(values.dtype.kind == "f" for values in columns.values())
     result = np.array(rows, dtype=np.float64 if is_number and _is_real(rows) else object)
     for number, values in columns.items():
-        result[holes[number], number] = values[holes[number]]
+        result[:, number] = values
     return result
 
 
