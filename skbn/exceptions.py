@@ -18,6 +18,7 @@ __all__ = [
     "MissingValuesWarning",
     "NumericTextWarning",
     "OrderPriorWarning",
+    "SampleWeightWarning",
     "SamplingWarning",
     "SkewedResidualsWarning",
 ]
@@ -100,6 +101,23 @@ class MissingValuesWarning(DataWarning):
     >>> import warnings
     >>> import skbn
     >>> warnings.filterwarnings("ignore", category=skbn.exceptions.MissingValuesWarning)
+    """
+
+
+class SampleWeightWarning(DataWarning):
+    """The weights of rows are hardly counts, which is what they are taken for.
+
+    A weight says how often its row counts. All estimators warn where weights sum to more than the
+    rows and are not all whole numbers, or sum to more than ten times the rows. Survey weights and
+    inverse-probability weights often do, and would make each edge look certain: scale them to sum
+    to the number of rows, by ``sample_weight * len(X) / sample_weight.sum()``. If the weights are
+    the counts of an aggregated table, ignore the warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.SampleWeightWarning)
     """
 
 

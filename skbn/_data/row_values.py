@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -13,6 +15,7 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.columns import is_series
 from skbn._core.text import readable_value
 from skbn._data.containers import missing_in
+from skbn.exceptions import SampleWeightWarning
 
 __all__ = [
     "check_total_weight",
@@ -21,10 +24,17 @@ __all__ = [
     "no_weight",
     "read_row_groups",
     "read_sample_weight",
+    "warn_unless_counts",
 ]
 
 # A sum of weights beyond these, or what is computed from it, may leave float64's range.
 _SMALLEST_SUM, _LARGEST_SUM = 1e-300, 1e300
+# Weights that were scaled to sum to the rows, perhaps as float32, may be off by this share.
+_ROUNDING = 1e-5
+# The warning is given for the line that called none of these.
+_NOT_USERS = ("skbn.", "sklearn.", "joblib.", "contextlib")
+# Whole weights that sum to more than this times the rows are not always counts.
+_MOST_TIMES = 10
 
 
 def is_mask(values: Any) -> bool:
@@ -209,6 +219,36 @@ def read_row_groups(
                 f"{readable_value(group)} for row {row}."
             ) from None
     return numbers, list(number_of)
+
+
+def warn_unless_counts(weight: Floats, n_rows: int) -> None:
+    """Warn if weights can hardly be how often each row counts.
+
+    Parameters
+    ----------
+    weight : ndarray, float64
+        The weights of all rows, or their sum.
+    n_rows : int
+        Rows of weight 0 included.
+    """
+    total = float(weight.sum())
+    is_whole = bool((np.abs(weight - np.rint(weight)) <= _ROUNDING * weight).all())
+    if total <= n_rows * (_MOST_TIMES if is_whole else 1 + _ROUNDING):
+        return
+    level = 2
+    while sys._getframe(level - 1).f_globals["__name__"].startswith(_NOT_USERS):
+        level += 1
+    kind, counts = "", " If they count the rows of an aggregated table, ignore this warning."
+    if not is_whole:
+        kind, counts = ", and not all are whole numbers", ""
+    warnings.warn(
+        f"sample_weight sums to {total:.6g} over {n_rows} rows of X{kind}. A weight says how often "
+        "its row counts: edges and probabilities are as certain as in a table of that many rows. "
+        "Scale survey weights or inverse-probability weights to sum to the number of rows: pass "
+        f"sample_weight * len(X) / sample_weight.sum().{counts}",
+        SampleWeightWarning,
+        stacklevel=level,
+    )
 
 
 def no_weight() -> ValueError:

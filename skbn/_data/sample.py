@@ -23,7 +23,13 @@ from skbn._core.memory import read_only
 from skbn._core.threads import one_blas_thread
 from skbn._data.containers import is_dask
 from skbn._data.nodes import Nodes
-from skbn._data.row_values import in_order_of_rows, is_mask, no_weight, read_sample_weight
+from skbn._data.row_values import (
+    in_order_of_rows,
+    is_mask,
+    no_weight,
+    read_sample_weight,
+    warn_unless_counts,
+)
 from skbn._regressions.least_squares import triangular_factor
 
 __all__ = ["RowSummary", "Sample", "TableMixin", "centred_blocks", "summarise"]
@@ -116,6 +122,14 @@ class Sample:
                 "The LocalScores were made with another sample_weight. Pass sample_weight in one "
                 "place only."
             )
+        return self
+
+    def counted(self, sample_weight: Any, n_rows: int | None = None) -> Self:
+        """Return the sample, after a warning if the weights given for a fit are hardly counts."""
+        if sample_weight is not None:
+            weight = np.array(self.summary.n_samples) if self._rows is None else self.weight
+            if weight is not None:
+                warn_unless_counts(weight, self.shape[0] if n_rows is None else n_rows)
         return self
 
     def without_rows(self) -> Self:

@@ -30,6 +30,7 @@ from skbn._estimators.resamples import (
     fitted_network,
     plan_resamples,
     reads_scores,
+    without_warnings,
 )
 from skbn._estimators.validation import (
     PARAMETER_CONSTRAINTS,
@@ -326,7 +327,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
                     "table."
                 )
             check_takes_weight(learner)
-            sample = read_sample(self, X, sample_weight, reset=True, min_samples=2, may_miss=True)
+            with without_warnings():  # which the learner gives
+                sample = read_sample(
+                    self, X, sample_weight, reset=True, min_samples=2, may_miss=True
+                )
             return X, sample
         check_parameters(learner)
         if not isinstance(X, BaseScores):

@@ -45,6 +45,7 @@ __all__ = [
     "fitted_network",
     "plan_resamples",
     "reads_scores",
+    "without_warnings",
 ]
 
 
@@ -196,7 +197,7 @@ class Resamples:
             As a fit of the learner, with the number of the resample.
         """
         progress = Progress(len(self.draws.seeds) * self.refit.work, listeners, has_notes=False)
-        with _without_warnings():
+        with without_warnings():
             if self.n_threads is None:
                 return self._by_processes(progress)
             arguments = [(number, progress) for number in range(len(self.draws.seeds))]
@@ -217,7 +218,7 @@ class Resamples:
         return networks
 
     def _network_elsewhere(self, number: int) -> GaussianBayesianNetwork:
-        with _without_warnings():
+        with without_warnings():
             return self._network(number, Progress())
 
     def _network(self, number: int, progress: Progress) -> GaussianBayesianNetwork:
@@ -303,7 +304,7 @@ def _for_resamples(learner: Any) -> Any:
 
 
 @contextmanager
-def _without_warnings() -> Iterator[None]:
+def without_warnings() -> Iterator[None]:
     """Ignore warnings of learners, which the fit to all rows has given already."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)

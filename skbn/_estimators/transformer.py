@@ -328,6 +328,8 @@ class LocalScoreTransformer(
             needs_rows=interventions is not None,
             may_miss=self.missing == "em",
         )
+        if not reset:
+            sample.counted(sample_weight)
         scores = make_scores(self, sample, self.penalty).with_interventions(interventions)
         if sample.is_complete:
             return scores

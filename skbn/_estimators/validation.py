@@ -147,6 +147,9 @@ def read_sample(
         rows.setflags(write=False)
         sample = Sample(rows, None, row_labels(X), learned, may_miss=may_miss)
         sample = sample.with_weight(sample_weight)
+        n_rows = len(rows)
+    if reset or is_chunk:
+        sample.counted(sample_weight, n_rows)
     if reset:
         learn_columns(estimator, table.names, len(table.labels), learned)
     return sample

@@ -119,7 +119,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             require_no_interventions(X, "GaussianBlockNetwork.fit")
             names, parents = self._column_parents()
             most = 1 + max(mask.bit_count() for mask in parents)
-            summary = self._sample_of(X, sample_weight, may_miss=False).summary
+            sample = self._sample_of(X, sample_weight, may_miss=False)
+            summary = sample.counted(sample_weight).summary
             statistics = sample_statistics(summary, names, largest_family=most)
             self._keep_estimates(statistics, names, parents)
         return self

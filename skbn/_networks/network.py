@@ -240,7 +240,8 @@ class GaussianBayesianNetwork(
         with fit_task(self, X, y, sample_weight):
             require_no_interventions(X, "GaussianBayesianNetwork.fit")
             nodes, parents = self._column_parents()
-            summary = self._sample_of(X, sample_weight, may_miss=False).summary
+            sample = self._sample_of(X, sample_weight, may_miss=False)
+            summary = sample.counted(sample_weight).summary
             sizes = [mask.bit_count() for mask in parents]
             if summary.n_rows < max(sizes) + 2:
                 node = nodes[int(np.argmax(sizes))]
@@ -1461,7 +1462,7 @@ class GaussianBayesianNetwork(
             names, parents = self._column_parents()
             if isinstance(X, BaseScores) and X.sample.is_set is not None:
                 raise ValueError(several_rows)
-            sample = self._sample_of(X, sample_weight, may_miss=False)
+            sample = self._sample_of(X, sample_weight, may_miss=False).counted(sample_weight)
             statistics = sample_statistics(sample.summary, names)
             return fit_indices(statistics, parents, names, self._exogenous_columns())
         if sample_weight is not None:

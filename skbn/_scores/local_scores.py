@@ -195,7 +195,7 @@ class LocalScores(TableMixin, BaseScores):
             the rows were not kept.
         """
         sample = self.sample.with_weight(sample_weight)
-        return self if sample is self.sample else self.of_sample(sample)
+        return self if sample is self.sample else self.of_sample(sample.counted(sample_weight))
 
     def with_interventions(self, interventions: Any) -> Self:
         """Return the local scores of the rows of an experiment.

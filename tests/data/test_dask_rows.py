@@ -174,7 +174,7 @@ def test_networks_read_the_columns_of_their_nodes():
 )
 def test_random_blocks(sizes, kind):
     n = sum(sizes)
-    table, weight = rows(n), weights(n) + 0.5
+    table, weight = rows(n), 2 * weights(n) + 1
     X = da.from_array(table, chunks=(tuple(sizes), 3))
     given = {
         None: None,

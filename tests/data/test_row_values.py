@@ -1,6 +1,8 @@
 """Weights of rows: as repeats, zeros and means, by labels, and what is refused."""
 
 import pickle
+import re
+import warnings
 from fractions import Fraction
 
 import networkx as nx
@@ -15,13 +17,17 @@ from skbn import (
     BIC,
     EBIC,
     BGe,
+    BootstrapBNLearner,
     GaussianBayesianNetwork,
+    GaussianBNImputer,
     GaussianBNLearner,
     GaussianBNLearnerCV,
+    GaussianBNPosterior,
     LocalScoreTransformer,
     ParentSetScores,
 )
 from skbn.datasets import make_gaussian_network
+from skbn.exceptions import SampleWeightWarning
 
 CRITERIA = ["bic", "aic", "loglik", EBIC(1.0), BIC(unbiased_variance=True), BGe(alpha_mu=0.3)]
 
@@ -61,6 +67,7 @@ def test_scores_of_all_families_are_those_of_repeats(criterion):
     np.testing.assert_allclose(weighted.to_array(), repeated.to_array(), rtol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.SampleWeightWarning")
 def test_weights_of_any_size_are_least_squares_weights():
     rows, _ = weighted_table(2)
     weight = np.random.default_rng(3).exponential(3.0, len(rows))
@@ -102,6 +109,60 @@ def test_equal_weights_change_the_number_of_rows_only():
     twos = GaussianBNLearner("loglik").fit(rows, sample_weight=np.full(len(rows), 2.0))
     assert ones.network_score_ == pytest.approx(none.network_score_, rel=1e-13)
     assert twos.network_score_ == pytest.approx(2 * none.network_score_)
+
+
+EXPANSION = np.linspace(20, 60, 40)  # persons that each row of a survey stands for
+COUNTS = np.tile([0, 1, 3, 30], 10)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (EXPANSION, "sums to 1600 over 40 rows of X, and not all are whole .* len.X. / sample_"),
+        (1 + EXPANSION / 100, "sums to 56 over 40 rows of X, and not all are whole"),
+        (np.full(40, 11), "sums to 440 over 40 rows of X. .* If they count the rows of an aggreg"),
+        (EXPANSION / EXPANSION.mean(), None),
+        ((EXPANSION / EXPANSION.mean()).astype(np.float32), None),
+        (np.tile([0.0, 2.0, 1.5, 0.5], 10), None),
+        (COUNTS, None),
+        (COUNTS * (1 + 1e-12), None),
+        (COUNTS / 10, None),
+    ],
+)
+def test_weights_that_are_hardly_counts_are_warned_of_once(weight, message):
+    rows = make_gaussian_network(3, n_samples=40, random_state=0)[0]
+    holes = rows.copy()
+    holes[0, 0] = np.nan
+    network = GaussianBNLearner().fit(rows).network_
+    uses = [
+        lambda: GaussianBNLearner().fit(rows, sample_weight=weight),
+        lambda: GaussianBNLearner().fit(
+            rows, sample_weight=weight, interventions=[[0]] * 5 + [[]] * 35
+        ),
+        lambda: GaussianBNLearner(missing="em").fit(holes, sample_weight=weight),
+        lambda: GaussianBNLearnerCV([1, 2], cv=2).fit(rows, sample_weight=weight),
+        lambda: GaussianBNPosterior().fit(rows, sample_weight=weight),
+        lambda: BootstrapBNLearner(n_resamples=2).fit(rows, sample_weight=weight),
+        lambda: BootstrapBNLearner(GaussianBNPosterior(), n_resamples=2, n_jobs=1).fit(
+            rows, sample_weight=weight
+        ),
+        lambda: LocalScoreTransformer().fit_transform(rows, sample_weight=weight),
+        lambda: LocalScoreTransformer().partial_fit(rows, sample_weight=weight),
+        lambda: LocalScoreTransformer().fit(rows).transform(rows, sample_weight=weight),
+        lambda: network.fit(rows, sample_weight=weight),
+        lambda: network.fit_indices(rows, sample_weight=weight),
+        lambda: GaussianBNImputer().fit(holes, sample_weight=weight),
+    ]
+    for use in uses:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            use()
+        own = [each for each in caught if each.category is SampleWeightWarning]
+        assert len(own) == (message is not None)
+        for each in own:
+            assert each.filename == __file__
+            assert re.search(message, str(each.message))
+    network.score(rows, sample_weight=weight)  # a mean, for which only their ratios matter
 
 
 def test_network_is_fitted_and_scored_by_weights():
@@ -309,7 +370,7 @@ def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_o
         ([10**400] * 30, "number that is out of float64's range"),
         ([[1.0]] * 15 + [[1.0, 2.0]] * 15, r"an array of shape \(0, 0\)"),
         (3.0, r"an array of shape \(\)"),
-        (np.full(30, 1e9), "lower its parameters or the sample weights"),
+        (np.full(30, 1e9), "weighs log-determinants.* pass smaller weights"),
         (
             np.full(30, 1 / 30),
             r"30 rows sum to 1, but must exceed the 4 columns.* scale them to sum to 30",
@@ -318,6 +379,7 @@ def test_rows_without_labels_take_weights_in_their_order_unless_the_labels_say_o
         ([10.0] * 4 + [0.0] * 26, "n_samples = 4 rows"),
     ],
 )
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.SampleWeightWarning")
 @pytest.mark.parametrize("estimator", [GaussianBNLearner(), GaussianBNLearnerCV(cv=3)])
 def test_what_is_refused(estimator, weight, message):
     rows, _ = weighted_table(9)

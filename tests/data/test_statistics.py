@@ -200,6 +200,7 @@ def test_collinear_up_to_rounding():
     refused(rows, r"Column 3 is collinear with others: column 3 = 1 \* column 0 \+ constant")
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.SampleWeightWarning")
 @pytest.mark.parametrize(
     ("criterion", "n_samples", "message"),
     [

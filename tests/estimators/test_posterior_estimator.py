@@ -99,6 +99,7 @@ def test_probabilities_have_digits_up_to_the_largest_alpha_w(alpha_w):
     np.testing.assert_allclose(found.edge_probabilities_, expected.edges, rtol=0, atol=1e-11)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.SampleWeightWarning")
 @pytest.mark.parametrize("n_samples", [1e2, 1.2e8, 3e8, 1.9e9])
 @pytest.mark.parametrize(("m", "limits"), [(2, {}), (2, {"max_parents": 1}), (3, {})])
 def test_tables_of_many_counts_have_the_enumerated_probabilities(m, limits, n_samples):
@@ -112,6 +113,7 @@ def test_tables_of_many_counts_have_the_enumerated_probabilities(m, limits, n_sa
     np.testing.assert_allclose(found.edge_probabilities_, expected.edges, rtol=0, atol=atol)
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.SampleWeightWarning")
 def test_weights_are_named_if_they_make_too_wide_a_range(wine):
     wine = wine.assign(hue=wine["hue"] + 3 * wine["ash"])
     weight = np.full(len(wine), 1e6)

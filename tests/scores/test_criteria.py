@@ -676,6 +676,7 @@ def test_numbers_of_other_types_mean_the_same(wine):
         assert bge.network_score_ == GaussianBNLearner(BGe(0.375, 8.5)).fit(rows).network_score_
 
 
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.SampleWeightWarning")
 def test_a_sum_of_weights_that_is_too_large_is_what_is_named(wine):
     for weight in (1e8, 5e297):
         with pytest.raises(ValueError, match=r"sum of their weights, BIC weighs log-det.* smaller"):
