@@ -115,7 +115,7 @@ def agreement_of(chains: Sequence[Sequence[Batch]]) -> Agreement:
 def _by_batches(values: Floats, n: Integers) -> tuple[Floats, Floats]:
     """Return the means of chains and their standard errors, from those of batches."""
     weights = (n / n.sum(axis=1, keepdims=True))[..., np.newaxis, np.newaxis]
-    means = (values * weights).sum(axis=1)
+    means = np.minimum((values * weights).sum(axis=1), 1.0)  # rounding
     n_batches = n.shape[1]
     spread = ((values - means[:, np.newaxis]) ** 2).sum(axis=1) / (n_batches - 1)
     return means, np.sqrt(spread / n_batches)

@@ -174,8 +174,8 @@ None, default=None
         class was listed, for `n_effective_` rows (NaN if it was found in another way);
         `list`, in which list it was first; and `n_edges`. The scores are in nats.
     targets_ : list of tuple
-        Only with interventions: the columns that were set together in some row, each combination
-        once. `cpdag` and distances between networks take it.
+        The columns that interventions set together in some row, each combination once; empty
+        without interventions. `cpdag` and distances between networks take it.
     network_ : GaussianBayesianNetwork
         The network as an object with densities, samples, conditional distributions,
         interventions, equivalence and interchange formats. Its `to_frame` is a table of the edges,

@@ -174,8 +174,7 @@ class NetworkLearner(OneNetworkEstimator):
     def _keep(self, solution: Solution, problem: Problem, **learned: Any) -> None:
         """Keep what was found as attributes, and what `near_optimal` needs to search again."""
         network, losses = network_of(solution), solution.start_losses
-        if problem.targets:
-            learned["targets_"] = targets_of(problem)
+        learned["targets_"] = targets_of(problem)
         # In one step, for threads that read the estimator meanwhile.
         self.__dict__.update(
             learned,

@@ -195,7 +195,7 @@ class GaussianBNPosterior(NetworkEstimator):
         The sums over networks, or samples, for the methods. They take most of the memory, also of a
         pickle.
     targets_ : list of tuple
-        Only with interventions, as in `GaussianBNLearner`.
+        As in `GaussianBNLearner`.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (m,)
         Only if the columns have names.
@@ -497,11 +497,10 @@ class GaussianBNPosterior(NetworkEstimator):
             "median_network_": network,
             "dag_": network.dag.copy(),
             "criterion_": scores.criterion,
+            "targets_": targets_of(problem),
         }
         if not isinstance(posterior, NetworkPosterior):
             learned |= posterior.estimates
-        if problem.targets:
-            learned["targets_"] = targets_of(problem)
         if posterior.paths is not None:
             learned["path_probabilities_"] = posterior.paths.copy()
         return learned

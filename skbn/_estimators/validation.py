@@ -148,7 +148,7 @@ def read_sample(
         sample = Sample(rows, None, row_labels(X), learned, may_miss=may_miss)
         sample = sample.with_weight(sample_weight)
         n_rows = len(rows)
-    if reset or is_chunk:
+    if sample_weight is not None and (reset or is_chunk):
         sample.counted(sample_weight, n_rows)
     if reset:
         learn_columns(estimator, table.names, len(table.labels), learned)

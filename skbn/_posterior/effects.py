@@ -63,10 +63,12 @@ class EffectDistribution(ABC):
         Returns
         -------
         probabilities : float or ndarray of the values' shape
+            NaN for NaN.
         """
         values = np.asarray(values, dtype=np.float64)
         probabilities = np.array([self._cdf(each) for each in values.ravel()])
         probabilities = probabilities.reshape(values.shape).clip(max=1.0)
+        probabilities = np.where(np.isnan(values), np.nan, probabilities)
         return probabilities if values.ndim else float(probabilities)
 
     @overload

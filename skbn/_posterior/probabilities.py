@@ -55,4 +55,4 @@ def log_probability(posterior: NetworkPosterior, scores: LocalScores, dag: nx.Di
             log_number_of_orders(masks, group.columns[: group.n_columns])
             for group in posterior.groups
         )
-    return weight - posterior.log_sum
+    return min(weight - posterior.log_sum, 0.0)

@@ -7,7 +7,7 @@ Where sums over all networks do not fit in memory, chains draw networks from the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,10 +20,11 @@ from skbn._chains.convergence import Agreement, agreement_of, differences_of
 from skbn._chains.run import ChainRun
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import compile_kernels
+from skbn._core.memory import largest_that_fits
 from skbn._core.progress import Progress
 from skbn._core.resources import Resources
 from skbn._core.subsets import members_of
-from skbn._core.text import readable_size, readable_sizes
+from skbn._core.text import first_few, readable_size, readable_sizes
 from skbn._core.threads import one_blas_thread
 from skbn._posterior.candidate_scores import CandidateScores
 from skbn._posterior.chain_starts import (
@@ -283,12 +284,40 @@ def _candidates(
     needed = table_bytes(m, most, 1 if most == n_all else n_chains)
     if needed > available:
         sizes = readable_sizes(needed, available)
+
+        def fits(n_candidates: int, n_chains: int) -> bool:
+            return table_bytes(m, min(n_candidates, n_all), n_chains) <= available
+
         raise ValueError(
             f"The tables of {n_chains} Markov chains over {m} columns need {sizes[0]} of memory, "
-            f"and {sizes[1]} {limit}. Lower n_chains, or leave out columns."
+            f"and {sizes[1]} {limit}. {_remedy(problem.names, required, n_chains, most, fits)}."
         )
     scores = CandidateScores(problem.regressions, constraints, log_odds)
     return Candidates(possible, required, scores, scores.gains, fewest - _N_RANDOM, most, _N_RANDOM)
+
+
+def _remedy(
+    names: Sequence[str | int],
+    required: Sequence[Sequence[int]],
+    n_chains: int,
+    most: int,
+    fits: Callable[[int, int], bool],
+) -> str:
+    """Say what makes the tables fit in memory."""
+    few = largest_that_fits(lambda k: fits(most, k), 2, n_chains - 1)
+    if few is not None:
+        return f"Set n_chains to {few}{' or less' if few > 2 else ''}, or leave out columns"
+    n_parents = max(map(len, required))
+    left = largest_that_fits(lambda k: fits(k + _N_RANDOM, n_chains), _N_FIXED, n_parents - 1)
+    if left is None:
+        return "Leave out columns"
+    children = first_few(
+        [name for name, own in zip(names, required, strict=True) if len(own) > left]
+    )
+    return (
+        "They double with each required parent: leave out "
+        f"required_edges to [{children}] until each column has {left} or fewer"
+    )
 
 
 def _plan(candidates: Candidates, settings: ChainSettings, resources: Resources) -> str:

@@ -197,3 +197,35 @@ def test_holes_are_augmented_by_exact_sums(rows):
     )
     with pytest.raises(ValueError, match="method='sampling'"):
         posterior.fit(holes)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("n_required", "max_memory", "message", "remedy"),
+    [
+        (8, 3e6, r"Set n_chains to 2, or leave out columns\.$", {"n_chains": 2}),
+        (
+            9,
+            3e6,
+            r"leave out required_edges to \[17\] until each column has 7 or fewer\.$",
+            {"required_edges": [(i, 17) for i in range(7)]},
+        ),
+        (0, 1e5, r"allowed by max_memory\. Leave out columns\.$", None),
+    ],
+)
+def test_what_makes_tables_of_chains_fit(n_required, max_memory, message, remedy):
+    rows = np.random.default_rng(0).normal(size=(60, 18))
+    posterior = GaussianBNPosterior(
+        method="sampling",
+        n_samples=100,
+        max_memory=max_memory,
+        required_edges=[(i, 17) for i in range(n_required)],
+        random_state=0,
+    )
+    with pytest.raises(ValueError, match=message):
+        posterior.fit(rows)
+    if remedy is None:
+        rows = rows[:, :4]
+        remedy = {}
+    found = posterior.set_params(**remedy).fit(rows)
+    assert found.edge_probabilities_.max() <= 1.0

@@ -85,6 +85,7 @@ def test_distribution_function_and_quantiles():
     ascending = [-0.5, 0.0, 0.5, 1.5, 2.0]
     np.testing.assert_allclose(MIXED.cdf(ascending), [0.2, 0.4, 0.6, 0.8, 1.0])
     assert MIXED.cdf(-0.1) == pytest.approx(0.2)
+    assert np.isnan([MIXED.cdf(np.nan), *MIXED.cdf([0, np.nan])]).tolist() == [True, False, True]
     assert MIXED.quantile([0.0, 0.2, 0.4, 0.41, 0.8, 0.81, 1.0]).tolist() == [
         *(-0.5, -0.5, 0.0, 0.5, 1.5, 2.0, 2.0)
     ]
