@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self, overload
 
 import networkx as nx
@@ -23,19 +21,19 @@ from skbn._core.columns import (
     numbers_in,
 )
 from skbn._core.estimator import fit_method, fit_task
-from skbn._core.files import replaced_file
 from skbn._core.graphs import check_dag, dag_of, keep_confidences, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
 from skbn._data.encoding import encoded_rows, require_levels
 from skbn._data.experiments import require_no_interventions
-from skbn._data.nodes import NodeColumn, Nodes
+from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
 from skbn._data.statistics import sample_statistics
 from skbn._data.table import Table
 from skbn._displays.frames import frame_of
-from skbn._networks import inference, interchange
+from skbn._networks import block_file, inference, interchange
+from skbn._networks.block_file import masks_of_nodes
 from skbn._networks.conditional import (
     conditional_model,
     model_of_dag,
@@ -588,28 +586,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         ValueError
             If a level is neither a string, a number nor a bool.
         """
-        blocks = self.blocks
-        contents = {
-            "blocks": {
-                "names": blocks.names,
-                "columns": [list(column) for column in blocks.columns],
-                "widths": blocks.widths,
-                "levels": [[name, levels] for name, levels in blocks.levels.items()],
-                "labels": blocks.labels,
-            },
-            "network": json.loads(str(interchange.to_json(self._model().to_dag(), None))),
-        }
-        try:
-            text = json.dumps(contents, allow_nan=False)
-        except TypeError as error:
-            raise ValueError(
-                f"JSON keeps levels that are strings, numbers or bools ({error}). Rename them."
-            ) from None
-        if path is None:
-            return text
-        with replaced_file(path) as file:
-            file.write(text + "\n")
-        return None
+        contents = block_file.contents_of(self.blocks, interchange.to_data(self._model()))
+        return interchange.to_json(contents, path)
 
     @classmethod
     def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
@@ -625,27 +603,19 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
 
         Raises
         ------
+        TypeError
+            If it is neither a string nor a path.
         ValueError
-            If it is not such a text.
+            If a part is missing or wrong; the error names it.
+        OSError
+            If the file cannot be read.
         """
-        is_text = isinstance(text_or_path, str)
-        text = text_or_path if is_text else Path(text_or_path).read_text(encoding="utf-8")
-        try:
-            contents = json.loads(str(text))
-            parts = contents["blocks"]
-            blocks = Nodes(
-                parts["names"],
-                [NodeColumn(*column) for column in parts["columns"]],
-                parts["widths"],
-                dict(parts["levels"]),
-                parts["labels"],
-            )
-            network = json.dumps(contents["network"])
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise ValueError(
-                f"This is not what GaussianBlockNetwork.to_json writes ({error!r})."
-            ) from None
-        return cls._of_model(model_of_dag(interchange.from_json(network)), blocks)
+        contents, name = interchange.from_json(text_or_path)
+        blocks, data = block_file.blocks_in(contents, name)
+        dag, means = interchange.from_data(data, f"'network' in {name}")
+        model = model_of_dag(dag)
+        block_file.check_columns(blocks, model, name)
+        return cls._of_model(model if means is None else replace(model, mean=means), blocks)
 
     def to_pgmpy(self) -> Any:
         """Raise: pgmpy's linear Gaussian networks have nodes of one column.
@@ -663,13 +633,8 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     def _of_model(cls, model: LinearGaussianModel, blocks: Nodes) -> Self:
         """Return the network of nodes whose columns have these parameters."""
         node_of = blocks.by_column(np.arange(len(blocks.names)))
-
-        def of_nodes(masks: Sequence[int]) -> list[int]:
-            # The first column of a node has none of its own as parents.
-            first = [masks[start] for start in blocks.starts[:-1]]
-            return [sum(1 << v for v in {*node_of[members_of(mask)].tolist()}) for mask in first]
-
-        dag = dag_of(blocks.names, of_nodes(model.parents), of_nodes(model.fixed))
+        parents, fixed = (masks_of_nodes(blocks, masks) for masks in (model.parents, model.fixed))
+        dag = dag_of(blocks.names, parents, fixed)
         for v in {*node_of[list(model.exogenous)].tolist()}:
             dag.nodes[blocks.names[v]]["exogenous"] = True
         network = cls(dag, blocks)

@@ -19,7 +19,9 @@ from typing import Any
 from unicodedata import category
 
 import networkx as nx
+import numpy as np
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import finite_number
 from skbn._core.files import replaced_file
 from skbn._core.graphs import check_dag
@@ -28,9 +30,12 @@ from skbn._core.text import readable_value
 from skbn._networks.gaussian import LinearGaussianModel
 
 __all__ = [
+    "from_data",
     "from_json",
     "from_modelstring",
     "from_pgmpy",
+    "is_json_node",
+    "to_data",
     "to_dot",
     "to_json",
     "to_mermaid",
@@ -41,27 +46,46 @@ __all__ = [
 
 # JSON
 
+_ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
-def to_json(dag: nx.DiGraph, path: str | os.PathLike[str] | None) -> str | None:
-    """Return a network as JSON, or write it to a file.
+
+def to_data(model: LinearGaussianModel) -> dict[str, Any]:
+    """Return a network as the objects of JSON.
+
+    The nodes' means are kept beside the intercepts if they follow from these up to rounding only.
 
     Raises
     ------
     ValueError
         If a node is neither a string nor an integer.
-    OSError
-        If the file cannot be written.
     """
+    dag = model.to_dag()
     for node in dag:
-        if not _is_json_node(node):
+        if not is_json_node(node):
             raise ValueError(
                 f"JSON keeps nodes that are strings or integers; got {readable_value(node)}. "
                 "Rename it with networkx.relabel_nodes."
             )
     for _, _, data in dag.edges(data=True):  # follows from the parameters
         data.pop("standardised_weight", None)
+    means = dict(zip(model.nodes, model.mean.tolist(), strict=True))
+    is_implied = np.array_equal(LinearGaussianModel.from_dag(dag).mean, model.mean)
+    if not is_implied and _wrong_mean(dag, means) is None:
+        nx.set_node_attributes(dag, means, "mean")
+    data: dict[str, Any] = nx.node_link_data(dag, edges="edges")
+    return data
+
+
+def to_json(data: dict[str, Any], path: str | os.PathLike[str] | None) -> str | None:
+    """Return objects as JSON, or write them to a file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
     # json does not know numpy's integers.
-    text = json.dumps(nx.node_link_data(dag, edges="edges"), default=int, allow_nan=False)
+    text = json.dumps(data, default=int, allow_nan=False)
     if path is None:
         return text
     with replaced_file(path) as file:
@@ -69,15 +93,15 @@ def to_json(dag: nx.DiGraph, path: str | os.PathLike[str] | None) -> str | None:
     return None
 
 
-def from_json(text_or_path: str | os.PathLike[str]) -> nx.DiGraph:
-    """Read the graph of a network from the text that `to_json` returns, or the file it writes.
+def from_json(text_or_path: str | os.PathLike[str]) -> tuple[Any, str]:
+    """Read the text that `to_json` returns, or the file it writes, and return what errors call it.
 
     Raises
     ------
     TypeError
         If it is neither a string nor a path.
     ValueError
-        Naming the part that is missing or wrong.
+        If it is not JSON, or an object has a key twice.
     OSError
         If the file cannot be read.
     """
@@ -102,13 +126,44 @@ def from_json(text_or_path: str | os.PathLike[str]) -> nx.DiGraph:
         is_name = isinstance(text_or_path, str) and not text_or_path.lstrip().startswith("{")
         hint = " To read a file, give a pathlib.Path." if is_name else ""
         raise ValueError(f"{name} is not JSON in UTF-8: {error}.{hint}") from None
+    return data, name
+
+
+def from_data(data: Any, name: str) -> tuple[nx.DiGraph, Floats | None]:
+    """Return the graph of a network with its parameters, and the nodes' means if they are there.
+
+    Raises
+    ------
+    ValueError
+        Naming the part that is missing or wrong.
+    """
     _check_node_link_data(data, name)
-    dag = nx.node_link_graph(data, edges="edges")
-    check_dag(dag, f"the graph in {name}")
+    graph = nx.node_link_graph(data, edges="edges")
+    check_dag(graph, f"the graph in {name}")
     try:
-        return parameter_graph(dag)
+        dag = parameter_graph(graph)
+        means = {v: value for v, value in graph.nodes(data="mean") if value is not None}
+        if not means:
+            return dag, None
+        means = {v: finite_number(means.get(v), f"mean of node {v!r}") for v in dag}
+        if (wrong := _wrong_mean(dag, means)) is not None:
+            raise ValueError(
+                f"mean of node {wrong!r} is {means[wrong]!r}, and the intercept and the weights "
+                "give another. Correct it, or leave the means of all nodes out."
+            )
     except ValueError as error:
         raise ValueError(f"{name} is wrong: {error}") from None
+    return dag, np.array([means[v] for v in dag])
+
+
+def _wrong_mean(dag: nx.DiGraph, means: Mapping[Hashable, float]) -> Hashable | None:
+    """Return a node whose mean is not what its parents' means give up to rounding, if any."""
+    for node, own in dag.nodes(data="intercept"):
+        parts = [own, *(means[p] * edge["weight"] for p, edge in dag.pred[node].items())]
+        rounding = _ROUNDING * (len(parts) + 1) * (sum(map(abs, parts)) + abs(means[node]))
+        if not abs(sum(parts) - means[node]) <= rounding:
+            return node
+    return None
 
 
 class _RepeatedKeyError(Exception):
@@ -140,7 +195,7 @@ def _check_node_link_data(data: Any, name: str) -> None:
         raise ValueError(f'{name} must hold a graph with "directed": true and "multigraph": false.')
     nodes = [node.get("id") for node in data["nodes"]]
     for node in nodes:
-        if not _is_json_node(node):
+        if not is_json_node(node):
             raise ValueError(
                 f"{name} has a node whose 'id' is not a string or an integer: "
                 f"{readable_value(node)}."
@@ -160,14 +215,15 @@ def _check_once(kind: str, items: list[Any], name: str) -> None:
 def _check_ends(edges: list[tuple[Any, Any]], nodes: set[str | int], name: str) -> None:
     for edge in edges:
         for end in edge:
-            if not _is_json_node(end) or end not in nodes:
+            if not is_json_node(end) or end not in nodes:
                 raise ValueError(
                     f"{name} has an edge with the source and target {readable_value(edge)}, but no "
                     f"node {readable_value(end)}."
                 )
 
 
-def _is_json_node(node: Any) -> bool:
+def is_json_node(node: Any) -> bool:
+    """Whether this may be the name of a node in JSON."""
     return isinstance(node, str | Integral) and not isinstance(node, bool)
 
 

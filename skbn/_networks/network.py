@@ -141,6 +141,7 @@ class GaussianBayesianNetwork(
     _estimated: LinearGaussianModel | None = None
     _score_losses: Floats | None = None
     _statistics: list[GroupStatistics] | None = None
+    _means: Floats | None = None
     _learned_graph: tuple[list[Any], list[Any]] | None = None
     # What `set_output` was told: "default", "pandas" or "polars"; None leaves it to scikit-learn.
     _output_container: str | None = None
@@ -1530,7 +1531,7 @@ class GaussianBayesianNetwork(
         >>> GaussianBayesianNetwork.from_json(text).intercept_
         array([0.1])
         """
-        return interchange.to_json(self._model().to_dag(), path)
+        return interchange.to_json(interchange.to_data(self._model()), path)
 
     @classmethod
     def from_json(cls, text_or_path: str | os.PathLike[str]) -> Self:
@@ -1553,7 +1554,8 @@ class GaussianBayesianNetwork(
         ValueError
             If it is not JSON, or a part is missing; if a node, an edge or a key of an object comes
             twice, there are both "edges" and "links", an edge has an unknown end, or the edges have
-            a cycle; if a parameter is not a finite number, or a variance is negative.
+            a cycle; if a parameter is not a finite number, or a variance is negative; if the means
+            of nodes, which may be left out, are not those of the parameters.
         OSError
             If the file cannot be read.
 
@@ -1565,7 +1567,11 @@ class GaussianBayesianNetwork(
         >>> GaussianBayesianNetwork.from_json(text).nodes
         ['a']
         """
-        return cls(interchange.from_json(text_or_path))
+        dag, means = interchange.from_data(*interchange.from_json(text_or_path))
+        network = cls(dag)
+        network._keep(None)
+        network._means = means
+        return network
 
     def to_dot(self, *, cpdag: bool = False) -> str:
         """Return the network in Graphviz's DOT language, the weights as the edges' labels.
@@ -1818,6 +1824,7 @@ class GaussianBayesianNetwork(
         """
         self._estimated = model
         self._score_losses = score_losses
+        self._means = None
         has_prior = any(each.independence.has_prior for _, each in statistics or ())
         self._statistics = None if has_prior else statistics
         self._learned_graph = graph_contents(self.dag)
@@ -1892,7 +1899,12 @@ class GaussianBayesianNetwork(
         check_dag(self.dag)
         if self._estimated is not None and self._is_learned_graph():
             return replace(self._estimated, fixed=self._fixed())
-        return model_of_dag(self.dag) if is_parametrised(self.dag) else None
+        if not is_parametrised(self.dag):
+            return None
+        model = model_of_dag(self.dag)
+        if self._means is not None and self._is_learned_graph():
+            return replace(model, mean=self._means)
+        return model
 
     def _single_columns(self, method: str) -> LinearGaussianModel:
         """Return the parameters for a method of networks whose nodes are single columns."""

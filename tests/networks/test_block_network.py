@@ -1,6 +1,10 @@
 """Networks whose nodes have several columns each."""
 
+import copy
+import datetime
+import json
 import pickle
+from decimal import Decimal
 
 import networkx as nx
 import numpy as np
@@ -190,12 +194,111 @@ def test_json_and_pickles_keep_blocks_to_the_bit(learner, tmp_path):
     network = learner.network_
     network.to_json(tmp_path / "network.json")
     read = GaussianBlockNetwork.from_json(tmp_path / "network.json")
-    for copy in (read, pickle.loads(pickle.dumps(network))):
-        assert_array_equal(copy.coef_, network.coef_)
-        assert nx.utils.graphs_equal(copy.dag_, network.dag_)
-        assert copy.blocks == network.blocks
-    with pytest.raises(ValueError, match="not what GaussianBlockNetwork"):
+    for other in (read, pickle.loads(pickle.dumps(network))):
+        assert_array_equal(other.coef_, network.coef_)
+        assert nx.utils.graphs_equal(other.dag_, network.dag_)
+        assert other.blocks == network.blocks
+        assert_array_equal(other.logpdf(table(9)), network.logpdf(table(9)))
+    with pytest.raises(ValueError, match="objects 'blocks' and 'network'"):
         GaussianBlockNetwork.from_json("{}")
+    with pytest.raises(TypeError, match=r"string of JSON, or a pathlib\.Path"):
+        GaussianBlockNetwork.from_json(b"{}")
+    for held in (network.do({"site": "west"}), network.do({"spline": [1, 2]})):
+        read = GaussianBlockNetwork.from_json(held.to_json())
+        assert_array_equal(read["y"].mean, held["y"].mean)
+    older = json.loads(network.to_json())
+    older["blocks"]["columns"] = [each[:3] for each in older["blocks"]["columns"]]
+    older["blocks"]["levels"] = [each[:2] for each in older["blocks"]["levels"]]
+    assert GaussianBlockNetwork.from_json(json.dumps(older)).blocks == network.blocks
+
+
+def changes(part, where=()):
+    """Single changes of a part of a file: where, and to what; None leaves it out."""
+    items = part.items() if isinstance(part, dict) else enumerate(part)
+    for key, value in items:
+        wrong = [None, True, -1, 1.5, 10**400, float("nan"), "zz", [], {}]
+        if isinstance(value, list):
+            wrong += [value[:-1], [*value, *value[-1:]], *([value[::-1]] * (value != value[::-1]))]
+        if isinstance(value, str):
+            wrong.append(value + "x")
+        for other in wrong:
+            if type(other) is not type(value) or other != value:
+                yield (*where, key), other
+        if isinstance(value, dict | list):
+            yield from changes(value, (*where, key))
+
+
+def test_files_with_a_damaged_part_are_refused(learner):
+    network, X = learner.network_, table(9)
+    good, density = json.loads(network.to_json()), network.logpdf(X)
+    n_refused = 0
+    for where, value in changes(good["blocks"]):
+        damaged = copy.deepcopy(good)
+        part = damaged["blocks"]
+        for key in where[:-1]:
+            part = part[key]
+        part[where[-1]] = value
+        try:
+            read = GaussianBlockNetwork.from_json(json.dumps(damaged))
+        except ValueError:
+            n_refused += 1
+        else:
+            assert_array_equal(read.logpdf(X), density)
+    assert n_refused > 500
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["blocks"]["labels"].__setitem__(0, "y"), "'labels' .* different"),
+        (lambda d: d["blocks"].update(widths=[1] * 6), "'widths' .* 6 nodes, 8 together"),
+        (lambda d: d["blocks"]["levels"][0].__setitem__(0, "zz"), "'levels' .* of the nodes"),
+        (lambda d: d["blocks"]["columns"][2].__setitem__(1, 2), "not for 'age'"),
+        (lambda d: d["network"]["nodes"].reverse(), "must be the same"),
+        (lambda d: d["network"]["nodes"][0].update(id="zz"), "no node 'site=south'"),
+        (lambda d: d["network"]["nodes"][0].update(exogenous=True), "edges to column 'dose'"),
+        (lambda d: d["network"]["nodes"][2].update(intercept=1e3), "mean of node 'age' is"),
+        (lambda d: d["network"]["nodes"][2].pop("mean"), "mean of node 'age' must be a finite"),
+        (lambda d: d["network"]["edges"].pop(0), "mean of node 'site=west'"),
+        (lambda d: d.pop("network"), "objects 'blocks' and 'network'"),
+    ],
+)
+def test_the_damaged_part_is_named(learner, change, message):
+    contents = json.loads(learner.network_.to_json())
+    change(contents)
+    with pytest.raises(ValueError, match=message):
+        GaussianBlockNetwork.from_json(json.dumps(contents))
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        [("a", 1), ("b", 2)],
+        [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)],
+        [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-02")],
+        [pd.Interval(0, 1), pd.Interval(1, 2)],
+        [Decimal("1.5"), Decimal("2.5")],
+        [b"a", b"b"],
+        [0.5, np.inf],
+    ],
+)
+def test_levels_that_json_does_not_keep_are_named(levels):
+    rng = np.random.default_rng(0)
+    g = pd.Categorical.from_codes(rng.integers(0, 2, 40), pd.Index(levels, tupleize_cols=False))
+    network = GaussianBNLearner(nodes="auto").fit(pd.DataFrame({"g": g, "y": rng.normal(size=40)}))
+    with pytest.raises(ValueError, match=r"JSON keeps levels .* 'g' has"):
+        network.network_.to_json()
+
+
+@pytest.mark.parametrize("levels", [[1, 2], [0.5, 1.5], [False, True], ["", "\u00e9"]])
+def test_levels_of_json_are_kept(levels):
+    rng = np.random.default_rng(0)
+    g = pd.Categorical.from_codes(rng.integers(0, 2, 40), levels)
+    X = pd.DataFrame({"g": g, "y": rng.normal(size=40)})
+    network = GaussianBNLearner(nodes="auto").fit(X).network_
+    read = GaussianBlockNetwork.from_json(network.to_json())
+    assert read.blocks == network.blocks
+    assert_array_equal(read.logpdf(X), network.logpdf(X))
 
 
 def test_graphs_in_another_order_and_fixed_edges(learner):

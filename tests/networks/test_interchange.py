@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from skbn import GaussianBayesianNetwork
+from skbn import GaussianBayesianNetwork, GaussianBNLearner
 
 FLOATS = st.floats(-1e9, 1e9)
 POSITIVE = st.floats(0, 1e9)
@@ -50,6 +50,27 @@ def test_json_keeps_every_bit_and_the_order(network):
     assert [type(node) for node in again.nodes] == [type(node) for node in network.nodes]
     for name in ("coef_", "intercept_", "noise_variance_", "mean_"):
         assert getattr(again, name).tobytes() == getattr(network, name).tobytes()
+
+
+def test_json_keeps_the_density_of_a_fit(wine):
+    for exogenous in (None, ["alcohol"]):
+        X = wine.iloc[:, :6] + 1e4
+        network = GaussianBNLearner(exogenous=exogenous).fit(X).network_
+        again = GaussianBayesianNetwork.from_json(network.to_json())
+        np.testing.assert_array_equal(again.logpdf(X), network.logpdf(X))
+        assert again.to_json() == network.to_json()
+        # A change of the graph is heeded.
+        again.dag.nodes["ash"]["intercept"] += 1.0
+        assert not np.array_equal(again.logpdf(X), network.logpdf(X))
+
+
+@pytest.mark.parametrize(
+    ("mean", "message"),
+    [(2.0, "mean of node 'a' is 2.0"), ("1", "mean of node 'a' must be"), (True, "mean of node")],
+)
+def test_means_that_contradict_the_parameters_are_named(mean, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianBayesianNetwork.from_json(document(nodes=[NODE | {"mean": mean}], edges=[]))
 
 
 def test_json_is_networkx_node_link_format():
