@@ -55,6 +55,7 @@ class NetworkEstimator(
         "verbose": ["verbose"],
     }
     _default_criterion = "bic"
+    _network_name = "network_"
     criterion: str | Criterion | None
     max_parents: int | None
     nodes: Any = None
@@ -73,6 +74,19 @@ class NetworkEstimator(
 
     def __sklearn_is_fitted__(self) -> bool:
         return "dag_" in vars(self)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only where the usual way fails; again, for its error.
+        try:
+            return super().__getattribute__(name)
+        except AttributeError as error:
+            if name.startswith("_") or not callable(getattr(GaussianBayesianNetwork, name, None)):
+                raise
+            raise AttributeError(
+                f"{error}. Ask its network: learner.{self._network_name}.{name}(...).",
+                name=name,
+                obj=self,
+            ) from None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.columns import as_integer, finite_number
@@ -202,17 +202,25 @@ class NetworkLearner(OneNetworkEstimator):
             return 'Not proven optimal: found by search="order".'
         return f"Not proven optimal: at most {self.optimality_gap_:.3g} nats below the best."
 
-    def summary(self) -> str:
+    def summary(self, max_rows: int | None = None) -> str:
         """Return what the fit found, on one screen of text.
+
+        Parameters
+        ----------
+        max_rows : int, optional
+            How many regressions to list at most, one for each node. The last line says how many
+            are left out. By default they fill 15 lines at most.
 
         Returns
         -------
         summary : str
             To be printed: rows and columns, criterion, score in nats, what is proven of it, edges,
-            how well the network fits if that is known, and up to 15 of its regressions.
+            how well the network fits if that is known, and regressions.
 
         Raises
         ------
+        ValueError, TypeError
+            If `max_rows` is not an integer of 1 or more.
         sklearn.exceptions.NotFittedError
             Before `fit`.
 
@@ -241,7 +249,9 @@ SRMR 0.038
         hue = 0.957, noise sd 0.228
         """
         check_is_fitted(self)
-        return learner_summary(self)
+        if max_rows is not None:
+            check_scalar(max_rows, "max_rows", Integral, min_val=1)
+        return learner_summary(self, max_rows)
 
     def near_optimal(
         self,

@@ -246,6 +246,7 @@ class GaussianBNPosterior(NetworkEstimator):
     """
 
     _default_criterion = "bge"
+    _network_name = "median_network_"
     _allowed_values: ClassVar[dict[str, Any]] = {
         **NetworkEstimator._allowed_values,
         "criterion": [*PARAMETER_CONSTRAINTS["criterion"], None],

@@ -10,15 +10,17 @@ from skbn._scores.local_scores import LocalScores
 __all__ = ["learner_summary"]
 
 
-def learner_summary(learner: Any) -> str:
+def learner_summary(learner: Any, max_rows: int | None) -> str:
     """Return a few lines on a fitted learner, and the regressions of its network.
 
     Parameters
     ----------
     learner : NetworkLearner
         Fitted.
+    max_rows : int or None
+        The most regressions; by default, as many as fill a screen.
     """
-    caption, _, regressions = str(learner.network_).partition("\n")
+    caption, _, regressions = learner.network_._text(max_rows).partition("\n")
     lines = [
         ("table", _table(learner)),
         *_experiments(learner),

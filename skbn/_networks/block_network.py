@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from skbn._core.columns import (
 )
 from skbn._core.estimator import fit_method, fit_task
 from skbn._core.graphs import check_dag, dag_of, keep_confidences, parent_masks
+from skbn._core.linear_model import equilibrated
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
@@ -171,12 +173,13 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     def dag_(self) -> nx.DiGraph:
         """The graph of the nodes.
 
-        Its edges have the attribute `coefficients`: those of the child's columns, in a list for
-        each column of the parent, in the regression of the child's columns on those of its parents.
-        It is JSON text, which the formats of networkx can write. Edges between single columns,
-        of which a category of two levels is one, have a `weight` and a `standardised_weight` too;
-        categories have their number of `levels`, or the `level` that their only column stands for.
-        The edges have the `probability` or `support` that those of `dag` have.
+        Its edges have the attributes `coefficients` and `partial_r2`: the former are those of the
+        child's columns, in a list for each column of the parent, in the regression of the child's
+        columns on those of its parents, as JSON text, which the formats of networkx can write; the
+        latter is that of `to_frame`. Edges between single columns, of which a category of two
+        levels is one, have a `weight` and a `standardised_weight` too; categories have their number
+        of `levels`, or the `level` that their only column stands for. The edges have the
+        `probability` or `support` that those of `dag` have.
 
         Raises
         ------
@@ -195,9 +198,10 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
             dag.nodes[node]["levels"] = len(columns[node]) + 1
             if len(columns[node]) == 1:
                 dag.nodes[node]["level"] = str(columns[node][0])
-        for parent, child, data in dag.edges(data=True):
+        shares = self._partial_r2(model, [(number[p], number[c]) for p, c in dag.edges])
+        for (parent, child, data), share in zip(dag.edges(data=True), shares, strict=True):
             coefficients = self._coefficients(model, number[parent], number[child])
-            data["coefficients"] = json.dumps(coefficients.tolist())
+            data |= {"coefficients": json.dumps(coefficients.tolist()), "partial_r2": float(share)}
             if coefficients.size == 1:
                 data["weight"] = float(coefficients[0, 0])
                 ends = columns[parent][0], columns[child][0]
@@ -543,14 +547,12 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
     def _partial_r2(
         self, model: LinearGaussianModel, edges: Sequence[tuple[int, int]]
     ) -> list[float]:
-        covariance = conditional_model(model, []).covariance()
-        deviation = np.sqrt(np.diag(covariance))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            correlation = covariance / deviation / deviation[:, np.newaxis]
+        scaled, _ = equilibrated(conditional_model(model, []).factor())
+        correlation, varies = scaled.T @ scaled, np.abs(scaled).max(axis=0) > 0
         parents = parent_masks(self.dag, self.blocks.names)
 
         def log_det(nodes: Sequence[int]) -> float:
-            at = [i for i in self.blocks.columns_of(nodes) if deviation[i] > 0]  # `do` holds some
+            at = [i for i in self.blocks.columns_of(nodes) if varies[i]]  # `do` holds some
             return float(np.linalg.slogdet(correlation[np.ix_(at, at)])[1])
 
         found = []
@@ -667,16 +669,12 @@ class GaussianBlockNetwork(GaussianBayesianNetwork):
         n_columns = len(self.blocks.columns)
         return f"{type(self).__name__}(dag=<{self.dag}>, {n_columns} columns)"
 
-    def __str__(self) -> str:
-        try:
-            self._check_nodes()
-        except (TypeError, ValueError):
-            return repr(self)
+    def _text(self, max_rows: int | None = None) -> str:
         title, _, edges = network_text(type(self).__name__, self.dag, None).partition("\n")
         model = self._parameters()
         if model is None:
             return f"{title}\n{edges}"
-        _, _, equations = network_text("", model.to_dag(), model).partition("\n")
+        _, _, equations = network_text("", model.to_dag(), model, max_rows).partition("\n")
         return f"{title}\n{equations}"
 
 

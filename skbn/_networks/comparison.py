@@ -14,6 +14,10 @@ from skbn._networks.equivalence import cpdag, directed_by
 
 __all__ = ["NetworkComparison"]
 
+_BY_CHANCE = (
+    "The best networks of two tables differ by chance, too, even of two halves of one table.\n"
+    "To ask whether groups differ, compare evidences: see 'Two groups' in the guide, 'How sure'."
+)
 _KINDS = ("missing", "extra", "reversed")
 
 
@@ -28,6 +32,9 @@ class NetworkComparison:
         Acyclic, on the same nodes in any order. Parameters do not matter.
     targets : list of nodes or of tuples of nodes, optional
         What was set together in each intervention, which directs edges of the CPDAGs.
+    is_of_two_tables : bool, default=False
+        Whether both were fitted, to different tables. The text then warns that they also differ by
+        chance.
 
     Attributes
     ----------
@@ -73,7 +80,14 @@ class NetworkComparison:
     [('c', 'b')]
     """
 
-    def __init__(self, network: nx.DiGraph, other: nx.DiGraph, targets: Any = None) -> None:
+    def __init__(
+        self,
+        network: nx.DiGraph,
+        other: nx.DiGraph,
+        targets: Any = None,
+        is_of_two_tables: bool = False,
+    ) -> None:
+        self.is_of_two_tables = is_of_two_tables
         # The other is what the network should be.
         self._display = NetworkComparisonDisplay(other, network)
         self.common, self.missing = self._display.common, self._display.missing
@@ -138,6 +152,8 @@ class NetworkComparison:
             lines.append(f"undirected in one  {', '.join(_text(e, '-') for e in self.undirected)}")
         if self.cpdag_reversed:
             lines.append(f"reversed  {', '.join(map(_text, self.cpdag_reversed))}")
+        if self.is_of_two_tables and self.distance:
+            lines.append(_BY_CHANCE)
         return "\n".join(lines)
 
 

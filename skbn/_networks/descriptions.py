@@ -33,7 +33,9 @@ _MOST_PARENTS = 6
 # Text
 
 
-def network_text(title: str, dag: nx.DiGraph, model: LinearGaussianModel | None) -> str:
+def network_text(
+    title: str, dag: nx.DiGraph, model: LinearGaussianModel | None, max_rows: int | None = None
+) -> str:
     """Return a few lines: what the network consists of, and the regression of each node.
 
     Parameters
@@ -44,6 +46,8 @@ def network_text(title: str, dag: nx.DiGraph, model: LinearGaussianModel | None)
         Acyclic.
     model : LinearGaussianModel or None
         Its parameters; without them, nodes are listed with their parents.
+    max_rows : int or None
+        The most nodes that are listed; by default, as many as fill a screen.
 
     Examples
     --------
@@ -68,8 +72,9 @@ def network_text(title: str, dag: nx.DiGraph, model: LinearGaussianModel | None)
         for v, mask in enumerate(parents)
         if mask or model is not None
     ]
-    if len(lines) > _MOST_LINES:
-        lines[_MOST_LINES - 1 :] = [f"... and {len(lines) - _MOST_LINES + 1} more nodes"]
+    most, kept = (_MOST_LINES, _MOST_LINES - 1) if max_rows is None else (max_rows, max_rows)
+    if len(lines) > most:
+        lines[kept:] = [f"... and {_count(len(lines) - kept, 'more node')}"]
     return "\n".join([caption, *lines])
 
 

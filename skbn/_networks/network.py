@@ -515,7 +515,9 @@ class GaussianBayesianNetwork(
             Its lists `missing` (edges of `other` that this network lacks), `extra` and `reversed`
             are those that `NetworkComparisonDisplay.from_networks(other, network)` draws;
             `undirected` and `cpdag_reversed` say how the CPDAGs differ. ``print(comparison)``
-            writes all of it, and `plot` draws it.
+            writes all of it, and `plot` draws it. If both networks were fitted, to different
+            tables, the text warns that two best networks also differ by chance: whether groups
+            differ is a question for their evidence, as the guide's section "Two groups" shows.
 
         Raises
         ------
@@ -534,7 +536,8 @@ class GaussianBayesianNetwork(
         (2, 1)
         """
         dag = self._structure()
-        return NetworkComparison(dag, _graph_on_same_nodes(other, dag), targets)
+        graph = _graph_on_same_nodes(other, dag)
+        return NetworkComparison(dag, graph, targets, _have_two_tables(self, other))
 
     def moral_graph(self) -> nx.Graph:
         """Return the undirected graph that joins each node to its Markov blanket.
@@ -1785,11 +1788,15 @@ class GaussianBayesianNetwork(
 
     def __str__(self) -> str:
         try:
-            check_dag(self.dag)
+            self._column_parents()
         except (TypeError, ValueError):
             return repr(self)
+        return self._text()
+
+    def _text(self, max_rows: int | None = None) -> str:
+        """Return what the network consists of, and the regressions of up to so many nodes."""
         model = self._model() if self.__sklearn_is_fitted__() else None
-        return network_text(type(self).__name__, self.dag, model)
+        return network_text(type(self).__name__, self.dag, model, max_rows)
 
     def _shown_graph(self) -> nx.DiGraph | None:
         try:
@@ -1937,6 +1944,17 @@ def _graph_on_same_nodes(other: Any, dag: nx.DiGraph) -> nx.DiGraph:
     check_dag(other, "other", expected=expected)
     check_same_nodes(dag, other)
     return other
+
+
+def _have_two_tables(one: GaussianBayesianNetwork, other: Any) -> bool:
+    """Whether both networks know the statistics of their rows, and these are of different rows."""
+    both = one._statistics, getattr(other, "_statistics", None)
+    if not all(both):
+        return False
+    (_, first), (_, second) = (of_all[0] for of_all in both if of_all)
+    return first.n_samples != second.n_samples or not np.array_equal(
+        np.sort(first.mean), np.sort(second.mean)
+    )
 
 
 def _sample(X: Any, nodes: list[Any], sample_weight: Any, *, may_miss: bool = False) -> Sample:

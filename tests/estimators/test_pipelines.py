@@ -35,6 +35,7 @@ from skbn import (
     GaussianBayesianNetwork,
     GaussianBNLearner,
     GaussianBNLearnerCV,
+    GaussianBNPosterior,
     LocalScoreTransformer,
     ParentSetScores,
 )
@@ -407,3 +408,24 @@ def test_scores_go_to_processes_and_back(wine):
         expected = clone(transformer).fit_transform(wine[i::2])
         assert repr(scores) == repr(expected)
         np.testing.assert_array_equal(scores.to_array(), expected.to_array())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "network"),
+    [
+        (GaussianBNLearner(), "network_"),
+        (GaussianBNPosterior(), "median_network_"),
+        (BootstrapBNLearner(n_resamples=3, random_state=0), "network_"),
+        (GaussianBNLearnerCV(), "network_"),
+    ],
+)
+def test_methods_of_the_network_are_found(wine, estimator, network):
+    for each in (estimator, clone(estimator).fit(wine[["ash", "hue", "alcohol"]])):
+        for name in ("do", "condition", "sample", "total_effect"):
+            assert not hasattr(each, name)
+            with pytest.raises(AttributeError, match=rf"'{name}'\. Ask .*\.{network}\.{name}\("):
+                getattr(each, name)
+        for name in ("transform", "dag", "_private", "tipo"):
+            with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
+                getattr(each, name)
+        assert repr(copy.deepcopy(each)) == repr(each)

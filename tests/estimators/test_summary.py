@@ -92,3 +92,16 @@ def test_it_tells_of_holes_and_of_what_was_set(wine):
 def test_it_needs_a_fit():
     with pytest.raises(NotFittedError):
         GaussianBNLearner().summary()
+
+
+def test_max_rows_limits_the_regressions(wine):
+    learner = GaussianBNLearner().fit(wine)
+    m, whole = wine.shape[1], learner.summary()
+    for k in (1, 2, m - 1):
+        *_, line = lines = learner.summary(max_rows=k).partition("\n\n")[2].split("\n")
+        assert (len(lines), line) == (k + 1, f"... and {m - k} more node{'s' * (m - k > 1)}")
+        assert "\n".join(lines[:-1]) in whole
+    assert learner.summary(max_rows=m) == whole
+    for wrong, error in ((0, ValueError), (1.5, TypeError), ("3", TypeError)):
+        with pytest.raises(error, match="max_rows"):
+            learner.summary(max_rows=wrong)

@@ -190,6 +190,22 @@ def test_pictures_show_categories_and_signs_where_there_are_any(learner):
     assert "data:image/svg" in learner._repr_html_()
 
 
+def test_edges_are_labelled_where_there_is_one_number(learner):
+    dag, frame = learner.dag_, learner.network_.to_frame().set_index(["parent", "child"])
+    for label in ("weight", "partial_r2"):
+        known = frame[label].dropna().to_dict()
+        found = nx.get_edge_attributes(dag, label)
+        assert found == pytest.approx(known)
+        texts = learner.plot(edge_label=label).labels_
+        assert {edge: text.get_text() for edge, text in texts.items()} == {
+            edge: f"{value:.3g}" for edge, value in known.items()
+        }
+    assert 0 < frame["weight"].count() < len(frame)
+    site = GaussianBNLearner(nodes="auto", max_parents=1).fit(table()[["site", "dose"]])
+    with pytest.raises(ValueError, match=r"They have \['coefficients', 'partial_r2'\]"):
+        site.plot(edge_label="weight")
+
+
 def test_json_and_pickles_keep_blocks_to_the_bit(learner, tmp_path):
     network = learner.network_
     network.to_json(tmp_path / "network.json")

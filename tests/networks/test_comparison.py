@@ -89,3 +89,14 @@ def test_refusals():
         random_network(0).compare("a -> b")
     with pytest.raises(TypeError, match="such as network_ of a GaussianBNLearner"):
         random_network(0).compare(GaussianBNLearner())
+
+
+def test_two_fits_of_different_tables_are_said_to_differ_by_chance(wine):
+    table = wine.iloc[:, [0, 5, 6, 10, 12]]
+    one, other = (GaussianBNLearner().fit(half).network_ for half in (table[:90], table[90:]))
+    again = GaussianBNLearner("aic").fit(table[:90]).network_
+    assert "differ by chance" in repr(one.compare(other))
+    for innocent in (one.compare(again), one.compare(other.dag), again.compare(one)):
+        assert innocent.distance > 0
+        assert "by chance" not in repr(innocent)
+    assert "by chance" not in repr(one.compare(one))
