@@ -32,6 +32,7 @@ __all__ = [
     "Interval",
     "InvalidParameterError",
     "MemorySize",
+    "NetworkHintMixin",
     "StrOptions",
     "all_or_nothing",
     "check_parameters",
@@ -280,6 +281,23 @@ def _as_kind(allowed: Any) -> Interval | StrOptions | MemorySize | _Kind:
         return _Kind(f"an instance of {name!r}", lambda value: isinstance(value, allowed))
     kind: Interval | StrOptions | MemorySize = allowed
     return kind
+
+
+class NetworkHintMixin:
+    """Says where a method of the network is that a user asks an estimator for."""
+
+    _network_class: type
+    _network_name = "network_"
+
+    def __getattr__(self, name: str) -> Any:
+        # Only where the usual way fails; again, for its error.
+        try:
+            return super().__getattribute__(name)
+        except AttributeError as error:
+            if name.startswith("_") or not callable(getattr(self._network_class, name, None)):
+                raise
+            text = f"{error}. Ask its network: learner.{self._network_name}.{name}(...)."
+            raise AttributeError(text, name=name, obj=self) from None
 
 
 # Fits

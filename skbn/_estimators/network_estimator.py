@@ -14,7 +14,13 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.arrays import Booleans
-from skbn._core.estimator import CallbackSupportMixin, Interval, MemorySize, listeners_of
+from skbn._core.estimator import (
+    CallbackSupportMixin,
+    Interval,
+    MemorySize,
+    NetworkHintMixin,
+    listeners_of,
+)
 from skbn._core.graphs import GraphStateMixin
 from skbn._core.progress import Progress, say
 from skbn._core.resources import Resources
@@ -42,7 +48,13 @@ __all__ = ["NetworkEstimator", "OneNetworkEstimator"]
 
 
 class NetworkEstimator(
-    GraphStateMixin, DocLinkMixin, PlotMixin, CallbackSupportMixin, DensityMixin, BaseEstimator
+    GraphStateMixin,
+    NetworkHintMixin,
+    DocLinkMixin,
+    PlotMixin,
+    CallbackSupportMixin,
+    DensityMixin,
+    BaseEstimator,
 ):
     """An estimator of networks. Derived classes that search have the parameters annotated below."""
 
@@ -55,7 +67,7 @@ class NetworkEstimator(
         "verbose": ["verbose"],
     }
     _default_criterion = "bic"
-    _network_name = "network_"
+    _network_class = GaussianBayesianNetwork
     criterion: str | Criterion | None
     max_parents: int | None
     nodes: Any = None
@@ -74,19 +86,6 @@ class NetworkEstimator(
 
     def __sklearn_is_fitted__(self) -> bool:
         return "dag_" in vars(self)
-
-    def __getattr__(self, name: str) -> Any:
-        # Only where the usual way fails; again, for its error.
-        try:
-            return super().__getattribute__(name)
-        except AttributeError as error:
-            if name.startswith("_") or not callable(getattr(GaussianBayesianNetwork, name, None)):
-                raise
-            raise AttributeError(
-                f"{error}. Ask its network: learner.{self._network_name}.{name}(...).",
-                name=name,
-                obj=self,
-            ) from None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

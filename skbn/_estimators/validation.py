@@ -58,7 +58,7 @@ def make_scores(estimator: BaseEstimator, sample: Sample, penalty: float) -> Loc
         as_criterion(
             estimator._default_criterion if estimator.criterion is None else estimator.criterion
         ),
-        getattr(estimator, "feature_names_in_", None),
+        vars(estimator).get("feature_names_in_"),
         penalty=float(penalty),
         max_parents=estimator.max_parents,
         n_jobs=estimator.n_jobs,
@@ -184,7 +184,7 @@ def learn_columns(
     estimator._nodes_ = nodes
     if names is not None:
         estimator.feature_names_in_ = np.array(names, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
+    elif "feature_names_in_" in vars(estimator):
         del estimator.feature_names_in_
 
 

@@ -5,8 +5,10 @@ What is said of a column stands beside it, so that no change of one part goes un
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ __all__ = ["blocks_in", "check_columns", "contents_of", "masks_of_nodes"]
 
 
 _PARTS = ("names", "columns", "widths", "levels", "labels")
+_LENGTHS = {"columns": (3, 5), "levels": (2, 3)}  # of entries: older versions said nothing twice
 
 
 def contents_of(blocks: Nodes, network: dict[str, Any]) -> dict[str, Any]:
@@ -61,6 +64,8 @@ def _is_level(value: Any) -> bool:
 def blocks_in(contents: Any, name: str) -> tuple[Nodes, Any]:
     """Return the nodes in a file's contents, and what it has for the network of their columns.
 
+    The columns are made again of the other parts, and must be those of the file.
+
     Raises
     ------
     ValueError
@@ -72,70 +77,60 @@ def blocks_in(contents: Any, name: str) -> tuple[Nodes, Any]:
             f"{name} must hold an object with the objects 'blocks' and 'network', as to_json of a "
             "GaussianBlockNetwork writes it."
         )
-
-    def require(is_right: bool, part: str, what: str) -> None:
-        if not is_right:
+    for part in _PARTS:
+        value, lengths = parts.get(part), _LENGTHS.get(part)
+        if not isinstance(value, list) or (
+            lengths and not all(isinstance(each, list) and len(each) in lengths for each in value)
+        ):
+            of_lists = f" of lists of {max(lengths)}" if lengths else ""
             raise ValueError(
-                f"{name} is wrong: {part!r} in 'blocks' must {what}; got "
-                f"{readable_value(parts.get(part))}."
+                f"{name} is wrong: {part!r} in 'blocks' must be a list{of_lists}, as to_json "
+                f"writes it; got {readable_value(value)}."
             )
-
-    given: list[Any] = [parts.get(part) for part in _PARTS]
-    names, columns, widths, levels, labels = given
-    for part, listed in (("names", names), ("labels", labels)):
-        require(_are_names(listed), part, "list different strings or integers")
-    m = len(names)
-    require(
-        isinstance(columns, list) and all(_is_column(each, len(labels)) for each in columns),
-        "columns",
-        f"list columns as [name, source, level, node, label], with sources below {len(labels)}",
-    )
-    columns = [[*each, None, None][:5] for each in columns]
-    require(_are_names([each[0] for each in columns]), "columns", "name each column once")
-    is_whole = isinstance(widths, list) and all(type(each) is int and each > 0 for each in widths)
-    require(
-        is_whole and len(widths) == m and sum(widths) == len(columns),
-        "widths",
-        f"have a number of columns for each of the {m} nodes, {len(columns)} together",
-    )
-    require(
-        isinstance(levels, list) and all(map(_has_levels, levels)),
-        "levels",
-        "list the categories as [node, levels, first level], with two levels or more, each once",
-    )
-    categories = [each[0] for each in levels]
-    require(
-        _are_names(categories or names) and all(_is_in(each, names) for each in categories),
-        "levels",
-        f"be of the nodes {readable_value(names)}, each once",
-    )
-    known = {node: own for node, own, *_ in levels}
-    blocks = Nodes(names, [NodeColumn(*each[:3]) for each in columns], widths, known, labels)
-    used: set[int] = set()
-    for v, node in enumerate(names):
-        own = [columns[i] for i in blocks.columns_of([v])]
-        sources = {column[1] for column in own}
-        is_right = not sources & used and _are_of_node(own, node, blocks)
-        require(is_right, "columns", f"be those of the nodes; they are not for {node!r}")
-        used |= sources
+    try:
+        blocks = _made_again(*(parts[part] for part in _PARTS))
+        expected = contents_of(blocks, {})["blocks"]
+    except ValueError as error:
+        raise ValueError(f"{name} is wrong: in 'blocks', {error}.") from None
+    except (IndexError, OverflowError, TypeError):
+        raise ValueError(
+            f"{name} is wrong: 'columns' or 'levels' in 'blocks' are not as to_json writes them."
+        ) from None
+    for part, right in expected.items():
+        found = json.dumps(parts[part])  # as text, in which 1, 1.0 and true differ
+        older = [each[: _LENGTHS[part][0]] for each in right] if part in _LENGTHS else right
+        if found not in (json.dumps(right), json.dumps(older)):
+            raise ValueError(
+                f"{name} is wrong: {part!r} in 'blocks' is {readable_value(parts[part])}, and "
+                f"by the other parts it must be {readable_value(right)}."
+            )
     return blocks, contents["network"]
 
 
-def _are_of_node(columns: list[list[Any]], node: Any, blocks: Nodes) -> bool:
-    """Whether columns are the indicators of a category, or distinct columns of numbers."""
-    rest = iter(map(_typed, blocks.levels.get(node, [])[1:]))
-    sources = {source for _, source, *_ in columns}
-    for name, source, level, of_node, label in columns:
-        expected = blocks.labels[source]
-        if node in blocks.levels:
-            # In the order of the levels, some of which may have no column.
-            is_right = _typed(level) in rest and name == f"{node}={level}" and len(sources) == 1
+def _made_again(names: Any, columns: Any, widths: Any, levels: Any, labels: Any) -> Nodes:
+    """Return the nodes with the columns that they must have, in the file's order."""
+    for what, listed in (("names", names), ("labels", labels)):
+        if not all(map(is_json_node, listed)) or len({*listed}) < len(listed):
+            raise ValueError(f"{what!r} must be different strings or integers")
+    if len(widths) != len(names) or not all(isinstance(w, int) and w > 0 for w in widths):
+        raise ValueError("'widths' must be the numbers of the nodes' columns")
+    known = {node: own for node, own, *_ in levels}
+    if len(known) < len(levels) or not {*known} <= {*names}:
+        raise ValueError("'levels' must have nodes, each once")
+    rest, made, counts = iter(columns), list[NodeColumn](), list[int]()
+    for node, width in zip(names, widths, strict=True):
+        own = [(source, level) for _, source, level, *_ in islice(rest, min(width, len(columns)))]
+        if node in known:
+            kept, others = [level for _, level in own], known[node][1:]
+            made += [NodeColumn(f"{node}={v}", own[0][0], v) for v in others if v in kept]
+            if len({*known[node]}) < len(known[node]):
+                raise ValueError(f"'levels' of {node!r} must differ")
         else:
-            is_right = level is None and _typed(name) == _typed(expected)
-        has_ends = of_node is None and label is None  # as older versions wrote it
-        if not (is_right and (has_ends or (of_node, label) == (node, expected))):
-            return False
-    return node in blocks.levels or len(sources) == len(columns)
+            made += [NodeColumn(labels[source], source) for source, _ in own]
+        counts.append(len(own))
+    if not len({column.name for column in made}) == len(made) == len(columns):
+        raise ValueError("'columns' must be those of the nodes, each once")
+    return Nodes(names, made, counts, known, labels)
 
 
 def check_columns(blocks: Nodes, model: LinearGaussianModel, name: str) -> None:
@@ -173,34 +168,3 @@ def masks_of_nodes(blocks: Nodes, masks: Sequence[int]) -> list[int]:
     # The first column of a node has none of its own as parents.
     first = [masks[start] for start in blocks.starts[:-1]]
     return [sum(1 << v for v in {*node_of[members_of(mask)].tolist()}) for mask in first]
-
-
-def _typed(value: Any) -> tuple[type, Any]:
-    """Return a value that differs from equal ones of other types: 1 and True, say."""
-    return type(value), value
-
-
-def _is_in(value: Any, listed: list[Any]) -> bool:
-    return is_json_node(value) and _typed(value) in map(_typed, listed)
-
-
-def _are_names(listed: Any) -> bool:
-    is_list = isinstance(listed, list) and bool(listed) and all(map(is_json_node, listed))
-    return is_list and len({*listed}) == len(listed)
-
-
-def _is_column(entry: Any, n_labels: int) -> bool:
-    if not isinstance(entry, list) or len(entry) not in (3, 5) or not is_json_node(entry[0]):
-        return False
-    _, source, level, *_ = entry
-    is_source = type(source) is int and 0 <= source < n_labels
-    return is_source and (level is None or _is_level(level))
-
-
-def _has_levels(entry: Any) -> bool:
-    # Older versions wrote no first level.
-    is_entry = isinstance(entry, list) and len(entry) in (2, 3) and isinstance(entry[1], list)
-    if not is_entry or not all(map(_is_level, entry[1])):
-        return False
-    _, levels, *first = entry
-    return 1 < len({*levels}) == len(levels) and first in ([], levels[:1])
