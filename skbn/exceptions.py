@@ -16,6 +16,7 @@ __all__ = [
     "DummyEdgeWarning",
     "MaxParentsWarning",
     "MissingValuesWarning",
+    "NonstationaryWarning",
     "NumericTextWarning",
     "OrderPriorWarning",
     "SampleWeightWarning",
@@ -149,6 +150,21 @@ class NumericTextWarning(DataWarning):
     >>> import warnings
     >>> import skbn
     >>> warnings.filterwarnings("ignore", category=skbn.exceptions.NumericTextWarning)
+    """
+
+
+class NonstationaryWarning(DataWarning):
+    """Columns of a time series look like random walks or trends.
+
+    `lagged` warns if a column's own lag has a weight above 0.95 and a Dickey-Fuller test at the
+    5 % level does not reject 1, in most series of 50 rows or more. Levels of such columns depend
+    on each other by chance, and their edges may be false. Take differences or growth rates.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.NonstationaryWarning)
     """
 
 

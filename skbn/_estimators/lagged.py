@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import sys
+import warnings
 from dataclasses import dataclass, replace
 from itertools import permutations
 from numbers import Integral
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from skbn._core.arrays import Integers
-from skbn._core.estimator import Interval, check_values
+from skbn._core.estimator import Interval, StrOptions, check_values
 from skbn._core.text import readable_value
 from skbn._data.containers import array_of, check_labels, frame_labels, is_dask, row_labels
-from skbn._data.lags import beside_lags, rows_of_lags
+from skbn._data.lags import beside_lags, column_values, has_unit_root, rows_of_lags
 from skbn._data.row_values import read_row_groups
 from skbn._data.sample import TableMixin
+from skbn._data.times import as_times, one_step_apart
 from skbn._displays.fitted import fitted_graph
 from skbn._displays.network_display import NetworkDisplay
 from skbn._displays.plot_options import PlotOptions
+from skbn.exceptions import NonstationaryWarning
 
 __all__ = ["LaggedTable", "lagged"]
 
@@ -43,9 +45,11 @@ class LaggedTable:
         Which row of X each row of the table is, for what belongs to rows:
         ``sample_weight[series.rows]``.
     n_dropped : int
-        The number of rows of X that are not in the table: the first `n_lags` of each series.
+        The number of rows of X that are not in the table: the first `n_lags` of each series, and
+        after each gap that breaks one.
     dropped_groups : list
-        The series that are not in the table, because they have `n_lags` rows or fewer.
+        The series that are not in the table, because they have no more than `n_lags` rows without
+        a gap.
 
     See Also
     --------
@@ -123,7 +127,7 @@ BootstrapBNLearner or GaussianBayesianNetwork
         >>> import numpy as np
         >>> from skbn import GaussianBNLearner, lagged
         >>> rng = np.random.default_rng(0)
-        >>> series = lagged(rng.normal(size=(50, 3)).cumsum(axis=0))
+        >>> series = lagged(rng.normal(size=(50, 3)))
         >>> learner = GaussianBNLearner(exogenous=series.exogenous).fit(series.table)
         >>> display = series.plot(learner, edge_label="weight")
         """
@@ -155,7 +159,9 @@ BootstrapBNLearner or GaussianBayesianNetwork
         return list(zip(*map(self._of_lag, range(self.n_lags + 1)), strict=True))
 
 
-def lagged(X: Any, n_lags: int = 1, groups: Any = None) -> LaggedTable:
+def lagged(
+    X: Any, n_lags: int = 1, groups: Any = None, *, gaps: Literal["break", "join"] | None = None
+) -> LaggedTable:
     """Put lagged copies of its columns beside the columns of a time series.
 
     In a network of the table, edges from the copies are effects of earlier values, and edges
@@ -164,16 +170,23 @@ def lagged(X: Any, n_lags: int = 1, groups: Any = None) -> LaggedTable:
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-        Rows in order of time, the earliest first, at equal intervals, in memory. Columns may hold
-        categories, and values may be missing; both are copied as they are. The names of a data
-        frame's columns are strings.
+        Rows in order of time, the earliest first, at equal intervals, in memory; a pandas index of
+        times or numbers is compared with that. Columns may hold categories, and values may be
+        missing; both are copied as they are. The names of a data frame's columns are strings.
     n_lags : int, default=1
         How many steps back the copies go, at least 1.
-    groups : array-like of shape (n_samples,), optional
-        The series that each row belongs to, if X has several, such as patients or countries. No
-        lag goes from one to another. The rows of a series need not be adjacent; they follow each
-        other in the order in which they stand in X. The values of a pandas Series go to the rows of
-        the same labels.
+    groups : array-like of shape (n_samples,) or str, optional
+        The series that each row belongs to, if X has several, such as patients or countries; or
+        the name of the column or of the level of a pandas index that says so. Such a column is not
+        lagged, and not in the table. No lag goes from one series to another. The rows of a series
+        need not be adjacent; they follow each other in the order in which they stand in X. The
+        values of a pandas Series go to the rows of the same labels.
+    gaps : {"break", "join"}, optional
+        What to do if a pandas index of times or numbers has gaps, which is an error by default.
+        "break": rows are missing, and no lag goes across a gap, as if a new series began after it.
+        "join": each row is one step after the row before it, whatever their labels. A step is the
+        longest that divides all intervals within series. Months, quarters, years, working days
+        and the days of a time zone have no gaps.
 
     Returns
     -------
@@ -186,10 +199,16 @@ def lagged(X: Any, n_lags: int = 1, groups: Any = None) -> LaggedTable:
     ValueError
         If `n_lags` is not an integer of 1 or more; if no series has more rows than that; if columns
         have the same name, or one has that of a lagged copy; if there is not one value of `groups`
-        for each row; if the index of a pandas data frame has times, and those of a series do not
-        increase.
+        for each row, or no such column or level, or both; if the index of a pandas data frame has
+        times or numbers, and those of a series do not increase, or have gaps without `gaps`; if
+        several levels of the index vary within a series.
     TypeError
         If X is not a table in memory, or the names of its columns are not strings.
+
+    Warns
+    -----
+    skbn.exceptions.NonstationaryWarning
+        If columns look like random walks or trends.
 
     See Also
     --------
@@ -226,9 +245,21 @@ def lagged(X: Any, n_lags: int = 1, groups: Any = None) -> LaggedTable:
 
     >>> lagged(X, groups=["a", "a", "a", "b", "b"])
     <LaggedTable of 2 columns and 1 lag: 3 rows, without the first of each series, 2 in all>
+
+    One series without its second row: a lag of row 2 would be two steps long.
+
+    >>> lagged(X.drop(index=1), gaps="break").table.index.tolist()
+    [3, 4]
     """
+    if isinstance(n_lags, bool | np.bool_):
+        raise ValueError(f"The 'n_lags' parameter of lagged must be an int; got {n_lags}.")
     check_values(
-        "lagged", {"n_lags": [Interval(Integral, 1, None, closed="left")]}, {"n_lags": n_lags}
+        "lagged",
+        {
+            "n_lags": [Interval(Integral, 1, None, closed="left")],
+            "gaps": [StrOptions({"break", "join"}), None],
+        },
+        {"n_lags": n_lags, "gaps": gaps},
     )
     n_lags = int(n_lags)
     if is_dask(X):
@@ -237,30 +268,47 @@ def lagged(X: Any, n_lags: int = 1, groups: Any = None) -> LaggedTable:
             "table that has its lagged columns already."
         )
     labels = None if isinstance(X, TableMixin) else frame_labels(X)
+    if labels is not None:
+        labels = _checked_names(labels, X)
+    given, call = groups, f"groups={groups!r}" if isinstance(groups, str) else "groups=groups"
+    if labels is not None and isinstance(groups, str):
+        X, groups = _without_groups(X, labels, groups)
+        labels = _checked_names([label for label in labels if label != given], X)
     values = array_of(X) if labels is None else X
-    columns: Any = list(range(values.shape[1])) if labels is None else _checked_names(labels, X)
-    n_rows = len(values)
+    columns: Any = list(range(values.shape[1])) if labels is None else labels
+    n_rows, index = len(values), row_labels(X)
     if groups is None:
         numbers, names = np.zeros(n_rows, np.int64), [None]
     else:
-        numbers, names = read_row_groups(groups, row_labels(X), n_rows, "groups")
-    _check_times(row_labels(X), numbers, has_groups=groups is not None)
-    counts = np.bincount(numbers, minlength=len(names))
-    short = [name for name, count in zip(names, counts, strict=True) if count <= n_lags]
-    if len(short) == len(names):
-        what = f"X has {n_rows} rows"
-        if groups is not None:
-            what = f"none of the {len(names)} series has more than {max(counts, default=0)} rows"
-        raise ValueError(
-            f"n_lags={n_lags} takes more than {n_lags} rows of one series, but {what}. Give longer "
-            "series, or a smaller n_lags."
-        )
-    rows = rows_of_lags(numbers, n_lags)
+        numbers, names = read_row_groups(groups, index, n_rows, "groups")
+    call = f"lagged(X, {n_lags}" + (f", {call}" if groups is not None else "")
+    if index is not None and index.nlevels > 1:
+        index = _time_level(index, None if groups is None else numbers, call)
+    parts = _unbroken(index, numbers, gaps, call, has_groups=groups is not None)
+    if np.bincount(parts, minlength=1).max() <= n_lags:
+        raise _too_short(n_lags, numbers, names, gaps)
+    rows = rows_of_lags(parts, n_lags)
+    kept = {*numbers[rows[0]].tolist()}
+    short = [name for number, name in enumerate(names) if number not in kept]
     series = LaggedTable(None, columns, n_lags, rows[0], n_rows - rows.shape[1], short)
     by_lag = None if labels is None else [series._of_lag(lag) for lag in range(n_lags + 1)]
     if by_lag is not None:
         _check_new_names(by_lag)
+    _warn_of_unit_roots(values, columns, numbers, parts, given)
     return replace(series, table=beside_lags(values, rows, by_lag))
+
+
+def _too_short(n_lags: int, numbers: Integers, names: list[Any], gaps: Any) -> ValueError:
+    """Return the error for series that have no row with all its lags."""
+    what = f"X has {len(numbers)} rows"
+    if names != [None]:
+        most = max(np.bincount(numbers), default=0)
+        what = f"none of the {len(names)} series has more than {most} rows"
+    what += ", and its index has gaps" * (gaps == "break")
+    return ValueError(
+        f"n_lags={n_lags} takes more than {n_lags} rows of one series, but {what}. Give longer "
+        "series, or a smaller n_lags."
+    )
 
 
 def _checked_names(labels: list[Any], X: Any) -> list[str]:
@@ -275,24 +323,123 @@ def _checked_names(labels: list[Any], X: Any) -> list[str]:
     return labels
 
 
-def _check_times(labels: Any, numbers: Integers, *, has_groups: bool) -> None:
-    """Raise if the rows are labelled by times that do not increase within a series."""
-    pandas: Any = sys.modules.get("pandas")
-    if pandas is None or not isinstance(
-        labels, pandas.DatetimeIndex | pandas.PeriodIndex | pandas.TimedeltaIndex
-    ):
-        return
-    order = np.argsort(numbers, kind="stable")
-    times = labels[order]
-    later = (times[1:] > times[:-1]) | (np.diff(numbers[order]) != 0)
-    if later.all():
-        return
-    first = int(np.argmin(later))
-    remedy = " If X has several series, say by groups which row is of which." * (not has_groups)
+def _without_groups(X: Any, labels: list[str], name: str) -> tuple[Any, Any]:
+    """Return a frame, and its column or level of the index that says whose the rows are."""
+    index = row_labels(X)
+    levels = [] if index is None else list(index.names)
+    if (name in labels) + levels.count(name) > 1:
+        raise ValueError(
+            f"groups={name!r} is the name of a column of X and of a level of its index, or of two "
+            f"levels. Leave one out, for example by X.drop(columns={name!r})."
+        )
+    if name in levels:
+        return X, index.get_level_values(name)
+    if name not in labels:
+        raise ValueError(
+            f"groups={name!r} is neither a column of X, {readable_value(labels)}, nor a level of a "
+            f"pandas index; its levels are {readable_value(levels)}."
+        )
+    others = [label for label in labels if label != name]
+    return X.select(others) if hasattr(X, "select") else X[others], X[name]
+
+
+def _time_level(index: Any, numbers: Integers | None, call: str) -> Any:
+    """Return the level of an index that varies within series, or raise if there are several."""
+    varying = list(range(index.nlevels))
+    if numbers is not None:
+        n_series = len(np.unique(numbers))
+        pairs = [np.column_stack([numbers, codes]) for codes in index.codes]
+        varying = [j for j in varying if len(np.unique(pairs[j], axis=0)) > n_series]
+        if len(varying) < 2:
+            return index.get_level_values(varying[0]) if varying else None
+    times = [j for j in varying if hasattr(as_times(index.get_level_values(j)), "asi8")]
+    ways = []
+    for j in times if len(times) == 1 else varying:
+        others = [index.names[i] for i in range(index.nlevels) if i != j]
+        level = index.names[j] if index.names.count(index.names[j]) == 1 else j
+        groups = f"X.index.droplevel({level!r})"
+        if len(others) == 1 and isinstance(others[0], str):
+            groups = repr(others[0])
+        ways.append(f"{call.partition(', groups')[0]}, groups={groups}) if level {level!r} is time")
     raise ValueError(
-        f"The index of X says that its rows are not in order of time: row {order[first + 1]}, "
-        f"{times[first + 1]}, follows row {order[first]}, {times[first]}. Sort them, by "
-        f"X.sort_index() for example.{remedy}"
+        f"Several levels of X's index vary within a series, {[index.names[j] for j in varying]}, "
+        f"so that lags would go from one series to another. Call {', or '.join(ways)}. If X is "
+        "one series in order of time, call X.reset_index(drop=True) first."
+    )
+
+
+def _unbroken(index: Any, numbers: Integers, gaps: Any, call: str, *, has_groups: bool) -> Integers:
+    """Return the number of the series of each row, which ends at gaps if these break it."""
+    times = None if index is None or not len(index) else as_times(index)
+    if times is None:
+        if gaps == "break":
+            raise ValueError(
+                'gaps="break" takes a pandas data frame whose index has times or numbers, which '
+                "tell where the gaps are. Set one by X.set_index, or leave gaps out."
+            )
+        return numbers
+    if times.hasnans:
+        row = int(np.argmax(times.isna()))
+        raise ValueError(f"Row {row} of X has no time: its label is {index[row]}. Leave it out.")
+    is_count = times.dtype.kind in "iuf"
+    if is_count and times[0] <= times[-1] and len(np.unique(np.diff(times))) == 1:
+        return numbers  # the labels count rows, whatever their series
+    order = np.argsort(numbers, kind="stable")
+    times, same = times[order], np.diff(numbers[order]) == 0
+    later = np.asarray(times[1:] > times[:-1]) | ~same
+    apart = later if gaps == "join" or not later.all() else one_step_apart(times, same) | ~same
+    if apart.all():
+        return numbers
+    if later.all() and gaps == "break":
+        parts = np.empty_like(numbers)
+        parts[order] = np.cumsum([0, *~(apart & same)])
+        return parts
+    row = int(np.argmin(apart))
+    after, before = order[row + 1], order[row]
+    where = f"row {after}, {index[after]}, follows row {before}, {index[before]}"
+    no_times = " If they are no times, call X.reset_index(drop=True)." * is_count
+    if later.all():
+        raise ValueError(
+            f"The index of X has gaps: {where}, and other rows are closer. If rows are missing, "
+            f'call {call}, gaps="break"), in which no lag goes across a gap. If neighbours are one '
+            "step apart whatever their labels, as from one trading day to the next, call "
+            f'{call}, gaps="join").{no_times}'
+        )
+    sort = "Sort them, by X.sort_index() for example."
+    remedy = "Two rows have the same time; leave one out." if times[row + 1] == times[row] else sort
+    raise ValueError(
+        f"The index of X says that its rows are not in order of time: {where}. {remedy}"
+        + " If X has several series, say by groups which row is of which." * (not has_groups)
+        + no_times
+    )
+
+
+def _warn_of_unit_roots(
+    values: Any, columns: list[Any], numbers: Integers, parts: Integers, groups: Any
+) -> None:
+    """Warn of the columns that look like random walks."""
+    found = [
+        column for column in columns if has_unit_root(column_values(values, column), numbers, parts)
+    ]
+    if not found:
+        return
+    remedy = "numpy.diff(X, axis=0)"
+    if hasattr(values, "iloc"):
+        remedy = f"X.assign(**X[{found!r}].diff()).iloc[1:]"
+        if groups is not None:
+            name = repr(groups) if isinstance(groups, str) else "groups"
+            remedy = f"X.assign(**X.groupby({name})[{found!r}].diff()), without first rows,"
+    elif hasattr(values, "with_columns"):
+        remedy = f"X.with_columns(polars.col({found!r}).diff())[1:]"
+    elif hasattr(values, "select"):
+        remedy = "a table of differences from row to row"
+    warnings.warn(
+        f"Columns look like random walks or trends, {readable_value(found)}: each follows its own "
+        "last value so closely that a Dickey-Fuller test does not reject a unit root. Such columns "
+        f"depend on each other by chance, and edges among them may be false. Pass {remedy} "
+        "in place of X, to have changes instead of levels.",
+        NonstationaryWarning,
+        stacklevel=3,
     )
 
 

@@ -1,6 +1,7 @@
 """Tables with lagged copies: against a slow loop, in every container, and what is refused."""
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skbn import GaussianBNLearner, LocalScoreTransformer, lagged
+from skbn._data.lags import _CRITICAL, dickey_fuller
+from skbn.exceptions import NonstationaryWarning
 
 
 @pytest.fixture
@@ -24,7 +27,7 @@ def panel():
             "temperature": [0.5, np.nan, 1.5, 2.5, 3.5, 4.5],
             "series": ["a", "b", "a", "c", "b", "b"],
         },
-        index=[10, 11, 12, 10, 14, 15],
+        index=[10, 10, 12, 10, 12, 14],
     )
 
 
@@ -71,7 +74,7 @@ def test_a_pandas_frame_keeps_its_index_and_types(panel):
     series = lagged(X, groups=panel["series"].tolist())
     assert series.exogenous == ["dose.L1", "size.L1", "temperature.L1"]
     assert list(series.table) == [*X, *series.exogenous]
-    assert series.table.index.tolist() == [12, 14, 15]  # although 10 comes twice
+    assert series.table.index.tolist() == [12, 12, 14]  # although 10 comes twice
     assert series.table["dose.L1"].tolist() == [1, 2, 5]
     assert series.table["size.L1"].tolist() == ["s", "m", "l"]
     np.testing.assert_array_equal(series.table["temperature.L1"], [0.5, np.nan, 3.5])
@@ -211,6 +214,123 @@ def test_tables_out_of_memory_and_scores_are_refused():
         lagged(scores)
 
 
+MONTHS = pd.date_range("2020-01-31", periods=9, freq="ME")
+SEVERAL = pd.MultiIndex.from_product([["u", "v"], pd.date_range("2020", periods=4)])
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        MONTHS,
+        pd.date_range("2020", periods=9, freq="MS"),
+        pd.date_range("2020", periods=9, freq="BQE"),
+        pd.date_range("2020", periods=9, freq="BMS"),
+        pd.date_range("2020", periods=9, freq="YE"),
+        pd.bdate_range("2020", periods=9),
+        pd.date_range("2020-03-26", periods=9, tz="CET"),
+        pd.date_range("2020-03-28 20:00", periods=9, freq="h", tz="CET"),
+        pd.period_range("2020", periods=9, freq="W"),
+        pd.Index(MONTHS.date),
+        pd.Index(MONTHS.strftime("%Y-%m-%d")),
+        pd.Index(MONTHS).astype("timestamp[ns][pyarrow]"),
+        pd.CategoricalIndex(MONTHS),
+        pd.timedelta_range("1h", periods=9, freq="h"),
+        pd.RangeIndex(9),
+        pd.Index(range(1990, 2008, 2), dtype="Int64"),
+        pd.Index(np.arange(9) * 0.1),
+    ],
+    ids=lambda index: f"{type(index).__name__}-{index.dtype}",
+)
+def test_each_kind_of_index_tells_order_and_gaps(index):
+    X = pd.DataFrame({"a": np.arange(9.0)}, index=index)
+    assert len(lagged(X, 2).rows) == 7
+    with pytest.raises(ValueError, match="not in order of time: row 1"):
+        lagged(X[::-1])
+    with pytest.raises(ValueError, match="Two rows have the same time"):
+        lagged(X.iloc[[0, 1, 1, 2]])
+    holed = X.drop(index=index[4])
+    with pytest.raises(ValueError, match=r"gaps: row 4, .*, follows row 3, .*, gaps=\"join\"\)"):
+        lagged(holed)
+    assert lagged(holed, 2, gaps="break").rows.tolist() == [2, 3, 6, 7]
+    assert lagged(holed, 2, gaps="join").rows.tolist() == [2, 3, 4, 5, 6, 7]
+
+
+@given(st.data())
+def test_lags_end_at_gaps_as_in_a_dictionary_of_times(data):
+    n_lags = data.draw(st.integers(1, 3))
+    places = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), min_size=1, unique=True)
+    rows = sorted(data.draw(places), key=lambda row: row[::-1])
+    days = pd.to_datetime("2020-02-27") + pd.to_timedelta([day for _, day in rows], "D")
+    index = pd.MultiIndex.from_arrays([[name for name, _ in rows], days], names=["id", "day"])
+    X = pd.DataFrame({"x": np.arange(len(rows))}, index=index)
+    number = {row: i for i, row in enumerate(rows)}
+    steps = {b[1] - a[1] for a in rows for b in rows if a[0] == b[0] and a < b}
+    step = np.gcd.reduce([*steps]) if steps else 1
+    expected = []
+    for name, day in rows:
+        whole = [(name, day - lag * step) for lag in range(n_lags + 1)]
+        if all(row in number for row in whole):
+            expected.append([number[row] for row in whole])
+    if (days.day_of_week < 5).all():
+        return  # these may be working days
+    if not expected:
+        with pytest.raises(ValueError, match=f"n_lags={n_lags} takes more"):
+            lagged(X, n_lags, groups="id", gaps="break")
+        return
+    table = lagged(X, n_lags, groups="id", gaps="break").table
+    assert table.to_numpy().tolist() == expected
+    other = lagged(X.reset_index("id"), n_lags, groups="id", gaps="break").table
+    assert other.to_numpy().tolist() == expected
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_groups_may_be_a_column(container):
+    series = lagged(container({"id": [*"abab"], "x": [1, 2, 3, 4]}), groups="id")
+    assert (series.columns, series.rows.tolist()) == (["x"], [2, 3])
+
+
+@pytest.mark.parametrize(
+    ("index", "options", "words"),
+    [
+        (SEVERAL, {}, r"Call lagged\(X, 1, groups=X.index.droplevel\(1\)\) if level 1 is time"),
+        (SEVERAL.set_names(["id", "day"]), {}, r"Call lagged\(X, 1, groups='id'\) if level 'day'"),
+        (SEVERAL.set_names(["x", "day"]), {"groups": "x"}, r"drop\(columns='x'\)"),
+        (None, {"groups": "id"}, r"groups='id' is neither a column of X, \['x'\], nor"),
+        (None, {"n_lags": True}, "'n_lags' parameter of lagged must be an int; got True"),
+        (None, {"gaps": "skip"}, "'gaps' parameter of lagged must be a str among"),
+        ([*"abcdefgh"], {"gaps": "break"}, "takes a pandas data frame whose index has times"),
+        ([0, 1, 2, 3, 4, 5, 6, None], {}, "Row 7 of X has no time"),
+        (SEVERAL[::-1], {"groups": [*"vvvvuuuu"]}, "not in order of time"),
+    ],
+)
+def test_what_an_index_leaves_open(index, options, words):
+    with pytest.raises(ValueError, match=words):
+        lagged(pd.DataFrame({"x": range(8)}, index=index), **options)
+
+
+def test_random_walks_are_named_and_their_differences_are_not():
+    numbers = np.random.default_rng(0).normal(size=(300, 3))
+    X = pd.DataFrame({"a": numbers[:, 0].cumsum(), "b": numbers[:, 1], "c": numbers[:, 2].cumsum()})
+    with pytest.warns(NonstationaryWarning, match=r"\['a', 'c'\].*X\.assign\(\*\*X\[\['a', 'c'\]"):
+        lagged(X)
+    lagged(X.assign(**X[["a", "c"]].diff()).iloc[1:])
+    with pytest.warns(NonstationaryWarning, match=r"Pass numpy\.diff\(X, axis=0\)"):
+        lagged(X.to_numpy())
+    with pytest.warns(NonstationaryWarning, match=r"with_columns\(polars.col\(\['a', 'c'\]"):
+        lagged(pl.from_pandas(X))
+    lagged(X.assign(id=np.arange(300) // 30), groups="id")  # too short to tell
+
+
+def test_dickey_fuller_is_that_of_statsmodels():
+    tools = pytest.importorskip("statsmodels.tsa.stattools")
+    x = np.random.default_rng(0).normal(size=200).cumsum()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a change of what is returned
+        t, _, _, n, critical, *_ = tools.adfuller(x, maxlag=1, autolag=None)
+    assert dickey_fuller(x[2:], x[1:-1], x[:-2])[1] == pytest.approx(t)
+    assert np.polyval(_CRITICAL[::-1], 1 / n) == pytest.approx(critical["5%"])
+
+
 # Networks
 
 
@@ -231,8 +351,8 @@ def test_a_network_finds_the_lag_of_each_effect():
 
 @pytest.fixture(scope="module")
 def walk():
-    """Random walks of three columns with two lags, and a learner of the table."""
-    rows = np.random.default_rng(1).normal(size=(60, 3)).cumsum(axis=0)
+    """Noise in three columns with two lags, and a learner of the table."""
+    rows = np.random.default_rng(1).normal(size=(60, 3))
     series = lagged(pd.DataFrame(rows, columns=["sun", "rain", "river"]), 2)
     edges = [("sun.L1", "sun"), ("rain.L2", "river"), ("sun", "rain"), ("rain", "river")]
     copies = series.exogenous
@@ -286,7 +406,7 @@ def test_options_replace_those_by_lag(walk):
     at = centres(series.plot(learner, orientation="top-bottom"))
     assert at["sun.L2"][0] == pytest.approx(at["sun.L1"][0])
     assert at["sun.L2"][1] > at["sun.L1"][1] > at["sun"][1]
-    rows = np.random.default_rng(1).normal(size=(60, 2)).cumsum(axis=0)
+    rows = np.random.default_rng(1).normal(size=(60, 2))
     arrays = lagged(rows)
     network = GaussianBNLearner(tiers=[arrays.exogenous, ...]).fit(arrays.table).network_
     at = centres(arrays.plot(network))
