@@ -215,7 +215,8 @@ def _pack(extents: Sequence[Extent], aspect: float, width: float | None) -> list
     """Return how far to move each part: the highest first, each as far up and left as it fits."""
     sizes = [(right - left, top - bottom) for left, right, bottom, top in extents]
     area = sum((each + _PART_GAP) * (height + _PART_GAP) for each, height in sizes)
-    widest = max(width or (aspect * area) ** 0.5, *(each for each, _ in sizes))
+    highest = max((area / aspect) ** 0.5, *(each + _PART_GAP for _, each in sizes))
+    widest = max(width or area / highest, *(each for each, _ in sizes))
     moves = [(0.0, 0.0)] * len(sizes)
     skyline = [(0.0, 0.0)]  # how far down it is filled, from each x on up to the next
     for i in sorted(range(len(sizes)), key=lambda i: -sizes[i][1]):
