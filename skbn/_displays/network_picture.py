@@ -140,15 +140,6 @@ class NetworkPicture(NamedTuple):
         composition, _ = drawn.compose_in(room)
         return drawn.draw(ax, composition)
 
-    def draw_plainly(self, figure: Any, style: Style) -> None:
-        """Fill a figure with the picture in its own size, in given colours."""
-        ax = figure.add_axes((0, 0, 1, 1))
-        drawn = _Drawn(self, style)
-        composition = compose(drawn.arrange, drawn.contents)
-        width, height = size_of(composition.layout)
-        figure.set_size_inches(width / 72, height / 72)
-        drawn.draw(ax, composition)
-
 
 class _InRoom(NamedTuple):
     """A picture that fills a room: its scale there, and the size of its smallest text."""

@@ -144,17 +144,16 @@ def _notebook_picture(graph: nx.DiGraph) -> str:
 def _svg(graph: nx.DiGraph) -> bytes:
     from matplotlib.figure import Figure
 
-    from skbn._displays.appearance import LIGHT
     from skbn._displays.edge_measures import confidence_in, strengths_of
     from skbn._displays.network_display import NetworkDisplay
     from skbn._displays.network_picture import NetworkPicture
     from skbn._displays.plot_options import names_of
 
-    figure = Figure()
+    figure = Figure(facecolor="white")  # which the colours suit; it is not saved
     figure.set_layout_engine("none")
     dag = NetworkDisplay(graph).dag
     picture = NetworkPicture(dag, strengths_of(dag), confidence_in(dag), has_legend=True)
-    picture._replace(names=names_of(dag, None)).draw_plainly(figure, LIGHT)
+    picture._replace(names=names_of(dag, None)).draw_in_new_figure(figure, None, 0.0)
     svg = BytesIO()
     figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
     return svg.getvalue()

@@ -62,35 +62,36 @@ class PlotOptions(TypedDict, total=False):
 
 def _no_such(dag: nx.DiGraph, parts: list[Any], ends: list[Any]) -> str:
     """Return what to say of nodes and edges, with these ends, that a graph does not have."""
-    if unknown := [end for end in ends if end not in dag]:
-        nodes = [*map(str, dag)]
-        near = [repr(v) for end in unknown for v in get_close_matches(str(end), nodes)]
-        hint = f"did you mean {' or '.join(near)}? The" if near else "the"
-        names = " or ".join(map(readable_value, unknown))
+    unknown = [end for end in ends if end not in dag]
+    names = " or ".join(map(readable_value, unknown or parts))
+    if unknown:
+        close = [repr(v) for end in unknown for v in get_close_matches(str(end), [*map(str, dag)])]
+        hint = f"did you mean {' or '.join(close)}? The" if close else "the"
         return f"there is no node {names}; {hint} nodes are {readable_value(list(dag))}."
-    edges = [edge for edge in dag.edges if {*edge} & {*ends}]
-    names = " or ".join(map(readable_value, parts))
-    return f"there is no edge {names}; those of its nodes are {readable_value(edges)}."
+    near = [edge for edge in dag.edges if {*edge} & {*ends}]
+    return f"there is no edge {names}; those of its nodes are {readable_value(near)}."
 
 
 def _chosen_parts(
     dag: nx.DiGraph, given: Any, option: str, kinds: str
 ) -> tuple[set[Hashable], set[Edge]]:
     """Return the nodes and the edges of a list, or of one; raise a ValueError of unknown ones."""
-    nodes, edges, ends = set[Hashable](), set[Edge](), list[Any]()
+    nodes, edges, unknown, ends = set[Hashable](), set[Edge](), list[Any](), list[Any]()
     is_edge = kinds == "edges" and isinstance(given, tuple) and bool(_edges_between(dag, given))
     try:
-        named = [given] if is_edge or given in dag or isinstance(given, str) else list(given)
+        is_one = is_edge or given in dag or isinstance(given, str | bytes)
+        named = [given] if is_one else list(given.tolist() if hasattr(given, "tolist") else given)
     except TypeError:  # nothing of the kind
         named = [given]
-    unknown = []
     for each in named:
-        is_pair = isinstance(each, list | tuple | np.ndarray) and np.shape(each)[:1] == (2,)
-        pair = tuple(each) if is_pair and "edges" in kinds else None
+        is_pair = "edges" in kinds and isinstance(each, list | tuple) and len(each) == 2
+        pair = tuple(each) if is_pair else ()
         if "nodes" in kinds and each in dag:
             nodes.add(each)
         elif pair and (found := _edges_between(dag, pair)):
             edges |= {*found}
+        elif kinds == "edges" and not pair:
+            raise ValueError(f"{option} must be pairs (parent, child); got {readable_value(each)}.")
         else:
             unknown.append(each)
             ends += pair or (each,)
@@ -138,13 +139,13 @@ def left_out_edges(
         option, is_weight = f"min_{measure}", measure == "weight"
         least = finite_number(threshold, option)
         if isinstance(threshold, bool | np.bool_) or not 0 <= least <= (np.inf if is_weight else 1):
-            span = "0 or more" if is_weight else "from 0 to 1"
-            raise ValueError(f"{option} must be {span}; got {readable_value(threshold)}.")
+            span = "must be 0 or more" if is_weight else "must be from 0 to 1"
+            raise ValueError(f"{option} {span}; got {readable_value(threshold)}.")
         name = "|standardised weight|" if is_weight else measure
         values = weights if is_weight else nx.get_edge_attributes(dag, measure)
         if dag.edges and not values:
             raise ValueError(f"{option}: no edge has a {name}. Leave {option} out.")
-        low = (edge for edge in dag.edges if edge in values and abs(values[edge]) < least)
+        low = (edge for edge in dag.edges if abs(values.get(edge, np.inf)) < least)
         left_out |= dict.fromkeys(low, f"{name} below {least:g}")
     if edges is not None:
         _, chosen = _chosen_parts(dag, edges, "edges", "edges")
@@ -227,8 +228,8 @@ def emphasis_on(dag: nx.DiGraph, shown: nx.DiGraph, highlight: Any, centre: Any)
     else:
         chosen |= _chosen_parts(dag, [centre], "markov_blanket", "nodes")[0]
         edges |= {(a, b) for a, b in dag.edges if _makes_blanket(dag, a, b, centre)}
-    chosen |= ends
-    return Emphasis(chosen, {node for edge in edges for node in edge} - chosen, edges)
+    members = {node for edge in edges for node in edge}
+    return Emphasis(chosen | ends, members - chosen - ends, edges)
 
 
 def _makes_blanket(dag: nx.DiGraph, parent: Hashable, child: Hashable, centre: Hashable) -> bool:

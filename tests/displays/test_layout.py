@@ -512,3 +512,13 @@ def test_edges_of_one_line_do_not_cross():
     # From both copies of a column to the column, past a layer of another.
     layers, lanes = [0, 1, 3, 2], [0, 0, 0, 1]
     assert order_by_lanes(layers, [(1, 2), (0, 2)], lanes) == [(0,), (5, 1), (5, 4, 3), (2,)]
+
+
+def test_parts_are_packed_beside_and_below_each_other():
+    chain = nx.path_graph(8, nx.DiGraph)
+    pairs = nx.relabel_nodes(nx.DiGraph([(a, a + 1) for a in range(0, 40, 2)]), lambda v: v + 100)
+    dag = nx.compose(chain, pairs)
+    left, right, bottom, top = LayeredGraph(dag, dict.fromkeys(dag, (40.0, 22.0))).layout().extent
+    alone = LayeredGraph(chain, dict.fromkeys(chain, (40.0, 22.0))).layout().extent
+    assert top - bottom < 1.2 * (alone[3] - alone[2])  # the pairs fill the room beside it
+    assert 0.5 < (right - left) / (top - bottom) < 2
