@@ -66,8 +66,8 @@ def to_data(model: LinearGaussianModel) -> dict[str, Any]:
                 f"JSON keeps nodes that are strings or integers; got {readable_value(node)}. "
                 "Rename it with networkx.relabel_nodes."
             )
-    for _, _, data in dag.edges(data=True):  # follows from the parameters
-        data.pop("standardised_weight", None)
+    for _, _, edge in dag.edges(data=True):  # it follows from the parameters
+        edge.pop("standardised_weight", None)
     means = dict(zip(model.nodes, model.mean.tolist(), strict=True))
     is_implied = np.array_equal(LinearGaussianModel.from_dag(dag).mean, model.mean)
     if not is_implied and _wrong_mean(dag, means) is None:
