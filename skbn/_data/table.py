@@ -207,13 +207,8 @@ class Table:
             return _floats_of_values(column, name)
         except ValueError:
             values = np.asarray(column, dtype=object)
-            texts = [
-                None if hole else v
-                for v, hole in zip(values, missing_in(column, values), strict=True)
-            ]
-            if any(isinstance(value, str | bytes) for value in texts) and (
-                message := numeric_text(texts, self.labels[number], self.library)
-            ):
+            texts = np.where(missing_in(column, values), None, values).tolist()
+            if message := numeric_text(texts, self.labels[number], self.library):
                 raise ValueError(message) from None
             raise
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Hashable
 from decimal import Decimal
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 from skbn._core.text import readable_value
 from skbn.exceptions import NumericTextWarning
@@ -31,34 +31,21 @@ _NUMBER = rf"^{_CURRENCY}([-+]?\d*\.?\d+)\D*$"  # where a unit is cut off
 # Texts of so many different numbers are categories without a word: whole numbers, such as years
 # and codes, and others, such as doses. Half as many do if most rows have one of their own.
 _MOST_WHOLE, _MOST_OTHERS = 20, 10
-_FRAME = {
-    "pandas": "",
-    "pyarrow": "X = X.to_pandas(); ",
-    "dask": "X = pandas.DataFrame(X.compute()); ",
-}
 
 
-class _Cell(NamedTuple):
-    """How a number is written; without a form it is none."""
-
-    form: str = ""
-    unit: str = ""
-
-
-def _read(value: Any) -> _Cell:
-    if isinstance(value, bool):
-        return _Cell()
-    if isinstance(value, Real | Decimal):
-        return _Cell("whole" if value == value and value % 1 == 0 else "plain")
+def _read(value: Any) -> tuple[str, str]:
+    """Return how a number is written, "" if it is none, and its unit."""
+    if isinstance(value, Real | Decimal) and not isinstance(value, bool):
+        return "whole" if value == value and value % 1 == 0 else "plain", ""
     text = value.decode(errors="replace") if isinstance(value, bytes) else value
-    if not isinstance(text, str) or not (found := _UNIT.fullmatch(text.strip())):
-        return _Cell()
+    found = _UNIT.fullmatch(text.strip()) if isinstance(text, str) else None
+    if found is None:
+        return "", ""
     number, unit = found[1], (found[2] or "").strip()
     if number != text.strip():  # an exponent would be cut off with a unit
         unit = unit or "currency"
         number = "" if "e" in number.lower() else number
-    forms = (form for form, pattern in _FORMS.items() if re.fullmatch(pattern, number))
-    return _Cell(next(forms, ""), unit)
+    return next((form for form in _FORMS if re.fullmatch(_FORMS[form], number)), ""), unit
 
 
 def check_is_category(values: list[Any], label: Hashable, library: str) -> None:
@@ -66,7 +53,7 @@ def check_is_category(values: list[Any], label: Hashable, library: str) -> None:
 
     Parameters
     ----------
-    values : list
+    values : list of hashables
         None where they are missing.
     label : str or int
     library : str
@@ -85,12 +72,12 @@ def check_is_category(values: list[Any], label: Hashable, library: str) -> None:
     counts = Counter(value for value in values if value is not None)
     if len(counts) <= _MOST_OTHERS / 2:
         return
-    cells = {value: _read(value) for value in counts}
-    numbers = [cell for cell in cells.values() if cell.form]
-    is_whole = {*numbers} <= {_Cell("whole")}
+    cells = [_read(value) for value in counts]
+    numbers = [cell for cell in cells if cell[0]]
+    is_whole = {*numbers} == {("whole", "")}
     most = _MOST_WHOLE if is_whole else _MOST_OTHERS
     most //= 1 + (2 * len(counts) > counts.total())
-    is_code = any(cell.form == "code" for cell in numbers)
+    is_code = any(form == "code" for form, _ in numbers)
     if is_code or len(numbers) <= most or 2 * len(numbers) <= len(cells):
         return
     message = numeric_text(values, label, library)
@@ -100,63 +87,55 @@ def check_is_category(values: list[Any], label: Hashable, library: str) -> None:
 
 
 def numeric_text(values: list[Any], label: Hashable, library: str) -> str:
-    """Return what is said of a column of text if most of its cells are numbers, else ""."""
-    counts = Counter(value for value in values if value is not None)
-    cells = {value: _read(value) for value in counts}
-    n_odd = sum(counts[value] for value, cell in cells.items() if not cell.form)
-    if not counts or 2 * n_odd > counts.total():
+    """Return what is said of a column with text if most of its cells are numbers, else ""."""
+    cells = [None if value is None else _read(value) for value in values]
+    numbers = {cell for cell in cells if cell and cell[0]}
+    forms, units = {form for form, _ in numbers}, sorted({unit for _, unit in numbers} - {""})
+    n, n_odd = (
+        len(values) - sum(value is None for value in values),
+        sum(cell is not None and not cell[0] for cell in cells),
+    )
+    texts = [value for value in values if isinstance(value, str | bytes)]
+    if not texts or 2 * n_odd > n:
         return ""
-    is_odd = n_odd > 0
-    row = next(i for i, v in enumerate(values) if v is not None and bool(cells[v].form) != is_odd)
+    row = next(i for i, cell in enumerate(cells) if cell and bool(cell[0]) != (n_odd > 0))
     shown = f"{readable_value(values[row])} in row {row}"
     do_not = "does not" if n_odd == 1 else "do not, the first"
-    what = f"; {n_odd} {do_not}: {shown}" if is_odd else f", such as {shown}"
-    number = [cell for cell in cells.values() if cell.form]
-    forms, units = {cell.form for cell in number}, sorted({cell.unit for cell in number} - {""})
-    written = [
-        *(["a decimal comma"] if "comma" in forms else []),
-        *(["separators of thousands"] if "thousands" in forms and "comma" not in forms else []),
-        *([f"the units {readable_value(units)}, which must be one"] if len(units) > 1 else []),
-        *([f"the unit {units[0]!r}"] if len(units) == 1 else []),
-    ]
-    how = f", with {' and '.join(written)}" if written else ""
-    option = 'decimal=","' if "comma" in forms else 'thousands=","'
-    reading = f" (or read the file with {option})" if {"comma", "thousands"} & forms else ""
-    has_holes = is_odd or None in values
-    holes = ', which leaves holes for GaussianBNLearner(missing="em")' if has_holes else ""
+    what = f"; {n_odd} {do_not}: {shown}" if n_odd else f", such as {shown}"
+    sign = "comma" if "comma" in forms else "thousands" if "thousands" in forms else ""
+    how = {"comma": " with a decimal comma", "thousands": " with separators of thousands"}
+    option = {"comma": 'decimal=","', "thousands": 'thousands=","'}
+    one = ", which must be the same" if len(units) > 1 else ""
+    of_units = f" in {', '.join(units)}{one}" if units else ""
     node = label if isinstance(label, str) else f"x{label}"
+    has_holes = n_odd or n < len(values)
+    holes = ', which leaves holes for GaussianBNLearner(missing="em")' if has_holes else ""
     return (
-        f"Column {label!r} holds text, and {counts.total() - n_odd} of its {counts.total()} values "
-        f"read as numbers{how}{what}. If they are numbers, call "
-        f"{_conversion(counts, forms, bool(units), label, library)}{holes}{reading}. If they are "
-        f"categories, name the column in nodes={{{node!r}: [{label!r}]}} of a learner."
+        f"Column {label!r} holds text, and {n - n_odd} of its {n} values read as numbers"
+        f"{how.get(sign, '')}{of_units}{what}. If they are numbers, call "
+        f"{_conversion(texts, sign, bool(units), label, library)}{holes}"
+        f"{f' (or read the file with {option[sign]})' if sign else ''}. If they are categories, "
+        f"name the column in nodes={{{node!r}: [{label!r}]}} of a learner."
     )
 
 
-def _conversion(
-    values: Counter[Any], forms: set[str], has_units: bool, label: Hashable, library: str
-) -> str:
+def _conversion(texts: list[Any], sign: str, has_units: bool, label: Hashable, library: str) -> str:
     """Return the call that makes numbers of a column of text, NaN or null of what is none."""
-    replacements = []
-    if "comma" in forms:
-        if any(isinstance(value, str) and re.search(r"[.\s'\u2019].*,", value) for value in values):
-            replacements.append((r"[.\s'\u2019]", ""))
-        replacements.append((",", "."))
-    elif "thousands" in forms:
-        replacements.append((r"[,\s'\u2019]", ""))
-    if library == "polars":
-        steps = [f".str.replace_all(r{old!r}, {new!r})" for old, new in replacements]
-        steps += [f".str.extract(r{_NUMBER!r})"] if has_units else [".str.strip_chars()"]
-        chain = "".join(steps).replace("\\\\", "\\")
-        return (
-            f"X = X.with_columns(polars.col({label!r}){chain}.cast(polars.Float64, strict=False))"
-        )
-    steps = [f".str.replace(r{old!r}, {new!r}, regex=True)" for old, new in replacements]
-    steps += [f".str.extract(r{_NUMBER!r}, expand=False)"] if has_units else []
-    if any(isinstance(value, bytes) for value in values):
-        steps.insert(0, ".str.decode('utf-8')")
-    elif steps:
-        steps.insert(0, ".astype(str)")
-    chain = "".join(steps).replace("\\\\", "\\")
-    frame = _FRAME.get(library, "X = pandas.DataFrame(X); ")
+    point = "." if sign == "comma" else ","  # between thousands
+    is_comma, marks = sign == "comma", rf"[{point}\s'\u2019]"
+    is_marked = any(re.search(marks + ".*,", str(text)) for text in texts) if is_comma else sign
+    steps = [(marks, "")] * bool(is_marked) + [(",", ".")] * is_comma
+    is_polars = library == "polars"
+    replace, regex = (".str.replace_all", "") if is_polars else (".str.replace", ", regex=True")
+    chain = "".join(f"{replace}(r\"{old}\", '{new}'{regex})" for old, new in steps)
+    if has_units:
+        chain += f".str.extract(r'{_NUMBER}'{'' if is_polars else ', expand=False'})"
+    if is_polars:
+        cleaned = f"polars.col({label!r}).str.strip_chars(){chain}"
+        return f"X = X.with_columns({cleaned}.cast(polars.Float64, strict=False))"
+    to_text = ".str.decode('utf-8')" if isinstance(texts[0], bytes) else ".astype(str)"
+    chain = to_text + chain if chain or isinstance(texts[0], bytes) else ""
+    as_frame = {"pandas": "", "pyarrow": "X = X.to_pandas(); "}
+    source = "X.compute()" if library == "dask" else "X"
+    frame = as_frame.get(library, f"X = pandas.DataFrame({source}); ")
     return f'{frame}X[{label!r}] = pandas.to_numeric(X[{label!r}]{chain}, errors="coerce")'
