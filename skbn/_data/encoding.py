@@ -295,7 +295,8 @@ def _distinct(values: list[Any], label: Hashable) -> set[Any]:
 
 def _values(column: Any, values: Any, label: Hashable, may_miss: bool) -> list[Any]:
     """Return a column's values as Python's, None for those that are missing if they may be."""
-    found: list[Any] = values.tolist()
+    # An array of objects may hold numpy's own scalars.
+    found = [v.item() if isinstance(v, np.generic) else v for v in values.tolist()]
     for row in np.flatnonzero(missing_in(column, values)).tolist():
         if not may_miss:
             raise ValueError(

@@ -206,9 +206,9 @@ class Table:
                 return _floats_of_series(column, name, number)
             return _floats_of_values(column, name)
         except ValueError:
-            values = np.asarray(column, dtype=object)
-            texts = np.where(missing_in(column, values), None, values).tolist()
-            if message := numeric_text(texts, self.labels[number], self.library):
+            values = np.array(column, dtype=object)
+            values[missing_in(column, values)] = None
+            if message := numeric_text(values.tolist(), self.labels[number], self.library):
                 raise ValueError(message) from None
             raise
 

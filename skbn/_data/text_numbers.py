@@ -35,9 +35,9 @@ _MOST_WHOLE, _MOST_OTHERS = 20, 10
 
 def _read(value: Any) -> tuple[str, str]:
     """Return how a number is written, "" if it is none, and its unit."""
-    if isinstance(value, Real | Decimal) and not isinstance(value, bool):
+    if type(value) is not bool and isinstance(value, Real | Decimal):
         return "whole" if value == value and value % 1 == 0 else "plain", ""
-    text = value.decode(errors="replace") if isinstance(value, bytes) else value
+    text: Any = value.decode(errors="replace") if isinstance(value, bytes) else value
     found = _UNIT.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
         return "", ""

@@ -151,6 +151,7 @@ def test_a_series_by_column_says_which_node_each_is_of():
         ({1: 2}, r"Column 'g' holds \{1: 2\} in row 1, a dict"),
         (np.array([1, 2]), "Column 'g' holds .* in row 1, a"),
         (True, "holds 1 in row 0 and True in row 1, which are equal"),
+        (np.True_, "holds 1 in row 0 and True in row 1, which are equal"),
     ],
 )
 def test_values_that_are_no_levels_are_named(value, message):
