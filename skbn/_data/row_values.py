@@ -238,9 +238,8 @@ def warn_unless_counts(weight: Floats, n_rows: int) -> None:
     level = 2
     while sys._getframe(level - 1).f_globals["__name__"].startswith(_NOT_USERS):
         level += 1
-    kind, counts = "", " If they count the rows of an aggregated table, ignore this warning."
-    if not is_whole:
-        kind, counts = ", and not all are whole numbers", ""
+    kind = "" if is_whole else ", and not all are whole numbers"
+    counts = " If they count the rows of an aggregated table, ignore this warning." * is_whole
     warnings.warn(
         f"sample_weight sums to {total:.6g} over {n_rows} rows of X{kind}. A weight says how often "
         "its row counts: edges and probabilities are as certain as in a table of that many rows. "

@@ -127,9 +127,8 @@ class Sample:
     def counted(self, sample_weight: Any, n_rows: int | None = None) -> Self:
         """Return the sample, after a warning if the weights given for a fit are hardly counts."""
         if sample_weight is not None:
-            weight = np.array(self.summary.n_samples) if self._rows is None else self.weight
-            if weight is not None:
-                warn_unless_counts(weight, self.shape[0] if n_rows is None else n_rows)
+            weight = np.array(self.summary.n_samples) if self._weight is None else self._weight
+            warn_unless_counts(weight, self.shape[0] if n_rows is None else n_rows)
         return self
 
     def without_rows(self) -> Self:

@@ -56,23 +56,6 @@ class Regression(NamedTuple):
     residual_sum_of_squares: float
 
 
-class HeavyWeights(NamedTuple):
-    """Weights that sum to more than the rows, which makes rounding matter more.
-
-    Parameters
-    ----------
-    n_samples : float
-        The sum of the weights.
-    n_rows : int
-    rounding : ndarray of shape (m,)
-        The `rounding` of an `IndependenceCheck` if each row counted once.
-    """
-
-    n_samples: float
-    n_rows: int
-    rounding: Floats
-
-
 @dataclass(frozen=True)
 class IndependenceCheck:
     """Refuses columns if one of them is a linear combination of others, or nearly so.
@@ -91,8 +74,9 @@ class IndependenceCheck:
         Whether the rows of a prior are stacked under the columns.
     remedy : str, optional
         What the error advises.
-    too_heavy : HeavyWeights, optional
-        What to blame instead of columns that would do if each row counted once.
+    weights : (int, float, ndarray of shape (m,)), optional
+        How many rows there are, the sum of their weights, and what `rounding` would be if each row
+        counted once: columns that would do then are not to blame.
     """
 
     names: Sequence[str | int]
@@ -100,7 +84,7 @@ class IndependenceCheck:
     rounding: Floats
     has_prior: bool
     remedy: str = "leave out one of these columns."
-    too_heavy: HeavyWeights | None = None
+    weights: tuple[int, float, Floats] = (0, 0.0, np.empty(0))
 
     def check(self, factor: Floats, columns: list[int]) -> None:
         """Raise if these columns, which have this triangular factor, are not independent."""
@@ -137,10 +121,10 @@ class IndependenceCheck:
     def _dependence(
         self, child: int, others: list[int], weights: Floats, residual: float
     ) -> ValueError:
-        heavy = self.too_heavy
-        if heavy and residual > heavy.rounding[child] + heavy.rounding[others] @ np.abs(weights):
+        n_rows, n_samples, once = self.weights
+        if n_samples > n_rows and residual > once[child] + once[others] @ np.abs(weights):
             return ValueError(
-                f"The sample weights of X's {heavy.n_rows} rows sum to {heavy.n_samples:g}, as a "
+                f"The sample weights of X's {n_rows} rows sum to {n_samples:g}, as a "
                 "weight says how often its row counts. With so many, the rounding of column "
                 f"{self.names[child]!r}, of whose spread the others leave {residual:.0e}, changes "
                 f"scores by more than {SCORE_ACCURACY} nats. Pass smaller ones, such as "
@@ -346,8 +330,8 @@ def sample_statistics(
     of_scores = sensitivity * np.sqrt(m) / SCORE_ACCURACY
     rounding = _EPS * (2 * magnification + merges * of_scores)
     once = _EPS * (2 * magnification + summary.n_rows / max(n, 1) * of_scores)
-    too_heavy = HeavyWeights(n, summary.n_rows, once) if n > summary.n_rows else None
-    independence = IndependenceCheck(names, scale, rounding, prior is not None, remedy, too_heavy)
+    weights = summary.n_rows, n, once
+    independence = IndependenceCheck(names, scale, rounding, prior is not None, remedy, weights)
     is_checked = True
     try:
         independence.check(factor, list(range(m)))

@@ -327,11 +327,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
                     "table."
                 )
             check_takes_weight(learner)
+            given = self, X, sample_weight
             with without_warnings():  # which the learner gives
-                sample = read_sample(
-                    self, X, sample_weight, reset=True, min_samples=2, may_miss=True
-                )
-            return X, sample
+                return X, read_sample(*given, reset=True, min_samples=2, may_miss=True)
         check_parameters(learner)
         if not isinstance(X, BaseScores):
             sample = read_sample(

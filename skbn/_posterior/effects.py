@@ -67,8 +67,8 @@ class EffectDistribution(ABC):
         """
         values = np.asarray(values, dtype=np.float64)
         probabilities = np.array([self._cdf(each) for each in values.ravel()])
+        probabilities[np.isnan(values.ravel())] = np.nan
         probabilities = probabilities.reshape(values.shape).clip(max=1.0)
-        probabilities = np.where(np.isnan(values), np.nan, probabilities)
         return probabilities if values.ndim else float(probabilities)
 
     @overload

@@ -284,39 +284,28 @@ def _candidates(
     needed = table_bytes(m, most, 1 if most == n_all else n_chains)
     if needed > available:
         sizes = readable_sizes(needed, available)
-
-        def fits(n_candidates: int, n_chains: int) -> bool:
-            return table_bytes(m, min(n_candidates, n_all), n_chains) <= available
-
+        remedy = _remedy(problem, n_chains, lambda k, n: table_bytes(m, k, n) <= available, most)
         raise ValueError(
             f"The tables of {n_chains} Markov chains over {m} columns need {sizes[0]} of memory, "
-            f"and {sizes[1]} {limit}. {_remedy(problem.names, required, n_chains, most, fits)}."
+            f"and {sizes[1]} {limit}. {remedy}."
         )
     scores = CandidateScores(problem.regressions, constraints, log_odds)
     return Candidates(possible, required, scores, scores.gains, fewest - _N_RANDOM, most, _N_RANDOM)
 
 
-def _remedy(
-    names: Sequence[str | int],
-    required: Sequence[Sequence[int]],
-    n_chains: int,
-    most: int,
-    fits: Callable[[int, int], bool],
-) -> str:
-    """Say what makes the tables fit in memory."""
-    few = largest_that_fits(lambda k: fits(most, k), 2, n_chains - 1)
+def _remedy(problem: Problem, n_chains: int, fits: Callable[[int, int], bool], most: int) -> str:
+    """Say what makes the tables fit in memory, which have up to `most` candidates."""
+    few = largest_that_fits(lambda n: fits(most, n), 2, n_chains - 1)
     if few is not None:
         return f"Set n_chains to {few}{' or less' if few > 2 else ''}, or leave out columns"
-    n_parents = max(map(len, required))
-    left = largest_that_fits(lambda k: fits(k + _N_RANDOM, n_chains), _N_FIXED, n_parents - 1)
+    n_required = [mask.bit_count() for mask in problem.constraints.required]
+    left = largest_that_fits(lambda k: fits(k + _N_RANDOM, n_chains), _N_FIXED, max(n_required) - 1)
     if left is None:
         return "Leave out columns"
-    children = first_few(
-        [name for name, own in zip(names, required, strict=True) if len(own) > left]
-    )
+    heavy = [name for name, n in zip(problem.names, n_required, strict=True) if n > left]
     return (
-        "They double with each required parent: leave out "
-        f"required_edges to [{children}] until each column has {left} or fewer"
+        f"They double with each required parent: leave out required_edges to [{first_few(heavy)}] "
+        f"until each column has {left} or fewer"
     )
 
 
