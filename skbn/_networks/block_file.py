@@ -121,10 +121,10 @@ def _made_again(names: Any, columns: Any, widths: Any, levels: Any, labels: Any)
     for node, width in zip(names, widths, strict=True):
         own = [(source, level) for _, source, level, *_ in islice(rest, min(width, len(columns)))]
         if node in known:
-            kept, others = [level for _, level in own], known[node][1:]
-            made += [NodeColumn(f"{node}={v}", own[0][0], v) for v in others if v in kept]
-            if len({*known[node]}) < len(known[node]):
-                raise ValueError(f"'levels' of {node!r} must differ")
+            kept, all_levels = [level for _, level in own], known[node]
+            made += [NodeColumn(f"{node}={v}", own[0][0], v) for v in all_levels if v in kept]
+            if not len(own) < len({*all_levels}) == len(all_levels):
+                raise ValueError(f"'levels' of {node!r} must differ, and be more than its columns")
         else:
             made += [NodeColumn(labels[source], source) for source, _ in own]
         counts.append(len(own))
