@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[1]
 
 # What readers type into the search box, and a page that it must find.
 SEARCHES = {
+    "anomaly": "guide/networks",
     "arc strength": "guide/coming-from",
     "blacklist": "guide/coming-from",
     "boot.strength": "guide/coming-from",
@@ -40,11 +41,22 @@ SEARCHES = {
     "calibration": "theory/posterior",
     "cite": "guide/cite",
     "cluster": "guide/larger-than-this-machine",
+    "columns lags": "guide/time",
     "confidence": "guide/coming-from",
+    "cytoscape": "guide/networks",
     "dask": "guide/larger-than-this-machine",
     "edge probability": "guide/how-sure",
+    "forecast": "guide/time",
+    "gephi": "guide/networks",
+    "graphml": "guide/networks",
+    "latent variables": "guide/limits",
+    "likert": "guide/categories",
     "missing values": "guide/missing",
     "near-optimal": "guide/how-sure",
+    "ordinal": "guide/categories",
+    "panel": "guide/time",
+    "slurm": "guide/larger-than-this-machine",
+    "subsampling": "guide/how-sure",
     "whitelist": "guide/coming-from",
     "windows": "guide/install",
 }
