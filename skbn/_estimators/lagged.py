@@ -382,7 +382,7 @@ def _unbroken(index: Any, numbers: Integers, gaps: Any, call: str, *, has_groups
         row = int(np.argmax(times.isna()))
         raise ValueError(f"Row {row} of X has no time: its label is {index[row]}. Leave it out.")
     is_count = times.dtype.kind in "iuf"
-    if is_count and times[0] <= times[-1] and len(np.unique(np.diff(times))) == 1:
+    if is_count and times[0] < times[-1] and len(np.unique(np.diff(times))) == 1:
         return numbers  # the labels count rows, whatever their series
     order = np.argsort(numbers, kind="stable")
     times, same = times[order], np.diff(numbers[order]) == 0
@@ -405,7 +405,11 @@ def _unbroken(index: Any, numbers: Integers, gaps: Any, call: str, *, has_groups
             "step apart whatever their labels, as from one trading day to the next, call "
             f'{call}, gaps="join").{no_times}'
         )
-    sort = "Sort them, by X.sort_index() for example."
+    sort = (
+        "Sort them"
+        + ", and groups alike" * ("=groups" in call)
+        + ", by X.sort_index() for example."
+    )
     remedy = "Two rows have the same time; leave one out." if times[row + 1] == times[row] else sort
     raise ValueError(
         f"The index of X says that its rows are not in order of time: {where}. {remedy}"
@@ -423,21 +427,17 @@ def _warn_of_unit_roots(
     ]
     if not found:
         return
-    remedy = "numpy.diff(X, axis=0)"
+    changes = "numpy.diff(X, axis=0)"
     if hasattr(values, "iloc"):
-        remedy = f"X.assign(**X[{found!r}].diff()).iloc[1:]"
-        if groups is not None:
-            name = repr(groups) if isinstance(groups, str) else "groups"
-            remedy = f"X.assign(**X.groupby({name})[{found!r}].diff()), without first rows,"
-    elif hasattr(values, "with_columns"):
-        remedy = f"X.with_columns(polars.col({found!r}).diff())[1:]"
-    elif hasattr(values, "select"):
-        remedy = "a table of differences from row to row"
+        by = "" if groups is None else f".groupby({groups!r})" * isinstance(groups, str)
+        changes = f"X.assign(**X{by}[{found!r}].diff()).dropna(subset={found!r})"
+    if groups is not None and not isinstance(groups, str):
+        changes = "their changes within each series"
     warnings.warn(
         f"Columns look like random walks or trends, {readable_value(found)}: each follows its own "
         "last value so closely that a Dickey-Fuller test does not reject a unit root. Such columns "
-        f"depend on each other by chance, and edges among them may be false. Pass {remedy} "
-        "in place of X, to have changes instead of levels.",
+        f"depend on each other by chance, and edges among them may be false. Pass {changes} "
+        "in place of X.",
         NonstationaryWarning,
         stacklevel=3,
     )

@@ -300,6 +300,7 @@ def test_groups_may_be_a_column(container):
         (None, {"gaps": "skip"}, "'gaps' parameter of lagged must be a str among"),
         ([*"abcdefgh"], {"gaps": "break"}, "takes a pandas data frame whose index has times"),
         ([0, 1, 2, 3, 4, 5, 6, None], {}, "Row 7 of X has no time"),
+        ([0] * 8, {}, "Two rows have the same time"),
         (SEVERAL[::-1], {"groups": [*"vvvvuuuu"]}, "not in order of time"),
     ],
 )
@@ -313,11 +314,18 @@ def test_random_walks_are_named_and_their_differences_are_not():
     X = pd.DataFrame({"a": numbers[:, 0].cumsum(), "b": numbers[:, 1], "c": numbers[:, 2].cumsum()})
     with pytest.warns(NonstationaryWarning, match=r"\['a', 'c'\].*X\.assign\(\*\*X\[\['a', 'c'\]"):
         lagged(X)
-    lagged(X.assign(**X[["a", "c"]].diff()).iloc[1:])
+    found = ["a", "c"]
+    lagged(X.assign(**X[found].diff()).dropna(subset=found))
     with pytest.warns(NonstationaryWarning, match=r"Pass numpy\.diff\(X, axis=0\)"):
         lagged(X.to_numpy())
-    with pytest.warns(NonstationaryWarning, match=r"with_columns\(polars.col\(\['a', 'c'\]"):
+    with pytest.warns(NonstationaryWarning, match=r"numpy.diff"):
         lagged(pl.from_pandas(X))
+    panel = X.assign(id=np.arange(300) // 150)
+    with pytest.warns(NonstationaryWarning, match=r"groupby\('id'\)"):
+        lagged(panel, groups="id")
+    lagged(panel.assign(**panel.groupby("id")[found].diff()).dropna(subset=found), groups="id")
+    with pytest.warns(NonstationaryWarning, match="changes within each series"):
+        lagged(X, groups=panel["id"])
     lagged(X.assign(id=np.arange(300) // 30), groups="id")  # too short to tell
 
 
