@@ -1,5 +1,7 @@
 """Warnings about the data and about what was computed from them, one class for each kind.
 
+`DegenerateColumnsError` is the error that names all constant and redundant columns of a table.
+
 Python's filters switch off a single kind by its class, or all of them by `DataWarning`:
 
 >>> import warnings
@@ -9,9 +11,12 @@ Python's filters switch off a single kind by its class, or all of them by `DataW
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
+
 __all__ = [
     "ApproximateEvidenceWarning",
     "DataWarning",
+    "DegenerateColumnsError",
     "DiscreteChildWarning",
     "DummyEdgeWarning",
     "MaxParentsWarning",
@@ -23,6 +28,62 @@ __all__ = [
     "SamplingWarning",
     "SkewedResidualsWarning",
 ]
+
+
+class DegenerateColumnsError(ValueError):
+    """Columns are constant, or linear combinations of others, so that a likelihood is unbounded.
+
+    The error names all such columns at once: a table without `columns` is not refused for the same
+    reason. With `max_parents`, only columns that depend on each other within a family are named;
+    long chains of such dependences may need a second round.
+
+    Parameters
+    ----------
+    message : str
+    constant_columns : sequence of str or int
+    collinear_columns : sequence of str or int
+
+    Attributes
+    ----------
+    constant_columns : list of str or int
+        The columns that do not vary, by the table's names, or numbers if it has none.
+    collinear_columns : list of str or int
+        Columns that depend linearly on others that are not listed. Of each relation one is listed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import skbn
+    >>> X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=["a", "b", "c"])
+    >>> X = X.assign(twice=2 * X["a"], total=X["a"] + X["b"], site=1)
+    >>> try:
+    ...     skbn.GaussianBNLearner().fit(X)
+    ... except skbn.exceptions.DegenerateColumnsError as error:
+    ...     redundant = error
+    >>> redundant.constant_columns, redundant.collinear_columns
+    (['site'], ['twice', 'total'])
+    >>> learner = skbn.GaussianBNLearner().fit(X.drop(columns=redundant.columns))
+    """
+
+    def __init__(
+        self,
+        message: str,
+        constant_columns: Iterable[Hashable] = (),
+        collinear_columns: Iterable[Hashable] = (),
+    ) -> None:
+        super().__init__(message)
+        self.constant_columns = list(dict.fromkeys(constant_columns))
+        self.collinear_columns = list(dict.fromkeys(collinear_columns))
+
+    @property
+    def columns(self) -> list[Hashable]:
+        """All these columns: leave them out."""
+        return list(dict.fromkeys(self.constant_columns + self.collinear_columns))
+
+    def explained_as(self, message: str) -> DegenerateColumnsError:
+        """Return an error about the same columns with another message."""
+        return type(self)(message, self.constant_columns, self.collinear_columns)
 
 
 class DataWarning(UserWarning):

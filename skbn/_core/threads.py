@@ -137,12 +137,14 @@ def run_all(
 def explained(call: Callable[[], Result], explain: Callable[[ValueError], str]) -> Result:
     """Return the result of a call; a ValueError is replaced by one with the message explained.
 
+    A kind of error that has attributes makes the other one itself, by `explained_as`.
+
     It is raised outside the except block: a chained error's traceback would keep tables alive.
     """
     try:
         return call()
     except ValueError as error:
-        failure = ValueError(explain(error))
+        failure = getattr(error, "explained_as", ValueError)(explain(error))
     try:
         raise failure
     finally:

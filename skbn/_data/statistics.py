@@ -9,6 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
+from skbn._data.degenerate_columns import (
+    CheckedColumns,
+    Dependence,
+    check_all,
+    constants_error,
+    degenerate_error,
+    joined,
+    labels_of,
+)
+from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary
 from skbn._regressions.least_squares import (
     FamilyFactors,
@@ -57,37 +67,21 @@ class Regression(NamedTuple):
 
 
 @dataclass(frozen=True)
-class IndependenceCheck:
+class IndependenceCheck(CheckedColumns):
     """Refuses columns if one of them is a linear combination of others, or nearly so.
 
     A residual is too small if it is no larger than the sum of `rounding`, weighted by the
     combination's coefficients, in units of the columns' norms.
-
-    Parameters
-    ----------
-    names : sequence of m str or int
-    scale : ndarray of shape (m,)
-        The columns' norms.
-    rounding : ndarray of shape (m,)
-        The error of a column's residual, in units of its norm.
-    has_prior : bool
-        Whether the rows of a prior are stacked under the columns.
-    remedy : str, optional
-        What the error advises.
-    weights : (int, float, ndarray of shape (m,)), optional
-        How many rows there are, the sum of their weights, and what `rounding` would be if each row
-        counted once: columns that would do then are not to blame.
     """
-
-    names: Sequence[str | int]
-    scale: Floats
-    rounding: Floats
-    has_prior: bool
-    remedy: str = "leave out one of these columns."
-    weights: tuple[int, float, Floats] = (0, 0.0, np.empty(0))
 
     def check(self, factor: Floats, columns: list[int]) -> None:
         """Raise if these columns, which have this triangular factor, are not independent."""
+        found = self.dependence(factor, columns)
+        if found is not None:
+            raise degenerate_error(self, found)
+
+    def dependence(self, factor: Floats, columns: list[int]) -> Dependence | None:
+        """Return a dependence among these columns, if there is one."""
         rounding = self.rounding[columns]
         k = len(columns)
         left = np.abs(np.diag(factor))
@@ -102,7 +96,7 @@ class IndependenceCheck:
             adds_nothing = left <= rounding + rounding @ np.abs(combinations)
         if adds_nothing[1:].any():  # exact dependence: name the first such column
             j = 1 + int(np.argmax(adds_nothing[1:]))
-            raise self._dependence(columns[j], columns[:j], combinations[:j, j], left[j])
+            return Dependence(columns[j], columns[:j], combinations[:j, j], left[j])
         # The residual of x on all others is 1 over the norm of row x of the inverse.
         inverse = solved / np.diag(factor)
         residual = 1 / np.linalg.norm(inverse, axis=1)
@@ -112,47 +106,10 @@ class IndependenceCheck:
         with np.errstate(divide="ignore"):  # with a prior, rounding is 0 if a0 and a1 are
             excess = residual / (np.abs(weights) @ rounding)
         x = int(np.argmin(excess))
-        if excess[x] <= 1:
-            others = [j for j in range(k) if j != x]
-            raise self._dependence(
-                columns[x], [columns[j] for j in others], weights[x, others], residual[x]
-            )
-
-    def _dependence(
-        self, child: int, others: list[int], weights: Floats, residual: float
-    ) -> ValueError:
-        n_rows, n_samples, once = self.weights
-        if n_samples > n_rows and residual > once[child] + once[others] @ np.abs(weights):
-            return ValueError(
-                f"The sample weights of X's {n_rows} rows sum to {n_samples:g}, as a "
-                "weight says how often its row counts. With so many, the rounding of column "
-                f"{self.names[child]!r}, of whose spread the others leave {residual:.0e}, changes "
-                f"scores by more than {SCORE_ACCURACY} nats. Pass smaller ones, such as "
-                "sample_weight / sample_weight.mean()."
-            )
-        involved = np.abs(weights) > max(residual, 1e-9 * np.abs(weights).max())
-        coefficients = weights * self.scale[child] / self.scale[others]
-        combination = " ".join(
-            f"{'-' if coefficient < 0 else '+'} {abs(coefficient):.6g} * {self._name(j)}"
-            for j, coefficient, is_involved in zip(others, coefficients, involved, strict=True)
-            if is_involved
-        ).removeprefix("+ ")
-        consequence = (
-            "The prior is too small relative to the columns' spread for an accurate score; "
-            "standardise the columns, give a prior mean nearer to theirs if it has one, or"
-            if self.has_prior
-            else "The likelihood is unbounded there, or known to too few digits;"
-        )
-        return ValueError(
-            f"Column {self.names[child]!r} is collinear with others: {self._name(child)} = "
-            f"{combination} + constant, up to {residual:.0e} of its spread. {consequence} "
-            f"{self.remedy}"
-        )
-
-    def _name(self, column: int) -> str:
-        """Return a column's name, or its number in a form unlike a coefficient."""
-        name = self.names[column]
-        return repr(name) if isinstance(name, str) else f"column {name!r}"
+        if excess[x] > 1:
+            return None
+        others = [j for j in range(k) if j != x]
+        return Dependence(columns[x], [columns[j] for j in others], weights[x, others], residual[x])
 
 
 @dataclass(frozen=True)
@@ -265,6 +222,7 @@ def sample_statistics(
     prior: Prior | None = None,
     largest_family: int | None = None,
     sensitivity: float | None = None,
+    nodes: Nodes | None = None,
     remedy: str = IndependenceCheck.remedy,
 ) -> SampleStatistics:
     """Compute the statistics of some rows, if their columns determine all regressions.
@@ -281,8 +239,10 @@ def sample_statistics(
         How many columns take part in a regression, the child included; by default all.
     sensitivity : float, optional
         By how much a relative error of a residual changes a score; by default n.
+    nodes : Nodes, optional
+        Which columns stand for each node; by default each is one.
     remedy : str, optional
-        What an error about collinear columns advises.
+        What an error about collinear columns advises, with braces for the columns.
 
     Raises
     ------
@@ -290,7 +250,8 @@ def sample_statistics(
         If a family has as many columns as there are rows; if a column is constant, or its
         spread cannot be squared; if a column depends linearly on others, or so nearly that
         a score may be off by more than `SCORE_ACCURACY`. In each of these cases some
-        family's likelihood is unbounded or unknown.
+        family's likelihood is unbounded or unknown. All constant and dependent columns are named
+        by one `DegenerateColumnsError`.
     """
     n, m = summary.n_samples, summary.n_columns
     largest_family = m if largest_family is None else min(largest_family, m)
@@ -311,7 +272,23 @@ def sample_statistics(
         # rounding errors of the entries are larger than eps by this factor.
         with np.errstate(divide="ignore", invalid="ignore"):
             magnification = np.sqrt(n) * np.ldexp(summary.largest, -summary.exponent) / norm
-        _refuse_constants(summary, norm, magnification, names)
+        constants = _constants(summary, norm, magnification, names)
+        if constants:
+            others = [j for j in range(m) if j not in constants]
+            rest = None if nodes is None else nodes.select(others)
+            raise joined(
+                constants_error(names, constants, labels_of(names, nodes)),
+                lambda: check_all(
+                    sample_statistics(
+                        summary.select(others),
+                        [names[j] for j in others],
+                        largest_family=largest_family,
+                        sensitivity=sensitivity,
+                        nodes=rest,
+                        remedy=remedy,
+                    ).independence
+                ),
+            )
     with np.errstate(over="ignore"):
         scale = np.ldexp(norm, summary.exponent)
     for j in range(m):
@@ -330,15 +307,14 @@ def sample_statistics(
     of_scores = sensitivity * np.sqrt(m) / SCORE_ACCURACY
     rounding = _EPS * (2 * magnification + merges * of_scores)
     once = _EPS * (2 * magnification + summary.n_rows / max(n, 1) * of_scores)
-    weights = summary.n_rows, n, once
-    independence = IndependenceCheck(names, scale, rounding, prior is not None, remedy, weights)
-    is_checked = True
-    try:
-        independence.check(factor, list(range(m)))
-    except ValueError:
-        if largest_family == m:
-            raise
-        is_checked = False  # columns that take part in no common regression may be dependent
+    independence = IndependenceCheck(
+        *(names, scale, rounding, prior is not None, factor, largest_family, nodes, remedy),
+        weights=(summary.n_rows, n, once),
+    )
+    found = independence.dependence(factor, list(range(m)))
+    if found is not None and largest_family == m:
+        raise degenerate_error(independence, found)
+    is_checked = found is None  # columns of no common regression may depend on each other
     mean = summary.column_means if prior is None else prior.mean
     return SampleStatistics(n, mean, scale, factor, independence, is_checked)
 
@@ -375,22 +351,22 @@ def _too_few_rows(summary: RowSummary, largest_family: int) -> ValueError:
     )
 
 
-def _refuse_constants(
+def _constants(
     summary: RowSummary,
     norm: Floats,
     magnification: Floats,
     names: Sequence[Any],
-) -> None:
-    for j, name in enumerate(names):
+) -> dict[int, str]:
+    """Return what is wrong with each column that does not vary."""
+    found = {}
+    for j in range(len(names)):
         smallest, largest = summary.minimum[j], summary.maximum[j]
         if smallest == largest:
-            raise ValueError(
-                f"Column {name!r} has zero variance: all its values equal {smallest:g}. Leave it "
-                "out."
+            found[j] = f"zero variance: all its values equal {smallest:g}. Leave it out."
+        elif norm[j] == 0 or 4 * _EPS * magnification[j] > 1:
+            found[j] = (
+                f"zero variance up to rounding: its values are from {smallest:.17g} to "
+                f"{largest:.17g}, and their spread, by their weights, is lost in the rounding of "
+                "the largest. Leave it out, or subtract a constant."
             )
-        if norm[j] == 0 or 4 * _EPS * magnification[j] > 1:
-            raise ValueError(
-                f"Column {name!r} has zero variance up to rounding: its values are from "
-                f"{smallest:.17g} to {largest:.17g}, and their spread, by their weights, is lost "
-                "in the rounding of the largest. Leave it out, or subtract a constant."
-            )
+    return found

@@ -15,7 +15,7 @@ data-types", has this score, the degenerate Gaussian, for categories.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from skbn._core.memory import read_only
 from skbn._core.progress import Progress
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
+from skbn._data.degenerate_columns import joined, labels_of
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample
 from skbn._data.statistics import Prior, Regression, SampleStatistics, sample_statistics
@@ -38,6 +39,7 @@ from skbn._scores.criteria import Criterion, InformationCriterion, edge_costs, t
 from skbn._scores.criterion_checks import check_prior, check_tables, is_scale_free
 from skbn._scores.regression_families import AllFamilies, SmallFamilies
 from skbn._scores.scorer import FamilyScorer
+from skbn.exceptions import DegenerateColumnsError
 
 __all__ = ["BlockScorer", "independent_columns"]
 
@@ -284,7 +286,8 @@ class BlockScorer(FamilyScorer):
             prior=prior,
             largest_family=most,
             sensitivity=float(2 * self.largest_weight),
-            remedy="merge levels that stand for the same rows, or leave out one of these nodes.",
+            nodes=nodes,
+            remedy="merge levels that stand for the same rows, or leave out {}.",
         )
 
     def require_independence(self, nodes: Sequence[int]) -> None:
@@ -406,11 +409,12 @@ def independent_columns(
 
     Raises
     ------
-    ValueError
-        Naming a node of several columns that do not vary.
+    DegenerateColumnsError
+        Naming the nodes of several columns that do not vary, and what else is degenerate.
     """
     kept: list[int] = []
     levels = {name: [*own] for name, own in nodes.levels.items()}
+    constant: dict[int, str] = {}
     for node, name in enumerate(nodes.names):
         columns = nodes.columns_of([node])
         if len(columns) == 1:  # it is refused by its own regressions if it does not vary
@@ -438,8 +442,21 @@ def independent_columns(
             seen = (
                 "only one of its levels has rows" if name in nodes.levels else "they are constant"
             )
-            raise ValueError(
+            constant[node] = (
                 f"Node {name!r} has {len(columns)} columns that do not vary: {seen}. Leave it out."
             )
         kept += own
+    if constant:
+        raise _nodes_error(summary, nodes, kept, constant)
     return kept, levels
+
+
+def _nodes_error(
+    summary: RowSummary, nodes: Nodes, kept: list[int], constant: Mapping[int, str]
+) -> DegenerateColumnsError:
+    """Return the error about nodes that do not vary, and about the columns kept of others."""
+    labels, names = labels_of(nodes.column_names, nodes), nodes.column_names
+    message = " ".join(constant.values())
+    error = DegenerateColumnsError(message, [labels[j] for j in nodes.columns_of(constant)])
+    rest, own = nodes.select(kept, nodes.levels), [names[j] for j in kept]
+    return joined(error, lambda: sample_statistics(summary.select(kept), own, nodes=rest))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from functools import partial
 from typing import NoReturn, Self, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from skbn._core.resources import Resources
 from skbn._core.subsets import mask_of
 from skbn._core.text import first_few
 from skbn._core.threads import explained
+from skbn._data.degenerate_columns import joined
 from skbn._data.experiments import ExperimentalSample
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary
@@ -31,6 +33,7 @@ from skbn._scores.criteria import Criterion
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.regression_families import SmallFamilies
 from skbn._scores.scorer import FamilyScorer, ScoredGroup
+from skbn.exceptions import DegenerateColumnsError
 
 __all__ = ["InterventionalScorer"]
 
@@ -92,7 +95,17 @@ class InterventionalScorer(FamilyScorer):
         ValueError
             If its rows are too few, or their columns not independent, naming it.
         """
-        nodes, scorer = self._groups[self._group_of[child]]
+        group = self._group_of[child]
+        try:
+            return self._of_group(group)
+        except DegenerateColumnsError as error:
+            first = error.explained_as(str(error))  # without a traceback, which keeps tables
+        others = [partial(self._of_group, i) for i in range(len(self._groups)) if i != group]
+        raise joined(first, *others)
+
+    def _of_group(self, group: int) -> FamilyScorer:
+        """Return what scores the families of a group's nodes; it raises as `of_child`."""
+        nodes, scorer = self._groups[group]
         n_rows = scorer.sample.shape[0]
         names = first_few([self._names[x] for x in nodes])
 

@@ -114,7 +114,7 @@ def test_refusals_name_the_node_or_the_criterion():
         scores_of([np.ones((20, 2)), x]).local_score("v1")
     unknown = np.arange(20) < 4
     codes = [np.where(unknown, 9, rng.integers(0, 3, size=20)) for _ in range(2)]
-    with pytest.raises(ValueError, match=r"collinear.*leave out one of these nodes"):
+    with pytest.raises(ValueError, match=r"collinear.*leave out one of these columns"):
         scores_of([indicators(codes[0]), indicators(codes[1]), x]).to_array()
     with pytest.raises(ValueError, match=r"Log-determinants of nodes .* are not kept"):
         _ = scores_of(blocks).log_determinants
