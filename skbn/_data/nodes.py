@@ -110,13 +110,15 @@ class Nodes:
             labels=[self.labels[source] for source in sources],
         )
 
-    def select(self, kept: Sequence[int], levels: dict[str | int, list[Any]]) -> Self:
+    def select(self, kept: Sequence[int], levels: dict[str | int, list[Any]] | None = None) -> Self:
         """Return the nodes with only some of their columns, given by number in ascending order.
 
         Each node must keep one. `levels` are those of each category that are left, the one without
-        an indicator first.
+        an indicator first; by default all.
         """
         node_of = self.by_column(np.arange(len(self.names)))
         widths = np.bincount(node_of[list(kept)], minlength=len(self.names)).tolist()
         columns = [self.columns[i] for i in kept]
-        return replace(self, columns=columns, widths=widths, levels=levels)
+        return replace(
+            self, columns=columns, widths=widths, levels=self.levels if levels is None else levels
+        )

@@ -63,7 +63,7 @@ class Sample:
     shape : tuple of int
         Number of rows and of columns.
     is_complete : bool
-        Whether no value is missing.
+        Whether no value is missing in a row of a positive weight.
     is_set : ndarray of shape (n, m), bool, or None
         Which nodes an experimenter set in each row, in an `ExperimentalSample`; else None.
     """
@@ -80,7 +80,9 @@ class Sample:
         may_miss: bool = False,
     ) -> None:
         self._rows: Floats | None = rows
-        self.is_complete = not (may_miss and np.isnan(rows).any())
+        self._may_miss = may_miss
+        counted = rows if weight is None or not may_miss else rows[weight > 0]
+        self.is_complete = not (may_miss and np.isnan(counted).any())
         self._weight = weight
         self.labels = labels
         self.nodes = nodes
@@ -91,7 +93,7 @@ class Sample:
         """Return a sample without its rows."""
         sample = cls.__new__(cls)
         sample._rows = sample._weight = sample.labels = None
-        sample.is_complete = True
+        sample.is_complete, sample._may_miss = True, False
         sample.nodes = nodes
         sample.shape = (summary.n_rows, summary.n_columns)
         sample.summary = summary
@@ -146,14 +148,14 @@ class Sample:
 
     def _known_of(self, chosen: Any) -> dict[str, Any]:
         """Return what else `__init__` is told of some of the rows."""
-        return {"may_miss": not self.is_complete}
+        return {"may_miss": self._may_miss}
 
     def select(self, columns: Sequence[int]) -> Sample:
         """Return the sample of some of the columns, which are nodes by themselves then."""
         if self._rows is None:
             return Sample.of_summary(self.summary.select(columns))
         chosen = self.rows[:, list(columns)]
-        return Sample(chosen, self._weight, self.labels, may_miss=not self.is_complete)
+        return Sample(chosen, self._weight, self.labels, may_miss=self._may_miss)
 
     @property
     def has_rows(self) -> bool:

@@ -22,6 +22,7 @@ from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._solver.engines import SearchSettings
+from skbn._solver.incomplete_problem import IncompleteProblem
 from skbn._solver.solve import problem_of, solve
 from skbn._solver.structural_em import EMSolution
 
@@ -401,6 +402,9 @@ sequence of length n_samples, optional
         (solution,) = solve(problem, resources, settings)
         if isinstance(solution, EMSolution):
             self._keep_em(solution)
+            assert isinstance(problem, IncompleteProblem)
+            assert solution.model is not None
+            warn_about_data(solution.model, solution.expected.regressions, problem.observed)
             return self
         self._keep(solution, problem)
         self._warn_about_proof()

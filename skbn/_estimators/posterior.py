@@ -384,6 +384,7 @@ class GaussianBNPosterior(NetworkEstimator):
         is_complete = scores.sample.is_complete
         if not is_complete:
             scores = self._augmentable(scores)
+        observed = None if is_complete else scores.sample
         constraints, log_odds = self._knowledge(scores)
         problem = problem_of(scores, constraints)
         resources = self._resources(context)
@@ -414,8 +415,8 @@ class GaussianBNPosterior(NetworkEstimator):
             )
         network = median_network(problem, posterior.edges)
         self.__dict__.update(self._learned(posterior, problem, network))
-        if is_complete and scores.sample.has_rows:
-            warn_about_data(network._model(), problem.regressions)
+        if scores.sample.has_rows:
+            warn_about_data(network._model(), problem.regressions, observed)
         return self
 
     def _augmented(

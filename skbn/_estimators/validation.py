@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -117,6 +118,9 @@ def read_sample(
     if not reset:
         check_columns(estimator, table.names, len(table.labels))
 
+    # Holes do not matter in rows of weight 0; those of other rows are refused below.
+    refuses_holes = not may_miss
+    may_miss = may_miss or sample_weight is not None
     learned = _learned_nodes(estimator, table, nodes, may_miss) if reset else estimator._nodes_
     fewest = min_samples, 2 if reset else 1
 
@@ -139,14 +143,14 @@ def read_sample(
             chosen = [column.source for column in learned.columns]
             sample = Sample.of_summary(sample.summary.select(chosen), learned)
     else:
-        if learned is None:
-            rows = table.rows(may_miss=may_miss)
-        else:
-            rows = encoded_rows(learned, table, may_miss=may_miss)
+        read = table.rows if learned is None else partial(encoded_rows, learned, table)
+        rows = read(may_miss=may_miss)
         check_shape(rows)
         rows.setflags(write=False)
         sample = Sample(rows, None, row_labels(X), learned, may_miss=may_miss)
         sample = sample.with_weight(sample_weight)
+        if refuses_holes and not sample.is_complete:
+            read(may_miss=False)
         n_rows = len(rows)
     if sample_weight is not None and (reset or is_chunk):
         sample.counted(sample_weight, n_rows)

@@ -23,6 +23,7 @@ from skbn._core.arrays import Floats
 from skbn._core.estimator import N_WRAPPERS
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.threads import one_blas_thread
+from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._regressions.local_score import local_score_terms
 from skbn._scores.criteria import InformationCriterion
@@ -73,7 +74,9 @@ _STACK_LEVEL = 4 + N_WRAPPERS
 _told_of_folds: set[tuple[type[DataWarning], tuple[Hashable, ...]]] = set()
 
 
-def warn_about_data(model: LinearGaussianModel, scorer: FamilyScorer) -> None:
+def warn_about_data(
+    model: LinearGaussianModel, scorer: FamilyScorer, observed: Sample | None = None
+) -> None:
     """Warn if rows contradict the model of the network found in them, once for each reason.
 
     Parameters
@@ -82,11 +85,15 @@ def warn_about_data(model: LinearGaussianModel, scorer: FamilyScorer) -> None:
     scorer : FamilyScorer
         Knows the rows in which the network was found. If they were not kept, there are no warnings.
         Of nodes of several columns, no column is looked at: they are not meant to be Gaussian.
+    observed : Sample, optional
+        The model's columns with holes, in place of the scorer's rows. A residual is known where the
+        column and its parents are observed.
     """
-    sample = scorer.sample
+    sample = scorer.sample if observed is None else observed
     if not sample.has_rows:
         return
-    rows, weight, n_samples = scorer.kept(sample.rows), sample.weight, float(sample.shape[0])
+    rows = scorer.kept(sample.rows) if observed is None else sample.rows
+    weight, n_samples = sample.weight, float(sample.shape[0])
     if weight is not None:
         rows, weight = rows[weight > 0], weight[weight > 0]
         share = weight / weight.max()
@@ -112,8 +119,7 @@ def warn_about_data(model: LinearGaussianModel, scorer: FamilyScorer) -> None:
                 own = _residual_skewness(model, scorer.kept(counts.rows), counts.weight)
                 skewness[at] = own[at]
     # The skewness of a column with few values only says how often each value occurs.
-    skewness[list(n_levels)] = 0
-    skewness[~is_number] = 0
+    skewness[[*n_levels, *np.flatnonzero(~is_number)]] = 0
     skewed = np.flatnonzero(np.abs(skewness) > _LARGEST_SKEWNESS)
     if len(skewed):
         own = _column_skewness(model, rows, weight, skewed)
@@ -151,13 +157,13 @@ def _is_in_fold() -> bool:
 def _n_levels(rows: Floats, most: int) -> dict[int, int]:
     """Return the number of different values of each column that has at most `most`."""
     first = np.sort(rows[:_FIRST_ROWS].T)
-    few = np.flatnonzero((first[:, 1:] != first[:, :-1]).sum(axis=1) < most)
+    few = np.flatnonzero((first[:, 1:] > first[:, :-1]).sum(axis=1) < most)
     n_levels = {}
     for v in few.tolist():
         values = np.empty(0)
         for part in _blocks(len(rows)):
             column = rows[part, v]
-            values = np.union1d(values, column[~np.isin(column, values)])
+            values = np.union1d(values, column[~np.isin(column, values) & ~np.isnan(column)])
             if len(values) > most:
                 break
         else:
@@ -203,7 +209,7 @@ def _joined_dummies(parents: list[int], rows: Floats, binary: list[int]) -> list
     groups: list[list[int]] = []
     if not edges:
         return groups
-    is_one = {v: rows[:, v] == rows[:, v].max() for v in binary}
+    is_one = {v: rows[:, v] == np.nanmax(rows[:, v]) for v in binary}
     for a, b in edges:
         is_grouped = any(a in group and b in group for group in groups)
         if is_grouped or (is_one[a] & is_one[b]).any():
@@ -234,7 +240,20 @@ def _about_dummies(model: LinearGaussianModel, groups: list[list[int]]) -> str:
 
 def _residual_skewness(model: LinearGaussianModel, rows: Floats, weight: Floats | None) -> Floats:
     unit = np.sqrt(model.noise_variance)
-    return _skewness(rows, weight, lambda block: model.residuals(block) / unit)
+    skewness = _skewness(rows, weight, lambda block: _known_residuals(model, block) / unit)
+    if np.isnan(rows).any():
+        n_known = (~np.isnan(_known_residuals(model, rows))).sum(axis=0)
+        skewness[n_known < _FEWEST_ROWS] = 0
+    return skewness
+
+
+def _known_residuals(model: LinearGaussianModel, rows: Floats) -> Floats:
+    """Return the residuals, NaN where the column or one of its parents is missing."""
+    missing = np.isnan(rows)
+    if not missing.any():
+        return model.residuals(rows)
+    residuals = model.residuals(np.where(missing, model.mean, rows))
+    return np.where(missing | (missing @ (model.coef != 0)), np.nan, residuals)
 
 
 def _column_skewness(
@@ -246,14 +265,18 @@ def _column_skewness(
 
 def _skewness(rows: Floats, weight: Floats | None, values_of: Callable[[Floats], Floats]) -> Floats:
     """Return the skewness of columns that are computed block by block; NaN if out of range."""
-    total = 0.0
+    total: Any = 0.0
     sums: list[Any] = [0.0, 0.0, 0.0]  # of the values, their squares and their cubes
     is_small = rows.size * rows.shape[1] <= _LARGEST_IN_ONE_THREAD
     with nullcontext() if is_small else one_blas_thread(), np.errstate(all="ignore"):
         for part in _blocks(len(rows)):
             x = values_of(rows[part])
             share = np.ones(len(x)) if weight is None else weight[part]
-            total += share.sum()
+            if np.isnan(rows[part]).any():
+                total = total + share @ ~np.isnan(x)
+                x = np.where(np.isnan(x), 0.0, x)
+            else:
+                total = total + share.sum()
             for k, power in enumerate((x, x * x, x * x * x)):
                 sums[k] = sums[k] + share @ power
         mean, square, cube = (each / total for each in sums)

@@ -41,7 +41,7 @@ from skbn._scores.regression_families import AllFamilies, SmallFamilies
 from skbn._scores.scorer import FamilyScorer
 from skbn.exceptions import DegenerateColumnsError
 
-__all__ = ["BlockScorer", "independent_columns"]
+__all__ = ["BlockScorer", "independent_columns", "too_many_columns"]
 
 # A column that leaves a smaller share of its norm on the others of its node adds nothing to them.
 _LEAST_SHARE = 1e-10
@@ -270,16 +270,7 @@ class BlockScorer(FamilyScorer):
         summary, nodes, most = self.summary, self.nodes, self._most_columns
         n = min(summary.n_rows, summary.n_samples)
         if prior is None and n <= most:
-            widest = int(np.argmax(nodes.widths))
-            what = "levels" if nodes.names[widest] in nodes.levels else "columns"
-            n_parts = nodes.widths[widest] + (what == "levels")
-            raise ValueError(
-                f"X has {summary.n_rows} rows, whose weights sum to {summary.n_samples:g}, and "
-                f"nodes of {most} columns take part in a regression: with no more rows than "
-                f"columns, the likelihood is unbounded. Node {nodes.names[widest]!r} alone has "
-                f"{n_parts} {what}. Merge rare levels (as OneHotEncoder(min_frequency=...) does), "
-                'leave nodes out, set a lower max_parents, or use criterion="bge".'
-            )
+            raise too_many_columns(nodes, most, summary.n_rows, summary.n_samples)
         return sample_statistics(
             summary,
             nodes.column_names,
@@ -451,6 +442,20 @@ def independent_columns(
     return kept, levels
 
 
+def too_many_columns(nodes: Nodes, most: int, n_rows: int, n_samples: float) -> ValueError:
+    """Return the error that a family's columns, at most so many, are no fewer than the rows."""
+    widest = int(np.argmax(nodes.widths))
+    what = "levels" if nodes.names[widest] in nodes.levels else "columns"
+    n_parts = nodes.widths[widest] + (what == "levels")
+    return ValueError(
+        f"X has {n_rows} rows, whose weights sum to {n_samples:g}, and nodes of {most} columns "
+        "take part in a regression: with no more rows than columns, the likelihood is unbounded. "
+        f"Node {nodes.names[widest]!r} alone has {n_parts} {what}. Merge rare levels (as "
+        "OneHotEncoder(min_frequency=...) does), leave nodes out, set a lower max_parents, or use "
+        'criterion="bge".'
+    )
+
+
 def _nodes_error(
     summary: RowSummary, nodes: Nodes, kept: list[int], constant: Mapping[int, str]
 ) -> DegenerateColumnsError:
@@ -458,5 +463,5 @@ def _nodes_error(
     labels, names = labels_of(nodes.column_names, nodes), nodes.column_names
     message = " ".join(constant.values())
     error = DegenerateColumnsError(message, [labels[j] for j in nodes.columns_of(constant)])
-    rest, own = nodes.select(kept, nodes.levels), [names[j] for j in kept]
+    rest, own = nodes.select(kept), [names[j] for j in kept]
     return joined(error, lambda: sample_statistics(summary.select(kept), own, nodes=rest))

@@ -22,7 +22,7 @@ from skbn._missing.incomplete_rows import (
     require_values,
 )
 from skbn._networks.gaussian import LinearGaussianModel
-from skbn._scores.block_scorer import independent_columns
+from skbn._scores.block_scorer import independent_columns, too_many_columns
 from skbn._scores.criteria import InformationCriterion
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.block_problem import BlockProblem
@@ -154,6 +154,12 @@ class IncompleteProblem(TableProblem):
 
     # The rows
 
+    @property
+    def observed(self) -> Sample:
+        """The rows of these columns, with their holes."""
+        known = self._known
+        return Sample(known.rows[:, self._kept], known.weight, may_miss=True)
+
     @cached_property
     def rows(self) -> IncompleteRows:
         """The rows of these columns.
@@ -166,6 +172,8 @@ class IncompleteProblem(TableProblem):
         rows = incomplete_rows(self._known.rows[:, self._kept], self._known.weight)
         n = float(rows.pair_weights().min())
         if n <= self._most_columns:
+            if self.nodes is not None and 2 * max(self.nodes.widths) > self._most_columns:
+                raise too_many_columns(self.nodes, self._most_columns, rows.n_rows, n)
             most = math.ceil(n) - 2
             fewer = f", or set max_parents to {most} or less" if most > 0 and not self.nodes else ""
             few = "too few to tell" if n else "so that nothing tells"

@@ -1,0 +1,90 @@
+"""Holes in rows of weight 0 do not count, and tables with holes get the usual warnings."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skbn import GaussianBNLearner, GaussianBNPosterior
+from skbn.exceptions import DiscreteChildWarning, SkewedResidualsWarning
+
+
+def table():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4)), columns=list("abcd"))
+
+
+@pytest.mark.parametrize("missing", ["error", "em"])
+@pytest.mark.parametrize("nodes", [None, "auto"])
+def test_holes_in_rows_of_weight_0_do_not_count(missing, nodes):
+    whole = table()
+    if nodes:
+        whole["site"] = np.random.default_rng(1).choice(["p", "q"], 60)
+    holes, weight = whole.copy(), np.ones(60)
+    holes.iloc[3, 1:] = holes.iloc[9, 2:] = None
+    weight[[3, 9]] = 0
+    learner = GaussianBNLearner(missing=missing, nodes=nodes)
+    expected = learner.fit(whole.drop(index=[3, 9])).network_score_
+    assert learner.fit(holes, sample_weight=weight).is_optimal_
+    assert learner.network_score_ == pytest.approx(expected)
+    weight[9] = 0.5
+    if missing == "error":
+        with pytest.raises(ValueError, match=r"missing|no value|NaN"):
+            learner.fit(holes, sample_weight=weight)
+    else:
+        assert not learner.fit(holes, sample_weight=weight).is_optimal_
+
+
+@pytest.mark.parametrize("missing", ["error", "augment"])
+def test_posteriors_ignore_holes_in_rows_of_weight_0(missing):
+    whole, weight = table(), np.ones(60)
+    holes = whole.copy()
+    holes.iloc[3, 1] = np.nan
+    weight[3] = 0
+    posterior = GaussianBNPosterior("bge", missing=missing)
+    expected = posterior.fit(whole.drop(index=3)).log_evidence_
+    assert posterior.fit(holes, sample_weight=weight).log_evidence_ == pytest.approx(expected)
+
+
+def awkward():
+    """A 0/1 child and skewed residuals."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    flag = (x + rng.normal(size=400) > 0).astype(int)
+    skewed = np.exp(2 * rng.normal(size=400))
+    return pd.DataFrame({"x": x, "f": flag, "s": skewed, "z": x + flag + rng.normal(size=400)})
+
+
+def kinds_of_warnings(estimator, X):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(X)
+    assert all(each.filename == __file__ for each in caught)
+    return [each.category for each in caught]
+
+
+@pytest.mark.parametrize("share", [None, 0.1])
+@pytest.mark.parametrize("search", ["exact", "order"])
+def test_a_table_with_holes_gets_the_same_warnings(share, search):
+    X = awkward()
+    if share is None:
+        X.loc[5, "x"] = np.nan
+    else:
+        X = X.mask(np.random.default_rng(1).random(X.shape) < share)
+    learner = GaussianBNLearner(missing="em", tiers=[["x"], ["f", "s"], ["z"]], search=search)
+    assert kinds_of_warnings(learner, X) == [DiscreteChildWarning, SkewedResidualsWarning]
+    categories = X.assign(site=np.random.default_rng(2).choice(["p", "q", "r"], 400))
+    learner = GaussianBNLearner(
+        missing="em", nodes="auto", tiers=[["x", "site"], ["f", "s"], ["z"]]
+    )
+    assert kinds_of_warnings(learner, categories) == [DiscreteChildWarning, SkewedResidualsWarning]
+
+
+def test_a_wide_category_is_named_whatever_the_holes():
+    X = table().assign(id=[f"P{i}" for i in range(60)])
+    X.loc[3, "a"] = X.loc[4, "c"] = np.nan
+    for max_parents in (None, 1):
+        with pytest.raises(ValueError, match="Node 'id' alone has 60 levels"):
+            GaussianBNLearner(nodes="auto", missing="em", max_parents=max_parents).fit(X)
+    GaussianBNLearner(nodes="auto", missing="em").fit(X.drop(columns="id"))
