@@ -91,10 +91,11 @@ class DataWarning(UserWarning):
 
     The network is still the best one for the table. `GaussianBNLearner.fit` and
     `GaussianBNLearnerCV.fit` look at the rows and at the network that they found, and warn at
-    most once of each kind. Of a table with holes, they look at what is observed. There are no warnings if there are no rows to look at: with the
-    scores of `LocalScoreTransformer.partial_fit`, and with `ParentSetScores`. The folds of a
-    cross-validated learner are not checked either, and those of scikit-learn's searches
-    warn once in each process, without naming columns.
+    most once of each kind. Of a table with holes, they look at what is observed. There are no
+    warnings if there are no rows to look at: with the scores of
+    `LocalScoreTransformer.partial_fit`, and with `ParentSetScores`. The folds of a cross-validated
+    learner are not checked either, and those of scikit-learn's searches warn once in each process,
+    without naming columns.
 
     Examples
     --------
