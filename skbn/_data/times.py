@@ -40,16 +40,24 @@ def as_times(labels: Any) -> Any:
             labels = labels.astype(object)
             if kind == "period":
                 return pandas.PeriodIndex(labels)
-            return (pandas.to_timedelta if "delta" in kind else pandas.to_datetime)(labels)
+            return pandas.to_timedelta(labels) if "delta" in kind else _moments(pandas, labels)
         if kind in ("integer", "floating", "decimal", "mixed-integer-float"):
-            has_gaps = kind != "integer" or labels.hasnans
-            return pandas.Index(labels.to_numpy(np.float64 if has_gaps else np.int64))
+            is_whole = kind == "integer" and not labels.hasnans
+            numbers = pandas.Index(labels.to_numpy(np.int64 if is_whole else np.float64))
+            return numbers.where(np.isfinite(numbers))
         if kind == "string" and "-" in str(labels[0]):
-            times = pandas.to_datetime(labels.astype(object), format="ISO8601", errors="coerce")
-            return None if times.hasnans else times
-    except (ValueError, TypeError, OverflowError):  # out of range, or of several time zones
+            return _moments(pandas, labels.astype(object), format="ISO8601")
+    except (ValueError, TypeError, OverflowError):  # no times, or out of range
         return None
     return None
+
+
+def _moments(pandas: Any, labels: Any, **options: Any) -> Any:
+    """Return dates and times as an index, in UTC if they have several offsets from it."""
+    try:
+        return pandas.to_datetime(labels, **options)
+    except ValueError:
+        return pandas.to_datetime(labels, utc=True, **options)
 
 
 def one_step_apart(times: Any, same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

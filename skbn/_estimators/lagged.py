@@ -429,9 +429,9 @@ def _warn_of_unit_roots(
         return
     changes = "numpy.diff(X, axis=0)"
     if hasattr(values, "iloc"):
-        by = "" if groups is None else f".groupby({groups!r})" * isinstance(groups, str)
-        changes = f"X.assign(**X{by}[{found!r}].diff()).dropna(subset={found!r})"
-    if groups is not None and not isinstance(groups, str):
+        by = f".groupby({groups!r})" if isinstance(groups, str) else ""
+        changes = f"X.assign(**X{by}[{found!r}].diff()){by}" + (".tail(-1)" if by else ".iloc[1:]")
+    if groups is not None and not (isinstance(groups, str) and hasattr(values, "iloc")):
         changes = "their changes within each series"
     warnings.warn(
         f"Columns look like random walks or trends, {readable_value(found)}: each follows its own "
