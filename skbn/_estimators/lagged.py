@@ -300,14 +300,13 @@ def lagged(
 
 def _too_short(n_lags: int, numbers: Integers, names: list[Any], gaps: Any) -> ValueError:
     """Return the error for series that have no row with all its lags."""
-    what = f"X has {len(numbers)} rows"
-    if names != [None]:
-        most = max(np.bincount(numbers), default=0)
-        what = f"none of the {len(names)} series has more than {most} rows"
-    what += ", and its index has gaps" * (gaps == "break")
+    most = max(np.bincount(numbers), default=0)
+    what = f"none of the {len(names)} series has more than {most} rows"
+    what = f"X has {most} rows" if names == [None] else what
     return ValueError(
-        f"n_lags={n_lags} takes more than {n_lags} rows of one series, but {what}. Give longer "
-        "series, or a smaller n_lags."
+        f"n_lags={n_lags} takes more than {n_lags} rows of one series"
+        + " without a gap" * (gaps == "break")
+        + f", but {what}. Give longer series, or a smaller n_lags."
     )
 
 
