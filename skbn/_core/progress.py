@@ -26,7 +26,7 @@ Listener = Callable[[int, float, str], None]
 
 
 class StoppedError(Exception):
-    """Another thread failed; its error is `Progress.error`."""
+    """Another thread failed, and its error is `Progress.error`; or the deadline has passed."""
 
 
 class Progress:
@@ -41,6 +41,8 @@ class Progress:
         of the work is done, or there is a note. An exception that it raises ends the computation.
     has_notes : bool
         Whether notes are passed on. Those of computations side by side would be mixed.
+    deadline : float
+        When the computation must end, by ``time.monotonic()``.
 
     Attributes
     ----------
@@ -53,7 +55,9 @@ class Progress:
         work: float | None = None,
         listeners: tuple[Listener, ...] = (),
         has_notes: bool = True,
+        deadline: float = math.inf,
     ) -> None:
+        self._deadline = deadline
         self._work = work
         self._has_notes = has_notes
         self._listeners = listeners
@@ -79,10 +83,10 @@ class Progress:
         Raises
         ------
         StoppedError
-            If `stop` was called.
+            If `stop` was called, or the deadline has passed.
         """
         with self._lock:
-            if self.error is not None:
+            if self.error is not None or time.monotonic() >= self._deadline:
                 raise StoppedError
             if self._work is None:
                 return

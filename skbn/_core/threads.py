@@ -106,11 +106,14 @@ def run_all(
     function: Callable[..., Result],
     arguments: list[tuple[Any, ...]],
     progress: Progress,
+    results: list[Result] | None = None,
 ) -> list[Result]:
     """Return the result of a function for each tuple of arguments, computed in threads.
 
-    The first error stops the calls that advance the same progress, and is raised when they have
-    ended. The locals of the frames that it went through are cleared, because they may hold tables.
+    `results`, if given, is the list to which they are appended, in order: it has those before the
+    first that failed. The first error stops the calls that advance the same progress, and is raised
+    when they have ended. The locals of the frames that it went through are cleared, because they
+    may hold tables.
     """
 
     def run(*given: Any) -> Result:
@@ -122,10 +125,11 @@ def run_all(
             progress.stop(error)  # the other threads
             raise
 
-    results: list[Result] = []
+    results = [] if results is None else results
     with Threads(n_threads) as threads:
         try:
-            results = [*threads.map(run, arguments)]
+            for result in threads.map(run, arguments):
+                results.append(result)
         except BaseException as error:
             progress.stop(error)  # Ctrl-C interrupts this thread only
             clear_frames(error.__traceback__)

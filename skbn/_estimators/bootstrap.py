@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import time
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._core.arrays import Floats
 from skbn._core.estimator import (
+    N_WRAPPERS,
     Interval,
     all_or_nothing,
     check_parameters,
@@ -51,6 +56,11 @@ __all__ = ["BootstrapBNLearner"]
 _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
 
 
+def _warn(message: str, kind: type[Warning]) -> None:
+    """Warn in the user's line, which calls `fit`, which calls `_fit`, which calls what warns."""
+    warnings.warn(message, kind, stacklevel=5 + N_WRAPPERS)
+
+
 class BootstrapBNLearner(OneNetworkEstimator):
     """Learn a network from each of many resamples of the rows, and average these networks.
 
@@ -77,6 +87,11 @@ class BootstrapBNLearner(OneNetworkEstimator):
     block_length : int or None, default=None
         For rows in order of time that depend on their neighbours: how many consecutive rows are
         drawn at once; at least 1, and less than the number of rows. None draws single rows.
+    time_limit : float or None, default=None
+        After how many seconds `fit` ends with the resamples that are done, with a warning. The
+        search of a resample by the learners of this library ends then, too; other estimators, and
+        fits in processes, end with the resample that they are at. If a fit to all rows takes longer
+        it has no resamples, and fails.
     random_state : int, RandomState, Generator or None, default=None
         A seed or a generator of numpy.random. With a number, each fit draws the same resamples.
         The searches of an estimator with ``search="order"`` are seeded by its own `random_state`,
@@ -90,8 +105,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
         library are fitted one after the other, because threads would wait for each other;
         processes do not.
     verbose : bool or int, default=False
-        Whether to print the progress every few seconds. From scikit-learn 1.9 on,
-        `set_callbacks` shows it in scikit-learn's progress bars.
+        Whether to print the progress every few seconds, and then ever less often. From
+        scikit-learn 1.9 on, `set_callbacks` shows it in scikit-learn's progress bars.
 
     Attributes
     ----------
@@ -103,6 +118,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
     direction_ : ndarray of shape (`n_features_in_`, `n_features_in_`)
         ``edge_support_ / strength_``: of the networks that join i and j, the share in which
         the edge is i -> j; 0 if none joins them.
+    n_resamples_ : int
+        How many resamples the fit has: `n_resamples`, or fewer after `time_limit` or Ctrl-C. They
+        are the first of those that a full fit with the same seed has.
     networks_ : list of GaussianBayesianNetwork
         The network of each resample, with the parameters of the resample.
     threshold_ : float
@@ -168,12 +186,14 @@ class BootstrapBNLearner(OneNetworkEstimator):
         "threshold": [_FROM_0_TO_1, None],
         "replace": ["boolean"],
         "block_length": [Interval(Integral, 1, None, closed="left"), None],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "n_jobs": PARAMETER_CONSTRAINTS["n_jobs"],
         "verbose": ["verbose"],
     }
     edge_support_: Floats
     strength_: Floats
     direction_: Floats
+    n_resamples_: int
     networks_: list[GaussianBayesianNetwork]
     threshold_: float
     estimator_: Any
@@ -188,6 +208,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         threshold: float | None = None,
         replace: bool = True,
         block_length: int | None = None,
+        time_limit: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool | int = False,
@@ -198,6 +219,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
         self.threshold = threshold
         self.replace = replace
         self.block_length = block_length
+        self.time_limit = time_limit
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -244,7 +266,8 @@ class BootstrapBNLearner(OneNetworkEstimator):
             draw fewer than two rows, none of a label, or, without replacement, all of them; if
             `block_length` is not less than the number of rows, or is given with `stratify`,
             ``replace=False`` or rows of weight 0; if the estimator does not take `sample_weight`,
-            or finds no network of the columns.
+            or finds no network of the columns; if `time_limit` is over before two resamples are
+            done.
         RuntimeError
             If a callback asks to stop before all resamples are fitted; if regressions that are
             independent of a search do not confirm its network.
@@ -255,6 +278,9 @@ class BootstrapBNLearner(OneNetworkEstimator):
         -----
         skbn.exceptions.DataWarning, skbn.exceptions.MaxParentsWarning
             As the estimator, for all rows together but not for the resamples.
+        sklearn.exceptions.ConvergenceWarning
+            If `time_limit` or Ctrl-C ended the fit early: how many resamples it has. Before there
+            are two, Ctrl-C raises KeyboardInterrupt.
         """
         with all_or_nothing(self), fit_task(self, X, y, sample_weight, max_subtasks=100) as context:
             return self._fit(X, y, sample_weight, interventions, stratify, context)
@@ -262,6 +288,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, interventions: Any, stratify: Any, context: Any
     ) -> Self:
+        began = time.monotonic()
         learner = GaussianBNLearner() if self.estimator is None else clone(self.estimator)
         table, sample = self._read(learner, X, sample_weight)
         draws = plan_draws(
@@ -289,7 +316,10 @@ class BootstrapBNLearner(OneNetworkEstimator):
         if self.verbose:
             at_a_time = "in processes" if plan.n_threads is None else f"{plan.n_threads} at a time"
             say(f"[{type(self).__name__}] {self.n_resamples} resamples, {at_a_time}")
-        networks = plan.networks(listeners_of(self, context))
+        deadline = math.inf if self.time_limit is None else began + self.time_limit
+        networks, ended_by = plan.networks(listeners_of(self, context), deadline)
+        if ended_by:
+            self._warn_of_fewer(len(networks), ended_by)
         fixed = [fixed_parent_masks(network.dag) for network in networks]
         parents = [parent_masks(network.dag) for network in networks]
         support = edge_support(parents, fixed)
@@ -304,6 +334,7 @@ class BootstrapBNLearner(OneNetworkEstimator):
             edge_support_=support.directed.copy(),
             strength_=support.strength.copy(),
             direction_=support.direction.copy(),
+            n_resamples_=len(networks),
             networks_=networks,
             threshold_=threshold,
             network_=network,
@@ -311,6 +342,19 @@ class BootstrapBNLearner(OneNetworkEstimator):
             estimator_=fitted,
         )
         return self
+
+    def _warn_of_fewer(self, n: int, ended_by: str) -> None:
+        """Say how many resamples were done, or raise if they are too few."""
+        if n < 2:
+            raise ValueError(
+                f"time_limit={self.time_limit:g} seconds ended the bootstrap with {n} of "
+                f"{self.n_resamples} resamples; it needs two. Raise it, or take a faster estimator."
+            )
+        _warn(
+            f"{ended_by} ended the bootstrap after {n} of {self.n_resamples} resamples, of which "
+            f"all shares are. The standard error of a support of 0.5 is {0.5 / n**0.5:.2f}.",
+            ConvergenceWarning,
+        )
 
     @property
     def _may_miss(self) -> bool:

@@ -26,6 +26,8 @@ class Draws:
         The rows to draw from. Each of these arrays is drawn from on its own.
     n_drawn : list of int
         How many rows to draw from each.
+    fraction : float
+        How many rows are drawn, as a share of them.
     replace : bool
     block_length : int
         How many consecutive rows of a stratum are drawn at once. If not 1, `replace` is True.
@@ -35,6 +37,7 @@ class Draws:
 
     strata: list[Integers]
     n_drawn: list[int]
+    fraction: float
     replace: bool
     block_length: int
     seeds: list[np.random.SeedSequence]
@@ -103,7 +106,8 @@ def plan_draws(
     # Both kinds of numpy's generators have this method.
     entropy = int.from_bytes(random_generator(random_state).bytes(16), "little")
     seeds = np.random.SeedSequence(entropy).spawn(n_resamples)
-    return Draws([*strata.values()], [*n_drawn.values()], replace, block_length or 1, seeds)
+    drawn = [*n_drawn.values()]
+    return Draws([*strata.values()], drawn, fraction, replace, block_length or 1, seeds)
 
 
 def _strata(sample: Sample, stratify: Any) -> dict[Any, Integers]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -21,7 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skbn._core.arrays import Floats
 from skbn._core.graphs import check_dag
-from skbn._core.progress import Listener, Progress
+from skbn._core.progress import Listener, Progress, StoppedError
 from skbn._core.resources import Resources
 from skbn._core.threads import count_threads, explained, run_all
 from skbn._data.sample import Sample
@@ -33,6 +34,7 @@ from skbn._estimators.learner_cv import GaussianBNLearnerCV
 from skbn._estimators.network_learner import network_of
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
+from skbn._scores.criteria import BGe
 from skbn._scores.local_scores import LocalScores
 from skbn._solver.engines import SearchSettings
 from skbn._solver.problem import Problem
@@ -49,6 +51,12 @@ __all__ = [
 ]
 
 
+# The share of rows that an error proposes to draw without replacement.
+_LARGE_FRACTION = 0.9
+# A resample of many may draw none of so few rows.
+_FEW_ROWS = 10
+# With fewer, an interrupted bootstrap has no result.
+_FEWEST_NETWORKS = 2
 _EXPECTED = "a learner with a network_ or a dag_ after fit, or a pipeline or a search of one"
 
 
@@ -74,6 +82,13 @@ class _Search:
     resources: Resources
     work: int
     settings: SearchSettings
+
+    @property
+    def may_take_bge(self) -> bool:
+        """Whether BGe could take the place of the criterion."""
+        problem = self.problem
+        is_bge = isinstance(problem.regressions.criterion, BGe)
+        return problem.scores.sample.is_complete and not is_bge
 
     def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
         sample = self.problem.scores.sample
@@ -174,6 +189,8 @@ class Resamples:
     ----------
     sample : Sample
         The rows.
+    columns : list of str or int
+        The names of the nodes.
     draws : Draws
     refit : _Refit
     n_jobs : int or None
@@ -183,39 +200,56 @@ class Resamples:
     """
 
     sample: Sample
+    columns: list[str | int]
     draws: Draws
     refit: _Refit
     n_jobs: int | None
     n_threads: int | None
 
-    def networks(self, listeners: tuple[Listener, ...]) -> list[GaussianBayesianNetwork]:
-        """Return the network of each resample. The number of threads does not change a bit of it.
+    def networks(
+        self, listeners: tuple[Listener, ...], deadline: float = math.inf
+    ) -> tuple[list[GaussianBayesianNetwork], str]:
+        """Return the networks of the first resamples, and what ended them early, or "".
+
+        That is "time_limit", at the deadline by ``time.monotonic()``, or "Ctrl-C". The number of
+        threads does not change a bit of the networks.
 
         Raises
         ------
         ValueError
             As a fit of the learner, with the number of the resample.
+        KeyboardInterrupt
+            If Ctrl-C comes before there are two networks.
         """
-        progress = Progress(len(self.draws.seeds) * self.refit.work, listeners, has_notes=False)
-        with without_warnings():
-            if self.n_threads is None:
-                return self._by_processes(progress)
-            arguments = [(number, progress) for number in range(len(self.draws.seeds))]
-            return run_all(self.n_threads, self._network, arguments, progress)
+        n = len(self.draws.seeds)
+        found: list[GaussianBayesianNetwork] = []
+        progress = Progress(n * self.refit.work, listeners, False, deadline)
+        try:
+            with without_warnings():
+                if self.n_threads is None:
+                    self._by_processes(progress, found)
+                else:
+                    arguments = [(number, progress) for number in range(n)]
+                    run_all(self.n_threads, self._network, arguments, progress, found)
+        except StoppedError:
+            return found, "time_limit" if len(found) < n else ""
+        except KeyboardInterrupt:
+            if len(found) < _FEWEST_NETWORKS:
+                raise
+            return found, "Ctrl-C" if len(found) < n else ""
+        return found, ""
 
-    def _by_processes(self, progress: Progress) -> list[GaussianBayesianNetwork]:
+    def _by_processes(self, progress: Progress, found: list[GaussianBayesianNetwork]) -> None:
         tasks = (delayed(self._network_elsewhere)(i) for i in range(len(self.draws.seeds)))
-        networks = []
         backend, _ = get_active_backend()
         if not getattr(backend, "supports_return_generator", False):
-            networks = Parallel(n_jobs=self.n_jobs)(tasks)
-            progress.advance(self.refit.work * len(networks))
-            return networks
+            found += Parallel(n_jobs=self.n_jobs)(tasks)
+            progress.advance(self.refit.work * len(found))
+            return
         with closing(Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)) as results:
             for network in results:
-                networks.append(network)
+                found.append(network)
                 progress.advance(self.refit.work)
-        return networks
 
     def _network_elsewhere(self, number: int) -> GaussianBayesianNetwork:
         with without_warnings():
@@ -225,16 +259,50 @@ class Resamples:
         weight = self.draws.weight(number, self.sample)
 
         def explain(error: ValueError) -> str:
-            takes_bge = isinstance(self.refit, _Search) and self.sample.is_complete
-            bge = ' criterion="bge" fits them.' if takes_bge else ""
             return (
                 f"Resample {number + 1} of {len(self.draws.seeds)}, which has "
                 f"{np.count_nonzero(weight)} of the {len(weight)} rows, cannot be fitted. {error} "
-                "All rows together can be fitted: resamples with more of the rows, such as those "
-                f"of replace=False and sample_fraction=0.9, fail less often.{bge}"
+                f"All rows together can be fitted{self._remedy(weight)}"
             )
 
         return explained(lambda: self.refit.network(weight, progress), explain)
+
+    def _remedy(self, weight: Floats) -> str:
+        """Say what may let all resamples be fitted that has not been done yet."""
+        draws, rows, nodes = self.draws, self.sample.rows, self.sample.nodes
+        drawn = rows[weight > 0]
+        is_constant = np.fmin.reduce(drawn) == np.fmax.reduce(drawn)
+        if is_constant.any():  # name those that are constant in other resamples, too
+            others = ((rows != np.nanmedian(rows, axis=0)) & ~np.isnan(rows)).sum(axis=0)
+            is_constant |= others <= min(_FEW_ROWS, len(rows) // 4)
+        if nodes is not None:
+            is_constant = np.logical_or.reduceat(is_constant, nodes.starts[:-1])
+        columns = [self.columns[x] for x in np.flatnonzero(is_constant)]
+        remedies = []
+        if columns and draws.block_length == 1:
+            call = f"fit(X, stratify={self._labels_of(columns)})"
+            remedies.append(f"{call} draws rows of each value of {', '.join(map(repr, columns))}")
+        elif draws.block_length == 1 and (draws.replace or draws.fraction < _LARGE_FRACTION):
+            remedies.append(
+                "resamples with more of the rows, such as those of replace=False and "
+                f"sample_fraction={_LARGE_FRACTION}, fail less often"
+            )
+        if isinstance(self.refit, _Search) and self.refit.may_take_bge:
+            remedies.append('criterion="bge" fits such resamples')
+        return f": {', or '.join(remedies)}." if remedies else "."
+
+    def _labels_of(self, columns: list[str | int]) -> str:
+        """Return the code of labels that say which values a row has in some columns of X."""
+        values = [
+            f"X[{name!r}]" if isinstance(name, str) else f"numpy.asarray(X)[:, {name}]"
+            for name in columns
+        ]
+        if len(self.draws.strata) > 1:
+            values.insert(0, "labels")
+        if len(values) == 1 and self.sample.is_complete:
+            return values[0]
+        together = values[0] if len(values) == 1 else f"zip({', '.join(values)})"
+        return f"[str(value) for value in {together}]"
 
 
 def plan_resamples(
@@ -287,7 +355,7 @@ def plan_resamples(
             refit = _Fit(_for_resamples(learner), problem.scores, given, columns)
     else:
         refit = _Fit(_for_resamples(learner), X, given, columns)
-    return Resamples(sample, draws, refit, n_jobs, n_at_a_time if in_threads else None)
+    return Resamples(sample, columns, draws, refit, n_jobs, n_at_a_time if in_threads else None)
 
 
 def _for_resamples(learner: Any) -> Any:
@@ -310,4 +378,6 @@ def without_warnings() -> Iterator[None]:
         warnings.simplefilter("ignore", DataWarning)
         warnings.simplefilter("ignore", MaxParentsWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
+        # joblib's, of an interrupted bootstrap
+        warnings.filterwarnings("ignore", ".* tasks .* successfully executed +but not used")
         yield

@@ -12,6 +12,7 @@ from joblib import parallel_config
 from recording_callbacks import Interrupter, Recorder, Stopper, needs_callbacks
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
@@ -459,18 +460,73 @@ def test_callbacks_hear_of_each_percent(wine, learner):
 
 @needs_callbacks
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("callback", [Stopper, Interrupter])
+@pytest.mark.parametrize("callback", [Stopper])
 @pytest.mark.parametrize("learner", [None, Wrapped()])
 def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback, learner, monkeypatch):
     monkeypatch.setattr("skbn._estimators.held_out.FEWEST_COLUMNS", 2)
     bootstrap = BootstrapBNLearner(learner, n_resamples=60, n_jobs=n_jobs, random_state=0)
     before = threading.active_count()
-    with pytest.raises((RuntimeError, KeyboardInterrupt)):
+    with pytest.raises(RuntimeError):
         bootstrap.set_callbacks(callback()).fit(wine)
     assert threading.active_count() <= before
     assert not hasattr(bootstrap, "networks_")
     bootstrap.set_callbacks().set_params(n_resamples=2).fit(wine)
     assert len(bootstrap.networks_) == 2
+
+
+@needs_callbacks
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("learner", [None, Wrapped()])
+def test_ctrl_c_keeps_the_resamples_that_are_done(wine, n_jobs, learner, monkeypatch):
+    monkeypatch.setattr("skbn._estimators.held_out.FEWEST_COLUMNS", 2)
+    bootstrap = BootstrapBNLearner(learner, n_resamples=60, n_jobs=n_jobs, random_state=0)
+    full = clone(bootstrap).fit(wine)
+    with pytest.warns(ConvergenceWarning, match=r"Ctrl-C ended .* after \d+ of 60 resamples"):
+        bootstrap.set_callbacks(Interrupter()).fit(wine)
+    assert 2 <= bootstrap.n_resamples_ == len(bootstrap.networks_) < 60
+    assert_same_networks(bootstrap.networks_, full.networks_[: bootstrap.n_resamples_])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_time_limit_keeps_the_resamples_that_are_done(wine, n_jobs):
+    bootstrap = BootstrapBNLearner(n_resamples=10_000, n_jobs=n_jobs, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="time_limit ended .* of 10000 resamples") as told:
+        bootstrap.set_params(time_limit=0.7).fit(wine)
+    assert [each.filename for each in told] == [__file__]
+    n = bootstrap.n_resamples_
+    first = BootstrapBNLearner(n_resamples=n, random_state=0).fit(wine)
+    assert len(bootstrap.networks_) == n == first.n_resamples_
+    with pytest.raises(ValueError, match="time_limit=1e-09 seconds ended the bootstrap with 0 of"):
+        bootstrap.set_params(time_limit=1e-9).fit(wine)
+    assert not hasattr(bootstrap, "networks_")
+
+
+@pytest.mark.parametrize("settings", [{}, {"replace": False, "sample_fraction": 0.9}])
+@pytest.mark.parametrize("rare", [["ash"], ["ash", "hue"]])
+def test_advice_to_stratify_lets_all_resamples_be_fitted(wine, settings, rare):
+    table = wine.copy()
+    for place, name in enumerate(rare):
+        table[name] = (np.arange(len(wine)) == place).astype(float)
+    learner = GaussianBNLearner(exogenous=rare)
+    bootstrap = BootstrapBNLearner(learner, n_resamples=100, random_state=0, **settings)
+    with pytest.raises(ValueError, match=r"fit\(X, stratify=") as refused:
+        bootstrap.fit(table)
+    assert "replace=False" not in str(refused.value)
+    code = re.search(r"stratify=(.*?)\) draws", str(refused.value))[1]
+    assert bootstrap.fit(table, stratify=eval(code, {"X": table})).n_resamples_ == 100
+
+
+@pytest.mark.filterwarnings("ignore::skbn.exceptions.DataWarning")
+def test_advice_is_not_repeated_after_it_was_followed(wine):
+    table = wine.assign(hue=wine.ash + (np.arange(len(wine)) == 0))
+    bootstrap = BootstrapBNLearner(n_resamples=100, random_state=0)
+    with pytest.raises(ValueError, match=r"replace=False and sample_fraction=0\.9"):
+        bootstrap.fit(table)
+    bootstrap.set_params(replace=False, sample_fraction=0.9)
+    with pytest.raises(ValueError, match="is collinear with others") as refused:
+        bootstrap.fit(table)
+    assert "fail less often" not in str(refused.value)
+    bootstrap.set_params(estimator=GaussianBNLearner("bge")).fit(table)
 
 
 @pytest.mark.slow
