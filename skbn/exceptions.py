@@ -24,6 +24,7 @@ __all__ = [
     "NonstationaryWarning",
     "NumericTextWarning",
     "OrderPriorWarning",
+    "PenaltyRangeWarning",
     "SampleWeightWarning",
     "SamplingWarning",
     "SkewedResidualsWarning",
@@ -240,6 +241,20 @@ class OrderPriorWarning(UserWarning):
     >>> import warnings
     >>> import skbn
     >>> warnings.filterwarnings("ignore", category=skbn.exceptions.OrderPriorWarning)
+    """
+
+
+class PenaltyRangeWarning(UserWarning):
+    """`GaussianBNLearnerCV` chose the smallest or the largest of its penalties.
+
+    One beyond it may be better: the message has penalties to pass. There is no warning where all
+    penalties are the same, or the chosen one is 0.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import skbn
+    >>> warnings.filterwarnings("ignore", category=skbn.exceptions.PenaltyRangeWarning)
     """
 
 

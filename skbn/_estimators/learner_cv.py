@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -17,7 +18,7 @@ from sklearn.utils.metadata_routing import (
 
 from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
-from skbn._core.estimator import StrOptions, all_or_nothing, fit_method, fit_task
+from skbn._core.estimator import N_WRAPPERS, StrOptions, all_or_nothing, fit_method, fit_task
 from skbn._core.progress import say
 from skbn._core.text import readable_value
 from skbn._data.row_values import in_order_of_rows
@@ -31,8 +32,11 @@ from skbn._solver.engines import SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of, solve
+from skbn.exceptions import PenaltyRangeWarning
 
 __all__ = ["GaussianBNLearnerCV"]
+
+_LARGEST_PENALTY = 1e100
 
 
 class GaussianBNLearnerCV(NetworkLearner):
@@ -260,6 +264,8 @@ None, default=None
             As `GaussianBNLearner.fit`, for all rows together but not for the folds.
         skbn.exceptions.MaxParentsWarning
             As `GaussianBNLearner.fit`, for all rows together but not for the folds.
+        skbn.exceptions.PenaltyRangeWarning
+            If the best penalty is the smallest or the largest: what to add to `penalties`.
         sklearn.exceptions.ConvergenceWarning
             As `GaussianBNLearner.fit`, for all rows and, in one warning, for the folds.
         """
@@ -301,11 +307,33 @@ None, default=None
             raise ValueError(f"rule={self.rule!r} needs two folds or more; cv yielded one.")
         best, n_unproven = self._choose(problem, penalties, splits, settings, context)
         self._warn_about_proof(n_unproven)
+        self._warn_about_end(penalties)
         model, constraints = self.network_._model(), problem.constraints
         warn_about_data(model, best.regressions)
         limit = constraints.possible, constraints.max_parents
         warn_about_limit(best.regressions, model, *limit)
         return self
+
+    def _warn_about_end(self, penalties: list[float]) -> None:
+        """Warn if the best penalty is the least or the largest, and not the end of all."""
+        at = int(np.argmax(self.cv_results_["mean_test_score"]))
+        best, has_edges = penalties[at], self.cv_results_["mean_n_edges"][at] > 0
+        least, most = min(penalties), max(penalties)
+        if least == most or best in (0.0, _LARGEST_PENALTY):
+            return
+        if best == most and has_edges:
+            end, more = "largest", [2 * most, 4 * most]
+        elif best == least:
+            end, more = "smallest", [least / 4, least / 2]
+        else:
+            return
+        more = [min(each, _LARGEST_PENALTY) for each in more]
+        warnings.warn(
+            f"The penalty with the best mean score, {best:g}, is the {end} of penalties, and one "
+            f"beyond it may be better. Add {more[0]:g} and {more[1]:g} to penalties.",
+            PenaltyRangeWarning,
+            stacklevel=4 + N_WRAPPERS,
+        )
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the metadata that `fit`, `score` and the splitter request.

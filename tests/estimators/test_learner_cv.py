@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import nullcontext
 
 import joblib
 import numpy as np
@@ -32,6 +33,7 @@ from skbn._scores import scorer as _scorer
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver import dynamic_programs
 from skbn.datasets import make_gaussian_network
+from skbn.exceptions import PenaltyRangeWarning
 
 PENALTIES = [0.0, 0.5, 5.0]
 FOLDS = KFold(4, shuffle=True, random_state=0)
@@ -447,3 +449,20 @@ def test_stopped_it_has_no_result_and_no_threads(wine, n_jobs, callback):
         time.sleep(0.01)
     assert threading.active_count() <= before
     assert learner.set_callbacks().fit(wine).penalty_ > 0
+
+
+@pytest.mark.filterwarnings("always::skbn.exceptions.PenaltyRangeWarning")
+@pytest.mark.parametrize(
+    ("penalties", "advice"),
+    [
+        ([0.1, 0.2], "0.2, is the largest of penalties.* Add 0.4 and 0.8"),
+        ([0.1, 1000.0], None),  # no edge is left
+        ([1.0], None),
+        ([0.0, 0.0], None),
+    ],
+)
+def test_the_end_of_the_penalties_is_warned_about(penalties, advice):
+    table = np.random.default_rng(0).normal(size=(60, 5))
+    expected = pytest.warns(PenaltyRangeWarning, match=advice) if advice else nullcontext()
+    with expected:
+        GaussianBNLearnerCV(penalties, cv=FOLDS).fit(table)
