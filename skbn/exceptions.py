@@ -94,9 +94,9 @@ class DataWarning(UserWarning):
     `GaussianBNLearnerCV.fit` look at the rows and at the network that they found, and warn at
     most once of each kind. Of a table with holes, they look at what is observed. There are no
     warnings if there are no rows to look at: with the scores of
-    `LocalScoreTransformer.partial_fit`, and with `ParentSetScores`. The folds of a cross-validated
-    learner are not checked either, and those of scikit-learn's searches warn once in each process,
-    without naming columns.
+    `LocalScoreTransformer.partial_fit`, and with `ParentSetScores`. The folds of a
+    cross-validated learner are not checked either, and those of scikit-learn's searches
+    warn once in each process, without naming columns.
 
     Examples
     --------

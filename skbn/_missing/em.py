@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import networkx as nx
@@ -22,6 +22,8 @@ __all__ = ["Estimate", "UnboundedError", "estimate", "saturated", "start"]
 _PRIOR_ROWS = 0.1
 # Far more than EM takes, unless the likelihood is unbounded.
 _MOST_STEPS = 10_000
+# Multiplications of one call of the kernel.
+_OPERATIONS = 100_000_000
 
 
 class UnboundedError(ValueError):
@@ -71,6 +73,7 @@ def estimate(
     *,
     tolerance: float,
     prior: float = 0.0,
+    is_over: Callable[[], bool] = bool,
 ) -> Estimate:
     """Return the parameters of a network by EM.
 
@@ -85,6 +88,8 @@ def estimate(
         In nats: EM ends with the first step that raises the log-likelihood by no more.
     prior : float
         How many rows of independent columns of variance 1 are added.
+    is_over : callable
+        Whether to end after the step that was begun, at least the first.
 
     Raises
     ------
@@ -98,9 +103,14 @@ def estimate(
     moments = Moments(
         begin.expected_mean.copy(), begin.scatter.copy(), np.empty(m), np.empty((m, m))
     )
-    log_likelihood, n_steps, column = maximise_likelihood(
-        rows.patterned, order, is_parent, prior, tolerance, _MOST_STEPS, moments
-    )
+    # A call of the kernel holds up interrupts, and is over in some tenths of a second.
+    at_once = max(1, _OPERATIONS // (len(rows.patterned.observed) * m**3))
+    penalised, n_steps, column = -np.inf, 0, -2
+    while column == -2 and n_steps < _MOST_STEPS and not (n_steps and is_over()):
+        log_likelihood, penalised, n_more, column = maximise_likelihood(
+            rows.patterned, order, is_parent, prior, tolerance, penalised, at_once, moments
+        )
+        n_steps += n_more
     if column >= 0:
         raise UnboundedError(column)
     return Estimate(
@@ -113,13 +123,17 @@ def estimate(
     )
 
 
-def saturated(rows: IncompleteRows, tolerance: float) -> Estimate:
+def saturated(
+    rows: IncompleteRows, tolerance: float, is_over: Callable[[], bool] = bool
+) -> Estimate:
     """Return the parameters of the complete network, whose likelihood a small prior bounds.
 
     The expected scatter includes the prior, in proportion.
     """
     m = rows.n_columns
     complete = [(1 << x) - 1 for x in range(m)]
-    found = estimate(rows, complete, start(rows), tolerance=tolerance, prior=_PRIOR_ROWS)
+    found = estimate(
+        rows, complete, start(rows), tolerance=tolerance, prior=_PRIOR_ROWS, is_over=is_over
+    )
     share = rows.n_samples / (rows.n_samples + _PRIOR_ROWS)
     return replace(found, scatter=share * (found.scatter + _PRIOR_ROWS * np.eye(m)))

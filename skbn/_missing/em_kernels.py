@@ -238,11 +238,11 @@ def log_density_of_unit_rows(covariance):
 
 @kernel(
     tuple_type(PatternedRows, float64[:, ::1], float64[::1], boolean[:, ::1], int64[::1]),
-    *(int64[::1], boolean[:, ::1], float64, float64, int64),
+    *(int64[::1], boolean[:, ::1], float64, float64, float64, int64),
     tuple_type(Moments, float64[::1], float64[:, ::1], float64[::1], float64[:, ::1]),
     seconds=3.0,
 )
-def maximise_likelihood(rows, order, is_parent, prior, tolerance, most, moments):
+def maximise_likelihood(rows, order, is_parent, prior, tolerance, before, most, moments):
     """Improve the mean and covariance of a network by EM until the likelihood hardly rises.
 
     Parameters
@@ -256,6 +256,8 @@ def maximise_likelihood(rows, order, is_parent, prior, tolerance, most, moments)
         How many rows are added to the scatter, of independent columns of variance 1.
     tolerance : float
         In nats.
+    before : float
+        The penalised log-likelihood that the last step reached; -inf at first.
     most : int
         Number of E-steps at most, from 1 on.
     moments : Moments
@@ -265,14 +267,16 @@ def maximise_likelihood(rows, order, is_parent, prior, tolerance, most, moments)
     -------
     log_likelihood : float
         Of the observed values, in nats, under the parameters found.
+    penalised : float
+        The same with the density of the prior's rows.
     n_steps : int
         The number of E-steps.
     column : int
-        A column that others determine, so that the likelihood is unbounded; else -1.
+        A column that others determine, so that the likelihood is unbounded; -1 if the likelihood
+        hardly rises any more, and -2 if it still does.
     """
     expected_mean, scatter, mean, covariance = moments
     n = rows.weight.sum() + prior
-    before = -np.inf
     log_likelihood = np.nan
     for step in range(most):
         mean[:] = expected_mean
@@ -280,14 +284,14 @@ def maximise_likelihood(rows, order, is_parent, prior, tolerance, most, moments)
             scatter[j, j] += prior
         column = fit(scatter, n, order, is_parent, covariance)
         if column >= 0:
-            return log_likelihood, step, column
+            return log_likelihood, before, step, column
         log_likelihood, column = expect(rows, moments)
         if column >= 0:
-            return log_likelihood, step + 1, column
+            return log_likelihood, before, step + 1, column
         penalised = log_likelihood
         if prior > 0:
             penalised += prior * log_density_of_unit_rows(covariance)
         if not penalised - before > tolerance:
-            return log_likelihood, step + 1, -1
+            return log_likelihood, penalised, step + 1, -1
         before = penalised
-    return log_likelihood, most, -1
+    return log_likelihood, before, most, -2

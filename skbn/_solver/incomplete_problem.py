@@ -229,12 +229,18 @@ class IncompleteProblem(TableProblem):
 
     # Expected rows
 
-    def saturated(self) -> Estimate:
+    def saturated(self, is_over: Callable[[], bool] = bool) -> Estimate:
         """Return what EM of the saturated model expects of the holes; it raises as `estimate`."""
         rows = self.rows
-        return self._bounded(lambda: saturated(rows, COARSE))
+        return self._bounded(lambda: saturated(rows, COARSE, is_over))
 
-    def estimate(self, parents: Sequence[int], begin: Estimate, tolerance: float) -> Estimate:
+    def estimate(
+        self,
+        parents: Sequence[int],
+        begin: Estimate,
+        tolerance: float,
+        is_over: Callable[[], bool] = bool,
+    ) -> Estimate:
         """Return the parameters of a network, given the masks of its nodes' parents.
 
         Raises
@@ -244,7 +250,8 @@ class IncompleteProblem(TableProblem):
         """
         of_columns = list(parents) if self.nodes is None else self.nodes.parents_of_columns(parents)
         rows = self.rows
-        return self._bounded(lambda: estimate(rows, of_columns, begin, tolerance=tolerance))
+        settings: dict[str, Any] = {"tolerance": tolerance, "is_over": is_over}
+        return self._bounded(lambda: estimate(rows, of_columns, begin, **settings))
 
     def _bounded(self, run: Callable[[], Estimate]) -> Estimate:
         def explain(error: ValueError) -> str:

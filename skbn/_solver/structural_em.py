@@ -130,7 +130,7 @@ def structural_em(
         while not resources.is_over:
             better = em.better(best)
             if better is None:
-                return em.solution(best, scores, is_finished=True)
+                return em.solution(best, scores, is_finished=not resources.is_over)
             best = better
             scores.append(best.score)
         return em.solution(best, scores, is_finished=False)
@@ -162,9 +162,12 @@ class _StructuralEM:
         self._candidates: list[Candidate] = []
         self._n_lists = 0
         self._reduced_from: tuple[_Scored | None, dict[tuple[int, int], _Scored]] = None, {}
-        self.saturated = problem.saturated()
+        self.saturated = problem.saturated(self._is_over)
         self._priced = problem.expected(self.saturated, self._n)
         self._free = self._priced.with_penalties([0.0])[0]
+
+    def _is_over(self) -> bool:
+        return self._resources.is_over
 
     # Networks
 
@@ -281,7 +284,7 @@ class _StructuralEM:
 
     def _em(self, parents: list[int], begin: Estimate, tolerance: float) -> _Scored:
         """Return the parameters and the observed-data score of a network."""
-        found = self._problem.estimate(parents, begin, tolerance)
+        found = self._problem.estimate(parents, begin, tolerance, self._is_over)
         score = found.log_likelihood - self._log_units - self._cost(parents)
         return _Scored(parents, found, score)
 
@@ -299,7 +302,8 @@ class _StructuralEM:
         score = problem.log_likelihood(model) - self._cost(parents)
         # EM may end short of the maximum, by about its tolerance; rounding adds to this.
         accuracy = SCORE_ACCURACY + 2 * (self._settings.tolerance + problem.rounding(model))
-        if not abs(score - best.score) <= accuracy:
+        # A time limit may end EM on its way up: the model's own score is that of one step more.
+        if not (abs(score - best.score) <= accuracy or (score > best.score and not is_finished)):
             raise internal_error(
                 f"the score of the observed values is {best.score:.9g} by EM and {score:.9g} by "
                 "independent regressions"

@@ -88,3 +88,16 @@ def test_a_wide_category_is_named_whatever_the_holes():
         with pytest.raises(ValueError, match="Node 'id' alone has 60 levels"):
             GaussianBNLearner(nodes="auto", missing="em", max_parents=max_parents).fit(X)
     GaussianBNLearner(nodes="auto", missing="em").fit(X.drop(columns="id"))
+
+
+@pytest.mark.parametrize("search", ["exact", "order"])
+def test_a_time_limit_that_ends_in_the_first_step_leaves_an_answer(search):
+    X = table().mask(np.random.default_rng(3).random((60, 4)) < 0.2)
+    learner = GaussianBNLearner(missing="em", search=search, random_state=0)
+    best = learner.fit(X).network_score_
+    learner.set_params(time_limit=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner.fit(X)
+    assert not learner.is_optimal_
+    assert learner.network_score_ <= best + 1e-6

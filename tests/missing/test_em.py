@@ -79,12 +79,22 @@ def test_the_likelihood_never_falls(seed):
     )
     path = []
     for _ in range(20):
-        log_likelihood, _, column = maximise_likelihood(
-            rows.patterned, order, is_parent, 0.0, 0.0, 1, moments
+        log_likelihood, _, _, column = maximise_likelihood(
+            rows.patterned, order, is_parent, 0.0, 0.0, -np.inf, 1, moments
         )
-        assert column == -1
+        assert column == -2  # it still rises
         path.append(log_likelihood)
     assert np.diff(path).min() > -1e-9
+
+
+def test_short_calls_of_the_kernel_change_no_bit(monkeypatch):
+    rows = incomplete_rows(table_with_holes(3, m=5, n=30)[0])
+    whole = saturated(rows, 1e-8)
+    monkeypatch.setattr("skbn._missing.em._OPERATIONS", 1)
+    split = saturated(rows, 1e-8)
+    assert (split.n_steps, split.log_likelihood) == (whole.n_steps, whole.log_likelihood)
+    np.testing.assert_array_equal(split.scatter, whole.scatter)
+    assert saturated(rows, 1e-8, lambda: True).n_steps == 1
 
 
 def _depth(x, masks):
