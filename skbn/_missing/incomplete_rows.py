@@ -16,6 +16,7 @@ from scipy.linalg import helmert
 
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._regressions.least_squares import triangular_factor
+from skbn.exceptions import DegenerateColumnsError
 
 __all__ = [
     "IncompleteRows",
@@ -156,6 +157,13 @@ def require_values(rows: Floats, names: Sequence[Any]) -> None:
 def require_spread(rows: Floats, names: Sequence[Any]) -> None:
     """Raise unless each column has a spread that can be squared, naming it."""
     require_values(rows, names)
+    constant = [n for n, x in zip(names, rows.T, strict=True) if np.nanmin(x) == np.nanmax(x)]
+    if len(constant) > 1:
+        raise DegenerateColumnsError(
+            f"Columns {constant} have zero variance: each has only one observed value. Leave them "
+            "out.",
+            constant,
+        )
     for name, values in zip(names, rows.T, strict=True):
         smallest, largest = np.nanmin(values), np.nanmax(values)
         if smallest == largest:

@@ -9,9 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from skbn._core.arrays import Floats
 from skbn._core.subsets import members_of
 from skbn._core.text import first_few, readable_value
-from skbn._core.threads import explained, one_blas_thread
+from skbn._core.threads import one_blas_thread
+from skbn._data.degenerate_columns import collinear_error, equation, labels_of
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, summarise
 from skbn._missing.em import Estimate, UnboundedError, estimate, saturated, start
@@ -29,6 +31,7 @@ from skbn._solver.block_problem import BlockProblem
 from skbn._solver.constraints import Constraints, read_constraints
 from skbn._solver.problem import Shape
 from skbn._solver.table_problem import TableProblem
+from skbn.exceptions import DegenerateColumnsError
 
 __all__ = ["COARSE", "IncompleteProblem", "expected_sample"]
 
@@ -38,6 +41,8 @@ COARSE = 1e-4
 _ROWS_A_COLUMN = 5
 # The share of a number by which its rounding changes it at most.
 _ROUNDING = np.finfo(np.float64).eps / 2
+# Copies leave less of each other, in so many rows.
+_COPY, _FEWEST_TOGETHER = 1e-6, 4
 
 
 class IncompleteProblem(TableProblem):
@@ -254,16 +259,37 @@ class IncompleteProblem(TableProblem):
         return self._bounded(lambda: estimate(rows, of_columns, begin, **settings))
 
     def _bounded(self, run: Callable[[], Estimate]) -> Estimate:
-        def explain(error: ValueError) -> str:
-            assert isinstance(error, UnboundedError)
-            return (
-                f"Column {self.column_names[error.column]!r} is collinear with others, or nearly "
-                "so, in the rows in which they are observed together, and the likelihood is "
-                "unbounded there. Leave out one of these columns, give more rows, or set a smaller "
-                "max_parents."
-            )
+        try:
+            return run()
+        except UnboundedError as error:
+            column = error.column
+        raise self._unbounded(column)
 
-        return explained(run, explain)
+    def _unbounded(self, column: int) -> DegenerateColumnsError:
+        """Return the error that names all copies of columns, or else a column that EM met."""
+        names, rows = self.column_names, self.observed.rows
+        copies: dict[int, str] = {}
+        for j in range(len(names)):
+            for i in (i for i in range(j) if i not in copies):
+                slope = _slope(rows[:, i], rows[:, j])
+                if slope is not None:
+                    copies[j] = equation(names[j], [names[i]], np.array([slope]))
+                    break
+        ending = (
+            "In the rows in which they are observed together, the likelihood is unbounded. Leave "
+            "out {}, give more rows, or set a smaller max_parents."
+        )
+        labels = labels_of(names, self.nodes)
+        if copies:
+            own = [names[j] for j in copies], [labels[j] for j in copies]
+            return collinear_error(*own, [*copies.values()], ending)
+        others = "others, or nearly so, in the rows in which they are observed together"
+        return DegenerateColumnsError(
+            f"Column {names[column]!r} is collinear with {others}, and the likelihood is unbounded "
+            "there. Leave out one of these columns, give more rows, or set a smaller max_parents.",
+            (),
+            [labels[column]],
+        )
 
     def expected(self, statistics: Estimate, n_samples: float) -> TableProblem:
         """Return the problem of complete rows with the expected moments, as so many rows."""
@@ -284,6 +310,18 @@ class IncompleteProblem(TableProblem):
         sample = Sample.of_summary(summary, self.nodes)
         kind = TableProblem if self.nodes is None else BlockProblem
         return kind(self.scores.of_sample(sample), self.constraints)
+
+
+def _slope(x: Floats, y: Floats) -> float | None:
+    """Return the slope of a column on another if they are copies where both are observed."""
+    both = ~(np.isnan(x) | np.isnan(y))
+    if both.sum() < _FEWEST_TOGETHER:
+        return None
+    a, b = x[both] - x[both].mean(), y[both] - y[both].mean()
+    with np.errstate(all="ignore"):
+        slope = float(a @ b / (a @ a))
+        is_copy = np.linalg.norm(b - slope * a) <= _COPY * np.linalg.norm(b)
+    return slope if is_copy and slope else None
 
 
 def expected_sample(scores: LocalScores) -> Sample:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from skbn import GaussianBNLearner, GaussianBNPosterior
-from skbn.exceptions import DiscreteChildWarning, SkewedResidualsWarning
+from skbn.exceptions import DegenerateColumnsError, DiscreteChildWarning, SkewedResidualsWarning
 
 
 def table():
@@ -101,3 +101,16 @@ def test_a_time_limit_that_ends_in_the_first_step_leaves_an_answer(search):
         learner.fit(X)
     assert not learner.is_optimal_
     assert learner.network_score_ <= best + 1e-6
+
+
+def test_copies_with_holes_are_named_with_their_partners():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 4)), columns=list("abcd"))
+    X = X.assign(a2=2 * X["a"] + 3, b2=-X["b"]).mask(rng.random((200, 6)) < 0.1)
+    with pytest.raises(DegenerateColumnsError, match=r"'a2' = 2 \* 'a' \+ const.*'b'") as refused:
+        GaussianBNLearner(missing="em").fit(X)
+    assert refused.value.columns == ["a2", "b2"]
+    GaussianBNLearner(missing="em").fit(X.drop(columns=refused.value.columns))
+    with pytest.raises(DegenerateColumnsError, match="have zero variance") as refused:
+        GaussianBNLearner(missing="em").fit(X.assign(u=1.0, v=2.0))
+    assert refused.value.constant_columns == ["u", "v"]
