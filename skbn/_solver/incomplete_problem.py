@@ -178,7 +178,8 @@ class IncompleteProblem(TableProblem):
         n = float(rows.pair_weights().min())
         if n <= self._most_columns:
             if self.nodes is not None and 2 * max(self.nodes.widths) > self._most_columns:
-                raise too_many_columns(self.nodes, self._most_columns, rows.n_rows, n)
+                total = n if rows.n_samples > self._most_columns else rows.n_samples
+                raise too_many_columns(self.nodes, self._most_columns, rows.n_rows, total)
             most = math.ceil(n) - 2
             fewer = f", or set max_parents to {most} or less" if most > 0 and not self.nodes else ""
             few = "too few to tell" if n else "so that nothing tells"
