@@ -9,7 +9,7 @@ from importlib import import_module
 from joblib import Parallel, delayed
 
 from skbn._core import compile as _compile
-from skbn._core.progress import duration, say
+from skbn._core.resources import duration, say
 
 __all__ = ["compile_kernels"]
 
@@ -30,11 +30,11 @@ _MODULES = (
     "skbn._posterior.network_sum_kernels",
     "skbn._posterior.listed_kernels",
     "skbn._exact.fill_kernels",
-    "skbn._exact.parent_set_kernels",
+    "skbn._exact.dense_families",
     "skbn._regressions.log_determinants",
     "skbn._branch_and_cut.cut_kernels",
     "skbn._branch_and_cut.checker_kernels",
-    "skbn._core.zeta",
+    "skbn._core.subsets",
     "skbn._scores.few_parents_kernels",
     "skbn._orders.subset_kernels",
     "skbn._orders.regression_kernels",

@@ -10,9 +10,8 @@ from typing import Any, overload
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats
-from skbn._core.columns import as_integer, finite_number
-from skbn._core.memory import require_memory
+from skbn._core.arrays import Floats, as_integer, finite_number
+from skbn._core.resources import require_memory
 from skbn._networks.inference import random_generator
 from skbn._networks.network import GaussianBayesianNetwork
 

@@ -9,7 +9,7 @@ from skbn._branch_and_cut.branch_and_cut import Result
 from skbn._branch_and_cut.proof import Proof
 from skbn._exact.plan import TooLargeError
 from skbn._solver import planner
-from skbn._solver.dynamic_programs import plan_listed_search
+from skbn._solver.engines import plan_listed_search
 
 
 def plan_single_columns(shape, group, resources, settings):

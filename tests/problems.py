@@ -1,7 +1,6 @@
 """Problems and resources for tests that call the solver or the sums themselves."""
 
-from skbn._core.progress import Progress
-from skbn._core.resources import Resources
+from skbn._core.resources import Progress, Resources
 from skbn._solver.constraints import read_constraints
 from skbn._solver.solve import problem_of
 

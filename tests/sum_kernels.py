@@ -6,8 +6,8 @@ Of small integers these are exact, unlike those of extended floats.
 from numba import njit
 from numba.extending import register_jitable
 
+from skbn._core.subsets import zeta_transform
 from skbn._core.vectors import plus, raised_by_bit_0, raised_by_bit_1, times
-from skbn._core.zeta import zeta_transform
 from skbn._exact.sink_kernels import add_column, extend_block
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
-from skbn._core import memory
-from skbn._core.threads import count_threads
+from skbn._core import resources
+from skbn._core.resources import count_threads
 from skbn.datasets import make_gaussian_network
 
 ESTIMATORS = [GaussianBNLearner(), GaussianBNLearnerCV(cv=2), LocalScoreTransformer()]
@@ -30,15 +30,15 @@ def table(m, n=200):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where limits of the process count")
 def test_a_limit_of_the_process_counts(monkeypatch):
-    taken = memory.psutil.Process().memory_info()
+    taken = resources.psutil.Process().memory_info()
     limits = {
-        memory.resource.RLIMIT_AS: (taken.vms + (100 << 20), -1),
-        memory.resource.RLIMIT_DATA: (-1, -1),
+        resources.resource.RLIMIT_AS: (taken.vms + (100 << 20), -1),
+        resources.resource.RLIMIT_DATA: (-1, -1),
     }
-    monkeypatch.setattr(memory.resource, "getrlimit", limits.get)
-    assert 0 < memory.available_memory() <= 95 << 20
-    limits[memory.resource.RLIMIT_AS] = (1 << 20, -1)  # set when more was taken already
-    assert memory.available_memory() == 0
+    monkeypatch.setattr(resources.resource, "getrlimit", limits.get)
+    assert 0 < resources.available_memory() <= 95 << 20
+    limits[resources.resource.RLIMIT_AS] = (1 << 20, -1)  # set when more was taken already
+    assert resources.available_memory() == 0
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -113,7 +113,7 @@ def test_a_learner_pickled_while_it_is_fitted_is_fitted_or_not():
 
 
 def test_a_closed_terminal_does_not_end_a_search(monkeypatch):
-    monkeypatch.setattr("skbn._core.progress.SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("skbn._core.resources.SECONDS_BETWEEN_LINES", 0)
     expected = GaussianBNLearner().fit(table(5)).network_score_
     closed = io.StringIO()
     closed.close()

@@ -29,7 +29,7 @@ from skbn._branch_and_cut.separation import (
     clusters_of_cycles,
     local_cuts,
 )
-from skbn._core.threads import Threads
+from skbn._core.resources import Threads
 
 __all__ = ["BRANCH_AND_CUT_KERNELS", "Result", "branch_and_cut"]
 

@@ -18,7 +18,7 @@ from skbn._branch_and_cut.mixture_kernels import new_mixture
 from skbn._branch_and_cut.proof import ClusterCut, Cut, LocalCut
 from skbn._branch_and_cut.separation_kernels import Trial, ascend, generate
 from skbn._branch_and_cut.window_kernels import WindowFamilies, lift
-from skbn._core.threads import Threads
+from skbn._core.resources import Threads
 
 __all__ = [
     "SEPARATION_KERNELS",

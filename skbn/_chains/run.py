@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 
 from skbn._chains.chain import Batch, Chain
-from skbn._core.resources import Resources
-from skbn._core.threads import Threads
+from skbn._core.resources import Resources, Threads
 
 __all__ = ["ChainRun"]
 

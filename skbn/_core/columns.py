@@ -1,37 +1,31 @@
-"""Columns as users name them, values that are labelled by them, and numbers."""
+"""Columns as users name them, and values that are labelled by them."""
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from skbn._core.arrays import Floats
+from skbn._core.arrays import finite_number
 from skbn._core.graphs import check_dag
 from skbn._core.text import readable_value
 
 __all__ = [
-    "as_integer",
     "by_label",
     "column_number",
     "column_numbers",
     "family_numbers",
-    "finite_number",
     "is_labelled",
-    "is_listed",
     "is_missing",
     "is_series",
     "known_values",
     "named_nodes",
     "named_values",
     "numbers_by_column",
-    "numbers_in",
     "parents_in",
 ]
 
@@ -257,59 +251,6 @@ def by_label(values: Any, parameter: str, kind: str) -> dict[Hashable, Any]:
 
 
 # Numbers
-
-
-def finite_number(value: Any, name: str) -> float:
-    """Return a number, or an array of no dimensions that holds one, as a float.
-
-    Raises
-    ------
-    ValueError
-        If it is not a finite number.
-    """
-    if type(value) is np.ndarray and value.ndim == 0:
-        value = value[()]
-    try:
-        number = float(value) if isinstance(value, Real | Decimal) else math.nan
-    except (OverflowError, ValueError):  # a huge integer, or a decimal's signalling NaN
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be a finite number; got {readable_value(value)}.")
-    return number
-
-
-def numbers_in(value: Any, name: str) -> float | Floats:
-    """Return a number as a float, and a list of numbers as an array.
-
-    Raises
-    ------
-    ValueError
-        If one is not a finite number.
-    """
-    if not is_listed(value):
-        return finite_number(value, name)
-    parts = enumerate(value)
-    return np.array([finite_number(part, f"{name}, scenario {i},") for i, part in parts])
-
-
-def is_listed(value: Any) -> bool:
-    """Whether this is a list of values: a sequence, a Series or an array with dimensions.
-
-    Examples
-    --------
-    >>> [is_listed(value) for value in ([1], range(3), np.ones(2), np.array(1.0), "red", {"a": 1})]
-    [True, True, True, False, False, False]
-    """
-    is_single = isinstance(value, str | bytes | Mapping | Set) or getattr(value, "ndim", 1) == 0
-    return hasattr(value, "__len__") and not is_single
-
-
-def as_integer(value: int, name: str) -> int:
-    """Return an integer of any type as an int; raise a TypeError that names it otherwise."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer; got {readable_value(value)}.") from None
 
 
 def named_nodes(

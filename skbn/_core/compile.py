@@ -14,7 +14,7 @@ import numba
 from numba import types
 from numba.core import event
 
-from skbn._core.progress import say
+from skbn._core.resources import say
 
 __all__ = [
     "compile_kernels",

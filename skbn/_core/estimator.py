@@ -23,7 +23,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
-from skbn._core.progress import Listener, say, telling_listener
+from skbn._core.resources import Listener, say, telling_listener
 from skbn._core.text import bytes_of
 
 __all__ = [

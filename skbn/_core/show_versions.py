@@ -12,9 +12,8 @@ import scipy.linalg  # noqa: F401 - loads the BLAS, which threadpool_info lists
 from llvmlite.binding import get_host_cpu_name
 from threadpoolctl import threadpool_info
 
-from skbn._core.memory import available_memory
+from skbn._core.resources import available_memory, count_threads
 from skbn._core.text import readable_size
-from skbn._core.threads import count_threads
 
 __all__ = ["show_versions"]
 

@@ -17,8 +17,8 @@ from uuid import uuid4
 import numpy as np
 
 from skbn._core.arrays import Floats
+from skbn._core.resources import one_blas_thread
 from skbn._core.text import first_few
-from skbn._core.threads import one_blas_thread
 from skbn._data.containers import row_labels
 from skbn._data.dask_blocks import block_places, row_blocks, weight_blocks, with_whole_rows
 from skbn._data.row_values import (

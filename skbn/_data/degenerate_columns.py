@@ -12,7 +12,7 @@ import numpy as np
 from skbn._core.arrays import Booleans, Floats
 from skbn._data.nodes import Nodes
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
-from skbn._regressions.local_score import SCORE_ACCURACY
+from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn.exceptions import DegenerateColumnsError
 
 __all__ = [

@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Booleans, Floats
-from skbn._core.memory import read_only
-from skbn._core.threads import one_blas_thread
+from skbn._core.resources import one_blas_thread, read_only
 from skbn._data.containers import is_dask
 from skbn._data.nodes import Nodes
 from skbn._data.row_values import (

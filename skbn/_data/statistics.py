@@ -26,7 +26,7 @@ from skbn._regressions.least_squares import (
     solve_triangular,
     triangular_factor,
 )
-from skbn._regressions.local_score import SCORE_ACCURACY
+from skbn._regressions.set_function import SCORE_ACCURACY
 
 __all__ = ["GroupStatistics", "Prior", "Regression", "SampleStatistics", "sample_statistics"]
 

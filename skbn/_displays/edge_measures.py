@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats
-from skbn._core.columns import finite_number
-from skbn._core.linear_model import LinearModel, is_parametrised
+from skbn._core.arrays import Floats, finite_number
+from skbn._core.graphs import LinearModel, is_parametrised
 from skbn._core.text import readable_value
 from skbn._displays.appearance import Edge
 

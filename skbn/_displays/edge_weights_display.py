@@ -7,8 +7,7 @@ from typing import Any, Self
 import networkx as nx
 import numpy as np
 
-from skbn._core.graphs import check_dag
-from skbn._core.linear_model import is_parametrised
+from skbn._core.graphs import check_dag, is_parametrised
 from skbn._displays.edge_measures import readable_weight, strengths_of
 from skbn._displays.fitted import fitted_graph
 from skbn._displays.heat_map import LARGEST_WITH_NUMBERS, HeatMapDisplay

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 import networkx as nx
 import numpy as np
 
-from skbn._core.linear_model import is_parametrised
+from skbn._core.graphs import is_parametrised
 from skbn._core.text import readable_value
 from skbn._displays.appearance import Edge
 from skbn._displays.edge_measures import Strengths, readable_probability, readable_weight

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import networkx as nx
 import numpy as np
 
-from skbn._core.linear_model import is_parametrised
+from skbn._core.graphs import is_parametrised
 from skbn._displays.appearance import (
     Edge,
     EdgeLook,

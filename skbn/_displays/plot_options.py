@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Self, TypedDict
 import networkx as nx
 import numpy as np
 
-from skbn._core.columns import by_label, column_number, finite_number, is_labelled
+from skbn._core.arrays import finite_number
+from skbn._core.columns import by_label, column_number, is_labelled
 from skbn._core.text import readable_name, readable_value
 from skbn._displays.appearance import Edge
 from skbn._displays.layout.curves import Point

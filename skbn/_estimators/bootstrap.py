@@ -23,25 +23,25 @@ from skbn._core.estimator import (
     listeners_of,
 )
 from skbn._core.graphs import fixed_parent_masks, parent_masks
-from skbn._core.progress import say
+from skbn._core.resources import say
 from skbn._core.text import readable_value
 from skbn._data.sample import Sample
 from skbn._estimators.draws import plan_draws
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.network_average import NetworkAverage, estimates_of
-from skbn._estimators.network_estimator import OneNetworkEstimator
+from skbn._estimators.network_estimator import (
+    PARAMETER_CONSTRAINTS,
+    OneNetworkEstimator,
+    learn_columns,
+    make_scores,
+    read_sample,
+)
 from skbn._estimators.resamples import (
     check_takes_weight,
     fitted_network,
     plan_resamples,
     reads_scores,
     without_warnings,
-)
-from skbn._estimators.validation import (
-    PARAMETER_CONSTRAINTS,
-    learn_columns,
-    make_scores,
-    read_sample,
 )
 from skbn._networks.averaging import (
     edge_support,

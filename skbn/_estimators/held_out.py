@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Booleans
-from skbn._core.resources import Resources
+from skbn._core.resources import FEWEST_COLUMNS, Resources, explained, one_blas_thread, run_all
 from skbn._core.text import readable_value
-from skbn._core.threads import FEWEST_COLUMNS, explained, one_blas_thread, run_all
 from skbn._data.nodes import Nodes
 from skbn._data.row_values import in_order_of_rows, is_mask
 from skbn._data.sample import Sample

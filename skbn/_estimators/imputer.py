@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbn._core.estimator import all_or_nothing, fit_method
 from skbn._displays.notebook import DocLinkMixin
 from skbn._estimators.learner import GaussianBNLearner
-from skbn._estimators.network_learner import NetworkLearner
+from skbn._estimators.network_estimator import NetworkLearner
 from skbn._networks.network import GaussianBayesianNetwork
 
 __all__ = ["GaussianBNImputer"]

@@ -19,15 +19,13 @@ from sklearn.utils.metadata_routing import (
 from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
 from skbn._core.estimator import N_WRAPPERS, StrOptions, all_or_nothing, fit_method, fit_task
-from skbn._core.progress import say
+from skbn._core.resources import say
 from skbn._core.text import readable_value
 from skbn._data.row_values import in_order_of_rows
 from skbn._estimators.held_out import HeldOutScores, Split, read_splits
-from skbn._estimators.network_learner import NetworkLearner
-from skbn._estimators.validation import check_settings
+from skbn._estimators.network_estimator import NetworkLearner, check_settings
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
-from skbn._scores.criteria import Criterion
-from skbn._scores.criterion_checks import read_penalty
+from skbn._scores.criteria import Criterion, read_penalty
 from skbn._solver.engines import SearchSettings
 from skbn._solver.planner import plan_searches
 from skbn._solver.problem import Problem

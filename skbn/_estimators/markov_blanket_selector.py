@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from skbn._core.arrays import Booleans, Floats
 from skbn._core.estimator import Interval, all_or_nothing, fit_method
-from skbn._core.linear_model import equilibrated
+from skbn._core.graphs import equilibrated
 from skbn._core.text import readable_value
 from skbn._data.containers import frame_labels, row_labels
 from skbn._data.row_values import in_order_of_rows

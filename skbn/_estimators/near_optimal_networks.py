@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.graphs import dag_of
-from skbn._core.memory import read_only
+from skbn._core.resources import read_only
 from skbn._core.subsets import bits_of
 from skbn._core.text import text_table
 from skbn._displays.frames import frame_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skbn._core.threads import one_blas_thread
+from skbn._core.resources import one_blas_thread
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics, sample_statistics
 from skbn._data.table import Table, read_columns

@@ -16,8 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skbn._chains.convergence import chains_to_compare
-from skbn._core.arrays import Booleans, Floats
-from skbn._core.columns import as_integer, column_number
+from skbn._core.arrays import Booleans, Floats, as_integer
+from skbn._core.columns import column_number
 from skbn._core.estimator import (
     Interval,
     StrOptions,
@@ -31,22 +31,25 @@ from skbn._core.text import readable_value
 from skbn._data.experiments import ExperimentalSample, require_no_interventions
 from skbn._data.sample import Sample
 from skbn._displays.frames import frame_of
-from skbn._estimators.network_estimator import NetworkEstimator
-from skbn._estimators.network_learner import NetworkLearner, targets_of
-from skbn._estimators.validation import PARAMETER_CONSTRAINTS, check_settings
+from skbn._estimators.network_estimator import (
+    PARAMETER_CONSTRAINTS,
+    NetworkEstimator,
+    NetworkLearner,
+    check_settings,
+    targets_of,
+)
 from skbn._missing.incomplete_rows import incomplete_rows, require_spread
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.adjustment import AdjustedEffectPosterior, adjusted_effect_of
 from skbn._posterior.augmentation import AugmentedPosterior, augmented_posterior
-from skbn._posterior.edge_prior import read_edge_prior
 from skbn._posterior.effects import EffectPosterior
 from skbn._posterior.evidence import check_evidence, mean_log_predictive_density
-from skbn._posterior.median_network import median_network
 from skbn._posterior.network_posterior import NetworkPosterior, network_posterior
 from skbn._posterior.pairs import pair_columns
 from skbn._posterior.plan import sums_fit
-from skbn._posterior.probabilities import log_probability, parent_set_probabilities
+from skbn._posterior.prior import read_edge_prior
+from skbn._posterior.probabilities import log_probability, median_network, parent_set_probabilities
 from skbn._posterior.sampled_networks import (
     EstimatedProbability,
     estimated_probability,

@@ -22,16 +22,22 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skbn._core.arrays import Floats
 from skbn._core.graphs import check_dag
-from skbn._core.progress import Listener, Progress, StoppedError
-from skbn._core.resources import Resources
-from skbn._core.threads import count_threads, explained, run_all
+from skbn._core.resources import (
+    Listener,
+    Progress,
+    Resources,
+    StoppedError,
+    count_threads,
+    explained,
+    run_all,
+)
 from skbn._data.sample import Sample
 from skbn._displays.fitted import fitted_step
 from skbn._estimators.draws import Draws
 from skbn._estimators.held_out import searches_at_a_time
 from skbn._estimators.learner import GaussianBNLearner
 from skbn._estimators.learner_cv import GaussianBNLearnerCV
-from skbn._estimators.network_learner import network_of
+from skbn._estimators.network_estimator import network_of
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import BGe

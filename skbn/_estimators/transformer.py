@@ -18,12 +18,12 @@ from skbn._core.estimator import (
     fit_method,
     fit_task,
 )
-from skbn._core.threads import one_blas_thread
+from skbn._core.resources import one_blas_thread
 from skbn._data.experiments import ExperimentalSample
 from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample, summarise
 from skbn._displays.notebook import DocLinkMixin
-from skbn._estimators.validation import PARAMETER_CONSTRAINTS, make_scores, read_sample
+from skbn._estimators.network_estimator import PARAMETER_CONSTRAINTS, make_scores, read_sample
 from skbn._scores.base import BaseScores
 from skbn._scores.criteria import Criterion
 from skbn._scores.local_scores import LocalScores

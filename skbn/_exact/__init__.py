@@ -6,12 +6,13 @@ and walks back from the best score to the network. Nothing here knows of rows, n
 Its kernels, in the order of the steps:
 
 - `fill_kernels` makes local scores where they are needed, as maxima over the sets of a block;
-- `skbn._core.zeta` turns them into maxima over all subsets of the parent candidates, B;
+- `skbn._core.subsets` turns them into maxima over all subsets of the parent candidates, B;
 - `sink_kernels` has the recursion over sinks, F.
 
 What the search goes through, each a `FamilySource` (stated in `family_sources`):
 
-- `dense_families`: all families, scored as differences of a set function in memory;
+- `dense_families`: all families, scored as differences of a set function in memory; it also
+  computes a few entries of B and F once more, without the kernels;
 - `walked_families`: all families, whose set function is made again, a few pieces at a time;
 - `listed_families`: those in a list.
 
@@ -23,7 +24,6 @@ Where F is:
 Around it:
 
 - `plan` lays out the memory, and chooses between these ways;
-- `spot_check` computes a few entries of B and F once more, without the kernels;
 - `k_best` yields further networks, by `parent_set_lists`, along the paths of `search_paths`;
 - `equivalence_filter` keeps one of each equivalence class;
 - `network_streams` combines the networks of several searches.

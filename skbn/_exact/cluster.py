@@ -19,11 +19,8 @@ from psutil import Process
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import compile_kernels
-from skbn._core.memory import allocate, available_memory
-from skbn._core.progress import Progress
-from skbn._core.resources import Workers
+from skbn._core.resources import Progress, Threads, Workers, allocate, available_memory
 from skbn._core.subsets import members_of
-from skbn._core.threads import Threads
 from skbn._exact.family_sources import FamilySource
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import SLAB_KERNELS, SearchResult, Slab, best_network, solve_slab

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.threads import Threads
+from skbn._core.resources import Threads
 
 __all__ = ["BestScores", "FamilySource", "RankedParentSets", "TableByTable", "TableSource"]
 

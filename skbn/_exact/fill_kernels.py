@@ -26,7 +26,15 @@ from numba import float64, int64
 from numba.extending import register_jitable
 
 from skbn._core.compile import inner_kernel, kernel, tuple_type
-from skbn._core.subsets import bit_length, insert_zero_bit, popcount, remove_bit
+from skbn._core.subsets import (
+    bit_length,
+    insert_zero_bit,
+    join_larger,
+    max_within_vector,
+    popcount,
+    remove_bit,
+    zeta_transform,
+)
 from skbn._core.vectors import (
     even_entries,
     first_halves,
@@ -38,7 +46,6 @@ from skbn._core.vectors import (
     second_halves,
     store,
 )
-from skbn._core.zeta import join_larger, max_within_vector, zeta_transform
 from skbn._regressions.set_function import LEAST_SCORE
 
 __all__ = [

@@ -30,10 +30,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.memory import require_memory
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress, Threads, require_memory
 from skbn._core.subsets import members_of
-from skbn._core.threads import Threads
 from skbn._exact.equivalence_filter import EquivalenceFilter
 from skbn._exact.family_sources import FamilySource
 from skbn._exact.network_streams import NearOptimalNetwork, NearOptimalStream, tie_tolerance

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.subsets import mask_of, members_of
-from skbn._core.threads import Threads
-from skbn._core.zeta import max_zeta
+from skbn._core.resources import Threads
+from skbn._core.subsets import mask_of, max_zeta, members_of
 from skbn._exact.family_sources import BestScores, RankedParentSets, TableByTable
 from skbn._exact.plan import SearchPlan
 

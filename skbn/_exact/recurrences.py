@@ -38,16 +38,13 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.memory import allocate
-from skbn._core.progress import Progress
-from skbn._core.subsets import members_of, submasks_by_size
-from skbn._core.threads import Threads
-from skbn._core.zeta import max_zeta
+from skbn._core.resources import Progress, Threads, allocate
+from skbn._core.subsets import max_zeta, members_of, submasks_by_size
 from skbn._exact.family_sources import BestScores, FamilySource, TableSource
 from skbn._exact.plan import SearchPlan
 from skbn._exact.sink_kernels import Tables, extend_blocks, extend_by_sink
 from skbn._exact.stores import Store, open_store
-from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
+from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
 
 __all__ = [
     "SLAB_KERNELS",

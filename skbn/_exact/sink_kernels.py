@@ -16,9 +16,8 @@ from numba import float64, int64
 from numba.extending import register_jitable
 
 from skbn._core.compile import inner_kernel, kernel, tuple_type
-from skbn._core.subsets import bit_length, remove_bit
+from skbn._core.subsets import bit_length, join_larger, remove_bit
 from skbn._core.vectors import load, plus, store
-from skbn._core.zeta import join_larger
 
 __all__ = ["Tables", "add_column", "extend_block", "extend_blocks", "extend_by_sink"]
 

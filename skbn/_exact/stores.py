@@ -15,9 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from skbn._core.arrays import BYTES, Floats, Integers
-from skbn._core.memory import allocate
+from skbn._core.resources import Threads, allocate
 from skbn._core.subsets import members_of
-from skbn._core.threads import Threads
 from skbn._exact.plan import SearchPlan, scratch_error
 
 __all__ = ["ArrayStore", "FileStore", "Store", "open_store"]

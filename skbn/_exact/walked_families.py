@@ -19,19 +19,22 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
+from skbn._core.resources import Threads
 from skbn._core.subsets import mask_of, members_of, subsets_of
-from skbn._core.threads import Threads
-from skbn._exact.dense_families import DenseFamilies, Part, ScoredFamilies
-from skbn._exact.fill_kernels import Pieces, fill_blocks
-from skbn._exact.parent_set_kernels import (
+from skbn._exact.dense_families import (
+    DenseFamilies,
+    DrawnStates,
+    LocalMaxima,
     ParentSets,
+    Part,
+    ScoredFamilies,
     first_parents_that_reach,
+    local_maxima,
     parents_that_reach,
 )
+from skbn._exact.fill_kernels import Pieces, fill_blocks
 from skbn._exact.plan import SearchPlan
-from skbn._exact.spot_check import DrawnStates, LocalMaxima, local_maxima
 from skbn._regressions.least_squares import triangular_factor
-from skbn._regressions.local_score import score_tolerance
 from skbn._regressions.log_determinants import (
     SubsetWalk,
     set_functions,
@@ -43,6 +46,7 @@ from skbn._regressions.set_function import (
     SetFunctions,
     SetWeights,
     ruled_out,
+    score_tolerance,
 )
 
 __all__ = ["WALKING_KERNELS", "WalkedFamilies"]

@@ -12,18 +12,10 @@ import networkx as nx
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from skbn._core.arrays import Booleans, Floats
-from skbn._core.columns import (
-    by_label,
-    is_listed,
-    is_missing,
-    is_series,
-    named_nodes,
-    numbers_in,
-)
+from skbn._core.arrays import Booleans, Floats, is_listed, numbers_in
+from skbn._core.columns import by_label, is_missing, is_series, named_nodes
 from skbn._core.estimator import fit_method, fit_task
-from skbn._core.graphs import check_dag, dag_of, keep_confidences, parent_masks
-from skbn._core.linear_model import equilibrated
+from skbn._core.graphs import check_dag, dag_of, equilibrated, keep_confidences, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels

@@ -16,8 +16,7 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.arrays import Floats
-from skbn._core.graphs import dag_of
-from skbn._core.linear_model import equilibrated
+from skbn._core.graphs import dag_of, equilibrated
 from skbn._core.subsets import members_of
 from skbn._networks.class_members import parent_set_counts
 from skbn._networks.gaussian import LinearGaussianModel

@@ -14,8 +14,7 @@ import networkx as nx
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
-from skbn._core.graphs import exogenous_nodes
-from skbn._core.linear_model import propagate
+from skbn._core.graphs import exogenous_nodes, propagate
 from skbn._core.text import first_few
 from skbn._networks.gaussian import LinearGaussianModel
 

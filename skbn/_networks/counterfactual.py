@@ -14,7 +14,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.columns import named_values
-from skbn._core.linear_model import propagate
+from skbn._core.graphs import propagate
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels
 from skbn._data.row_values import in_order_of_rows

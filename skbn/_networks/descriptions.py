@@ -9,8 +9,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats
-from skbn._core.columns import column_number, finite_number, parents_in
+from skbn._core.arrays import Floats, finite_number
+from skbn._core.columns import column_number, parents_in
 from skbn._core.graphs import CONFIDENCES, fixed_parent_masks, parent_masks
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_name

@@ -21,11 +21,11 @@ import numpy.typing as npt
 
 from skbn._core.arrays import Floats
 from skbn._core.estimator import N_WRAPPERS
+from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
 from skbn._networks.gaussian import LinearGaussianModel
-from skbn._regressions.local_score import local_score_terms
+from skbn._regressions.set_function import local_score_terms
 from skbn._scores.criteria import InformationCriterion
 from skbn._scores.scorer import FamilyScorer
 from skbn.exceptions import (

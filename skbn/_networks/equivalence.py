@@ -19,7 +19,7 @@ from skbn._core.columns import named_nodes
 from skbn._core.graphs import dag_of, parent_masks
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
-from skbn._regressions.local_score import internal_error
+from skbn._regressions.set_function import internal_error
 
 __all__ = [
     "canonical_member",

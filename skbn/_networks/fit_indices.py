@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from scipy.special import betaln, chdtrc, chndtr, ndtri, stdtr
 
 from skbn._core.arrays import Floats
-from skbn._core.linear_model import propagate
+from skbn._core.graphs import propagate
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import text_table
 from skbn._data.statistics import SampleStatistics

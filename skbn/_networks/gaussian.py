@@ -9,10 +9,10 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
-from skbn._core.linear_model import LinearModel, equilibrated, propagate, require_finite
+from skbn._core.graphs import LinearModel, equilibrated, propagate, require_finite
+from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
-from skbn._core.threads import one_blas_thread
 from skbn._data.sample import Sample
 from skbn._data.statistics import SampleStatistics
 from skbn._missing.incomplete_rows import rows_by_pattern

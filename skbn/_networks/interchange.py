@@ -21,11 +21,9 @@ from unicodedata import category
 import networkx as nx
 import numpy as np
 
-from skbn._core.arrays import Floats
-from skbn._core.columns import finite_number
+from skbn._core.arrays import Floats, finite_number
 from skbn._core.files import replaced_file
-from skbn._core.graphs import check_dag
-from skbn._core.linear_model import parameter_graph
+from skbn._core.graphs import check_dag, parameter_graph
 from skbn._core.text import readable_value
 from skbn._networks.gaussian import LinearGaussianModel
 

@@ -20,8 +20,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_array
 
-from skbn._core.arrays import Booleans, Floats
-from skbn._core.columns import known_values, named_values, numbers_in
+from skbn._core.arrays import Booleans, Floats, numbers_in
+from skbn._core.columns import known_values, named_values
 from skbn._core.estimator import CallbackSupportMixin, fit_method, fit_task
 from skbn._core.graphs import (
     GraphStateMixin,
@@ -31,12 +31,12 @@ from skbn._core.graphs import (
     exogenous_nodes,
     fixed_parent_masks,
     graph_contents,
+    is_parametrised,
     keep_confidences,
     parent_masks,
 )
-from skbn._core.linear_model import is_parametrised
+from skbn._core.resources import explained
 from skbn._core.text import readable_value
-from skbn._core.threads import explained
 from skbn._data.containers import is_dask, row_labels
 from skbn._data.dask_rows import read_dask_rows
 from skbn._data.experiments import require_no_interventions

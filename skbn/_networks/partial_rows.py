@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Booleans, Floats
-from skbn._core.threads import one_blas_thread
+from skbn._core.resources import one_blas_thread
 from skbn._data.containers import array_of, missing_in
 from skbn._data.nodes import Nodes
 from skbn._data.table import Table, numbers_of

@@ -14,8 +14,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.columns import named_nodes
-from skbn._core.graphs import dag_of
-from skbn._core.linear_model import propagate
+from skbn._core.graphs import dag_of, propagate
 from skbn._core.subsets import members_of
 from skbn._networks.gaussian import LinearGaussianModel
 

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from skbn._core.arrays import Booleans, Floats
-from skbn._core.columns import finite_number
+from skbn._core.arrays import Booleans, Floats, finite_number
 from skbn._core.subsets import bits_of
 from skbn._core.text import readable_value
 from skbn._data.statistics import GroupStatistics, SampleStatistics

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.threads import Threads
+from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth_kernels import Found, Growth, grow_for_insertions
 from skbn._orders.insertion_kernels import State, choose_families

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn._core.arrays import Integers
-from skbn._core.threads import Threads
+from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
 from skbn._orders.insertion_kernels import Limits, State, choose_families, insert_marked

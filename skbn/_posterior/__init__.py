@@ -10,15 +10,15 @@ over networks. Nothing here knows of estimators, and only `parameter_draws`, `to
   `group_weights` makes them for a group of columns;
 - `sum_kernels` has the kernels of the sums over orders, which share those of the search;
   `network_sum_kernels` and `row_kernels` those of the sums over networks;
-- `group_posterior` and `network_posterior` put the sums together, by group of columns and for all;
-- `probabilities` has those of parent sets and of single networks, `pairs` the table of all pairs of
-  columns, `median_network` the network of the edges that are more probable than not, and `evidence`
-  the criteria that have a marginal likelihood, and the density of new rows;
+- `network_posterior` puts the sums together, by group of columns and for all;
+- `probabilities` has those of parent sets and of single networks, and the network of the edges that
+  are more probable than not, `pairs` the table of all pairs of columns, and `evidence` the criteria
+  that have a marginal likelihood, and the density of new rows;
 - `sampled_posterior` has the same posterior by Markov chains (`skbn._chains`), where sums do not
   fit, with the scores of `candidate_scores` and the networks of `chain_starts`, and `augmentation`
   that of a table with holes;
-- `plan` lays out the memory and says which prior is affordable; `structure_prior` and `edge_prior`
-  have the prior of networks and of edges;
+- `plan` lays out the memory and says which prior is affordable; `prior` has the prior of networks
+  and of edges;
 - `sampling` draws networks, with the kernels of `layer_kernels` and `draw_kernels`;
 - `parameter_draws` draws the parameters of a network, `sampled_networks` makes networks and means
   of samples, and `total_effects` has the posterior of an

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.progress import Progress
-from skbn._core.resources import Resources
+from skbn._core.resources import Progress, Resources
 from skbn._data.sample import Sample
 from skbn._missing.em import saturated
 from skbn._missing.incomplete_rows import incomplete_rows

@@ -10,8 +10,8 @@ from skbn._core.subsets import bits_of, mask_of
 from skbn._regressions.log_determinants import FEWEST_NODES, SubsetWalk, sums_over_subsets
 from skbn._regressions.set_function import ruled_out
 from skbn._scores.scorer import FamilyScorer
+from skbn._solver.certificate import gains_of_neighbours
 from skbn._solver.constraints import Constraints
-from skbn._solver.edge_changes import gains_of_neighbours
 
 __all__ = ["CandidateScores"]
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from skbn._chains.candidates import Candidates
-from skbn._core.progress import Progress
-from skbn._core.resources import Resources
+from skbn._core.resources import Progress, Resources
 from skbn._core.subsets import members_of
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver.constraints import Constraints

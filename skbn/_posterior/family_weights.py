@@ -9,9 +9,8 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.extended_floats import WideFormat
-from skbn._core.memory import allocate
+from skbn._core.resources import Threads, allocate
 from skbn._core.subsets import members_of
-from skbn._core.threads import Threads
 from skbn._exact.dense_families import BlockwiseFamilies, Part
 from skbn._exact.fill_kernels import BlockTables
 from skbn._exact.plan import SearchPlan

@@ -11,9 +11,8 @@ from math import comb
 import numpy as np
 
 from skbn._core.arrays import Floats
-from skbn._core.resources import Resources
+from skbn._core.resources import Resources, Threads
 from skbn._core.subsets import members_of, renumbered
-from skbn._core.threads import Threads
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import FamilyWeights
 from skbn._posterior.listed_weights import FamilyList, ListedWeights, Weights

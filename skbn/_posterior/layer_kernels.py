@@ -17,7 +17,7 @@ from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import WIDE, is_zero, wide_as_double, wide_product
 from skbn._core.random_numbers import uniform
-from skbn._core.subsets import popcount, remove_bit
+from skbn._core.subsets import popcount, remove_bit, zeta_transform
 from skbn._core.vectors import (
     filled,
     larger,
@@ -28,7 +28,6 @@ from skbn._core.vectors import (
     store,
     times,
 )
-from skbn._core.zeta import zeta_transform
 from skbn._posterior.draw_kernels import NEGLIGIBLE
 from skbn._posterior.sum_kernels import SUM_TABLES
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.extended_floats import WideFormat
+from skbn._core.resources import Threads
 from skbn._core.subsets import SmallSubsets
-from skbn._core.threads import Threads
 from skbn._exact.family_sources import TableByTable
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import MASK_BITS, FamilyWeights, scale_of_weights

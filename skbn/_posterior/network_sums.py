@@ -30,10 +30,8 @@ import numpy as np
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.extended_floats import WideFormat
-from skbn._core.memory import allocate
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import submasks_by_size
-from skbn._core.threads import Threads
 from skbn._exact.recurrences import fill_array
 from skbn._exact.sink_kernels import Tables
 from skbn._posterior.network_sum_kernels import (

@@ -28,10 +28,8 @@ import numpy as np
 from skbn._core.arrays import Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat
-from skbn._core.memory import allocate
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.threads import Threads
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, fill_array
 from skbn._posterior.listed_weights import Weights

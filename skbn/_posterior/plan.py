@@ -19,8 +19,8 @@ from skbn._exact.plan import SearchPlan
 from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.small_walk import small_log_determinants_work
 from skbn._solver.constraints import Constraints, Group
+from skbn._solver.planner import smaller_problems
 from skbn._solver.problem import Shape
-from skbn._solver.remedies import smaller_problems
 
 __all__ = [
     "NUMBERS_HANDED_OVER",

@@ -1,20 +1,29 @@
-"""Posterior probabilities of single parent sets and networks."""
+"""Posterior probabilities of parent sets and networks, and the network of the probable edges."""
 
 from __future__ import annotations
 
 import math
 
 import networkx as nx
+import numpy as np
+import numpy.typing as npt
 
-from skbn._core.columns import as_integer, column_number, parents_in
+from skbn._core.arrays import as_integer
+from skbn._core.columns import column_number, parents_in
 from skbn._core.subsets import mask_of, members_of
+from skbn._networks.network import GaussianBayesianNetwork
 from skbn._posterior.network_posterior import NetworkPosterior
 from skbn._posterior.order_sums import log_number_of_orders
 from skbn._posterior.sampled_posterior import SampledPosterior
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.reprs import ProbableParents, ProbableParentSets
+from skbn._solver.problem import Problem
 
-__all__ = ["log_probability", "parent_set_probabilities"]
+__all__ = [
+    "log_probability",
+    "median_network",
+    "parent_set_probabilities",
+]
 
 
 def parent_set_probabilities(
@@ -56,3 +65,22 @@ def log_probability(posterior: NetworkPosterior, scores: LocalScores, dag: nx.Di
             for group in posterior.groups
         )
     return min(weight - posterior.log_sum, 0.0)
+
+
+def median_network(problem: Problem, edges: npt.NDArray[np.float64]) -> GaussianBayesianNetwork:
+    """Return the network of the edges of probability above 1/2, with fitted parameters.
+
+    The most probable come first; what would close a cycle, or exceed the problem's `max_parents`,
+    is left out. The edges of its graph have the attribute `probability`.
+    """
+    most, names = problem.constraints.max_parents, problem.names
+    dag: nx.DiGraph = nx.DiGraph()
+    dag.add_nodes_from(range(len(edges)))
+    probable = np.argwhere(edges > 0.5)
+    for i, j in probable[np.argsort(-edges[tuple(probable.T)], kind="stable")].tolist():
+        if dag.in_degree(j) < most and not nx.has_path(dag, j, i):
+            dag.add_edge(i, j)
+    network = problem.network([mask_of(dag.predecessors(x)) for x in range(len(edges))])
+    for i, j in dag.edges:
+        network.dag.edges[names[i], names[j]]["probability"] = float(edges[i, j])
+    return network

@@ -21,7 +21,7 @@ from numba.extending import intrinsic, register_jitable
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, tuple_type
 from skbn._core.extended_floats import WIDE
-from skbn._core.memory import allocate
+from skbn._core.resources import allocate
 from skbn._core.vectors import (
     FOUR,
     INTEGERS,

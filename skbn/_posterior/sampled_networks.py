@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._chains.convergence import batches_of_states, errors_of_batches
-from skbn._core.columns import as_integer, finite_number
+from skbn._core.arrays import as_integer, finite_number
 from skbn._core.graphs import dag_of
 from skbn._core.text import readable_value
 from skbn._networks.block_network import network_of_model

@@ -20,12 +20,9 @@ from skbn._chains.convergence import Agreement, agreement_of, differences_of
 from skbn._chains.run import ChainRun
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import compile_kernels
-from skbn._core.memory import largest_that_fits
-from skbn._core.progress import Progress
-from skbn._core.resources import Resources
+from skbn._core.resources import Progress, Resources, largest_that_fits, one_blas_thread
 from skbn._core.subsets import members_of
 from skbn._core.text import first_few, readable_size, readable_sizes
-from skbn._core.threads import one_blas_thread
 from skbn._posterior.candidate_scores import CandidateScores
 from skbn._posterior.chain_starts import (
     networks_to_begin_with,
@@ -35,7 +32,7 @@ from skbn._posterior.chain_starts import (
 from skbn._posterior.family_weights import mask_type
 from skbn._posterior.network_posterior import with_known_paths
 from skbn._regressions.log_determinants import walk_seeds
-from skbn._scores.regression_families import SmallFamilies
+from skbn._scores.families import SmallFamilies
 from skbn._solver.constraints import Constraints
 from skbn._solver.problem import Problem
 

@@ -30,9 +30,7 @@ import numpy as np
 from skbn._core.arrays import BYTES, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat
-from skbn._core.memory import allocate, require_memory
-from skbn._core.progress import Progress
-from skbn._core.threads import Threads
+from skbn._core.resources import Progress, Threads, allocate, require_memory
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab
 from skbn._exact.sink_kernels import Tables
@@ -45,14 +43,13 @@ from skbn._posterior.draw_kernels import (
     draw_parents,
 )
 from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS, mask_type
-from skbn._posterior.group_posterior import GroupPosterior
 from skbn._posterior.layer_kernels import LayerMemory, LayerWalks, draw_layers
 from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
-from skbn._posterior.network_posterior import NetworkPosterior
+from skbn._posterior.network_posterior import GroupPosterior, NetworkPosterior
 from skbn._posterior.network_sums import NetworkSums
 from skbn._posterior.order_sums import ORDER_KERNELS, OrderSums, make_alpha, weight_slab
 from skbn._posterior.sum_kernels import sum_zeta
-from skbn._regressions.local_score import internal_error
+from skbn._regressions.set_function import internal_error
 
 __all__ = ["SAMPLING_KERNELS", "sample_networks", "sample_networks_of_group"]
 

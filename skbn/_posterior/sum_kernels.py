@@ -12,7 +12,7 @@ from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel, tuple_type
 from skbn._core.extended_floats import WIDE, sum_within_vector, wide_product, wide_sum
-from skbn._core.subsets import bit_length, insert_zero_bit, remove_bit
+from skbn._core.subsets import bit_length, insert_zero_bit, remove_bit, zeta_transform
 from skbn._core.vectors import (
     even_entries,
     first_halves,
@@ -22,7 +22,6 @@ from skbn._core.vectors import (
     second_halves,
     store,
 )
-from skbn._core.zeta import zeta_transform
 from skbn._exact.sink_kernels import Tables, add_column, extend_block
 
 __all__ = [

@@ -24,10 +24,9 @@ from skbn._chains.convergence import batches_of_states, errors_of_batches
 from skbn._core.arrays import Floats, Integers
 from skbn._core.columns import column_number
 from skbn._core.compile import compile_kernels
-from skbn._core.memory import require_memory
+from skbn._core.resources import one_blas_thread, require_memory
 from skbn._core.subsets import parents_of_masks
 from skbn._core.text import readable_count, readable_name, readable_value, text_table
-from skbn._core.threads import one_blas_thread
 from skbn._data.statistics import GroupStatistics
 from skbn._displays.frames import frame_of
 from skbn._displays.notebook import html_table

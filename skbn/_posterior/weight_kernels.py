@@ -24,9 +24,8 @@ from skbn._core.extended_floats import (
     wide_product,
     wide_sum,
 )
-from skbn._core.subsets import bit_length, popcount, remove_bit
+from skbn._core.subsets import bit_length, join_larger, popcount, remove_bit
 from skbn._core.vectors import load, plus, reversed_entries, store
-from skbn._core.zeta import join_larger
 from skbn._exact.fill_kernels import (
     PIECES,
     BlockFamilies,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import float64, int64
 
-from skbn._core.columns import as_integer
+from skbn._core.arrays import as_integer
 from skbn._core.compile import compile_kernels, inner_kernel, kernel
 from skbn._core.vectors import load, minus, negative, over, plus, square_root, store, times
 

@@ -29,10 +29,8 @@ from numba import float64, int64
 
 from skbn._core.arrays import Floats, Integers
 from skbn._core.compile import inner_kernel, kernel, tuple_type
-from skbn._core.memory import allocate
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import popcount
-from skbn._core.threads import Threads
 from skbn._core.vectors import load, logarithm, plus, store, times
 from skbn._regressions.givens import (
     copy_block,

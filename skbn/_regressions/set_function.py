@@ -1,8 +1,10 @@
 """Local scores as differences of functions of sets of columns.
 
-In ``c[l] + a0[l] * L[P] + a1[l] * L[P + x]``, the local score of a column x with l parents P, x
-enters only through the set P + x. So the score is ``of_family[P + x] - of_parents[P]``. Both are
-``constant + factor * L[S]``, where constant and factor depend only on the size of the set S.
+A criterion is three tables c, a0 and a1 over the number l of parents, and L holds the
+log-determinants of sets of columns. In ``c[l] + a0[l] * L[P] + a1[l] * L[P + x]``, the local score
+of a column x with l parents P in nats, x enters only through the set P + x. So the score is
+``of_family[P + x] - of_parents[P]``. Both are ``constant + factor * L[S]``, where constant and
+factor depend only on the size of the set S.
 
 If ``a0[l + 1] = -a1[l]``, as for all criteria that are score-equivalent, one function serves as
 both, the *set function* ``F[S] = C[d] + a1[d - 1] * L[S]`` of sets S of d columns, where
@@ -16,22 +18,88 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 from numba import float64
 
 from skbn._core.arrays import Floats, Integers
-from skbn._core.compile import tuple_type
+from skbn._core.compile import inner_kernel, tuple_type
 
 __all__ = [
     "LEAST_SCORE",
+    "SCORE_ACCURACY",
     "SET_FUNCTIONS",
     "SetFunctions",
     "SetWeights",
     "columns_of_sets",
+    "internal_error",
+    "local_score",
+    "local_score_terms",
     "ruled_out",
+    "score_tolerance",
 ]
+
+# How far a score may be from the exact one, in nats. Columns whose scores could be further off are
+# refused.
+SCORE_ACCURACY = 1e-3
+# What rounding may cost, in units of the largest term of a score: about 4,500 roundings.
+_ROUNDING = 1e-12
+
+
+def local_score_terms(
+    tables: npt.NDArray[np.float64], n_parents: Any, of_parents: Any, of_family: Any
+) -> tuple[Any, Any, Any]:
+    """Return the three terms whose sum, from left to right, is the local score.
+
+    Parameters
+    ----------
+    tables : ndarray of shape (3, m), float64
+        c, a0 and a1 by the number of parents.
+    n_parents : int or ndarray of int
+    of_parents, of_family : float or ndarray
+        The log-determinants L[P] and L[P + x].
+    """
+    c, a0, a1 = tables[:, n_parents]
+    return c, a0 * of_parents, a1 * of_family
+
+
+@inner_kernel
+def local_score(tables, n_parents, of_parents, of_family):
+    """Return the local score of one family."""
+    return (
+        tables[0, n_parents] + tables[1, n_parents] * of_parents + tables[2, n_parents] * of_family
+    )
+
+
+def score_tolerance(magnitude: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return by how many nats a score may differ between two ways to compute it.
+
+    Parameters
+    ----------
+    magnitude : float or ndarray
+        The largest magnitude of a term of each score.
+
+    Returns
+    -------
+    tolerance : ndarray of the same shape, in nats
+    """
+    return SCORE_ACCURACY + _ROUNDING * np.asarray(magnitude, dtype=np.float64)
+
+
+def internal_error(what: str) -> RuntimeError:
+    """Return the error for a result that is wrong although the input was right.
+
+    Examples
+    --------
+    >>> raise internal_error("2 + 2 is 5")
+    Traceback (most recent call last):
+    RuntimeError: 2 + 2 is 5; this is a defect of the library or of the machine, please report it
+    """
+    return RuntimeError(
+        f"{what}; this is a defect of the library or of the machine, please report it"
+    )
 
 
 # Where families of more than k parents are ruled out, the set function falls by this number with

@@ -19,10 +19,8 @@ import numpy.typing as npt
 from numba import float64, int64
 
 from skbn._core.compile import inner_kernel, kernel
-from skbn._core.memory import allocate
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress, Threads, allocate
 from skbn._core.subsets import SmallSubsets
-from skbn._core.threads import Threads
 from skbn._regressions.givens import copy_block, move_last_in_front
 
 __all__ = [

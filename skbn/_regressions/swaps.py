@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.columns import as_integer
-from skbn._core.memory import require_memory
+from skbn._core.arrays import as_integer
+from skbn._core.resources import require_memory
 from skbn._core.subsets import mask_of
 
 __all__ = ["greedy_swaps", "prefixes_of", "seed_path"]

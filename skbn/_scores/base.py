@@ -11,7 +11,8 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.columns import as_integer, column_number, column_numbers, parents_in
+from skbn._core.arrays import as_integer
+from skbn._core.columns import column_number, column_numbers, parents_in
 from skbn._core.graphs import exogenous_nodes
 from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value

@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Booleans, Floats, Integers
-from skbn._core.memory import read_only
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress, read_only
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.degenerate_columns import joined, labels_of
@@ -35,9 +34,16 @@ from skbn._regressions.least_squares import Neighbours, solve_triangular, triang
 from skbn._regressions.log_determinants import set_functions
 from skbn._regressions.set_function import SetWeights
 from skbn._regressions.small_walk import columns_of_small_sets, small_log_determinants
-from skbn._scores.criteria import Criterion, InformationCriterion, edge_costs, tables_of_columns
-from skbn._scores.criterion_checks import check_prior, check_tables, is_scale_free
-from skbn._scores.regression_families import AllFamilies, SmallFamilies
+from skbn._scores.criteria import (
+    Criterion,
+    InformationCriterion,
+    check_prior,
+    check_tables,
+    edge_costs,
+    is_scale_free,
+    tables_of_columns,
+)
+from skbn._scores.families import AllFamilies, SmallFamilies
 from skbn._scores.scorer import FamilyScorer
 from skbn.exceptions import DegenerateColumnsError
 

@@ -1,19 +1,52 @@
 """Families: which families have scores, as the planner of a search asks.
 
-`AllFamilies` and `SmallFamilies`, of `regression_families`, are those of a table; `GivenFamilies`
-stand in a user's list.
+`AllFamilies` and `SmallFamilies` are those of a table, whose scores follow from regressions;
+`GivenFamilies` stand in a user's list.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import comb
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Families", "GivenFamilies", "ScoredParentSets", "ScoredPiece"]
+from skbn._core.arrays import BYTES
+from skbn._core.compile import compile_kernels
+from skbn._core.resources import Progress, largest_that_fits
+from skbn._core.subsets import SmallSubsets, advance, mask_of, max_zeta, members_of
+from skbn._regressions.log_determinants import (
+    log_determinants,
+    log_determinants_work,
+    walk_seeds,
+)
+from skbn._regressions.set_function import local_score_terms
+from skbn._regressions.small_walk import (
+    add_singles,
+    small_log_determinants,
+    small_log_determinants_work,
+    walk_small_sets,
+)
+from skbn._scores.few_parents_kernels import (
+    first_suspect,
+    keep_undominated,
+    list_families,
+    score_families,
+)
+
+__all__ = [
+    "AllFamilies",
+    "Families",
+    "GivenFamilies",
+    "ScoredParentSets",
+    "ScoredPiece",
+    "SmallFamilies",
+    "fewer_families",
+]
 
 # The scores of some families of a child, and a function from a family's index to its parents.
 ScoredPiece = tuple[npt.NDArray[np.float64], Callable[[int], list[int]]]
@@ -97,3 +130,341 @@ class GivenFamilies(Families):
     def count(self, n_candidates: Sequence[int]) -> int:
         """Return how many families there are."""
         return self.n_families
+
+
+# 2**20 families are scored at a time, in arrays of 8 MB.
+_PIECE_BITS = 20
+# Sets that are checked at a time: Ctrl-C is handled in between, every few tenths of a second.
+_PIECE = 1 << 21
+
+
+class AllFamilies(Families):
+    """All families of m columns.
+
+    Parameters
+    ----------
+    m : int
+    """
+
+    are_listed = False
+    kernels: ClassVar[tuple[Any, ...]] = (walk_seeds,)
+
+    def __init__(self, m: int) -> None:
+        self.m = m
+        self.max_parents = m - 1
+        self.n_parent_sets = 1 << (m - 1)
+        self.n_subsets = 1 << m
+        self.work = log_determinants_work(m)
+
+    def with_max_parents(self, max_parents: int) -> Families:
+        """Return the families with this limit on the parents."""
+        return SmallFamilies(self.m, max_parents)
+
+    def of_columns(self, m: int) -> Self:
+        """Return all families of another number of columns."""
+        return type(self)(m)
+
+    def numbers_while_listed(self) -> int:
+        """Return how many numbers are in memory: the log-determinants."""
+        return self.n_subsets
+
+    def count(self, n_candidates: Sequence[int]) -> int:
+        """Return how many families children have."""
+        return sum(1 << n for n in n_candidates)
+
+    def log_determinants(
+        self,
+        factor: npt.NDArray[np.float64],
+        offsets: npt.NDArray[np.float64] | None,
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> npt.NDArray[np.float64]:
+        """Return the log-determinants of all subsets of the columns."""
+        return log_determinants(factor, n_jobs, progress, offsets)
+
+    def nearly_dependent_sets(self, *_: object) -> Iterator[list[int]]:
+        """Yield nothing, as all columns together were checked already."""
+        return iter(())
+
+    def parent_set_index(self, child: int, parents: Sequence[int]) -> int:
+        """Return the index of a parent set among those of the child."""
+        return mask_of(other - (other > child) for other in parents)
+
+    def scored(
+        self,
+        child: int,
+        candidates: list[int],
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+    ) -> Iterator[ScoredPiece]:
+        """Yield the scores of all families with parents among the candidates, in pieces."""
+        low, high = candidates[:_PIECE_BITS], candidates[_PIECE_BITS:]
+        below = _masks_of_subsets(low)
+        for above in _masks_of_subsets(high):
+            masks = below + above
+            scores = _scores_at(masks, child, log_det, tables)
+            yield scores, partial(_members_at, masks)
+
+    def listed(
+        self,
+        child: int,
+        required: Sequence[int],
+        candidates: Sequence[int],
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+        with_dominated: bool,
+    ) -> ScoredParentSets:
+        """Return the families that score higher than all with fewer of their parents, or all.
+
+        Parameters
+        ----------
+        required : sequence of int
+            Columns that are parents in all of them, ascending.
+        candidates : sequence of int
+            Columns that may be parents as well, ascending.
+        with_dominated : bool
+        """
+        masks = _masks_of_subsets(candidates) | mask_of(required)
+        scores = _scores_at(masks, child, log_det, tables)
+        keep = scores > -np.inf
+        if not with_dominated:
+            _drop_dominated(keep, scores, len(candidates))
+        kept = np.flatnonzero(keep)
+        members = [members_of(mask) for mask in masks[kept]]
+        width = max(map(len, members), default=0)
+        padded = [row + [-1] * (width - len(row)) for row in members]
+        return np.array(padded, dtype=np.int16).reshape(len(kept), width), scores[kept]
+
+
+class SmallFamilies(Families):
+    """The families of m columns with at most `max_parents` parents.
+
+    Parameters
+    ----------
+    m : int
+    max_parents : int
+    """
+
+    kernels: ClassVar[tuple[Any, ...]] = (
+        add_singles,
+        walk_small_sets,
+        first_suspect,
+        score_families,
+        keep_undominated,
+        list_families,
+    )
+
+    def __init__(self, m: int, max_parents: int) -> None:
+        self.m = m
+        self.max_parents = min(int(max_parents), m - 1)
+        self.n_parent_sets = sum(comb(m - 1, size) for size in range(self.max_parents + 1))
+        self.subsets = SmallSubsets(m, self.max_parents + 1)
+        self.n_subsets = self.subsets.n_sets
+        self.work = small_log_determinants_work(self.subsets)
+
+    def with_max_parents(self, max_parents: int) -> Families:
+        """Return the families with this limit on the parents."""
+        return SmallFamilies(self.m, max_parents)
+
+    def of_columns(self, m: int) -> Self:
+        """Return the families of another number of columns, with as many parents."""
+        return type(self)(m, self.max_parents)
+
+    def numbers_while_listed(self) -> int:
+        """Return how many numbers are in memory while the families of a child are listed.
+
+        They are the log-determinants of all sets of up to ``max_parents + 1`` columns, and for each
+        family of the child two scores and a byte, by which the undominated ones are found.
+        """
+        return self.n_subsets + 2 * self.n_parent_sets + -(-self.n_parent_sets // BYTES)
+
+    def count(self, n_candidates: Sequence[int]) -> int:
+        """Return how many families children have, dominated ones included."""
+        return sum(SmallSubsets(n, self.max_parents).n_sets for n in n_candidates)
+
+    def log_determinants(
+        self,
+        factor: npt.NDArray[np.float64],
+        offsets: npt.NDArray[np.float64] | None,
+        n_jobs: int | None,
+        progress: Progress | None,
+    ) -> npt.NDArray[np.float64]:
+        """Return the log-determinants of the sets of at most ``max_parents + 1`` columns."""
+        added = np.zeros(self.m) if offsets is None else offsets
+        return small_log_determinants(factor, self.subsets, added, n_jobs, progress)
+
+    def nearly_dependent_sets(
+        self,
+        log_det: npt.NDArray[np.float64],
+        offsets: npt.NDArray[np.float64] | None,
+        threshold: float,
+    ) -> Iterator[list[int]]:
+        """Yield the columns of the largest families in which one nearly depends on the others.
+
+        Parameters
+        ----------
+        threshold : float
+            The smallest residual of a column of norm 1.
+        """
+        subsets = self.subsets
+        members = np.arange(subsets.most)
+        added = np.zeros(self.m) if offsets is None else offsets
+        limit = 2 * np.log(threshold)
+        begin = int(subsets.starts[subsets.most])
+        while begin < subsets.n_sets:
+            end = min(begin + _PIECE, subsets.n_sets)
+            suspect = int(
+                first_suspect(
+                    log_det,
+                    subsets.most,
+                    subsets.binomials,
+                    subsets.starts,
+                    added,
+                    limit,
+                    members,
+                    begin,
+                    end,
+                )
+            )
+            begin = end if suspect < 0 else suspect + 1
+            if suspect >= 0:
+                yield members.tolist()
+                if begin < subsets.n_sets:
+                    advance.py_func(members, subsets.most)
+
+    def parent_set_index(self, child: int, parents: Sequence[int]) -> int:
+        """Return the index of a parent set among those of the child."""
+        others = [other - (other > child) for other in parents]
+        return SmallSubsets(self.m - 1, self.max_parents).index(others)
+
+    def scored(
+        self,
+        child: int,
+        candidates: list[int],
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+    ) -> Iterator[ScoredPiece]:
+        """Yield the scores of all families with parents among the candidates, in one piece."""
+        free = SmallSubsets(len(candidates), self.max_parents)
+        scores = self.scores_in_order(child, [], candidates, free.most, log_det, tables)
+        yield scores, lambda i: [candidates[j] for j in free.members(i)]
+
+    def listed(
+        self,
+        child: int,
+        required: Sequence[int],
+        candidates: Sequence[int],
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+        with_dominated: bool,
+    ) -> ScoredParentSets:
+        """Return the families that score higher than all with fewer of their parents, or all."""
+        free = SmallSubsets(len(candidates), self.max_parents - len(required))
+        scores = self.scores_in_order(child, required, candidates, free.most, log_det, tables)
+        keep = scores > -np.inf
+        if not with_dominated:
+            keep_undominated(scores, free.n, free.most, free.binomials, free.starts, keep)
+        members = np.full((int(keep.sum()), self.max_parents), -1, dtype=np.int16)
+        list_families(*_int64_arrays(required, candidates), free.most, keep, members)
+        return members, scores[keep]
+
+    def scores_in_order(
+        self,
+        child: int,
+        required: Sequence[int],
+        candidates: Sequence[int],
+        most: int,
+        log_det: npt.NDArray[np.float64],
+        tables: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.float64]:
+        """Return the scores of all families with up to `most` candidates, as in `SmallSubsets`.
+
+        Parameters
+        ----------
+        required, candidates : sequence of int
+            Ascending. The columns that are parents in all families, and those that may be.
+        most : int
+        """
+        free = SmallSubsets(len(candidates), most)
+        scores = np.empty(free.n_sets)
+        subsets = self.subsets
+        score_families(
+            child,
+            *_int64_arrays(required, candidates),
+            free.most,
+            log_det,
+            tables.copy(),  # the kernel is compiled for arrays that can be written
+            subsets.binomials,
+            subsets.starts,
+            scores,
+        )
+        return scores
+
+
+def fewer_families(
+    families: AllFamilies | SmallFamilies, n_numbers: Callable[[Any], int], n_bytes: int
+) -> str:
+    """Say how few parents or columns would make a computation on families fit in memory.
+
+    Parameters
+    ----------
+    families : AllFamilies or SmallFamilies
+        The families that take too much memory.
+    n_numbers : callable
+        Returns how many numbers the computation stores for given families.
+    n_bytes : int
+        The memory that is available.
+    """
+
+    def fits(few: Families) -> bool:
+        return BYTES * n_numbers(few) <= n_bytes
+
+    m, most = families.m, families.max_parents
+    few = largest_that_fits(lambda k: fits(families.with_max_parents(k)), 1, most - 1)
+    left = largest_that_fits(lambda n: fits(families.of_columns(n)), 2, m - 1)
+    remedies = [] if few is None else [f"make the LocalScores with max_parents of {few} or less"]
+    if left is not None:
+        remedies.append(f"leave out columns until {left} or fewer are left")
+    return ", or ".join(remedies) or "free some"
+
+
+def _scores_at(
+    masks: npt.NDArray[np.int64],
+    child: int,
+    log_det: npt.NDArray[np.float64],
+    tables: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Return the scores of a child with the parents of each mask."""
+    of_parents, of_family = log_det[masks], log_det[masks | 1 << child]
+    c, parents_term, family_term = local_score_terms(
+        tables, np.bitwise_count(masks), of_parents, of_family
+    )
+    return c + parents_term + family_term
+
+
+def _drop_dominated(
+    keep: npt.NDArray[np.bool_], scores: npt.NDArray[np.float64], n_candidates: int
+) -> None:
+    """Set `keep` to False where a set with fewer parents scores at least as high."""
+    best = scores.copy()
+    compile_kernels([max_zeta])
+    max_zeta(best, 0, n_candidates)
+    for bit in range(n_candidates):
+        pairs = best.reshape(-1, 2, 1 << bit)
+        keep.reshape(-1, 2, 1 << bit)[:, 1] &= pairs[:, 0] < pairs[:, 1]
+
+
+def _members_at(masks: npt.NDArray[np.int64], index: int) -> list[int]:
+    return members_of(masks[index])
+
+
+def _masks_of_subsets(columns: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Return the masks of all subsets of some columns."""
+    masks = np.zeros(1, dtype=np.int64)
+    for column in columns:
+        masks = np.concatenate([masks, masks | np.int64(1 << column)])
+    return masks
+
+
+def _int64_arrays(*columns: Sequence[int]) -> list[npt.NDArray[np.int64]]:
+    return [np.array(each, dtype=np.int64) for each in columns]

@@ -15,11 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.arrays import Booleans, Floats, Integers
-from skbn._core.progress import Progress
-from skbn._core.resources import Resources
+from skbn._core.resources import Progress, Resources, explained
 from skbn._core.subsets import mask_of
 from skbn._core.text import first_few
-from skbn._core.threads import explained
 from skbn._data.degenerate_columns import joined
 from skbn._data.experiments import ExperimentalSample
 from skbn._data.nodes import Nodes
@@ -30,8 +28,7 @@ from skbn._regressions.log_determinants import log_determinants_work
 from skbn._regressions.set_function import SetFunctions
 from skbn._scores.block_scorer import BlockScorer
 from skbn._scores.criteria import Criterion
-from skbn._scores.families import ScoredParentSets, ScoredPiece
-from skbn._scores.regression_families import SmallFamilies
+from skbn._scores.families import ScoredParentSets, ScoredPiece, SmallFamilies
 from skbn._scores.scorer import FamilyScorer, ScoredGroup
 from skbn.exceptions import DegenerateColumnsError
 

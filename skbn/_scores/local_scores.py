@@ -11,15 +11,14 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from skbn._core.columns import family_numbers
-from skbn._core.memory import read_only
+from skbn._core.resources import read_only
 from skbn._core.text import readable_value
 from skbn._data.experiments import ExperimentalSample, read_interventions
 from skbn._data.sample import Sample, TableMixin
 from skbn._data.statistics import Regression, SampleStatistics
 from skbn._scores.base import BaseScores
 from skbn._scores.block_scorer import BlockScorer
-from skbn._scores.criteria import Criterion, InformationCriterion
-from skbn._scores.criterion_checks import read_penalty
+from skbn._scores.criteria import Criterion, InformationCriterion, read_penalty
 from skbn._scores.families import ScoredParentSets, ScoredPiece
 from skbn._scores.interventional_scorer import InterventionalScorer
 from skbn._scores.reprs import ScoresSummary

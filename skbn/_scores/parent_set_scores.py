@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.columns import family_numbers, is_labelled
-from skbn._core.memory import read_only
+from skbn._core.resources import read_only
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_value
 from skbn._data.containers import row_labels

@@ -13,12 +13,9 @@ import numpy.typing as npt
 
 from skbn._core.arrays import BYTES, Booleans, Floats, Integers
 from skbn._core.compile import compile_kernels
-from skbn._core.memory import read_only, require_memory
-from skbn._core.progress import Progress
-from skbn._core.resources import Resources
+from skbn._core.resources import Progress, Resources, one_blas_thread, read_only, require_memory
 from skbn._core.subsets import bits_of, members_of
 from skbn._core.text import readable_value
-from skbn._core.threads import one_blas_thread
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, centred_blocks
 from skbn._data.statistics import (
@@ -29,19 +26,25 @@ from skbn._data.statistics import (
     sample_statistics,
 )
 from skbn._regressions.least_squares import Neighbours, neighbours, triangular_factor
-from skbn._regressions.local_score import local_score_terms
 from skbn._regressions.log_determinants import set_functions
-from skbn._regressions.set_function import SetFunctions, SetWeights
-from skbn._scores.criteria import Criterion, InformationCriterion, criterion_for
-from skbn._scores.criterion_checks import (
+from skbn._regressions.set_function import SetFunctions, SetWeights, local_score_terms
+from skbn._scores.criteria import (
+    Criterion,
+    InformationCriterion,
     check_noise_divisors,
     check_prior,
     check_tables,
+    criterion_for,
     is_scale_free,
     largest_constant,
 )
-from skbn._scores.families import ScoredParentSets, ScoredPiece
-from skbn._scores.regression_families import AllFamilies, SmallFamilies, fewer_families
+from skbn._scores.families import (
+    AllFamilies,
+    ScoredParentSets,
+    ScoredPiece,
+    SmallFamilies,
+    fewer_families,
+)
 
 __all__ = ["FamilyScorer", "ScoredGroup"]
 

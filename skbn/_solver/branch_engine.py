@@ -17,14 +17,12 @@ import numpy.typing as npt
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.proof import FamilyCosts
 from skbn._core.exact_sums import lower_sum, upper_sum
-from skbn._core.progress import Progress
-from skbn._core.resources import Resources
+from skbn._core.resources import Progress, Resources, count_threads
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
 from skbn._core.text import readable_size
-from skbn._core.threads import count_threads
 from skbn._exact.plan import TooLargeError
 from skbn._orders.list_kernels import find_dominated
-from skbn._regressions.local_score import SCORE_ACCURACY, score_tolerance
+from skbn._regressions.set_function import SCORE_ACCURACY, score_tolerance
 from skbn._solver.branch_families import BranchFamilies, list_families
 from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, Optimum, SearchSettings

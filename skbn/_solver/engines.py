@@ -1,25 +1,49 @@
 """Search engines: each plans the search of a group of columns, and runs it.
 
 An engine is a function `plan(shape, group, resources, settings)` that returns a `GroupSearch`, or
-None if it cannot search problems of this shape. Those of dynamic programming are in
-`dynamic_programs`. To add one, write its file and name it in `ENGINES` of `planner.py`. Branch and
-cut, of `branch_engine`, takes their place if neither fits in memory, and the order search of
-`order_engine` if it is asked for.
+None if it cannot search problems of this shape. The dynamic programs, over all families of a group
+and over listed ones, are here. To add an engine, write its file and name it in `ENGINES` of
+`planner.py`. Branch and cut, of `branch_engine`, takes their place if neither fits in memory, and
+the order search of `order_engine` if it is asked for.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from skbn._core.resources import Resources
+from skbn._core.subsets import SmallSubsets, renumbered
+from skbn._exact.cluster import search_on_cluster
+from skbn._exact.dense_families import DENSE_KERNELS, LISTING_KERNELS, DenseFamilies, ScoredFamilies
+from skbn._exact.k_best import near_optimal_networks
+from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.network_streams import NearOptimalStream
-from skbn._solver.constraints import Group
-from skbn._solver.problem import Problem, Shape
-from skbn._solver.solution import TOLERANCE
+from skbn._exact.plan import (
+    FEWEST_COLUMNS_OF_WORKERS,
+    SearchPlan,
+    plan_all_families,
+    plan_on_workers,
+    plan_search,
+)
+from skbn._exact.recurrences import SLAB_KERNELS, exact_search
+from skbn._exact.walked_families import WALKING_KERNELS, WalkedFamilies
+from skbn._regressions.log_determinants import log_determinants_work, walk_seeds
+from skbn._scores.scorer import FamilyScorer
+from skbn._solver.constraints import Constraints, Group
+from skbn._solver.problem import TOLERANCE, Problem, Shape
 
-__all__ = ["EXACT", "Engine", "GroupSearch", "Optimum", "SearchSettings"]
+__all__ = [
+    "EXACT",
+    "Engine",
+    "GroupSearch",
+    "Optimum",
+    "SearchSettings",
+    "plan_dense_search",
+    "plan_listed_search",
+]
 
 
 class SearchSettings(NamedTuple):
@@ -172,3 +196,211 @@ class GroupSearch(ABC):
 
 
 Engine = Callable[[Shape, Group, Resources, SearchSettings], GroupSearch | None]
+
+
+# Scoring a family of k columns and comparing it with its subsets takes about this many times k**2
+# as long as one local score of a dense search.
+_WORK_OF_LISTING = 6
+
+
+# All families
+
+
+def plan_dense_search(
+    shape: Shape, group: Group, resources: Resources, settings: SearchSettings
+) -> GroupSearch | None:
+    """Plan a search through all families of a group's columns; None if there is no such search.
+
+    Raises
+    ------
+    TooLargeError
+        If it does not fit in memory.
+    """
+    columns, others = group
+    if shape.families.are_given or len(columns) + len(others) == 1:
+        return None
+    has_lists = shape.families.are_listed
+    if has_lists and not shape.is_independent:
+        return None  # all columns together may be dependent
+    # A group of only some columns needs log-determinants of its own.
+    is_whole = len(columns) == len(shape.constraints.allowed)
+    in_memory = shape.n_bytes if is_whole and not has_lists else 0
+    cluster, sizes = resources.cluster, (len(columns), len(others))
+    is_shared = shape.n_row_groups == 1  # columns with rows of their own stay in memory
+    if is_shared and cluster is not None and len(columns) >= FEWEST_COLUMNS_OF_WORKERS:
+        n_bytes, limit = resources.of_each(cluster)
+        here = resources.available
+        n_workers, n_functions = cluster.n_workers, shape.n_functions
+        plan = plan_on_workers(*sizes, n_workers, n_bytes, limit, here, n_functions)
+        return _DenseSearch(shape.constraints, group, plan)
+    # Branch and cut is faster than a search that makes log-determinants again.
+    stays = settings.lists_networks or (has_lists and resources.scratch is None) or not is_shared
+    n_bytes, limit = resources.beside(in_memory)
+    scratch, n_functions = resources.scratch, shape.n_functions * shape.n_row_groups
+    plan = plan_all_families(*sizes, n_bytes, limit, scratch, stays, n_functions)
+    if plan.n_varying is not None:  # it makes again those that are in memory already
+        n_bytes -= in_memory
+        plan = plan_all_families(*sizes, n_bytes, limit, scratch, stays, n_functions)
+    return _DenseSearch(shape.constraints, group, plan)
+
+
+class _DenseSearch(GroupSearch):
+    can_list = True
+    listing_kernels = LISTING_KERNELS
+
+    def __init__(self, constraints: Constraints, group: Group, plan: SearchPlan) -> None:
+        self.columns = group.columns
+        # The group's columns, then the others. The search itself is over the first of these, as
+        # many as the plan has; others among them are its roots.
+        self._sets_of = group.columns + group.others
+        families = DENSE_KERNELS if plan.n_varying is None else WALKING_KERNELS
+        self.kernels = (walk_seeds, *families, *SLAB_KERNELS)
+        self._constraints = constraints
+        self._plan = plan
+        self.n_bytes = plan.n_bytes
+
+    def __str__(self) -> str:
+        return str(self._plan)
+
+    def cost(self) -> int:
+        return self.work(1)
+
+    def work(self, n_penalties: int) -> int:
+        is_in_memory = self._plan.n_varying is None
+        of_walk = log_determinants_work(len(self._sets_of)) if is_in_memory else 0
+        return n_penalties * (of_walk + self._plan.work)
+
+    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
+        families = self._families(problem.regressions, resources)
+        columns, plan = self._sets_of, self._plan
+        n_jobs, progress = resources.n_jobs, resources.progress
+        if plan.n_workers and resources.cluster is not None:
+            found = search_on_cluster(families, plan, resources.cluster, n_jobs, progress)
+        else:
+            found = exact_search(families, plan, n_jobs, progress)
+        if not found.parents:  # no network has a finite score
+            return Optimum([], found.score, 0.0)
+        score = found.score
+        for i in range(len(self.columns), plan.n_columns):  # the roots' scores are not the group's
+            score -= families.local_score(i, 0)
+        parents = renumbered(found.parents[: len(self.columns)], columns)
+        problem.require_certainty(self.columns, parents, found.uncertainty)
+        return Optimum(parents, score, 0.0, found.rounding)
+
+    def near_optimal(
+        self, problem: Problem, equivalence_classes: bool, resources: Resources
+    ) -> NearOptimalStream:
+        families = self._families(problem.regressions, resources)
+        rest = resources.n_jobs, resources.progress, problem.told_apart
+        assert isinstance(families, DenseFamilies)
+        return near_optimal_networks(families, self._plan, equivalence_classes, *rest)
+
+    def _families(self, scorer: FamilyScorer, resources: Resources) -> ScoredFamilies:
+        columns, constraints = self._sets_of, self._constraints
+        position = {column: i for i, column in enumerate(columns)}
+
+        def positions(masks: list[int]) -> list[int]:
+            of_group = renumbered([masks[x] for x in self.columns], position)
+            return [*of_group, *[0] * self._plan.n_roots]
+
+        rest = (
+            self._plan,
+            positions(constraints.allowed),
+            positions(constraints.required),
+            columns,
+        )
+        if self._plan.n_varying is not None:
+            weights = scorer.weights_of(columns, self._constraints.max_parents)
+            factor, offsets = scorer.factor_of(columns)
+            return WalkedFamilies(factor, offsets, weights, *rest)
+        given = columns, self.columns, self._constraints.max_parents, resources
+        return DenseFamilies(scorer.functions_by_child(*given), *rest)
+
+
+# Listed families
+
+
+def plan_listed_search(
+    shape: Shape, group: Group, resources: Resources, settings: SearchSettings
+) -> GroupSearch | None:
+    """Plan a search through listed families; None if all sets of parents have scores.
+
+    Raises
+    ------
+    TooLargeError
+        If it does not fit in memory.
+    """
+    columns, others = group
+    # A single column has one family, whose score is a regression of its own.
+    is_single = len(columns) + len(others) == 1
+    families = shape.families
+    if not families.are_listed and not is_single:
+        return None
+    plan = plan_search(
+        len(columns),
+        *resources.beside(0 if is_single else shape.n_bytes),
+        n_log_determinants=0 if is_single else families.numbers_while_listed(),
+        scratch=resources.scratch,
+        in_memory=settings.lists_networks,
+    )
+    search = _ListedSearch(shape, group, plan)
+    if not is_single:
+        search.kernels += families.kernels
+        search.shared_work = families.work
+    return search
+
+
+class _ListedSearch(GroupSearch):
+    can_list = True
+
+    def __init__(self, shape: Shape, group: Group, plan: SearchPlan) -> None:
+        self.kernels = SLAB_KERNELS
+        self.columns = group.columns
+        self._constraints = shape.constraints
+        self._plan = plan
+        self.n_bytes = plan.n_bytes
+
+    def __str__(self) -> str:
+        return str(self._plan)
+
+    def cost(self) -> int:
+        most = self._constraints.max_parents
+        n_candidates = [self._constraints.allowed[x].bit_count() for x in self.columns]
+        n_families = sum(SmallSubsets(n, most).n_sets for n in n_candidates)
+        return _WORK_OF_LISTING * (most + 1) ** 2 * n_families
+
+    def work(self, n_penalties: int) -> int:
+        return n_penalties * self._plan.work
+
+    def optimum(self, problem: Problem, resources: Resources) -> Optimum:
+        families = self._families(problem, resources)
+        progress = resources.progress
+        found = exact_search(families, self._plan, resources.n_jobs, progress, problem.tie)
+        if not found.parents:
+            return Optimum([], found.score, 0.0)
+        problem.require_certainty(self.columns, found.parents, found.uncertainty)
+        gap, rounding = problem.gap_of_rounding(
+            self.columns, found.parents, found.score, found.rounding
+        )
+        return Optimum(found.parents, found.score, gap, rounding)
+
+    def near_optimal(
+        self, problem: Problem, equivalence_classes: bool, resources: Resources
+    ) -> NearOptimalStream:
+        families = self._families(problem, resources, with_dominated=True)
+        rest = resources.n_jobs, resources.progress, problem.told_apart
+        return near_optimal_networks(families, self._plan, equivalence_classes, *rest)
+
+    def _families(
+        self, problem: Problem, resources: Resources, with_dominated: bool = False
+    ) -> ListedFamilies:
+        list_child = partial(problem.families_of, with_dominated=with_dominated)
+        with resources.threads(len(problem.names)) as threads:
+            listed = list(threads.map(list_child, [(x,) for x in self.columns]))
+        return ListedFamilies(
+            self.columns,
+            [parents for parents, _ in listed],
+            [local for _, local in listed],
+            self._plan,
+            problem.largest_term,
+        )

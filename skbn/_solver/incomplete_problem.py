@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 
 from skbn._core.arrays import Floats
+from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import members_of
 from skbn._core.text import first_few, readable_value
-from skbn._core.threads import one_blas_thread
 from skbn._data.degenerate_columns import collinear_error, equation, labels_of
 from skbn._data.nodes import Nodes
 from skbn._data.sample import RowSummary, Sample, summarise
@@ -27,10 +27,8 @@ from skbn._networks.gaussian import LinearGaussianModel
 from skbn._scores.block_scorer import independent_columns, too_many_columns
 from skbn._scores.criteria import InformationCriterion
 from skbn._scores.local_scores import LocalScores
-from skbn._solver.block_problem import BlockProblem
 from skbn._solver.constraints import Constraints, read_constraints
-from skbn._solver.problem import Shape
-from skbn._solver.table_problem import TableProblem
+from skbn._solver.problem import BlockProblem, Shape, TableProblem
 from skbn.exceptions import DegenerateColumnsError
 
 __all__ = ["COARSE", "IncompleteProblem", "expected_sample"]

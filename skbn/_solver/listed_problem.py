@@ -15,14 +15,12 @@ from skbn._core.subsets import mask_of, members_of
 from skbn._data.sample import Sample
 from skbn._networks.descriptions import score_losses
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
+from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
 from skbn._scores.families import GivenFamilies, ScoredParentSets
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.certificate import certify_listed_network, certify_score
+from skbn._solver.certificate import certify_listed_network, certify_score, descendants_of
 from skbn._solver.constraints import Constraints
-from skbn._solver.edge_changes import descendants_of
-from skbn._solver.problem import Problem, Shape
-from skbn._solver.solution import TOLERANCE, Solution
+from skbn._solver.problem import TOLERANCE, Problem, Shape, Solution
 
 __all__ = ["ListedProblem"]
 

@@ -9,10 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from skbn._core.compile import compile_kernels
-from skbn._core.memory import available_memory
-from skbn._core.progress import Pauses
-from skbn._core.resources import Resources
-from skbn._core.threads import one_blas_thread
+from skbn._core.resources import Pauses, Resources, available_memory, one_blas_thread
 from skbn._exact.network_streams import (
     NearOptimalNetwork,
     NearOptimalStream,

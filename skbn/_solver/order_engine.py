@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from skbn._core.resources import Resources
+from skbn._core.resources import Resources, count_threads
 from skbn._core.subsets import mask_of, members_of
 from skbn._core.text import readable_value
-from skbn._core.threads import count_threads
 from skbn._exact.plan import TooLargeError
 from skbn._orders.growth import GROWTH_KERNELS
 from skbn._orders.order_search import ORDER_KERNELS, FoundOrder, OrderSearch
-from skbn._regressions.local_score import SCORE_ACCURACY
+from skbn._regressions.set_function import SCORE_ACCURACY
 from skbn._solver.constraints import Group
 from skbn._solver.engines import GroupSearch, Optimum, SearchSettings
 from skbn._solver.problem import Problem, Shape

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbn._core.resources import one_blas_thread
 from skbn._core.subsets import bits_of, members_of
-from skbn._core.threads import one_blas_thread
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
 from skbn._orders.regression_kernels import Regressions

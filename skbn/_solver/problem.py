@@ -1,7 +1,8 @@
 """Problem: scores and constraints, of which engines and sums ask what they need.
 
-`TableProblem` has the scores of a table, which follow from regressions, and `ListedProblem` those
-of listed families. What plans a search needs no scores, but only their
+`TableProblem` has the scores of a table, which follow from regressions; `BlockProblem` and
+`InterventionalProblem` are tables of nodes of several columns and of experiments, and
+`ListedProblem` has listed families. What plans a search needs no scores, but only their
 `Shape`, which can be changed to see whether another problem would fit in memory.
 """
 
@@ -9,23 +10,112 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
 
 from skbn._core.arrays import Floats
-from skbn._core.progress import Progress
+from skbn._core.exact_sums import upper_sum
+from skbn._core.graphs import propagate
+from skbn._core.resources import Progress, one_blas_thread
 from skbn._core.subsets import mask_of, members_of
+from skbn._data.experiments import ExperimentalSample
+from skbn._data.nodes import Nodes
 from skbn._data.sample import Sample
-from skbn._networks.equivalence import told_apart
+from skbn._data.statistics import GroupStatistics
+from skbn._networks.block_network import network_of_model
+from skbn._networks.conditional import conditional_model
+from skbn._networks.equivalence import canonical_member, told_apart
+from skbn._networks.gaussian import LinearGaussianModel, estimate_model
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
+from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
 from skbn._scores.base import BaseScores
+from skbn._scores.criteria import Criterion, is_score_equivalent
 from skbn._scores.families import Families, ScoredParentSets
+from skbn._scores.local_scores import LocalScores
 from skbn._scores.scorer import FamilyScorer
+from skbn._solver.certificate import certify_network, certify_score, polished
 from skbn._solver.constraints import Constraints
-from skbn._solver.order_families import OrderFamilies, given_families
-from skbn._solver.solution import Solution
+from skbn._solver.order_families import OrderFamilies, given_families, grown_families
 
-__all__ = ["Problem", "Shape"]
+__all__ = [
+    "TOLERANCE",
+    "BlockProblem",
+    "InterventionalProblem",
+    "Problem",
+    "Shape",
+    "Solution",
+    "TableProblem",
+]
+
+# In nats. Smaller differences between networks are of the size of rounding.
+TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The network that a search found, certified.
+
+    Parameters
+    ----------
+    columns : list of m str or int
+    parents : list of m int
+        The mask of each column's parents.
+    irreversible : list of m int
+        The masks of those parents whose edges the constraints do not let one reverse.
+    score : float
+        In nats.
+    score_bound : float
+        A score that no network within the constraints exceeds; infinite if none is known.
+    score_losses : ndarray of shape (m, m)
+        ``score_losses[i, j]`` is by how many nats the score is lower without the edge i -> j, as
+        `GaussianBayesianNetwork.to_frame` defines it; NaN without an edge.
+    criterion : Criterion or None
+        The criterion that it maximises; None for listed scores.
+    model : LinearGaussianModel or None
+        The columns' network with its parameters. None for listed scores, which have no rows.
+    nodes : Nodes or None
+        The nodes, if these have several columns each; by default each column is one.
+    gap : float
+        No network within the constraints scores higher by more than this, in nats; infinite if
+        nothing is known. It is about the networks: the score may be rounded by more.
+    is_optimal : bool
+        Whether the gap is within the tolerance.
+    is_finished : bool
+        Whether a search that proves its network ended by itself: if its network is not optimal
+        then, rounding hides more than the tolerance.
+    n_iter : int
+        How many perturbed orders the order search started from again; 0 for an exact search.
+    n_nodes : int
+        How many nodes the trees of branch and cut have.
+    start_losses : tuple of float or None
+        For each start of an order search, how many nats its network scores below the best one,
+        ascending from 0; None for an exact search.
+    exogenous : tuple of str or int
+        The columns that are not modelled, if there is no model to say so.
+    statistics : list of GroupStatistics or None
+        What the parameters were estimated from, if it is observed rows of a table.
+    """
+
+    columns: list[str | int]
+    parents: list[int]
+    irreversible: list[int]
+    score: float
+    score_bound: float
+    score_losses: npt.NDArray[np.float64]
+    criterion: Criterion | None = None
+    model: LinearGaussianModel | None = None
+    nodes: Nodes | None = None
+    gap: float = 0.0
+    is_optimal: bool = True
+    is_finished: bool = True
+    n_iter: int = 0
+    n_nodes: int = 0
+    start_losses: tuple[float, ...] | None = None
+    exogenous: tuple[str | int, ...] = ()
+    statistics: list[GroupStatistics] | None = None
 
 
 class Shape(NamedTuple):
@@ -347,3 +437,222 @@ class Problem(ABC):
         """Return the required parents of a column, and the others that it may have."""
         required = self.constraints.required[child]
         return members_of(required), members_of(self.constraints.allowed[child] & ~required)
+
+
+class TableProblem(Problem):
+    """The scores of a table, and constraints.
+
+    Parameters
+    ----------
+    scores : LocalScores
+    constraints : Constraints
+
+    Attributes
+    ----------
+    why_listed : str or None
+        What keeps the families of an order search from growing, as an error says it. They grow by
+        regressions of single columns, on the same rows.
+    """
+
+    scores: LocalScores
+    why_listed: ClassVar[str | None] = None
+
+    def __init__(self, scores: LocalScores, constraints: Constraints) -> None:
+        self.scores = scores
+        self.constraints = constraints
+        self.families = scores.scorer.families
+
+    @property
+    def shape(self) -> Shape:
+        return self.shape_of(self.regressions)
+
+    def shape_of(self, scorer: FamilyScorer) -> Shape:
+        """Return how large the problem is if a scorer scores all columns."""
+        is_independent = not self.families.are_listed or scorer.statistics.is_checked
+        m, most = self.families.m, self.families.max_parents
+        n_functions = scorer.weights_of(range(m), most).n_functions
+        return Shape(self.families, self.constraints, scorer.n_bytes, is_independent, n_functions)
+
+    @property
+    def regressions(self) -> FamilyScorer:
+        return self.scores.scorer
+
+    @property
+    def score_offsets(self) -> Floats:
+        return self._of_modelled(self.regressions.score_offsets)
+
+    @property
+    def listed_offsets(self) -> Floats:
+        return np.zeros(self.families.m)
+
+    @property
+    def may_be_likelihoods(self) -> bool:
+        return self.regressions.criterion.marginal_likelihood != "none"
+
+    @property
+    def is_score_equivalent(self) -> bool:
+        return is_score_equivalent(self.regressions.tables)
+
+    def with_penalties(self, penalties: Sequence[float]) -> Sequence[Self]:
+        scores = [self.scores.with_penalty(penalty) for penalty in penalties]
+        return [type(self)(each, self.constraints) for each in scores]
+
+    def of_sample(self, sample: Sample, n_jobs: int | None = None) -> Self:
+        return type(self)(self.scores.of_sample(sample, n_jobs), self.constraints)
+
+    def without_rows(self) -> Self:
+        return self.of_sample(self.scores.sample.without_rows())
+
+    def prepare(self, progress: Progress) -> None:
+        self.regressions.prepare(progress)
+
+    # Families
+
+    def listed(self, child: int, *, with_dominated: bool = False) -> ScoredParentSets:
+        required, candidates = self.limits_of(child)
+        if not required and not candidates:
+            terms = self.regressions.terms(child, [])
+            return np.empty((1, 0), dtype=np.int16), np.array([sum(terms)])
+        parents, local = self.regressions.listed(child, required, candidates, with_dominated)
+        fits = (parents >= 0).sum(axis=1) <= self.constraints.max_parents
+        return parents[fits], local[fits]
+
+    def local_scores(self, columns: Sequence[int], parents: Sequence[int]) -> Floats:
+        terms = self.regressions.terms
+        return np.array(
+            [sum(terms(x, members_of(mask))) for x, mask in zip(columns, parents, strict=True)]
+        )
+
+    def largest_term(self, child: int, parents: list[int]) -> float:
+        return self.regressions.largest_term(child, parents)
+
+    def order_families(self, order: list[int], n_others: int) -> OrderFamilies:
+        """Return families that grow by regressions, or all of them, where these cannot grow.
+
+        Raises
+        ------
+        ValueError
+            If families that cannot grow may be of any size, which are too many to list.
+        """
+        if self.why_listed is None:
+            return grown_families(self.regressions, self.constraints, order, n_others)
+        if not self.families.are_listed:
+            raise ValueError(
+                f'search="order" {self.why_listed} chooses among listed families. Set '
+                "max_parents, to 3 for example."
+            )
+        return super().order_families(order, n_others)
+
+    # Networks
+
+    def network_terms(self, parents: Sequence[int]) -> Floats:
+        return self._of_modelled(self.regressions.network_terms(parents))
+
+    def gap_of_rounding(
+        self, columns: Sequence[int], parents: Sequence[int], score: float, rounding: float
+    ) -> tuple[float, float]:
+        return 0.0, rounding
+
+    def climbed(self, columns: Sequence[int], parents: list[int]) -> list[int]:
+        constraints, own = self.constraints, mask_of(columns)
+        if own.bit_count() < len(self.names):  # other columns are left as they are
+            allowed, required = [
+                [mask if own >> x & 1 else 0 for x, mask in enumerate(each)]
+                for each in (constraints.allowed, constraints.required)
+            ]
+            constraints = constraints._replace(allowed=allowed, required=required)
+        with one_blas_thread():
+            any_member = self.any_member and constraints.is_free
+            return polished(self.regressions, constraints, parents, any_member)
+
+    def certified(self, parents: list[int], searched: float, gap: float) -> Solution:
+        if self.any_member:
+            parents = canonical_member(parents)
+        score = certify_score(self.network_terms(parents), searched)
+        model = self.model(parents)
+        losses = certify_network(self.scores, self.constraints, parents, model.coef)
+        return Solution(
+            self.names,
+            parents,
+            self.irreversible(parents),
+            score,
+            upper_sum([score, gap]) if gap else score,
+            losses,
+            criterion=self.scores.criterion,
+            model=model,
+            nodes=self.regressions.nodes,
+            statistics=self.regressions.group_statistics,
+        )
+
+    def network(self, parents: list[int]) -> GaussianBayesianNetwork:
+        with one_blas_thread():
+            model = self.model(parents)
+        network = network_of_model(model, self.regressions.nodes)
+        network._keep(model, statistics=self.regressions.group_statistics)
+        return network
+
+    def model(self, parents: list[int]) -> LinearGaussianModel:
+        """Return the columns' network with parameters, from the masks of the nodes' parents."""
+        scorer = self.regressions
+        model = estimate_model(
+            scorer.statistics,
+            scorer.parents_of_columns(parents),
+            scorer.column_names,
+            fixed=scorer.fixed_of_columns(self.irreversible(parents)),
+            divisors=scorer.noise_divisors,
+        )
+        outside = self.constraints.exogenous
+        return conditional_model(model, scorer.columns_of(outside)) if outside else model
+
+
+class BlockProblem(TableProblem):
+    """The scores of nodes that are blocks of columns, and constraints on the nodes."""
+
+    why_listed = "of nodes of several columns"
+
+
+class InterventionalProblem(TableProblem):
+    """The scores of a table with interventions, and constraints.
+
+    Its equivalence classes are those of the interventional essential graph (Hauser & Bühlmann 2012,
+    "Characterization and greedy learning of interventional Markov equivalence classes"): an edge of
+    which just one end was set in some row has the same direction in all members.
+    """
+
+    why_listed = "with interventions"
+
+    @property
+    def targets(self) -> list[int]:
+        sample = self.scores.sample
+        assert isinstance(sample, ExperimentalSample)
+        return sample.targets
+
+    @property
+    def shape(self) -> Shape:
+        shapes = [self.shape_of(scorer) for _, scorer in self.regressions.row_groups]
+        return shapes[0]._replace(
+            n_bytes=sum(each.n_bytes for each in shapes),
+            is_independent=all(each.is_independent for each in shapes),
+            n_functions=max(each.n_functions for each in shapes),
+            n_row_groups=len(shapes),
+        )
+
+    def model(self, parents: list[int]) -> LinearGaussianModel:
+        """Return the columns' network, each with the parameters of the rows that count for it."""
+        scorer, m = self.regressions, len(self.names)
+        of_columns = scorer.parents_of_columns(parents)
+        k = len(of_columns)
+        coef, intercept, noise_variance = np.zeros((k, k)), np.empty(k), np.empty(k)
+        for nodes, of_group in scorer.row_groups:
+            own = scorer.parents_of_columns([parents[x] if x in nodes else 0 for x in range(m)])
+            divisors = of_group.noise_divisors
+            names = scorer.column_names
+            model = estimate_model(of_group.statistics, own, names, divisors=divisors)
+            at = scorer.columns_of(mask_of(nodes))
+            coef[:, at], intercept[at] = model.coef[:, at], model.intercept[at]
+            noise_variance[at] = model.noise_variance[at]
+        fixed = scorer.fixed_of_columns(self.irreversible(parents))
+        mean = propagate(intercept, coef, of_columns)
+        rest = of_columns, coef, intercept, mean, noise_variance, fixed
+        joined = LinearGaussianModel([*scorer.column_names], *rest)
+        return conditional_model(joined, scorer.columns_of(self.constraints.exogenous))

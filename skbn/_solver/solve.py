@@ -14,26 +14,26 @@ import numpy as np
 
 from skbn._core.compile import compile_kernels
 from skbn._core.exact_sums import upper_sum
-from skbn._core.progress import duration
-from skbn._core.resources import Resources
+from skbn._core.resources import Resources, duration, one_blas_thread
 from skbn._core.subsets import members_of
-from skbn._core.threads import one_blas_thread
 from skbn._data.experiments import ExperimentalSample
 from skbn._scores.base import BaseScores
 from skbn._scores.local_scores import LocalScores
 from skbn._scores.parent_set_scores import ParentSetScores
-from skbn._solver.block_problem import BlockProblem
 from skbn._solver.certificate import certify_constraints
 from skbn._solver.constraints import Constraints
 from skbn._solver.engines import EXACT, Optimum, SearchSettings
 from skbn._solver.incomplete_problem import IncompleteProblem
-from skbn._solver.interventional_problem import InterventionalProblem
 from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import Plan, plan_searches
-from skbn._solver.problem import Problem
-from skbn._solver.solution import Solution
+from skbn._solver.problem import (
+    BlockProblem,
+    InterventionalProblem,
+    Problem,
+    Solution,
+    TableProblem,
+)
 from skbn._solver.structural_em import structural_em, work_of_em
-from skbn._solver.table_problem import TableProblem
 
 __all__ = ["problem_of", "solve", "work_of"]
 

@@ -20,19 +20,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from skbn._core.progress import Progress
-from skbn._core.resources import Resources
+from skbn._core.resources import Progress, Resources, one_blas_thread, run_all
 from skbn._core.subsets import members_of
-from skbn._core.threads import one_blas_thread, run_all
 from skbn._missing.em import Estimate
-from skbn._regressions.local_score import SCORE_ACCURACY, internal_error
+from skbn._regressions.set_function import SCORE_ACCURACY, internal_error
 from skbn._solver.engines import SearchSettings
 from skbn._solver.incomplete_problem import COARSE, IncompleteProblem
 from skbn._solver.near_optimal import near_optimal
 from skbn._solver.planner import plan_searches
-from skbn._solver.problem import Problem
-from skbn._solver.solution import Solution
-from skbn._solver.table_problem import TableProblem
+from skbn._solver.problem import Problem, Solution, TableProblem
 
 __all__ = ["Candidate", "EMSolution", "structural_em", "work_of_em"]
 

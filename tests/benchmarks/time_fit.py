@@ -51,7 +51,7 @@ def floor_seconds(m: int) -> float:
 
 def clock_stages() -> dict[str, float]:
     """Start adding up the time of each stage, in the dictionary that is returned."""
-    from skbn._core.threads import Threads
+    from skbn._core.resources import Threads
 
     seconds: dict[str, float] = {}
     clocked = Threads.map

@@ -14,7 +14,7 @@ from skbn._branch_and_cut.separation import (
 )
 from skbn._branch_and_cut.window_kernels import WindowFamilies
 from skbn._core.compile import compile_kernels
-from skbn._core.threads import Threads
+from skbn._core.resources import Threads
 
 # Weights are perturbed by up to that, which hides violations that are smaller.
 PERTURBATION = 1.5e-3

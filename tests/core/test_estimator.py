@@ -195,7 +195,7 @@ class Witness(Recorder):
 @needs_callbacks
 @pytest.mark.parametrize("estimator", [GaussianBNLearner(), GaussianBNLearnerCV(cv=2)])
 def test_the_end_of_a_fit_is_told_of_its_result(estimator):
-    witness, weight = Witness(), np.arange(200)
+    witness, weight = Witness(), np.arange(200) % 3
     estimator.set_callbacks(witness).fit(table(5), sample_weight=weight)
     (X, told, fitted), _ = witness.ended
     assert told is weight
@@ -204,7 +204,7 @@ def test_the_end_of_a_fit_is_told_of_its_result(estimator):
 
 @needs_callbacks
 def test_the_end_of_a_transformers_fit_is_told_of_its_result():
-    witness, weight = Witness(), np.arange(200)
+    witness, weight = Witness(), np.arange(200) % 3
     transformer = LocalScoreTransformer().set_callbacks(witness)
     transformer.fit_transform(table(5), sample_weight=weight)
     (X, told, fitted), _ = witness.ended

@@ -10,9 +10,8 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from skbn import GaussianBNLearner, GaussianBNLearnerCV, LocalScoreTransformer
-from skbn._core import memory
-from skbn._core.progress import Progress, telling_listener
-from skbn._core.threads import Threads, one_blas_thread
+from skbn._core import resources
+from skbn._core.resources import Progress, Threads, one_blas_thread, telling_listener
 from skbn.datasets import make_gaussian_network
 
 # Memory
@@ -20,33 +19,33 @@ from skbn.datasets import make_gaussian_network
 
 @pytest.fixture
 def control_group(tmp_path, monkeypatch):
-    monkeypatch.setattr(memory, "_CONTROL_GROUP", tmp_path)
+    monkeypatch.setattr(resources, "_CONTROL_GROUP", tmp_path)
     return tmp_path
 
 
 def test_without_a_container_the_machine_sets_the_limit(control_group):
-    assert 0 < memory.available_memory() < psutil.virtual_memory().total
+    assert 0 < resources.available_memory() < psutil.virtual_memory().total
 
 
 def test_a_container_sets_the_limit(control_group):
     (control_group / "memory.max").write_text("1000000\n", encoding="utf-8")
     (control_group / "memory.current").write_text("200000\n", encoding="utf-8")
-    assert memory.available_memory() == 760_000  # less a twentieth
+    assert resources.available_memory() == 760_000  # less a twentieth
 
 
 def test_a_container_without_a_limit(control_group):
     (control_group / "memory.max").write_text("max\n", encoding="utf-8")
     (control_group / "memory.current").write_text("200000\n", encoding="utf-8")
-    assert memory.available_memory() > 10_000_000
+    assert resources.available_memory() > 10_000_000
 
 
 def test_memory_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 2_000_000)
-    memory.require_memory(2_000_000, "This")
+    monkeypatch.setattr(resources, "available_memory", lambda: 2_000_000)
+    resources.require_memory(2_000_000, "This")
     with pytest.raises(
         ValueError, match=r"This needs 3\.0 MB of memory, and 2\.0 MB are available; leave out"
     ):
-        memory.require_memory(3_000_000, "This")
+        resources.require_memory(3_000_000, "This")
 
 
 # What a refusal says would fit does fit, followed literally
@@ -173,12 +172,12 @@ def test_few_parents_are_no_remedy_for_many_states():
 
 def test_allocated_memory_is_there():
     for size in (0, 1, 1000, 3_000_000):
-        array = memory.allocate(size)
+        array = resources.allocate(size)
         assert array.shape == (size,)
         assert array.dtype == float
     del array
     before = psutil.Process().memory_info().rss
-    array = memory.allocate(20_000_000)
+    array = resources.allocate(20_000_000)
     assert psutil.Process().memory_info().rss - before > 0.9 * array.nbytes
 
 
@@ -310,7 +309,7 @@ def test_verbose_prints_the_plan(capsys):
 
 
 def test_verbose_prints_the_time_left(capsys, monkeypatch):
-    monkeypatch.setattr("skbn._core.progress.SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("skbn._core.resources.SECONDS_BETWEEN_LINES", 0)
     GaussianBNLearner(verbose=True).fit(table(5))
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "[GaussianBNLearner] 100 % done, about 0.0 s left"
@@ -318,7 +317,7 @@ def test_verbose_prints_the_time_left(capsys, monkeypatch):
 
 def test_lines_of_progress_come_ever_less_often(monkeypatch):
     now, told = [0.0], []
-    monkeypatch.setattr("skbn._core.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("skbn._core.resources.time.monotonic", lambda: now[0])
     listen = telling_listener("Search", lambda line: told.append((now[0], line)))
     for tenth in range(36_000):
         now[0] = tenth / 10

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from skbn._core.progress import Progress
-from skbn._core.resources import Resources
+from skbn._core.resources import Progress, Resources
 
 
 def test_the_tighter_limit_holds_and_says_why():

@@ -5,7 +5,7 @@ import pytest
 import reference
 from sum_kernels import sum_zeta
 
-from skbn._core.zeta import max_zeta
+from skbn._core.subsets import max_zeta
 
 
 @pytest.mark.parametrize("n_bits", range(1, 12))

@@ -435,7 +435,7 @@ def test_it_can_be_pickled_and_cloned(wine):
 
 @BACKENDS
 def test_progress_is_printed(wine, capsys, monkeypatch, backend):
-    monkeypatch.setattr("skbn._core.progress.SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("skbn._core.resources.SECONDS_BETWEEN_LINES", 0.0)
     with parallel_config(backend, n_jobs=2):
         BootstrapBNLearner(Wrapped(), n_resamples=10, verbose=True).fit(wine)
     first, *lines = capsys.readouterr().out.splitlines()
@@ -576,7 +576,7 @@ def test_a_threshold_can_be_a_parameter(wine):
 
 @pytest.mark.parametrize("time_limit", [None, 0.05])
 def test_resamples_side_by_side_tell_one_progress(wine, time_limit, capsys, monkeypatch):
-    monkeypatch.setattr("skbn._core.progress.SECONDS_BETWEEN_LINES", 0)
+    monkeypatch.setattr("skbn._core.resources.SECONDS_BETWEEN_LINES", 0)
     settings = {"search": "order", "random_state": 0, "verbose": True, "time_limit": time_limit}
     learner = GaussianBNLearner(**settings)
     BootstrapBNLearner(learner, n_resamples=3, n_jobs=2, verbose=True, random_state=0).fit(wine)

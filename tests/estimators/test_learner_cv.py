@@ -31,7 +31,7 @@ from skbn._exact.plan import plan_search
 from skbn._scores import regression_families as _families
 from skbn._scores import scorer as _scorer
 from skbn._scores.scorer import FamilyScorer
-from skbn._solver import dynamic_programs
+from skbn._solver import engines
 from skbn.datasets import make_gaussian_network
 from skbn.exceptions import PenaltyRangeWarning
 
@@ -367,9 +367,7 @@ def test_a_fold_that_fails_stops_the_others(wine, monkeypatch):
     bad["ash"] = np.arange(len(bad)) >= 100
     splits = [(np.arange(100), [150]), (np.arange(178), [0])]
     searches = []
-    monkeypatch.setattr(
-        dynamic_programs, "exact_search", counted(dynamic_programs.exact_search, searches)
-    )
+    monkeypatch.setattr(engines, "exact_search", counted(engines.exact_search, searches))
     with pytest.raises(ValueError, match=r"learns from 100 rows.*'ash' has zero variance"):
         GaussianBNLearnerCV(np.linspace(1, 2, 500), cv=splits, n_jobs=2).fit(bad)
     assert len(searches) < 250

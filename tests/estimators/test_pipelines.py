@@ -83,7 +83,7 @@ def test_a_pipeline_finds_what_the_learner_finds(table, learner):
 def test_scoring_held_out_rows_needs_no_search(wine, monkeypatch):
     piped = make_pipeline(StandardScaler(), LocalScoreTransformer(), GaussianBNLearner()).fit(wine)
     monkeypatch.setattr("skbn._scores.scorer.sample_statistics", None)
-    monkeypatch.setattr("skbn._scores.regression_families.log_determinants", None)
+    monkeypatch.setattr("skbn._scores.families.log_determinants", None)
     monkeypatch.setattr("skbn._scores.scorer.set_functions", None)
     assert np.isfinite(piped.score(wine[:1]))
     assert len(piped[:-1].transform(wine[:5])) == 5

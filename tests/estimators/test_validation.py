@@ -500,7 +500,7 @@ def test_criterion_of_the_local_scores_is_not_overruled():
 
 def test_memory_is_asked_for_before_the_search(monkeypatch):
     monkeypatch.setattr("skbn._core.resources.available_memory", lambda: 10**9)
-    monkeypatch.setattr("skbn._scores.regression_families.log_determinants", None)
+    monkeypatch.setattr("skbn._scores.families.log_determinants", None)
     monkeypatch.setattr("skbn._scores.scorer.set_functions", None)
     rows = table(m=32, n=40)
     with pytest.raises(ValueError, match=r"over 32 columns needs 37\.3 GB.* and 1\.0 GB are"):

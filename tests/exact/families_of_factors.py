@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import mask_of
-from skbn._core.threads import Threads
 from skbn._exact.dense_families import DenseFamilies
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import best_network, best_scores, exact_search

@@ -10,7 +10,7 @@ import pytest
 from families_of_factors import network_of, random_case
 
 from skbn import GaussianBNLearner
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress
 from skbn._exact.cluster import current_cluster, search_on_cluster
 from skbn.datasets import make_gaussian_network
 

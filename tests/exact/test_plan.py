@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from families_of_factors import network_of, random_case
 
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress
 from skbn._exact.plan import (
     SearchPlan,
     TooLargeError,
@@ -19,7 +19,7 @@ from skbn._exact.plan import (
     space_of_scratch,
 )
 from skbn._exact.recurrences import exact_search
-from skbn._scores.regression_families import SmallFamilies
+from skbn._scores.families import SmallFamilies
 
 Usage = namedtuple("Usage", "total used free")
 PLENTY = 1 << 50

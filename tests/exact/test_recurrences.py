@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 import reference
 
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress, Threads
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.threads import Threads
-from skbn._exact.dense_families import DenseFamilies
-from skbn._exact.listed_families import ListedFamilies
-from skbn._exact.parent_set_kernels import (
+from skbn._exact.dense_families import (
+    DenseFamilies,
     ParentSets,
     best_parents,
     first_parents_that_reach,
     parents_that_reach,
 )
+from skbn._exact.listed_families import ListedFamilies
 from skbn._exact.plan import SearchPlan, plan_search
 from skbn._exact.recurrences import best_scores, exact_search
 from skbn._exact.stores import ArrayStore
@@ -180,7 +179,7 @@ def test_best_parents_and_those_that_reach_a_threshold():
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_shared_walk_back_finds_the_same_parents(n_jobs, monkeypatch):
-    monkeypatch.setattr("skbn._core.threads.FEWEST_COLUMNS", 0)
+    monkeypatch.setattr("skbn._core.resources.FEWEST_COLUMNS", 0)
     m, many = 9, 99
     plan = FixedPlan(m, 0, block_bits=m)
     for seed in range(20):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from families_of_factors import Case, network_of, random_case, search_of, table_of_bic
 
+from skbn._core.resources import Threads
 from skbn._core.subsets import mask_of, members_of
-from skbn._core.threads import Threads
 from skbn._exact import walked_families
 from skbn._exact.dense_families import DenseFamilies
 from skbn._exact.plan import SearchPlan
@@ -58,7 +58,7 @@ def test_windows_change_no_bit(m, n_outer, n_varying, kind):
 
 @pytest.mark.parametrize("n_varying", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 def test_threads_and_a_file_change_no_bit(n_varying, tmp_path, monkeypatch):
-    monkeypatch.setattr("skbn._core.threads.FEWEST_COLUMNS", 0)
+    monkeypatch.setattr("skbn._core.resources.FEWEST_COLUMNS", 0)
     m, kind = 17, "constrained, beside others"
     best, local, network = expected_of(m, kind)
     for n_jobs, scratch in [(2, None), (1, tmp_path), (2, tmp_path)]:

@@ -5,7 +5,7 @@ import order_reference
 import pytest
 from regressions_of_tables import Table
 
-from skbn._core.threads import Threads
+from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth import FamilyGrowth
 

@@ -17,7 +17,7 @@ from skbn._posterior import plan as planning
 from skbn._posterior.listed_weights import FamilyList, ListedWeights
 from skbn._posterior.network_posterior import network_posterior
 from skbn._posterior.sampling import sample_networks
-from skbn._scores.regression_families import AllFamilies
+from skbn._scores.families import AllFamilies
 from skbn._solver.constraints import read_constraints
 from skbn._solver.problem import Shape
 from skbn.datasets import make_gaussian_network

@@ -10,8 +10,7 @@ import pytest
 
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import WideFormat, is_zero
-from skbn._core.progress import Progress
-from skbn._core.threads import Threads
+from skbn._core.resources import Progress, Threads
 from skbn._exact.sink_kernels import Tables
 from skbn._posterior import network_sums as module
 from skbn._posterior.network_sum_kernels import non_descendants

@@ -219,7 +219,7 @@ def test_a_single_column_in_a_tier_has_any_parents(prior):
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_number_of_threads_changes_no_bit(prior, monkeypatch):
-    monkeypatch.setattr("skbn._core.threads.FEWEST_COLUMNS", 0)
+    monkeypatch.setattr("skbn._core.resources.FEWEST_COLUMNS", 0)
     rows = make_gaussian_network(14, n_samples=100, random_state=3)[0]
     scores = LocalScoreTransformer(BGe()).fit_transform(rows)
     one, *others = (posterior_of(scores, prior, n_jobs=n) for n in (1, 3))

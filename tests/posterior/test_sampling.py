@@ -15,8 +15,7 @@ from scipy import stats
 
 from skbn import BGe, LocalScoreTransformer
 from skbn._core.compile import compile_kernels
-from skbn._core.progress import Progress
-from skbn._core.threads import Threads
+from skbn._core.resources import Progress, Threads
 from skbn._exact.plan import SearchPlan
 from skbn._posterior.family_weights import WEIGHT_KERNELS, FamilyWeights
 from skbn._posterior.network_posterior import network_posterior

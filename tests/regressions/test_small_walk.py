@@ -7,7 +7,7 @@ import pytest
 import reference
 
 from skbn import LocalScoreTransformer
-from skbn._core.progress import Progress
+from skbn._core.resources import Progress
 from skbn._core.subsets import SmallSubsets
 from skbn._regressions.small_walk import small_log_determinants, small_log_determinants_work
 from skbn.datasets import make_gaussian_network

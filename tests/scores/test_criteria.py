@@ -28,8 +28,7 @@ from skbn import (
     LogLikelihood,
 )
 from skbn._data.statistics import Prior
-from skbn._scores.criteria import CRITERIA
-from skbn._scores.criterion_checks import is_score_equivalent, same_criterion
+from skbn._scores.criteria import CRITERIA, is_score_equivalent, same_criterion
 from skbn.datasets import make_gaussian_network
 
 M = 5
@@ -494,9 +493,7 @@ class Shifted(BIC):
 @pytest.mark.parametrize("shift", [-2e12, 1e6, 1e12])
 @pytest.mark.parametrize("max_parents", [None, 4])
 def test_a_constant_that_all_families_share_does_not_matter(shift, max_parents, monkeypatch):
-    monkeypatch.setattr(
-        "skbn._solver.dynamic_programs._WORK_OF_LISTING", 0
-    )  # lists, where there are such
+    monkeypatch.setattr("skbn._solver.engines._WORK_OF_LISTING", 0)  # lists, where there are such
     wine = load_wine().data
     plain = GaussianBNLearner(max_parents=max_parents).fit(wine)
     shifted = GaussianBNLearner(Shifted(shift), max_parents=max_parents).fit(wine)
@@ -569,9 +566,7 @@ def test_a_search_without_a_network_is_an_error(numbers, settings):
 @pytest.mark.parametrize("cost", [-1e13, -1e99])
 @pytest.mark.parametrize("max_parents", [None, 4])
 def test_a_huge_cost_hides_no_difference(rows, cost, max_parents, monkeypatch):
-    monkeypatch.setattr(
-        "skbn._solver.dynamic_programs._WORK_OF_LISTING", 0
-    )  # lists, where there are such
+    monkeypatch.setattr("skbn._solver.engines._WORK_OF_LISTING", 0)  # lists, where there are such
     criterion = RulesOut([2, 3, 4], cost)
     local = {
         (x, p): reference.local_score(rows, x, p, "loglik") if len(p) < 2 else -np.inf
@@ -587,7 +582,7 @@ def test_a_huge_cost_hides_no_difference(rows, cost, max_parents, monkeypatch):
 @pytest.mark.parametrize("fewest", [2, 6, 8])
 def test_ties_are_broken_alike_however_the_search_goes(work, fewest, monkeypatch):
     """Equal columns tie exactly; the first of them in the table is the parent."""
-    monkeypatch.setattr("skbn._solver.dynamic_programs._WORK_OF_LISTING", work)
+    monkeypatch.setattr("skbn._solver.engines._WORK_OF_LISTING", work)
     monkeypatch.setattr("skbn._exact.plan._FEWEST_COLUMNS", fewest)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(40, 8))

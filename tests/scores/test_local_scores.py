@@ -135,7 +135,7 @@ def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
         raise AssertionError("computed too early")
 
     monkeypatch.setattr("skbn._scores.scorer.sample_statistics", refuse)
-    monkeypatch.setattr("skbn._scores.regression_families.log_determinants", refuse)
+    monkeypatch.setattr("skbn._scores.families.log_determinants", refuse)
     monkeypatch.setattr("skbn._scores.scorer.set_functions", refuse)
     scores = LocalScoreTransformer().fit_transform(rows)
     np.testing.assert_array_equal(np.asarray(scores), rows)
@@ -144,7 +144,7 @@ def test_nothing_is_computed_before_it_is_asked_for(rows, monkeypatch):
 
 
 def test_single_families_need_no_table(rows, monkeypatch):
-    monkeypatch.setattr("skbn._scores.regression_families.log_determinants", None)
+    monkeypatch.setattr("skbn._scores.families.log_determinants", None)
     monkeypatch.setattr("skbn._scores.scorer.set_functions", None)
     scores = LocalScoreTransformer().fit_transform(rows)
     assert np.isfinite(scores.local_score(0, [1, 2]))
@@ -214,8 +214,8 @@ def test_rows_can_be_taken(rows, scores):
 
 
 def test_memory_is_asked_for_before_it_is_taken(scores, monkeypatch):
-    monkeypatch.setattr("skbn._core.memory.available_memory", lambda: 100)
-    monkeypatch.setattr("skbn._core.memory._TRIFLE", 0)
+    monkeypatch.setattr("skbn._core.resources.available_memory", lambda: 100)
+    monkeypatch.setattr("skbn._core.resources._TRIFLE", 0)
     few = scores[:30]
     with pytest.raises(ValueError, match=r"table of all log-determinants needs 512 B.*100 B"):
         few.log_determinants  # noqa: B018
@@ -228,8 +228,8 @@ def test_memory_is_asked_for_before_it_is_taken(scores, monkeypatch):
 def test_what_is_refused_for_lack_of_memory_fits_as_the_refusal_says(
     what, max_parents, monkeypatch
 ):
-    monkeypatch.setattr("skbn._core.memory.available_memory", lambda: 4000)
-    monkeypatch.setattr("skbn._core.memory._TRIFLE", 0)
+    monkeypatch.setattr("skbn._core.resources.available_memory", lambda: 4000)
+    monkeypatch.setattr("skbn._core.resources._TRIFLE", 0)
     rows = np.random.default_rng(0).normal(size=(30, 10))
 
     def take(m, most):
@@ -269,7 +269,7 @@ def test_top_parents_are_the_best_of_all(rows, scores):
 @pytest.mark.parametrize("piece_bits", [2, 20])
 @pytest.mark.parametrize("max_parents", [None, 2])
 def test_best_parents_among_candidates(rows, max_parents, piece_bits, monkeypatch):
-    monkeypatch.setattr("skbn._scores.regression_families._PIECE_BITS", piece_bits)
+    monkeypatch.setattr("skbn._scores.families._PIECE_BITS", piece_bits)
     scores = LocalScoreTransformer(max_parents=max_parents).fit_transform(rows)
     local = reference.all_local_scores(rows)
     for child, candidates in reference.families(6):

@@ -13,10 +13,9 @@ from skbn import (
 )
 from skbn._core.graphs import dag_of
 from skbn._core.subsets import mask_of, members_of
-from skbn._exact.dense_families import DenseFamilies
+from skbn._exact.dense_families import DenseFamilies, draw_states
 from skbn._exact.plan import SearchPlan
 from skbn._exact.recurrences import Slab, exact_search
-from skbn._exact.spot_check import draw_states
 from skbn._networks.gaussian import estimate_model
 from skbn._regressions.set_function import SetWeights
 from skbn._solver import solve

@@ -13,10 +13,9 @@ from skbn._core.graphs import dag_of
 from skbn._core.subsets import mask_of, members_of
 from skbn._networks.equivalence import canonical_member
 from skbn._networks.gaussian import estimate_model
-from skbn._scores.criterion_checks import is_score_equivalent
-from skbn._solver.certificate import certify_network
+from skbn._scores.criteria import is_score_equivalent
+from skbn._solver.certificate import EdgeChanges, certify_network, polished
 from skbn._solver.constraints import read_constraints
-from skbn._solver.edge_changes import EdgeChanges, polished
 from skbn.datasets import make_gaussian_network
 
 

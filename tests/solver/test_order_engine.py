@@ -18,8 +18,8 @@ from skbn._solver import order_engine
 from skbn._solver.engines import SearchSettings
 from skbn._solver.listed_problem import ListedProblem
 from skbn._solver.planner import plan_searches
+from skbn._solver.problem import TableProblem
 from skbn._solver.solve import solve
-from skbn._solver.table_problem import TableProblem
 from skbn.datasets import make_gaussian_network
 
 CRITERIA = ["bic", "ebic", "aic", "bge", BIC(unbiased_variance=True), BGe(alpha_mu=0.1)]
