@@ -45,7 +45,7 @@ from skbn._scores.local_scores import LocalScores
 from skbn._solver.engines import SearchSettings
 from skbn._solver.problem import Problem
 from skbn._solver.solve import problem_of, solve, work_of
-from skbn.exceptions import DataWarning, MaxParentsWarning
+from skbn.exceptions import DataWarning, MaxParentsWarning, PenaltyRangeWarning
 
 __all__ = [
     "Resamples",
@@ -381,9 +381,8 @@ def _for_resamples(learner: Any) -> Any:
 def without_warnings() -> Iterator[None]:
     """Ignore warnings of learners, which the fit to all rows has given already."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        warnings.simplefilter("ignore", MaxParentsWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        for category in (DataWarning, MaxParentsWarning, PenaltyRangeWarning, ConvergenceWarning):
+            warnings.simplefilter("ignore", category)
         # joblib's, of an interrupted bootstrap
         warnings.filterwarnings("ignore", ".* tasks .* successfully executed +but not used")
         yield

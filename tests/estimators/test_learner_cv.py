@@ -28,7 +28,7 @@ from skbn import (
 from skbn._estimators import held_out as _held_out
 from skbn._estimators.learner_cv import _chosen
 from skbn._exact.plan import plan_search
-from skbn._scores import regression_families as _families
+from skbn._scores import families as _families
 from skbn._scores import scorer as _scorer
 from skbn._scores.scorer import FamilyScorer
 from skbn._solver import engines
