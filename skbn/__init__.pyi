@@ -27,7 +27,6 @@ from ._networks.comparison import NetworkComparison as NetworkComparison
 from ._networks.distribution import GaussianDistribution as GaussianDistribution
 from ._networks.fit_indices import FitIndices as FitIndices
 from ._networks.network import GaussianBayesianNetwork as GaussianBayesianNetwork
-from ._posterior.adjustment import AdjustedEffectPosterior as AdjustedEffectPosterior
 from ._posterior.effects import EffectPosterior as EffectPosterior
 from ._posterior.sampled_networks import EstimatedProbability as EstimatedProbability
 from ._posterior.total_effects import TotalEffects as TotalEffects

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self, overload
+from typing import Any, ClassVar, Self
 
 import networkx as nx
 import numpy as np
@@ -41,7 +41,6 @@ from skbn._estimators.network_estimator import (
 from skbn._missing.incomplete_rows import incomplete_rows, require_spread
 from skbn._networks.diagnostics import warn_about_data
 from skbn._networks.network import GaussianBayesianNetwork
-from skbn._posterior.adjustment import AdjustedEffectPosterior, adjusted_effect_of
 from skbn._posterior.augmentation import AugmentedPosterior, augmented_posterior
 from skbn._posterior.effects import EffectPosterior
 from skbn._posterior.evidence import check_evidence, mean_log_predictive_density
@@ -855,35 +854,14 @@ class GaussianBNPosterior(NetworkEstimator):
 
     # Effects
 
-    @overload
     def effect(
         self,
         cause: str | int,
         outcome: str | int,
         *,
-        method: Literal["sampling"] = "sampling",
         n_samples: int = 10_000,
         random_state: Any = None,
-    ) -> EffectPosterior: ...
-    @overload
-    def effect(
-        self,
-        cause: str | int,
-        outcome: str | int,
-        *,
-        method: Literal["adjustment"],
-        n_samples: int = 10_000,
-        random_state: Any = None,
-    ) -> AdjustedEffectPosterior: ...
-    def effect(
-        self,
-        cause: str | int,
-        outcome: str | int,
-        *,
-        method: Literal["sampling", "adjustment"] = "sampling",
-        n_samples: int = 10_000,
-        random_state: Any = None,
-    ) -> EffectPosterior | AdjustedEffectPosterior:
+    ) -> EffectPosterior:
         """Return the posterior of the total effect of do(cause) on an outcome.
 
         It averages over all networks and their parameters, by samples that are exact and
@@ -894,17 +872,13 @@ class GaussianBNPosterior(NetworkEstimator):
         ----------
         cause, outcome : str or int
             Two columns, by name or number.
-        method : {"sampling", "adjustment"}, default="sampling"
-            "adjustment" draws no samples: it averages the cause's coefficient in the outcome's
-            regression on the cause and the cause's parents, over the sets of these parents, and
-            so makes no use of edges that are missing elsewhere in a network.
         n_samples : int, default=10_000
             At least 2. The standard error of the mean falls with its square root.
         random_state : int, numpy.random.RandomState or None, default=None
 
         Returns
         -------
-        effect : EffectPosterior or, with "adjustment", AdjustedEffectPosterior
+        effect : EffectPosterior
             Its mean, standard deviation and quantiles, and the probability that there is no
             effect. This is exact with the uniform prior, except that with more than 20 columns
             it comes from the samples if knowledge decides which of the two may come first; so
@@ -916,8 +890,7 @@ class GaussianBNPosterior(NetworkEstimator):
             Before `fit`.
         ValueError, TypeError
             If there is no such column or both are the same; if `n_samples` is not an integer of
-            at least 2; as `sample_networks` does. With "adjustment", if the probability of no
-            effect is not exact.
+            at least 2; as `sample_networks` does.
 
         Examples
         --------
@@ -933,7 +906,7 @@ class GaussianBNPosterior(NetworkEstimator):
         standard deviation             0.571
         95 % interval               0 to 1.3
         """
-        posterior = self._one_table("The posterior of an effect")
+        self._one_table("The posterior of an effect")
         scores = self.local_scores_
         self._require_columns("Effects")
         x, y = (column_number(scores.columns, column) for column in (cause, outcome))
@@ -941,22 +914,7 @@ class GaussianBNPosterior(NetworkEstimator):
             raise ValueError(
                 f"cause and outcome are both column {scores.columns[x]!r}. Give two columns."
             )
-        if method == "sampling":
-            return self._effects([x], n_samples, random_state)[x, y]
-        if method != "adjustment":
-            raise ValueError(
-                f"method must be 'sampling' or 'adjustment'; got {readable_value(method)}."
-            )
-        is_experiment = isinstance(scores.sample, ExperimentalSample)
-        if is_experiment or posterior.constraints.exogenous >> x & 1:
-            raise ValueError(
-                "Effects by adjustment are not known with interventions, nor for an exogenous "
-                "cause. Use method='sampling'."
-            )
-        scorer = scores.scorer
-        return adjusted_effect_of(
-            self._sums("The effect by adjustment"), scorer.statistics, scorer.criterion, x, y
-        )
+        return self._effects([x], n_samples, random_state)[x, y]
 
     def effects(self, *, n_samples: int = 10_000, random_state: Any = None) -> TotalEffects:
         """Return the posterior of the total effects of all columns on all others.

@@ -1,8 +1,8 @@
 """The posterior of networks: sums over all of them, where the search has maxima.
 
 To follow it, read `order_sums` and `network_sums`: they state the recurrences of the two priors
-over networks. Nothing here knows of estimators, and only `parameter_draws`, `total_effects`,
-`adjustment` and `evidence` know the statistics of a table.
+over networks. Nothing here knows of estimators, and only `parameter_draws`, `total_effects`
+and `evidence` know the statistics of a table.
 
 - `family_weights` has what is summed: the weight of each family, an extended float
   (`skbn._core.extended_floats`), by the kernels of `weight_kernels`; `listed_weights` has the same
@@ -22,6 +22,5 @@ over networks. Nothing here knows of estimators, and only `parameter_draws`, `to
 - `sampling` draws networks, with the kernels of `layer_kernels` and `draw_kernels`;
 - `parameter_draws` draws the parameters of a network, `sampled_networks` makes networks and means
   of samples, and `total_effects` has the posterior of an
-  intervention's effect (`effects`) in sampled networks, with the kernel of `effect_kernels`;
-  `adjustment` has it by regressions, as a mixture of t distributions (`mixtures`).
+  intervention's effect (`effects`) in sampled networks, with the kernel of `effect_kernels`.
 """

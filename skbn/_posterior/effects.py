@@ -1,13 +1,11 @@
 """The posterior of the total effect of one column on another.
 
-It has a point mass at 0, where no path leads from the cause to the outcome. What the rest is made
-of differs: `EffectPosterior` has the effects in sampled networks (see `total_effects`), and
-`AdjustedEffectPosterior` a mixture of regressions (see `adjustment`).
+It has a point mass at 0, where no path leads from the cause to the outcome; the rest of it is that
+of the effects in sampled networks (see `total_effects`).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +19,6 @@ from skbn._core.text import readable_name, readable_value, text_table
 from skbn._displays.notebook import html_table
 
 __all__ = [
-    "EffectDistribution",
     "EffectPosterior",
     "as_probabilities",
     "quantiles",
@@ -32,22 +29,101 @@ __all__ = [
 _EPS = np.finfo(np.float64).eps
 
 
-class EffectDistribution(ABC):
-    """The distribution of an effect, which is 0 with the probability `probability_zero`."""
+@dataclass(frozen=True, eq=False, repr=False)
+class EffectPosterior:
+    """The posterior of the total effect of do(cause) on an outcome, from sampled networks.
+
+    The effect is by how much the outcome's expectation changes when the cause is set to a
+    value larger by 1, in the outcome's units per unit of the cause. In a network it is the sum,
+    over the directed paths from the cause to the outcome, of the products of their coefficients,
+    and 0 without a path. Its posterior averages over the networks and their parameters.
+
+    Parameters
+    ----------
+    cause, outcome : str or int
+        The columns' names or numbers.
+    probability_zero : float
+        The probability that there is no path, and so no effect.
+    values : ndarray of shape (k,)
+        The effects in the sampled networks that have a path, with parameters drawn from theirs.
+    given_path : float
+        The expected effect if there is a path: the mean, over these networks, of the effect's
+        expectation in each of them. NaN if no sampled network has a path, or if the expectation
+        does not exist.
+    standard_error : float
+        The standard error of ``mean``, by the spread of the effect's expectation among the sampled
+        networks: 0 if it is the same in all of them. Give thousands of samples if a path is
+        improbable, since it knows nothing of networks that are too rare to be among them.
+    probability_zero_error : float, default=0
+        The standard error of `probability_zero`: 0 if this is exact.
+    freedom : float, default=inf
+        The fewest degrees of freedom with which a sampled network's coefficients are known.
+
+    See Also
+    --------
+    TotalEffects : The effects of all columns on all others, from the same samples.
+    GaussianBayesianNetwork.do : What an intervention does in one network.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn import EffectPosterior
+    >>> effect = EffectPosterior(
+    ...     "dose",
+    ...     "response",
+    ...     probability_zero=0.25,
+    ...     values=np.array([1.1, 0.8, 1.4, 0.9]),
+    ...     given_path=1.0,
+    ...     standard_error=0.02,
+    ... )
+    >>> effect
+    Effect of do(dose) on response
+    probability of no effect        0.25
+    mean                            0.75
+    standard error of the mean      0.02
+    standard deviation             0.478
+    95 % interval               0 to 1.4
+    >>> effect.quantile([0.1, 0.75])
+    array([0. , 1.1])
+    >>> effect.cdf(1.0)
+    0.625
+    """
 
     cause: Hashable
     outcome: Hashable
     probability_zero: float
+    values: Floats
+    given_path: float
+    standard_error: float
+    probability_zero_error: float = 0.0
+    freedom: float = np.inf
 
-    @abstractmethod
-    def _cdf(self, value: float) -> float: ...
+    @cached_property
+    def mean(self) -> float:
+        """The expected effect; NaN if `freedom` is 1 or less."""
+        return (1 - self.probability_zero) * self.given_path if len(self.values) else 0.0
 
-    @abstractmethod
-    def _quantile(self, q: float) -> float: ...
+    @cached_property
+    def std(self) -> float:
+        """The standard deviation; infinite if `freedom` is 2 or less."""
+        given_path = np.array(self.given_path)
+        probability = np.array(1 - self.probability_zero)
+        return float(standard_deviations(self.values, given_path, probability, self.freedom))
 
-    @abstractmethod
-    def _moments(self) -> list[tuple[str, str]]:
-        """Return what the mean and its like are called, and their values."""
+    @cached_property
+    def _ascending(self) -> Floats:
+        return np.sort(self.values)
+
+    @property
+    def _at_zero(self) -> float:
+        return self.probability_zero if len(self.values) else 1.0
+
+    def _cdf(self, value: float) -> float:
+        share = np.searchsorted(self._ascending, value, side="right") / max(1, len(self.values))
+        return float((1 - self._at_zero) * share + self._at_zero * (value >= 0))
+
+    def _quantile(self, q: float) -> float:
+        return float(quantiles(self._ascending, self._at_zero, np.array([q]))[0])
 
     @overload
     def cdf(self, values: float) -> float: ...
@@ -135,104 +211,6 @@ class EffectDistribution(ABC):
             *self._moments(),
             ("95 % interval", f"{low:.3g} to {high:.3g}"),
         ]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class EffectPosterior(EffectDistribution):
-    """The posterior of the total effect of do(cause) on an outcome, from sampled networks.
-
-    The effect is by how much the outcome's expectation changes when the cause is set to a
-    value larger by 1, in the outcome's units per unit of the cause. In a network it is the sum,
-    over the directed paths from the cause to the outcome, of the products of their coefficients,
-    and 0 without a path. Its posterior averages over the networks and their parameters.
-
-    Parameters
-    ----------
-    cause, outcome : str or int
-        The columns' names or numbers.
-    probability_zero : float
-        The probability that there is no path, and so no effect.
-    values : ndarray of shape (k,)
-        The effects in the sampled networks that have a path, with parameters drawn from theirs.
-    given_path : float
-        The expected effect if there is a path: the mean, over these networks, of the effect's
-        expectation in each of them. NaN if no sampled network has a path, or if the expectation
-        does not exist.
-    standard_error : float
-        The standard error of ``mean``, by the spread of the effect's expectation among the sampled
-        networks: 0 if it is the same in all of them. Give thousands of samples if a path is
-        improbable, since it knows nothing of networks that are too rare to be among them.
-    probability_zero_error : float, default=0
-        The standard error of `probability_zero`: 0 if this is exact.
-    freedom : float, default=inf
-        The fewest degrees of freedom with which a sampled network's coefficients are known.
-
-    See Also
-    --------
-    TotalEffects : The effects of all columns on all others, from the same samples.
-    AdjustedEffectPosterior : The posterior by regressions on the cause's parents.
-    GaussianBayesianNetwork.do : What an intervention does in one network.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skbn import EffectPosterior
-    >>> effect = EffectPosterior(
-    ...     "dose",
-    ...     "response",
-    ...     probability_zero=0.25,
-    ...     values=np.array([1.1, 0.8, 1.4, 0.9]),
-    ...     given_path=1.0,
-    ...     standard_error=0.02,
-    ... )
-    >>> effect
-    Effect of do(dose) on response
-    probability of no effect        0.25
-    mean                            0.75
-    standard error of the mean      0.02
-    standard deviation             0.478
-    95 % interval               0 to 1.4
-    >>> effect.quantile([0.1, 0.75])
-    array([0. , 1.1])
-    >>> effect.cdf(1.0)
-    0.625
-    """
-
-    cause: Hashable
-    outcome: Hashable
-    probability_zero: float
-    values: Floats
-    given_path: float
-    standard_error: float
-    probability_zero_error: float = 0.0
-    freedom: float = np.inf
-
-    @cached_property
-    def mean(self) -> float:
-        """The expected effect; NaN if `freedom` is 1 or less."""
-        return (1 - self.probability_zero) * self.given_path if len(self.values) else 0.0
-
-    @cached_property
-    def std(self) -> float:
-        """The standard deviation; infinite if `freedom` is 2 or less."""
-        given_path = np.array(self.given_path)
-        probability = np.array(1 - self.probability_zero)
-        return float(standard_deviations(self.values, given_path, probability, self.freedom))
-
-    @cached_property
-    def _ascending(self) -> Floats:
-        return np.sort(self.values)
-
-    @property
-    def _at_zero(self) -> float:
-        return self.probability_zero if len(self.values) else 1.0
-
-    def _cdf(self, value: float) -> float:
-        share = np.searchsorted(self._ascending, value, side="right") / max(1, len(self.values))
-        return float((1 - self._at_zero) * share + self._at_zero * (value >= 0))
-
-    def _quantile(self, q: float) -> float:
-        return float(quantiles(self._ascending, self._at_zero, np.array([q]))[0])
 
     def _moments(self) -> list[tuple[str, str]]:
         return [

@@ -187,10 +187,6 @@ class FamilyWeights(BlockwiseFamilies):
         parts = threads.split(bases, n_sets // _TASK)
         list(threads.map(run, [(part,) for part in parts]))
 
-    def clear_sets_with(self, child: int, column: int, values: Floats) -> None:
-        """Set the values of parent sets to 0 that contain a column."""
-        values.reshape(-1, 2, 1 << (column - (column > child)))[:, 1] = 0.0
-
     def masks(self, child: int, indices: Integers, columns: Sequence[int]) -> Integers:
         """Return the masks of some parent sets, from the number of each position's column."""
         masks: Integers = np.zeros(len(indices), dtype=mask_type(1 + max(columns)))

@@ -209,11 +209,6 @@ class ListedWeights(TableByTable):
         weigh_with_others(self._weights[child], masks, gamma, exponent, self.wide, values)
         return values
 
-    def clear_sets_with(self, child: int, column: int, values: Floats) -> None:
-        """Set the values of families to 0 that have a column of the group as a parent."""
-        masks = self._lists[child]._masks_of_word(self._bits_without(child))
-        values[masks >> (column - (column > child)) & 1 == 1] = 0.0
-
     def masks(self, child: int, indices: Integers, columns: Sequence[int]) -> Integers:
         """Return the masks of some families' parents, from the number of each position's column."""
         return self._lists[child].masks([1 << column for column in columns])[indices]

@@ -21,7 +21,7 @@ from skbn._core.extended_floats import is_zero
 from skbn._core.resources import Progress, Resources, Threads
 from skbn._core.subsets import bits_of
 from skbn._exact.sink_kernels import Tables
-from skbn._posterior.family_weights import MASK_BITS, PARENT_SET_KERNELS, WEIGHT_KERNELS
+from skbn._posterior.family_weights import PARENT_SET_KERNELS, WEIGHT_KERNELS
 from skbn._posterior.group_weights import flat_weights, weights_of_group
 from skbn._posterior.listed_weights import LISTED_KERNELS, ListedWeights, Weights
 from skbn._posterior.network_sums import NETWORK_KERNELS, NetworkSums, network_sums, network_work
@@ -119,31 +119,6 @@ class GroupPosterior:
         masks with the child's bit removed, or those of the listed families.
         """
         return self._weighted(child, self.sums.gamma(child))
-
-    def parent_sets_with_path(self, child: int, to: int) -> Floats:
-        """Return the probability of each parent set, together with a path to another column.
-
-        The difference of gamma[P] and gamma[P + to] is the weight of the sets of non-descendants
-        that contain P but not this column.
-
-        Raises
-        ------
-        ValueError
-            If there are more columns than a mask of 64 bits has.
-        """
-        if max(self.columns) >= MASK_BITS:
-            raise ValueError(
-                f"Effects are known in tables of up to {MASK_BITS} columns. Leave out columns, or "
-                "average effects over sample_dags."
-            )
-        gamma = self.sums.gamma(child)
-        by_bit = gamma.reshape(-1, 2, 1 << (to - (to > child)))
-        without = np.zeros_like(by_bit)
-        without[:, 1] = by_bit[:, 0]  # indices are complements: a set without the bit has it
-        probabilities = self._weighted(child, gamma) - self._weighted(child, without.ravel())
-        # A parent of the child is not its descendant.
-        self.weights.clear_sets_with(child, to, probabilities)
-        return np.maximum(probabilities, 0.0)
 
     def masks(self, child: int, indices: Integers) -> Integers:
         """Return the masks over all columns of some parent sets, by their place among all."""

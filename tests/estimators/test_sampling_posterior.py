@@ -125,8 +125,6 @@ def test_what_needs_sums_is_refused(rows, sampled):
         sampled.log_probability(sampled.dag_)
     with pytest.raises(ValueError, match=reason):
         sampled.score(rows)
-    with pytest.raises(ValueError, match=reason):
-        sampled.effect(0, 1, method="adjustment")
     with pytest.raises(NotFittedError):
         _ = GaussianBNPosterior().log_evidence_
 

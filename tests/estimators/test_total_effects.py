@@ -10,7 +10,7 @@ import pandas as pd
 import posterior_reference as slow
 import pytest
 
-from skbn import AdjustedEffectPosterior, EffectPosterior, GaussianBNPosterior
+from skbn import EffectPosterior, GaussianBNPosterior
 from skbn.datasets import make_gaussian_network
 
 NAMES = list("abcd")
@@ -87,9 +87,6 @@ def test_effects_under_knowledge(table, most_in_one_group, monkeypatch):
     np.testing.assert_allclose(effects.path_probabilities[is_exact], paths[is_exact], atol=1e-12)
     backwards = effects["b", "a"]
     assert (backwards.probability_zero, backwards.mean, backwards.standard_error) == (1, 0, 0)
-    if most_in_one_group == 1:
-        with pytest.raises(ValueError, match=r"Knowledge alone decides the order of 'a' and 'd'"):
-            posterior.effect("a", "d", method="adjustment")
 
 
 @pytest.mark.parametrize("prior", ["uniform", "order"])
@@ -110,41 +107,18 @@ def test_effects_along_a_known_chain(prior):
     _, second = slow.effect_moments([0, 1, 2], matrix, freedom)
     assert effect.std == pytest.approx(np.sqrt(second[0, 2] - product**2), rel=0.03)
     assert isinstance(effect, EffectPosterior)
-    if prior == "uniform":
-        adjusted = posterior.effect("a", "c", method="adjustment")
-        assert isinstance(adjusted, AdjustedEffectPosterior)
-        assert adjusted.mean == pytest.approx(matrix[0, 2] / matrix[0, 0])  # as if a -> c
-        assert abs(adjusted.mean - product) > 0.05
-        assert adjusted.std > 1.2 * effect.std
 
 
-def test_both_methods_agree_if_no_edge_is_missing(table):
+def test_effects_in_one_complete_network_are_regressions(table):
+    """No edge is missing: each effect is the slope on the cause, given the columns before it."""
     order = [(a, b) for i, a in enumerate(NAMES) for b in NAMES[i + 1 :]]
     posterior = GaussianBNPosterior(required_edges=order).fit(table)
-    for cause, outcome in order:
-        sampled = posterior.effect(cause, outcome, random_state=0)
-        adjusted = posterior.effect(cause, outcome, method="adjustment")
-        assert sampled.mean == pytest.approx(adjusted.mean, rel=1e-10)
-        assert sampled.std == pytest.approx(adjusted.std, rel=0.05)
-        assert sampled.quantile(0.9) == pytest.approx(adjusted.quantile(0.9), abs=0.02)
-
-
-def test_adjustment_averages_over_parent_sets(table):
-    posterior = GaussianBNPosterior().fit(table)
-    found = slow.posterior_by_enumeration(slow.log_weights_of(posterior.local_scores_), "uniform")
     matrix, _ = bge_matrix(table)
-    for x, y in [(0, 1), (2, 3)]:
-        is_path = slow.dag_table(4).is_path[:, x, y]
-        effect = posterior.effect(x, y, method="adjustment")
-        probability = found.probabilities[is_path].sum()
-        assert effect.probability_zero == pytest.approx(1 - probability, abs=1e-11)
-        mean = 0.0
-        for mask in np.unique(found.networks[is_path, x]):
-            given = [x, *slow.members_of(int(mask))]
-            slope = np.linalg.solve(matrix[np.ix_(given, given)], matrix[given, y])[0]
-            chosen = is_path & (found.networks[:, x] == mask)
-            mean += found.probabilities[chosen].sum() * slope
-        assert effect.mean == pytest.approx(mean, abs=1e-10)
+    for cause, outcome in order:
+        x, y = NAMES.index(cause), NAMES.index(outcome)
+        given = [x, *range(x)]
+        slope = np.linalg.solve(matrix[np.ix_(given, given)], matrix[given, y])[0]
+        assert posterior.effect(cause, outcome, random_state=0).mean == pytest.approx(slope)
 
 
 def test_effects_are_those_of_sampled_networks(table):
@@ -248,7 +222,6 @@ def test_effects_need_memory(table):
     [
         ({"n_samples": 1}, ValueError, r"n_samples must be at least 2 for a standard error; got 1"),
         ({"n_samples": 10.5}, TypeError, r"n_samples must be an integer; got 10.5"),
-        ({"method": "regression"}, ValueError, r"'sampling' or 'adjustment'; got 'regression'"),
     ],
 )
 def test_bad_options(table, options, error, message):

@@ -121,25 +121,6 @@ def test_lists_and_all_families_agree(prior, whole, seed):
     assert_same(listed, dense)
 
 
-def test_sets_with_a_path_agree():
-    scores = scores_of(6)
-    knowledge = {"max_parents": 2, "tiers": [[4], [0, 1, 2, 3, 5]]}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planning, "_MOST_IN_ONE_GROUP", 0)
-        listed, dense = (
-            posterior_of(scores, "uniform", is_listed, **knowledge) for is_listed in (True, False)
-        )
-    (group, number), (other, _) = listed.group_of(1), dense.group_of(1)
-    for to in (0, 2, 3, 4):
-        found, expected = (each.parent_sets_with_path(number, to) for each in (group, other))
-        masks = group.masks(number, np.arange(len(found)))
-        every = dict(
-            zip(other.masks(number, np.arange(len(expected))).tolist(), expected, strict=True)
-        )
-        np.testing.assert_allclose(found, [every[mask] for mask in masks.tolist()], atol=1e-12)
-        assert found.sum() == pytest.approx(listed.paths[1, group.columns[to]], abs=1e-12)
-
-
 @pytest.mark.parametrize("n_outer", [1, 3])
 def test_slabs_change_rounding_only(n_outer, monkeypatch):
     scores = scores_of(10)
@@ -276,8 +257,6 @@ def test_methods_of_a_posterior_of_many_columns():
     assert [set(each.dag.edges) for each in networks] == [set(dag.edges) for dag in dags]
     effect = posterior.effect(60, 61, n_samples=50, random_state=0)
     assert effect.mean == posterior.effects(n_samples=50, random_state=0).mean[60, 61]
-    with pytest.raises(ValueError, match="up to 62 columns"):
-        posterior.effect(60, 61, method="adjustment")
     few = GaussianBNPosterior(max_parents=1, tiers=tiers[:10]).fit(rows[:, :60])
     assert few.effect(58, 59, n_samples=50).probability_zero > 0
     assert len(few.sample_networks(2, random_state=0)) == 2
