@@ -23,7 +23,7 @@ __all__ = ["blocks_in", "check_columns", "contents_of", "masks_of_nodes"]
 
 
 _PARTS = ("names", "columns", "widths", "levels", "labels")
-_LENGTHS = {"columns": (3, 5), "levels": (2, 3)}  # of entries: older versions said nothing twice
+_OLDER = {"columns": 3, "levels": 2}  # entries of each: older versions said nothing twice
 
 
 def contents_of(blocks: Nodes, network: dict[str, Any]) -> dict[str, Any]:
@@ -34,14 +34,19 @@ def contents_of(blocks: Nodes, network: dict[str, Any]) -> dict[str, Any]:
     ValueError
         If JSON does not keep a level.
     """
-    levels = {name: [_plain(name, each) for each in own] for name, own in blocks.levels.items()}
-    node_of = blocks.by_column(np.arange(len(blocks.names))).tolist()
-    columns = []
-    for (name, source, level), v in zip(blocks.columns, node_of, strict=True):
-        of_level = None if level is None else _plain(name, level)
-        columns.append([name, source, of_level, blocks.names[v], blocks.labels[source]])
-    of_levels = [[name, own, own[0]] for name, own in levels.items()]
-    values = blocks.names, columns, blocks.widths, of_levels, blocks.labels
+    levels = [[name, [_plain(name, v) for v in own]] for name, own in blocks.levels.items()]
+    node_of = blocks.by_column(np.array(blocks.names, dtype=object))
+    columns = [
+        [name, source, None if level is None else _plain(name, level), node, blocks.labels[source]]
+        for (name, source, level), node in zip(blocks.columns, node_of, strict=True)
+    ]
+    values = (
+        blocks.names,
+        columns,
+        blocks.widths,
+        [[*each, each[1][0]] for each in levels],
+        blocks.labels,
+    )
     return {"blocks": dict(zip(_PARTS, values, strict=True)), "network": network}
 
 
@@ -49,16 +54,12 @@ def _plain(owner: Any, level: Any) -> Any:
     """Return a level as JSON keeps it."""
     if isinstance(level, np.bool_ | np.integer | np.floating):
         level = level.item()
-    if not _is_level(level):
+    if not isinstance(level, str | int | float) or level in (math.inf, -math.inf) or level != level:
         raise ValueError(
             f"JSON keeps levels that are strings, finite numbers or bools; {owner!r} has "
             f"{readable_value(level)}. Fit with strings in their place, or pickle the network."
         )
     return level
-
-
-def _is_level(value: Any) -> bool:
-    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def blocks_in(contents: Any, name: str) -> tuple[Nodes, Any]:
@@ -78,27 +79,23 @@ def blocks_in(contents: Any, name: str) -> tuple[Nodes, Any]:
             "GaussianBlockNetwork writes it."
         )
     for part in _PARTS:
-        value, lengths = parts.get(part), _LENGTHS.get(part)
-        if not isinstance(value, list) or (
-            lengths and not all(isinstance(each, list) and len(each) in lengths for each in value)
-        ):
-            of_lists = f" of lists of {max(lengths)}" if lengths else ""
+        if not isinstance(parts.get(part), list):
             raise ValueError(
-                f"{name} is wrong: {part!r} in 'blocks' must be a list{of_lists}, as to_json "
-                f"writes it; got {readable_value(value)}."
+                f"{name} is wrong: {part!r} in 'blocks' must be a list, as to_json writes it; got "
+                f"{readable_value(parts.get(part))}."
             )
     try:
         blocks = _made_again(*(parts[part] for part in _PARTS))
         expected = contents_of(blocks, {})["blocks"]
     except ValueError as error:
         raise ValueError(f"{name} is wrong: in 'blocks', {error}.") from None
-    except (IndexError, OverflowError, TypeError):
+    except (LookupError, OverflowError, TypeError):
         raise ValueError(
             f"{name} is wrong: 'columns' or 'levels' in 'blocks' are not as to_json writes them."
         ) from None
     for part, right in expected.items():
         found = json.dumps(parts[part])  # as text, in which 1, 1.0 and true differ
-        older = [each[: _LENGTHS[part][0]] for each in right] if part in _LENGTHS else right
+        older = [each[: _OLDER[part]] for each in right] if part in _OLDER else right
         if found not in (json.dumps(right), json.dumps(older)):
             raise ValueError(
                 f"{name} is wrong: {part!r} in 'blocks' is {readable_value(parts[part])}, and "
@@ -114,12 +111,12 @@ def _made_again(names: Any, columns: Any, widths: Any, levels: Any, labels: Any)
             raise ValueError(f"{what!r} must be different strings or integers")
     if len(widths) != len(names) or not all(isinstance(w, int) and w > 0 for w in widths):
         raise ValueError("'widths' must be the numbers of the nodes' columns")
-    known = {node: own for node, own, *_ in levels}
+    known = {each[0]: each[1] for each in levels}
     if len(known) < len(levels) or not {*known} <= {*names}:
         raise ValueError("'levels' must have nodes, each once")
     rest, made, counts = iter(columns), list[NodeColumn](), list[int]()
     for node, width in zip(names, widths, strict=True):
-        own = [(source, level) for _, source, level, *_ in islice(rest, min(width, len(columns)))]
+        own = [each[1:3] for each in islice(rest, min(width, len(columns)))]
         if node in known:
             kept, all_levels = [level for _, level in own], known[node]
             made += [NodeColumn(f"{node}={v}", own[0][0], v) for v in all_levels if v in kept]
@@ -135,9 +132,10 @@ def _made_again(names: Any, columns: Any, widths: Any, levels: Any, labels: Any)
 
 def check_columns(blocks: Nodes, model: LinearGaussianModel, name: str) -> None:
     """Raise a ValueError unless the edges of columns are those that edges of nodes stand for."""
+    is_wrong = f"{name} is wrong: "
     if list(model.nodes) != blocks.column_names:
         raise ValueError(
-            f"{name} is wrong: the nodes of 'network' are {readable_value(model.nodes)}, and the "
+            f"{is_wrong}the nodes of 'network' are {readable_value(model.nodes)}, and the "
             f"columns in 'blocks' {readable_value(blocks.column_names)}. They must be the same."
         )
     # The file of a node that `do` has set has no edges between its columns.
@@ -149,16 +147,15 @@ def check_columns(blocks: Nodes, model: LinearGaussianModel, name: str) -> None:
             is_complete = masks is model.fixed or mask & own == own or (is_held[v] and not mask)
             if mask & ~own != of_nodes or not is_complete:
                 raise ValueError(
-                    f"{name} is wrong: the edges to column {model.nodes[v]!r} in 'network', or "
-                    "which of them are fixed, are not those from all columns of its node's "
-                    "parents, and from those before it in its own node."
+                    f"{is_wrong}the edges to column {model.nodes[v]!r} in 'network', or which of "
+                    "them are fixed, are not those from all columns of its node's parents, and "
+                    "from those before it in its own node."
                 )
     is_outside = np.isin(np.arange(len(model.nodes)), [*model.exogenous])
-    starts = blocks.starts[:-1]
-    if not np.array_equal(blocks.by_column(is_outside[starts]), is_outside):
+    if not np.array_equal(blocks.by_column(is_outside[blocks.starts[:-1]]), is_outside):
         raise ValueError(
-            f"{name} is wrong: the nodes of 'network' that are exogenous must be all columns of "
-            "some nodes."
+            f"{is_wrong}the nodes of 'network' that are exogenous must be all columns of some "
+            "nodes."
         )
 
 

@@ -110,16 +110,12 @@ def from_json(text_or_path: str | os.PathLike[str]) -> tuple[Any, str]:
         )
     name = "text" if isinstance(text_or_path, str) else str(text_or_path)
     try:
-        if isinstance(text_or_path, str):
-            text = text_or_path
-        else:
-            text = Path(text_or_path).read_text(encoding="utf-8-sig")
+        text = text_or_path
+        if not isinstance(text, str):
+            text = Path(text).read_text(encoding="utf-8-sig")
         data = json.loads(text, object_pairs_hook=_object)
     except _RepeatedKeyError as error:
-        raise ValueError(
-            f"{name} has an object with the key {readable_value(error.args[0])} twice. Leave one "
-            "of them out."
-        ) from None
+        raise ValueError(f"{name} has an object with {error} twice. Leave one out.") from None
     except (ValueError, RecursionError) as error:
         is_name = isinstance(text_or_path, str) and not text_or_path.lstrip().startswith("{")
         hint = " To read a file, give a pathlib.Path." if is_name else ""
@@ -164,16 +160,15 @@ def _wrong_mean(dag: nx.DiGraph, means: Mapping[Hashable, float]) -> Hashable | 
     return None
 
 
-class _RepeatedKeyError(Exception):
+class _RepeatedKeyError(ValueError):
     """An object of JSON has a key twice; json would keep the last."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in data:
-            raise _RepeatedKeyError(key)
-        data[key] = value
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise _RepeatedKeyError(f"the key {readable_value(key)}")
     return data
 
 
@@ -192,32 +187,25 @@ def _check_node_link_data(data: Any, name: str) -> None:
     if data.get("directed") is not True or data.get("multigraph") is not False:
         raise ValueError(f'{name} must hold a graph with "directed": true and "multigraph": false.')
     nodes = [node.get("id") for node in data["nodes"]]
-    for node in nodes:
-        if not is_json_node(node):
-            raise ValueError(
-                f"{name} has a node whose 'id' is not a string or an integer: "
-                f"{readable_value(node)}."
-            )
+    if wrong := [node for node in nodes if not is_json_node(node)]:
+        raise ValueError(
+            f"{name} has a node whose 'id' is not a string or an integer: "
+            f"{readable_value(wrong[0])}."
+        )
     edges = [(edge.get("source"), edge.get("target")) for edge in data["edges"]]
-    _check_ends(edges, set(nodes), name)
-    _check_once("node", nodes, name)
-    _check_once("edge", edges, name)
-
-
-def _check_once(kind: str, items: list[Any], name: str) -> None:
-    repeated = [item for item, count in Counter(items).items() if count > 1]
-    if repeated:
-        raise ValueError(f"{name} has the {kind} {readable_value(repeated[0])} twice.")
-
-
-def _check_ends(edges: list[tuple[Any, Any]], nodes: set[str | int], name: str) -> None:
     for edge in edges:
-        for end in edge:
-            if not is_json_node(end) or end not in nodes:
-                raise ValueError(
-                    f"{name} has an edge with the source and target {readable_value(edge)}, but no "
-                    f"node {readable_value(end)}."
-                )
+        if unknown := [end for end in edge if not is_json_node(end) or end not in nodes]:
+            raise ValueError(
+                f"{name} has an edge with the source and target {readable_value(edge)}, but no "
+                f"node {readable_value(unknown[0])}."
+            )
+    _check_once(nodes, edges, name)
+
+
+def _check_once(nodes: list[Any], edges: list[tuple[Any, Any]], name: str) -> None:
+    for kind, items in (("node", nodes), ("edge", edges)):
+        if repeated := [item for item, count in Counter(items).items() if count > 1]:
+            raise ValueError(f"{name} has the {kind} {readable_value(repeated[0])} twice.")
 
 
 def is_json_node(node: Any) -> bool:
@@ -334,8 +322,7 @@ def from_modelstring(text: str) -> nx.DiGraph:
     edges = [
         (parent, node) for node, parents in families for parent in parents.split(":") if parent
     ]
-    _check_once("node", nodes, "The model string")
-    _check_once("edge", edges, "The model string")
+    _check_once(nodes, edges, "The model string")
     for edge in edges:
         if edge[0] not in nodes:
             raise ValueError(
