@@ -250,18 +250,12 @@ def check_columns(estimator: BaseEstimator, names: Sequence[str] | None, n_colum
     """
     estimator_name = type(estimator).__name__
     fitted = getattr(estimator, "feature_names_in_", None)
-    if names is None and fitted is not None:
-        warnings.warn(
-            f"X does not have valid feature names, but {estimator_name} was fitted with feature "
-            "names",
-            stacklevel=3,
-        )
-    elif names is not None and fitted is None:
-        warnings.warn(
-            f"X has feature names, but {estimator_name} was fitted without feature names",
-            stacklevel=3,
-        )
-    elif names is not None and fitted is not None and list(names) != list(fitted):
+    if names is None or fitted is None:
+        has, was = ("has", "without") if fitted is None else ("does not have valid", "with")
+        if names is not fitted:  # only one has names
+            message = f"X {has} feature names, but {estimator_name} was fitted {was} feature names"
+            warnings.warn(message, stacklevel=3)
+    elif list(names) != list(fitted):
         raise ValueError(_difference(list(names), list(fitted)))
     if n_columns != estimator.n_features_in_:
         raise ValueError(
@@ -301,25 +295,21 @@ def check_settings(
     """
     made = getattr(scores, "criterion", None)
     made_penalty = getattr(scores, "penalty", None)
-    same_penalty = penalty in (None, made_penalty)
-    same = criterion is None or (
-        made is not None and _same_for(scores.columns, as_criterion(criterion), made)
-    )
-    if same and same_penalty:
-        return
-    parameter, asked, has = (
-        ("penalty", penalty, made_penalty) if same else ("criterion", criterion, made)
-    )
+    parameter, asked, has = "criterion", criterion, made
+    if criterion is None or (
+        made is not None
+        and same_criterion(
+            *(criterion_for(as_criterion(each), scores.columns) for each in (criterion, made))
+        )
+    ):
+        if penalty in (None, made_penalty):
+            return
+        parameter, asked, has = "penalty", penalty, made_penalty
     raise ValueError(
         f"{parameter}={readable_value(asked)} was asked for, but the {type(scores).__name__} were "
         f"made with {parameter}={readable_value(has)}. Set it where they are made, and "
         f"{parameter}=None here."
     )
-
-
-def _same_for(columns: list[str | int], a: Criterion, b: Criterion) -> bool:
-    """Whether two criteria are the same for these columns, by name or by position."""
-    return same_criterion(criterion_for(a, columns), criterion_for(b, columns))
 
 
 def most_parents(max_parents: int | None, scores: BaseScores) -> int:
@@ -422,9 +412,7 @@ class NetworkEstimator(
         [(0, 1)]
         """
         check_is_fitted(self)
-        if isinstance(X, BaseScores):
-            self._check_columns_of(X)
-        elif is_dask(X):  # its rows are not read
+        if is_dask(X):  # its rows are not read
             table = Table(X)
             check_columns(self, table.names, len(table.labels))
         elif X is not None:
