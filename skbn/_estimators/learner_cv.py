@@ -34,8 +34,6 @@ from skbn.exceptions import PenaltyRangeWarning
 
 __all__ = ["GaussianBNLearnerCV"]
 
-_LARGEST_PENALTY = 1e100
-
 
 class GaussianBNLearnerCV(NetworkLearner):
     """Find the best Gaussian Bayesian network, with a penalty chosen by cross-validation.
@@ -315,20 +313,14 @@ None, default=None
     def _warn_about_end(self, penalties: list[float]) -> None:
         """Warn if the best penalty is the least or the largest, and not the end of all."""
         at = int(np.argmax(self.cv_results_["mean_test_score"]))
-        best, has_edges = penalties[at], self.cv_results_["mean_n_edges"][at] > 0
-        least, most = min(penalties), max(penalties)
-        if least == most or best in (0.0, _LARGEST_PENALTY):
+        best, least, most = penalties[at], min(penalties), max(penalties)
+        is_most = best == most and self.cv_results_["mean_n_edges"][at] > 0
+        if least == most or best == 0 or not (is_most or best == least):
             return
-        if best == most and has_edges:
-            end, more = "largest", [2 * most, 4 * most]
-        elif best == least:
-            end, more = "smallest", [least / 4, least / 2]
-        else:
-            return
-        more = [min(each, _LARGEST_PENALTY) for each in more]
+        end, more = ("largest", (2, 4)) if is_most else ("smallest", (0.25, 0.5))
         warnings.warn(
             f"The penalty with the best mean score, {best:g}, is the {end} of penalties, and one "
-            f"beyond it may be better. Add {more[0]:g} and {more[1]:g} to penalties.",
+            f"beyond it may be better. Add {best * more[0]:g} and {best * more[1]:g} to penalties.",
             PenaltyRangeWarning,
             stacklevel=4 + N_WRAPPERS,
         )
