@@ -56,11 +56,6 @@ __all__ = ["BootstrapBNLearner"]
 _FROM_0_TO_1 = Interval(Real, 0, 1, closed="both")
 
 
-def _warn(message: str, kind: type[Warning]) -> None:
-    """Warn in the user's line, which calls `fit`, which calls `_fit`, which calls what warns."""
-    warnings.warn(message, kind, stacklevel=5 + N_WRAPPERS)
-
-
 class BootstrapBNLearner(OneNetworkEstimator):
     """Learn a network from each of many resamples of the rows, and average these networks.
 
@@ -350,10 +345,11 @@ class BootstrapBNLearner(OneNetworkEstimator):
                 f"time_limit={self.time_limit:g} seconds ended the bootstrap with {n} of "
                 f"{self.n_resamples} resamples; it needs two. Raise it, or take a faster estimator."
             )
-        _warn(
+        warnings.warn(
             f"{ended_by} ended the bootstrap after {n} of {self.n_resamples} resamples, of which "
             f"all shares are. The standard error of a support of 0.5 is {0.5 / n**0.5:.2f}.",
             ConvergenceWarning,
+            stacklevel=4 + N_WRAPPERS,  # in the user's line, which calls fit, which calls _fit
         )
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from inspect import Parameter, signature
-from typing import Any, Protocol
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -69,15 +69,7 @@ _EXPECTED = "a learner with a network_ or a dag_ after fit, or a pipeline or a s
 # How a learner is fitted to the rows with other weights
 
 
-class _Refit(Protocol):
-    """Fits a learner to the rows with other weights. It can be sent to other processes."""
-
-    @property
-    def work(self) -> int:
-        """By how much a fit advances the progress."""
-
-    def network(self, weight: Floats, progress: Progress) -> GaussianBayesianNetwork:
-        """Return the network of the rows with these weights."""
+# Either can be sent to other processes. A fit advances the progress by `work`.
 
 
 @dataclass(frozen=True)
@@ -198,7 +190,7 @@ class Resamples:
     columns : list of str or int
         The names of the nodes.
     draws : Draws
-    refit : _Refit
+    refit : _Search or _Fit
     n_jobs : int or None
         How many resamples are fitted at the same time, by joblib's rules.
     n_threads : int or None
@@ -208,7 +200,7 @@ class Resamples:
     sample: Sample
     columns: list[str | int]
     draws: Draws
-    refit: _Refit
+    refit: _Search | _Fit
     n_jobs: int | None
     n_threads: int | None
 
@@ -341,7 +333,7 @@ def plan_resamples(
     in_threads = getattr(backend, "supports_sharedmem", False)
     n_threads, n_resamples = count_threads(n_jobs), len(draws.seeds)
     n_at_a_time = min(n_threads, n_resamples)
-    refit: _Refit
+    refit: _Search | _Fit
     if isinstance(X, BaseScores):
         # A copy without log-determinants: those of all rows cannot be used for a resample.
         problem = problem_of(X, learner._constraints(X))
