@@ -44,7 +44,9 @@ def learn_nodes(spec: Any, table: Table, *, may_miss: bool = False) -> Nodes | N
     labels = table.labels
     blocks = _blocks(spec, table)
     named = {j for name, own in blocks for j in own if isinstance(spec, Mapping) and name in spec}
-    levels_of = {} if table.is_lazy else _categories(table, may_miss, named)
+    every = () if table.is_lazy else range(len(labels))
+    found = {j: _levels(table, j, may_miss, j in named) for j in every}
+    levels_of = {j: levels for j, levels in found.items() if levels is not None}
     if not levels_of and all(len(own) == 1 and name == labels[own[0]] for name, own in blocks):
         return None
     columns: list[NodeColumn] = []
@@ -96,17 +98,12 @@ def encoded_rows(nodes: Nodes, table: Table, *, may_miss: bool = False) -> Float
         at = [source[nodes.columns[i].source] for i in numeric]
         rows = table.rows(at, [nodes.columns[i].name for i in numeric], may_miss=may_miss)
         found = {i: rows[:, k] for k, i in enumerate(numeric)}
-    of_category = {
-        column.source: name
-        for name, start in zip(nodes.names, nodes.starts, strict=False)
-        if name in nodes.levels and (column := nodes.columns[start])
-    }
-    for j, name in of_category.items():
-        codes = _codes(table, source[j], name, nodes.levels[name], may_miss)
-        for i, column in enumerate(nodes.columns):
-            if column.source == j:
-                indicator = codes == nodes.levels[name].index(column.level)
-                found[i] = np.where(codes < 0, np.nan, indicator)
+    for name, levels in nodes.levels.items():
+        own = nodes.columns_of([nodes.names.index(name)])
+        codes = _codes(table, source[nodes.columns[own[0]].source], name, levels, may_miss)
+        for i in own:
+            indicator = codes == levels.index(nodes.columns[i].level)
+            found[i] = np.where(codes < 0, np.nan, indicator)
     return np.ascontiguousarray(np.column_stack([found[i] for i in range(len(nodes.columns))]))
 
 
@@ -155,25 +152,24 @@ def _blocks(spec: Any, table: Table) -> list[tuple[str | int, list[int]]]:
             f"{readable_value(spec)}."
         )
     names = [label.item() if isinstance(label, np.generic) else label for label in own]
+    kinds = {*map(type, names)}
+    if kinds not in ({str}, {int}):
+        odd = next((j for j, name in enumerate(names) if type(name) not in (str, int)), 0)
+        raise TypeError(
+            f"nodes: labels must be all strings or all integers; got {readable_value(names)}, "
+            f"with {readable_value(names[odd])} for column {labels[odd]!r}."
+        )
     blocks: dict[str | int, list[int]] = {}
     for j, name in enumerate(names):
-        if not isinstance(name, str | int):
-            raise TypeError(
-                "nodes: labels must be all strings or all integers; got "
-                f"{readable_value(name)} for column {labels[j]!r}."
-            )
         blocks.setdefault(name, []).append(j)
-    numbers = all(isinstance(name, int) and not isinstance(name, bool) for name in blocks)
-    if numbers and sorted(blocks) != list(range(len(blocks))):
+    if kinds == {str}:
+        return list(blocks.items())
+    if sorted(blocks) != list(range(len(blocks))):
         raise ValueError(
             "nodes: labels that are numbers must be 0, 1, ... without gaps, the numbers of the "
             f"nodes; got {readable_value(sorted(blocks))}. Use strings."
         )
-    if not numbers and not all(isinstance(name, str) for name in blocks):
-        raise TypeError(
-            f"nodes: labels must be all strings or all integers; got {readable_value(names)}."
-        )
-    return sorted(blocks.items()) if numbers else list(blocks.items())
+    return sorted(blocks.items())
 
 
 def _labels_of(spec: Any, labels: list[Any]) -> list[Any] | None:
@@ -229,12 +225,6 @@ def _blocks_of_dict(spec: Mapping[Any, Any], table: Table) -> list[tuple[str | i
 # Categories
 
 
-def _categories(table: Table, may_miss: bool, named: set[int]) -> dict[int, list[Any]]:
-    """Return the levels of each category, by its number; the user names some columns."""
-    found = {j: _levels(table, j, may_miss, j in named) for j in range(len(table.labels))}
-    return {j: levels for j, levels in found.items() if levels is not None}
-
-
 def _levels(table: Table, number: int, may_miss: bool, is_named: bool) -> list[Any] | None:
     """Return the levels of a column, or None if it is not a category."""
     column = table.column(number)
@@ -256,8 +246,8 @@ def _levels(table: Table, number: int, may_miss: bool, is_named: bool) -> list[A
         check_is_category(found, label, table.library)
     if declared is not None:
         levels = np.asarray(declared).tolist()
-    else:
-        levels = sorted(seen, key=None if _are_alike(seen) else str)
+    else:  # of several types, they cannot be compared
+        levels = sorted(seen, key=str if len({*map(type, seen)}) > 1 else None)
     if len(levels) < 2:
         raise ValueError(
             f"Column {label!r} is a category with one level, {levels[0]!r}: it cannot depend on "
@@ -266,10 +256,6 @@ def _levels(table: Table, number: int, may_miss: bool, is_named: bool) -> list[A
             else f"Column {label!r} is a category without levels. Leave it out."
         )
     return levels
-
-
-def _are_alike(values: set[Any]) -> bool:
-    return len({type(value) for value in values}) == 1
 
 
 def _distinct(values: list[Any], label: Hashable) -> set[Any]:

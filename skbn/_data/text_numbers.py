@@ -25,6 +25,10 @@ _FORMS = {  # the first that matches, of a text without spaces around it, nor a 
     "thousands": r"[-+]?[1-9]\d{0,2}([,\s'\u2019]\d{3})+(\.\d*)?",
     "comma": r"[-+]?(\d*|\d{1,3}([.\s'\u2019]\d{3})+),\d+",
 }
+_SIGNS = {  # what is said of a form, and the option that reads it
+    "comma": (" with a decimal comma", 'decimal=","'),
+    "thousands": (" with separators of thousands", 'thousands=","'),
+}
 _CURRENCY = r"[\s$€£¥]*"
 _UNIT = re.compile(rf"{_CURRENCY}(.*?\d)\s*((?!(?:st|nd|rd|th)\b)[^\d\s.,][^\d]*)?")
 _NUMBER = rf"^{_CURRENCY}([-+]?\d*\.?\d+)\D*$"  # where a unit is cut off
@@ -72,49 +76,42 @@ def check_is_category(values: list[Any], label: Hashable, library: str) -> None:
     counts = Counter(value for value in values if value is not None)
     if len(counts) <= _MOST_OTHERS / 2:
         return
-    cells = [_read(value) for value in counts]
-    numbers = [cell for cell in cells if cell[0]]
+    numbers = [cell for cell in map(_read, counts) if cell[0]]
     is_whole = {*numbers} == {("whole", "")}
-    most = _MOST_WHOLE if is_whole else _MOST_OTHERS
-    most //= 1 + (2 * len(counts) > counts.total())
-    is_code = any(form == "code" for form, _ in numbers)
-    if is_code or len(numbers) <= most or 2 * len(numbers) <= len(cells):
+    most = (_MOST_WHOLE if is_whole else _MOST_OTHERS) // (1 + (2 * len(counts) > counts.total()))
+    if len(numbers) <= max(most, len(counts) / 2) or any(form == "code" for form, _ in numbers):
         return
     message = numeric_text(values, label, library)
-    if not is_whole or len(numbers) < len(cells):
+    if not is_whole or len(numbers) < len(counts):
         raise ValueError(message)
     warnings.warn(message, NumericTextWarning, stacklevel=2)
 
 
 def numeric_text(values: list[Any], label: Hashable, library: str) -> str:
     """Return what is said of a column with text if most of its cells are numbers, else ""."""
-    cells = [None if value is None else _read(value) for value in values]
-    numbers = {cell for cell in cells if cell and cell[0]}
-    forms, units = {form for form, _ in numbers}, sorted({unit for _, unit in numbers} - {""})
-    n, n_odd = (
-        len(values) - sum(value is None for value in values),
-        sum(cell is not None and not cell[0] for cell in cells),
-    )
+    cells = {row: _read(value) for row, value in enumerate(values) if value is not None}
+    forms = {form for form, _ in cells.values() if form}
+    units = sorted({unit for form, unit in cells.values() if form and unit})
+    n, n_odd = len(cells), sum(not form for form, _ in cells.values())
     texts = [value for value in values if isinstance(value, str | bytes)]
     if not texts or 2 * n_odd > n:
         return ""
-    row = next(i for i, cell in enumerate(cells) if cell and bool(cell[0]) != (n_odd > 0))
+    row = next(row for row, (form, _) in cells.items() if bool(form) != (n_odd > 0))
     shown = f"{readable_value(values[row])} in row {row}"
     do_not = "does not" if n_odd == 1 else "do not, the first"
     what = f"; {n_odd} {do_not}: {shown}" if n_odd else f", such as {shown}"
-    sign = "comma" if "comma" in forms else "thousands" if "thousands" in forms else ""
-    how = {"comma": " with a decimal comma", "thousands": " with separators of thousands"}
-    option = {"comma": 'decimal=","', "thousands": 'thousands=","'}
+    sign = next((each for each in _SIGNS if each in forms), "")
+    how, option = _SIGNS.get(sign, ("", ""))
     one = ", which must be the same" if len(units) > 1 else ""
     of_units = f" in {', '.join(units)}{one}" if units else ""
     node = label if isinstance(label, str) else f"x{label}"
-    has_holes = n_odd or n < len(values)
-    holes = ', which leaves holes for GaussianBNLearner(missing="em")' if has_holes else ""
+    holes = ', which leaves holes for GaussianBNLearner(missing="em")'
+    holes *= n_odd > 0 or n < len(values)
     return (
         f"Column {label!r} holds text, and {n - n_odd} of its {n} values read as numbers"
-        f"{how.get(sign, '')}{of_units}{what}. If they are numbers, call "
+        f"{how}{of_units}{what}. If they are numbers, call "
         f"{_conversion(texts, sign, bool(units), label, library)}{holes}"
-        f"{f' (or read the file with {option[sign]})' if sign else ''}. If they are categories, "
+        f"{f' (or read the file with {option})' if sign else ''}. If they are categories, "
         f"name the column in nodes={{{node!r}: [{label!r}]}} of a learner."
     )
 
