@@ -75,20 +75,17 @@ def beside_lags(values: Any, rows: Integers, names: Sequence[Sequence[str]] | No
     if hasattr(values, "iloc"):
         import pandas as pd
 
-        lags = [values.iloc[each] for each in rows]
-        index = lags[0].index
-        return pd.concat(
-            [
-                lag.set_axis(own, axis="columns").set_axis(index, axis="index")
-                for lag, own in zip(lags, names, strict=True)
-            ],
-            axis="columns",
-        )
+        index = values.index[rows[0]]
+        lags = [
+            values.iloc[each].set_axis(own, axis="columns").set_axis(index, axis="index")
+            for each, own in zip(rows, names, strict=True)
+        ]
+        return pd.concat(lags, axis="columns")
     if hasattr(values, "hstack"):  # polars
-        lags = [values[each] for each in rows]
-        table = lags[0]
-        for lag, own in zip(lags[1:], names[1:], strict=True):
-            table = table.hstack(lag.rename(dict(zip(names[0], own, strict=True))).get_columns())
+        table = values[rows[0]]
+        for each, own in zip(rows[1:], names[1:], strict=True):
+            lag = values[each].rename(dict(zip(names[0], own, strict=True)))
+            table = table.hstack(lag.get_columns())
         return table
     if hasattr(values, "append_column"):  # pyarrow
         table = values.take(rows[0])

@@ -26,6 +26,12 @@ from skbn.exceptions import NonstationaryWarning
 __all__ = ["LaggedTable", "lagged"]
 
 
+_ALLOWED: dict[str, list[Any]] = {
+    "n_lags": [Interval(Integral, 1, None, closed="left")],
+    "gaps": [StrOptions({"break", "join"}), None],
+}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LaggedTable:
     """A time series with lagged copies of its columns, as `lagged` returns it.
@@ -132,12 +138,14 @@ BootstrapBNLearner or GaussianBayesianNetwork
         >>> display = series.plot(learner, edge_label="weight")
         """
         nodes = list(fitted_graph(estimator))
-        tiers: dict[str, list[Any]] = {}
-        for lag in range(self.n_lags, -1, -1):
-            tiers[f"t - {lag}" if lag else "t"] = [v for v in self._of_lag(lag) if v in nodes]
+        tiers: dict[str, list[Any]] = {
+            f"t - {lag}" if lag else "t": [v for v in self._of_lag(lag) if v in nodes]
+            for lag in range(self.n_lags, -1, -1)
+        }
         known = {v for tier in tiers.values() for v in tier}
         others = [v for v in nodes if v not in known]
-        lanes = [[v for v in lane if v in known] for lane in self._lanes()]
+        columns = zip(*map(self._of_lag, range(self.n_lags + 1)), strict=True)
+        lanes = [[v for v in copies if v in known] for copies in columns]
         by_lag: PlotOptions = {
             "tiers": {"other": others, **tiers} if others else tiers,
             "lanes": [*lanes, *([v] for v in others)],
@@ -153,10 +161,6 @@ BootstrapBNLearner or GaussianBayesianNetwork
             (f"{column}.L{lag}" if lag else column) if isinstance(column, str) else lag * m + column
             for column in self.columns
         ]
-
-    def _lanes(self) -> list[tuple[Any, ...]]:
-        """Return each column with its copies."""
-        return list(zip(*map(self._of_lag, range(self.n_lags + 1)), strict=True))
 
 
 def lagged(
@@ -253,14 +257,7 @@ def lagged(
     """
     if isinstance(n_lags, bool | np.bool_):
         raise ValueError(f"The 'n_lags' parameter of lagged must be an int; got {n_lags}.")
-    check_values(
-        "lagged",
-        {
-            "n_lags": [Interval(Integral, 1, None, closed="left")],
-            "gaps": [StrOptions({"break", "join"}), None],
-        },
-        {"n_lags": n_lags, "gaps": gaps},
-    )
+    check_values("lagged", _ALLOWED, {"n_lags": n_lags, "gaps": gaps})
     n_lags = int(n_lags)
     if is_dask(X):
         raise TypeError(
@@ -404,12 +401,10 @@ def _unbroken(index: Any, numbers: Integers, gaps: Any, call: str, *, has_groups
             "step apart whatever their labels, as from one trading day to the next, call "
             f'{call}, gaps="join").{no_times}'
         )
-    sort = (
-        "Sort them"
-        + ", and groups alike" * ("=groups" in call)
-        + ", by X.sort_index() for example."
-    )
-    remedy = "Two rows have the same time; leave one out." if times[row + 1] == times[row] else sort
+    groups = ", and groups alike" * ("=groups" in call)
+    remedy = f"Sort them{groups}, by X.sort_index() for example."
+    if times[row + 1] == times[row]:
+        remedy = "Two rows have the same time; leave one out."
     raise ValueError(
         f"The index of X says that its rows are not in order of time: {where}. {remedy}"
         + " If X has several series, say by groups which row is of which." * (not has_groups)
@@ -421,17 +416,14 @@ def _warn_of_unit_roots(
     values: Any, columns: list[Any], numbers: Integers, parts: Integers, groups: Any
 ) -> None:
     """Warn of the columns that look like random walks."""
-    found = [
-        column for column in columns if has_unit_root(column_values(values, column), numbers, parts)
-    ]
+    series = numbers, parts
+    found = [c for c in columns if has_unit_root(column_values(values, c), *series)]
     if not found:
         return
-    changes = "numpy.diff(X, axis=0)"
-    if hasattr(values, "iloc"):
-        by = f".groupby({groups!r})" if isinstance(groups, str) else ""
-        changes = f"X.assign(**X{by}[{found!r}].diff()){by}" + (".tail(-1)" if by else ".iloc[1:]")
-    if groups is not None and not (isinstance(groups, str) and hasattr(values, "iloc")):
-        changes = "their changes within each series"
+    changes = "numpy.diff(X, axis=0)" if groups is None else "their changes within each series"
+    if hasattr(values, "iloc") and (groups is None or isinstance(groups, str)):
+        by, rest = ("", ".iloc[1:]") if groups is None else (f".groupby({groups!r})", ".tail(-1)")
+        changes = f"X.assign(**X{by}[{found!r}].diff()){by}{rest}"
     warnings.warn(
         f"Columns look like random walks or trends, {readable_value(found)}: each follows its own "
         "last value so closely that a Dickey-Fuller test does not reject a unit root. Such columns "
