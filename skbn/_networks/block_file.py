@@ -34,7 +34,7 @@ def contents_of(blocks: Nodes, network: dict[str, Any]) -> dict[str, Any]:
     ValueError
         If JSON does not keep a level.
     """
-    levels = [[name, [_plain(name, v) for v in own]] for name, own in blocks.levels.items()]
+    levels = [(name, [_plain(name, v) for v in own]) for name, own in blocks.levels.items()]
     node_of = blocks.by_column(np.array(blocks.names, dtype=object))
     columns = [
         [name, source, None if level is None else _plain(name, level), node, blocks.labels[source]]
@@ -44,7 +44,7 @@ def contents_of(blocks: Nodes, network: dict[str, Any]) -> dict[str, Any]:
         blocks.names,
         columns,
         blocks.widths,
-        [[*each, each[1][0]] for each in levels],
+        [[name, own, own[0]] for name, own in levels],
         blocks.labels,
     )
     return {"blocks": dict(zip(_PARTS, values, strict=True)), "network": network}
