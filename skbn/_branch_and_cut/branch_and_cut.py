@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from skbn._branch_and_cut.branching import Arc, OpenNode, branches, choose_arc, has_all_columns
 from skbn._branch_and_cut.cut_kernels import count_coefficients, list_coefficients, price
@@ -29,6 +28,7 @@ from skbn._branch_and_cut.separation import (
     clusters_of_cycles,
     local_cuts,
 )
+from skbn._core.arrays import Booleans, Integers
 from skbn._core.resources import Threads
 
 __all__ = ["BRANCH_AND_CUT_KERNELS", "Result", "branch_and_cut"]
@@ -84,7 +84,7 @@ class Result(NamedTuple):
         rounding hides that.
     """
 
-    chosen: npt.NDArray[np.int64]
+    chosen: Integers
     cost: float
     bound: float
     proof: Proof
@@ -94,7 +94,7 @@ class Result(NamedTuple):
 
 def branch_and_cut(
     families: FamilyCosts,
-    network: npt.NDArray[np.int64],
+    network: Integers,
     *,
     tolerance: float,
     deadline: float = math.inf,
@@ -136,7 +136,7 @@ class _Search:
     def __init__(
         self,
         families: FamilyCosts,
-        network: npt.NDArray[np.int64],
+        network: Integers,
         tolerance: float,
         deadline: float,
         seed: int,
@@ -242,7 +242,7 @@ class _Search:
             relaxation.solve_for_all(self._all_families(), self._cutoff)
         return False
 
-    def _all_families(self) -> npt.NDArray[np.bool_]:
+    def _all_families(self) -> Booleans:
         return np.ones(self._numbers.size, dtype=bool)
 
     def _end_root(self) -> None:
@@ -289,18 +289,12 @@ class _Search:
             self._push(bound, nodes[1], left[1], (*best.required, arc))
         self._bound = self._cutoff
 
-    def _push(
-        self,
-        bound: float,
-        node: Node,
-        allowed: npt.NDArray[np.bool_],
-        required: tuple[Arc, ...],
-    ) -> None:
+    def _push(self, bound: float, node: Node, allowed: Booleans, required: tuple[Arc, ...]) -> None:
         self._n_opened += 1
         packed = np.packbits(allowed)
         heapq.heappush(self._open, OpenNode(bound, self._n_opened, node, packed, required))
 
-    def _search_node(self, node: Node, bound: float, allowed: npt.NDArray[np.bool_]) -> bool:
+    def _search_node(self, node: Node, bound: float, allowed: Booleans) -> bool:
         """Add cuts until they bring little, and remove families; return whether it is closed."""
         relaxation = self._relaxation
         if not has_all_columns(self._relaxation.families, allowed):
@@ -332,7 +326,7 @@ class _Search:
         self._report()
         return not has_all_columns(self._relaxation.families, allowed)
 
-    def _close_single(self, node: Node, allowed: npt.NDArray[np.bool_]) -> None:
+    def _close_single(self, node: Node, allowed: Booleans) -> None:
         """Close a node in which each column has one family: a network, or one with a cycle."""
         families = self._relaxation.families
         chosen = np.flatnonzero(allowed)
@@ -358,7 +352,7 @@ class _Search:
         )
         return cuts
 
-    def _remove(self, node: Node, pricing: Pricing, allowed: npt.NDArray[np.bool_]) -> bool:
+    def _remove(self, node: Node, pricing: Pricing, allowed: Booleans) -> bool:
         """Remove families that no network below the cutoff has, by a step of the proof.
 
         Returns whether there are any.
@@ -379,7 +373,7 @@ class _Search:
         self._take(chosen)
         return True
 
-    def _take(self, chosen: npt.NDArray[np.int64]) -> None:
+    def _take(self, chosen: Integers) -> None:
         """Keep a network, by its families, if it is the best."""
         cost = self._relaxation.families.total(chosen)
         if cost < self._cost:

@@ -12,16 +12,11 @@ from typing import NamedTuple
 
 import highspy
 import numpy as np
-import numpy.typing as npt
 
-from skbn._branch_and_cut.cut_kernels import (
-    CutArrays,
-    count_coefficients,
-    list_coefficients,
-    price,
-)
+from skbn._branch_and_cut.cut_kernels import CutArrays, count_coefficients, list_coefficients, price
 from skbn._branch_and_cut.proof import Cut, FamilyCosts
 from skbn._branch_and_cut.separation import Point, arrays_of
+from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.exact_sums import two_product
 
 __all__ = ["Pricing", "Relaxation"]
@@ -70,9 +65,9 @@ class Pricing(NamedTuple):
     """
 
     cuts: list[Cut]
-    multipliers: npt.NDArray[np.float64]
+    multipliers: Floats
     bound: float
-    excess: npt.NDArray[np.float64]
+    excess: Floats
 
 
 class _SilentHighs(highspy.Highs):
@@ -93,7 +88,7 @@ class Relaxation:
         The families of a network, which the program has from the beginning.
     """
 
-    def __init__(self, families: FamilyCosts, network: npt.NDArray[np.int64]) -> None:
+    def __init__(self, families: FamilyCosts, network: Integers) -> None:
         self.families = families
         self.m = m = families.start.size - 1
         self.cuts: list[Cut] = []
@@ -175,7 +170,7 @@ class Relaxation:
 
     # Families
 
-    def allow(self, allowed: npt.NDArray[np.bool_]) -> None:
+    def allow(self, allowed: Booleans) -> None:
         """Let only some families have weight."""
         n = len(self._columns)
         self._allowed = allowed[self._columns]
@@ -183,7 +178,7 @@ class Relaxation:
         columns = np.arange(self.m, self.m + n, dtype=np.int32)
         self._lp.changeColsBounds(n, columns, np.zeros(n), upper)
 
-    def keep(self, kept: npt.NDArray[np.bool_]) -> None:
+    def keep(self, kept: Booleans) -> None:
         """Drop all other families for good; the numbers of families change."""
         gone = np.flatnonzero(~kept[self._columns])
         if len(gone):
@@ -202,7 +197,7 @@ class Relaxation:
         self._in_program = np.zeros(child.size, dtype=bool)
         self._in_program[self._columns] = True
 
-    def _add_families(self, families: npt.NDArray[np.int64]) -> None:
+    def _add_families(self, families: Integers) -> None:
         n = len(families)
         starts, numbers, values = self._coefficients(families, self.arrays)
         at = starts[:-1]
@@ -222,8 +217,8 @@ class Relaxation:
         self._in_program[families] = True
 
     def _coefficients(
-        self, families: npt.NDArray[np.int64], arrays: CutArrays
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        self, families: Integers, arrays: CutArrays
+    ) -> tuple[Integers, Integers, Floats]:
         """Return the families' coefficients other than 0: starts, cuts' numbers, coefficients."""
         child, parents = self.families.child, self.families.parents
         counts = np.empty(len(families), dtype=np.int64)
@@ -256,7 +251,7 @@ class Relaxation:
         self._multipliers = np.maximum(dual[self.m :], 0.0)
         self.objective = float(self._lp.getInfo().objective_function_value) / self._scale
 
-    def solve_for_all(self, allowed: npt.NDArray[np.bool_], cutoff: float) -> Pricing:
+    def solve_for_all(self, allowed: Booleans, cutoff: float) -> Pricing:
         """Solve the program for all allowed families, unless a bound reaches the cutoff before."""
         families = self.families
         for _ in range(_MOST_ROUNDS):
@@ -278,9 +273,7 @@ class Relaxation:
         excess = over[0] + over[1]
         return Pricing(cuts, self._multipliers[used], bound, excess)
 
-    def _price(
-        self, allowed: npt.NDArray[np.bool_]
-    ) -> tuple[float, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def _price(self, allowed: Booleans) -> tuple[float, Floats, Floats]:
         families, arrays, multipliers = self.families, self.arrays, self._multipliers
         values, minima = np.empty((2, families.cost.size)), np.empty((2, self.m))
         price(
@@ -297,7 +290,7 @@ class Relaxation:
         terms = [minima, np.array(two_product(multipliers, self._bounds))]
         return math.fsum(np.concatenate(terms, axis=1).ravel().tolist()), values, minima
 
-    def objective_without(self, families: npt.NDArray[np.bool_], n_iterations: int) -> float:
+    def objective_without(self, families: Booleans, n_iterations: int) -> float:
         """Return about what the solution costs without some families; leave it as it was."""
         columns = np.flatnonzero(families[self._columns] & self._allowed)
         n, columns = len(columns), (columns + self.m).astype(np.int32)
@@ -311,7 +304,7 @@ class Relaxation:
         self._lp.setBasis(basis)
         return objective
 
-    def network(self, point: Point) -> npt.NDArray[np.int64] | None:
+    def network(self, point: Point) -> Integers | None:
         """Return the families of a point with one family a column; None if columns have more.
 
         They may have a directed cycle.

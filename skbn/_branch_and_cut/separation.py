@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
@@ -18,6 +17,7 @@ from skbn._branch_and_cut.mixture_kernels import new_mixture
 from skbn._branch_and_cut.proof import ClusterCut, Cut, LocalCut
 from skbn._branch_and_cut.separation_kernels import Trial, ascend, generate
 from skbn._branch_and_cut.window_kernels import WindowFamilies, lift
+from skbn._core.arrays import Floats, ShortIntegers
 from skbn._core.resources import Threads
 
 __all__ = [
@@ -61,26 +61,20 @@ class Point(NamedTuple):
         ``arcs[p, x]``: the weight of the families of x with the parent p.
     """
 
-    child: npt.NDArray[np.int16]
-    parents: npt.NDArray[np.int16]
-    weight: npt.NDArray[np.float64]
-    arcs: npt.NDArray[np.float64]
+    child: ShortIntegers
+    parents: ShortIntegers
+    weight: Floats
+    arcs: Floats
 
     @classmethod
-    def of(
-        cls,
-        child: npt.NDArray[np.int16],
-        parents: npt.NDArray[np.int16],
-        weight: npt.NDArray[np.float64],
-        m: int,
-    ) -> Point:
+    def of(cls, child: ShortIntegers, parents: ShortIntegers, weight: Floats, m: int) -> Point:
         """Return the point with the weights of its arcs."""
         arcs = np.zeros((m + 1, m))  # the last row takes the parents that families lack
         np.add.at(arcs, (parents, child[:, np.newaxis]), weight[:, np.newaxis])
         return cls(child, parents, weight, arcs[:m])
 
     @property
-    def fractions(self) -> npt.NDArray[np.float64]:
+    def fractions(self) -> Floats:
         """How far the weight of each arc is from 0 and 1, as an array of shape (m, m)."""
         return np.maximum(np.minimum(self.arcs, 1 - self.arcs), 0.0)
 
@@ -121,7 +115,7 @@ class KeptCuts:
 
     def __init__(self, m: int, n_bytes: int) -> None:
         self._m, self._n_bytes = m, n_bytes
-        self._batches: list[tuple[list[Cut], CutArrays, npt.NDArray[np.float64]]] = []
+        self._batches: list[tuple[list[Cut], CutArrays, Floats]] = []
         self._ids: set[int] = set()
 
     def add(self, cuts: Sequence[Cut]) -> None:
@@ -209,7 +203,7 @@ def local_cuts(
 
 def _draw_windows(
     point: Point, width: int, n_windows: int, rng: np.random.Generator
-) -> list[npt.NDArray[np.int16]]:
+) -> list[ShortIntegers]:
     """Return different sets of columns, each grown from one by what it attracts."""
     m = len(point.arcs)
     fractions = point.fractions
@@ -237,7 +231,7 @@ def _draw_windows(
 
 
 def _local_cut(
-    point: Point, window: npt.NDArray[np.int16], least: float, accept: float, seed: np.uint64
+    point: Point, window: ShortIntegers, least: float, accept: float, seed: np.uint64
 ) -> LocalCut | None:
     """Return a violated cut of a window, or None if there is none."""
     families = _families_within(point, window)
@@ -247,7 +241,7 @@ def _local_cut(
 
 def separate(
     window: WindowFamilies, least: float, accept: float, seed: int | np.uint64
-) -> tuple[float, float, npt.NDArray[np.float64]]:
+) -> tuple[float, float, Floats]:
     """Find a cut of a window that a point violates, and lift it.
 
     Parameters
@@ -296,7 +290,7 @@ def separate(
     return bound, violation, np.where(is_in, 0.0, trial.costs)
 
 
-def _families_within(point: Point, window: Sequence[int] | npt.NDArray[np.int16]) -> WindowFamilies:
+def _families_within(point: Point, window: Sequence[int] | ShortIntegers) -> WindowFamilies:
     """Return a window's families, one without parents for each column."""
     w, m = len(window), len(point.arcs)
     position = np.full(m, -1, dtype=np.int64)

@@ -26,12 +26,7 @@ import numpy.typing as npt
 
 from skbn._chains.candidate_kernels import redraw_candidates, weigh_candidates
 from skbn._chains.candidates import Candidates
-from skbn._chains.family_kernels import (
-    draw_network,
-    edges_given_partition,
-    reach,
-    sum_subsets,
-)
+from skbn._chains.family_kernels import draw_network, edges_given_partition, reach, sum_subsets
 from skbn._chains.move_kernels import move_related
 from skbn._chains.pair_kernels import redraw_pairs
 from skbn._chains.partition_kernels import Partition

@@ -490,9 +490,7 @@ def propagate(own: Floats, coef: Floats, parents: list[int]) -> Floats:
     return np.ascontiguousarray(x.T)
 
 
-def equilibrated(
-    columns: Floats,
-) -> tuple[Floats, Floats]:
+def equilibrated(columns: Floats) -> tuple[Floats, Floats]:
     """Return columns scaled to norm 1, and the norms; columns of zeros remain as they are."""
     # Divide by the largest entry first, because squares of the entries may over- or underflow.
     largest = np.abs(columns).max(axis=0)

@@ -26,6 +26,7 @@ import psutil
 from joblib import Parallel, cpu_count, effective_n_jobs, parallel_config
 from threadpoolctl import ThreadpoolController
 
+from skbn._core.arrays import Floats
 from skbn._core.text import bytes_of, readable_sizes
 
 if sys.platform == "linux":
@@ -448,7 +449,7 @@ def largest_that_fits(fits: Callable[[int], bool], least: int, most: int) -> int
     return largest
 
 
-def allocate(size: int, threads: Threads | None = None) -> npt.NDArray[np.float64]:
+def allocate(size: int, threads: Threads | None = None) -> Floats:
     """Return an uninitialised array of `size` float64 whose pages are all in memory.
 
     It begins with a line of the cache, so that no vector of eight lies in two of them. Each thread

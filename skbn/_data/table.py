@@ -367,10 +367,7 @@ def _inexact(value: int, name: Hashable, row: int) -> str:
 
 
 def _check_finite(
-    rows: Floats,
-    names: Sequence[Hashable],
-    n_columns: int,
-    may_miss: bool = False,
+    rows: Floats, names: Sequence[Hashable], n_columns: int, may_miss: bool = False
 ) -> None:
     """Raise if values are missing or infinite; the rows may be some of `n_columns` columns.
 

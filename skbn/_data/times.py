@@ -6,9 +6,8 @@ import sys
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from skbn._core.arrays import Integers
+from skbn._core.arrays import Booleans, Integers
 
 __all__ = ["as_times", "one_step_apart"]
 
@@ -60,7 +59,7 @@ def _moments(pandas: Any, labels: Any, **options: Any) -> Any:
         return pandas.to_datetime(labels, utc=True, **options)
 
 
-def one_step_apart(times: Any, same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def one_step_apart(times: Any, same: Booleans) -> Booleans:
     """Return whether each row is one step after the row before it.
 
     A step is the longest that divides all intervals between neighbours. Days, months and
@@ -89,7 +88,7 @@ def one_step_apart(times: Any, same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bo
     return best
 
 
-def _counts(times: Any, same: npt.NDArray[np.bool_]) -> list[Integers]:
+def _counts(times: Any, same: Booleans) -> list[Integers]:
     """Return the intervals between neighbours, in each unit that suits the times."""
     if not hasattr(times, "asi8"):
         intervals = np.diff(times.to_numpy())

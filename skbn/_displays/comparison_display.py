@@ -9,13 +9,7 @@ import networkx as nx
 
 from skbn._core.graphs import check_dag, check_same_nodes
 from skbn._core.text import readable_value
-from skbn._displays.appearance import (
-    Edge,
-    EdgeLook,
-    NodeLook,
-    Style,
-    style_for,
-)
+from skbn._displays.appearance import Edge, EdgeLook, NodeLook, Style, style_for
 from skbn._displays.display import Display, check_axes
 from skbn._displays.fitted import fitted_graph
 from skbn._displays.labels import NodeNames

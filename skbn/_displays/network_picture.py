@@ -24,13 +24,7 @@ from skbn._displays.appearance import (
     text_on,
     width_for,
 )
-from skbn._displays.composition import (
-    Arranged,
-    Composition,
-    Contents,
-    compose,
-    size_of,
-)
+from skbn._displays.composition import Arranged, Composition, Contents, compose, size_of
 from skbn._displays.edge_measures import Confidence, Strengths
 from skbn._displays.labels import LINE_LENGTH, NodeNames
 from skbn._displays.layout.coordinates import CORNER

@@ -43,10 +43,7 @@ from skbn._estimators.resamples import (
     reads_scores,
     without_warnings,
 )
-from skbn._networks.averaging import (
-    edge_support,
-    inclusion_threshold,
-)
+from skbn._networks.averaging import edge_support, inclusion_threshold
 from skbn._networks.network import GaussianBayesianNetwork
 from skbn._scores.base import BaseScores
 

@@ -12,11 +12,7 @@ import numpy as np
 from skbn._core.estimator import Interval, StrOptions, all_or_nothing, fit_method, fit_task
 from skbn._core.resources import Resources
 from skbn._displays.frames import frame_of
-from skbn._estimators.network_estimator import (
-    PARAMETER_CONSTRAINTS,
-    NetworkLearner,
-    check_settings,
-)
+from skbn._estimators.network_estimator import PARAMETER_CONSTRAINTS, NetworkLearner, check_settings
 from skbn._exact.cluster import current_cluster
 from skbn._networks.diagnostics import warn_about_data, warn_about_limit
 from skbn._scores.base import BaseScores

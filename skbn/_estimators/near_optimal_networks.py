@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.graphs import dag_of
 from skbn._core.resources import read_only
 from skbn._core.subsets import bits_of
@@ -82,12 +83,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
     [('alcohol', 'ash'), ('proline', 'alcohol'), ('hue', 'alcohol')]
     """
 
-    def __init__(
-        self,
-        found: NearOptimal,
-        problem: Problem,
-        equivalence_classes: bool,
-    ) -> None:
+    def __init__(self, found: NearOptimal, problem: Problem, equivalence_classes: bool) -> None:
         self.scores = read_only(found.scores)
         self.is_complete = found.is_complete
         self.equivalence_classes = equivalence_classes
@@ -153,7 +149,7 @@ class NearOptimalNetworks(Sequence[GaussianBayesianNetwork]):
         columns["n_differences"] = [int((each != patterns[0]).sum()) // 2 for each in patterns]
         return frame_of(columns)
 
-    def edge_frequencies(self, *, weighted: bool = True) -> npt.NDArray[np.float64]:
+    def edge_frequencies(self, *, weighted: bool = True) -> Floats:
         """Return in what share of the listed networks each edge is.
 
         The list is only a part of all networks, so these are not edge probabilities; those are

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skbn._core.arrays import Booleans, as_integer, finite_number
+from skbn._core.arrays import Booleans, Floats, as_integer, finite_number
 from skbn._core.estimator import (
     N_WRAPPERS,
     CallbackSupportMixin,
@@ -164,7 +164,7 @@ def read_sample(
     learned = _learned_nodes(estimator, table, nodes, may_miss) if reset else estimator._nodes_
     fewest = min_samples, 2 if reset else 1
 
-    def check_shape(rows: npt.NDArray[np.float64]) -> None:
+    def check_shape(rows: Floats) -> None:
         if rows.shape[0] < fewest[0] or rows.shape[1] < fewest[1]:
             check_array(  # raises in scikit-learn's words, and would take longer than all else here
                 rows,
@@ -281,10 +281,7 @@ def _difference(names: list[str], fitted: list[str]) -> str:
 
 
 def check_settings(
-    scores: BaseScores,
-    *,
-    criterion: str | Criterion | None,
-    penalty: float | None,
+    scores: BaseScores, *, criterion: str | Criterion | None, penalty: float | None
 ) -> None:
     """Check that the criterion and penalty of a learner are those of the scores.
 
@@ -295,7 +292,7 @@ def check_settings(
     """
     made = getattr(scores, "criterion", None)
     made_penalty = getattr(scores, "penalty", None)
-    parameter, asked, has = "criterion", criterion, made
+    differing: tuple[str, Any, Any] = "criterion", criterion, made
     if criterion is None or (
         made is not None
         and same_criterion(
@@ -304,7 +301,8 @@ def check_settings(
     ):
         if penalty in (None, made_penalty):
             return
-        parameter, asked, has = "penalty", penalty, made_penalty
+        differing = "penalty", penalty, made_penalty
+    parameter, asked, has = differing
     raise ValueError(
         f"{parameter}={readable_value(asked)} was asked for, but the {type(scores).__name__} were "
         f"made with {parameter}={readable_value(has)}. Set it where they are made, and "
@@ -563,7 +561,7 @@ class OneNetworkEstimator(NetworkEstimator):
         read_sample(self, X, reset=False, may_miss=True)  # the columns are those of fit
         return self.network_.impute(X)
 
-    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+    def score_samples(self, X: Any) -> Floats:
         """Return the log-likelihood of each row under the fitted network.
 
         Parameters
@@ -708,7 +706,7 @@ class NetworkLearner(OneNetworkEstimator):
     optimality_gap_: float
     n_iter_: int
     n_nodes_: int
-    start_scores_: npt.NDArray[np.float64] | None
+    start_scores_: Floats | None
     criterion_: Criterion | None
     _searched_: Problem
     _search_: str
@@ -867,11 +865,7 @@ SRMR 0.038
         return learner_summary(self, max_rows)
 
     def near_optimal(
-        self,
-        n: int | None = None,
-        *,
-        within: float | None = None,
-        equivalence_classes: bool = True,
+        self, n: int | None = None, *, within: float | None = None, equivalence_classes: bool = True
     ) -> NearOptimalNetworks:
         """Return the networks that score nearly as high as the best, in order of their score.
 

@@ -27,9 +27,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from skbn._core.arrays import Floats
 from skbn._core.resources import Progress, Threads, require_memory
 from skbn._core.subsets import members_of
 from skbn._exact.equivalence_filter import EquivalenceFilter
@@ -101,7 +99,7 @@ class KBestNetworks:
 
     def __init__(
         self,
-        best_network_score: npt.NDArray[np.float64],
+        best_network_score: Floats,
         families: RankedFamilies,
         n_roots: int,
         equivalence_classes: bool,

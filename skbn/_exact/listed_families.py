@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats, Integers, ShortIntegers
 from skbn._core.resources import Threads
 from skbn._core.subsets import mask_of, max_zeta, members_of
 from skbn._exact.family_sources import BestScores, RankedParentSets, TableByTable
@@ -35,8 +35,8 @@ class ListedFamilies(TableByTable):
     def __init__(
         self,
         columns: Sequence[int],
-        parents: list[npt.NDArray[np.int16]],
-        scores: list[npt.NDArray[np.float64]],
+        parents: list[ShortIntegers],
+        scores: list[Floats],
         plan: SearchPlan,
         term_of: Callable[[int, list[int]], float],
     ) -> None:
@@ -48,7 +48,7 @@ class ListedFamilies(TableByTable):
         self._plan = plan
         self._masks = [_masks_of_rows(columns, each) for each in parents]
 
-    def _fill_table(self, table: npt.NDArray[np.float64], child: int, fixed: int) -> None:
+    def _fill_table(self, table: Floats, child: int, fixed: int) -> None:
         n_inner = self._plan.n_inner
         table[:] = -np.inf
         masks = self._masks[child]
@@ -60,11 +60,7 @@ class ListedFamilies(TableByTable):
         max_zeta(table, 0, self._plan.row_bits(child))
 
     def check(
-        self,
-        best_network_scores: BestScores,
-        slab: npt.NDArray[np.float64],
-        starts: npt.NDArray[np.int64],
-        fixed: int,
+        self, best_network_scores: BestScores, slab: Floats, starts: Integers, fixed: int
     ) -> None:
         """Check nothing: the scores were not computed from others."""
 
@@ -115,7 +111,7 @@ class ListedFamilies(TableByTable):
         return self._term_of(self.numbers[child], members_of(parents))
 
 
-def _masks_of_rows(columns: Sequence[int], parents: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
+def _masks_of_rows(columns: Sequence[int], parents: ShortIntegers) -> Integers:
     """Return each row's mask of those parents that are among `columns`, by position."""
     largest = max(int(parents.max(initial=-1)), *columns)
     bits = np.zeros(largest + 2, dtype=np.int64)  # the last one for -1

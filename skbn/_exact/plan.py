@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from skbn._core.arrays import BYTES
+from skbn._core.arrays import BYTES, Integers
 from skbn._core.subsets import members_of
 from skbn._core.text import readable_size, readable_sizes
 
@@ -109,7 +108,7 @@ class SearchPlan:
         """Number of sets of inner columns."""
         return 1 << self.n_inner
 
-    def children(self, outer: int) -> npt.NDArray[np.int64]:
+    def children(self, outer: int) -> Integers:
         """Return the inner columns, and those outer ones that are in the mask `outer`."""
         of_outer = [self.n_inner + i for i in members_of(outer)]
         return np.array([*range(self.n_inner), *of_outer], dtype=np.int64)

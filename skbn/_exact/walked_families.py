@@ -35,12 +35,7 @@ from skbn._exact.dense_families import (
 from skbn._exact.fill_kernels import Pieces, fill_blocks
 from skbn._exact.plan import SearchPlan
 from skbn._regressions.least_squares import triangular_factor
-from skbn._regressions.log_determinants import (
-    SubsetWalk,
-    set_functions,
-    settle_columns,
-    walk_seeds,
-)
+from skbn._regressions.log_determinants import SubsetWalk, set_functions, settle_columns, walk_seeds
 from skbn._regressions.set_function import (
     LEAST_SCORE,
     SetFunctions,
@@ -301,10 +296,7 @@ class WalkedFamilies(ScoredFamilies):
         return tasks
 
     def _look(
-        self,
-        tasks: list[tuple[Any, ...]],
-        found: dict[int, list[int]],
-        threads: Threads,
+        self, tasks: list[tuple[Any, ...]], found: dict[int, list[int]], threads: Threads
     ) -> None:
         """Look for parents in the first of the pieces at hand.
 

@@ -13,11 +13,7 @@ import numpy as np
 
 from skbn._core.arrays import Floats
 from skbn._core.subsets import members_of
-from skbn._networks.equivalence import (
-    compelled_parents,
-    consistent_extension,
-    joined_columns,
-)
+from skbn._networks.equivalence import compelled_parents, consistent_extension, joined_columns
 
 __all__ = ["EdgeSupport", "averaged_parents", "edge_support", "inclusion_threshold"]
 

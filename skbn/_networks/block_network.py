@@ -28,11 +28,7 @@ from skbn._data.table import Table
 from skbn._displays.frames import frame_of
 from skbn._networks import block_file, inference, interchange
 from skbn._networks.block_file import masks_of_nodes
-from skbn._networks.conditional import (
-    conditional_model,
-    model_of_dag,
-    require_exogenous_values,
-)
+from skbn._networks.conditional import conditional_model, model_of_dag, require_exogenous_values
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.gaussian import LinearGaussianModel
 from skbn._networks.network import GaussianBayesianNetwork

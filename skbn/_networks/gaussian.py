@@ -18,12 +18,7 @@ from skbn._data.statistics import SampleStatistics
 from skbn._missing.incomplete_rows import rows_by_pattern
 from skbn._regressions.least_squares import solve_triangular, triangular_factor
 
-__all__ = [
-    "LinearGaussianModel",
-    "NetworkParameters",
-    "estimate_model",
-    "stacked",
-]
+__all__ = ["LinearGaussianModel", "NetworkParameters", "estimate_model", "stacked"]
 
 
 class NetworkParameters(NamedTuple):

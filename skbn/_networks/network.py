@@ -48,11 +48,7 @@ from skbn._displays.notebook import DocLinkMixin, PlotMixin
 from skbn._networks import equivalence, inference, interchange, partial_rows, path_effects
 from skbn._networks.class_effects import class_effect_columns
 from skbn._networks.comparison import NetworkComparison
-from skbn._networks.conditional import (
-    conditional_model,
-    model_of_dag,
-    require_exogenous_values,
-)
+from skbn._networks.conditional import conditional_model, model_of_dag, require_exogenous_values
 from skbn._networks.counterfactual import counterfactual
 from skbn._networks.descriptions import edge_columns, network_text, score_losses
 from skbn._networks.distribution import GaussianDistribution

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._orders.list_kernels import BLOCK, Lists, find_dominated
 
 __all__ = ["FamilyLists"]
@@ -39,9 +38,7 @@ class FamilyLists:
         """How many families all lists have."""
         return sum(map(len, self._scores))
 
-    def add(
-        self, child: int, columns: Sequence[int], sets: npt.NDArray[np.bool_], scores: Floats
-    ) -> None:
+    def add(self, child: int, columns: Sequence[int], sets: Booleans, scores: Floats) -> None:
         """Add families of a child.
 
         Parameters

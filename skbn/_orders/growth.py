@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.resources import Threads
 from skbn._orders.family_lists import FamilyLists
 from skbn._orders.growth_kernels import Found, Growth, grow_for_insertions
@@ -43,7 +42,7 @@ class _Grown(NamedTuple):
 
     child: int
     columns: list[int]
-    sets: npt.NDArray[np.bool_]
+    sets: Booleans
     scores: Floats
 
 
@@ -74,11 +73,7 @@ class FamilyGrowth:
         self._least = least
 
     def list_first(
-        self,
-        lists: FamilyLists,
-        children: Integers,
-        threads: Threads,
-        is_over: Callable[[], bool],
+        self, lists: FamilyLists, children: Integers, threads: Threads, is_over: Callable[[], bool]
     ) -> None:
         """Give each child the families of the columns that explain most of it.
 

@@ -159,10 +159,5 @@ def _dense_weights(
     if odds is not None:
         odds = np.pad(odds, ((0, 0), (0, max(2, len(columns)) - len(columns))))
     return FamilyWeights(
-        sets,
-        layout,
-        threads,
-        positions(constraints.allowed),
-        positions(constraints.required),
-        odds,
+        sets, layout, threads, positions(constraints.allowed), positions(constraints.required), odds
     )

@@ -180,12 +180,7 @@ def _backward(
 
 
 def _forward(
-    alpha: Tables,
-    F: Integers,
-    n_inner: int,
-    wide: WideFormat,
-    threads: Threads,
-    progress: Progress,
+    alpha: Tables, F: Integers, n_inner: int, wide: WideFormat, threads: Threads, progress: Progress
 ) -> Floats:
     """Return Z, in units of the powers of two in F.
 

@@ -253,12 +253,7 @@ def _plan(shape: Shape, prior: str, n_bytes: int, n_threads: int) -> PosteriorPl
 
 
 def _group_plan(
-    group: Group,
-    shape: Shape,
-    prior: str,
-    n_outer: int,
-    n_bytes: int,
-    n_threads: int,
+    group: Group, shape: Shape, prior: str, n_outer: int, n_bytes: int, n_threads: int
 ) -> GroupPlan:
     """Return the plan that takes less time, with all families or with listed ones.
 

@@ -9,25 +9,18 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import column_number
 from skbn._core.subsets import mask_of
 from skbn._core.text import readable_value
 from skbn._solver.constraints import Constraints, Group
 
-__all__ = [
-    "log_prior_sum",
-    "read_edge_prior",
-]
+__all__ = ["log_prior_sum", "read_edge_prior"]
 
 
 def log_prior_sum(
-    prior: str,
-    group: Group,
-    constraints: Constraints,
-    log_odds: npt.NDArray[np.float64] | None,
-    constant: npt.NDArray[np.float64],
+    prior: str, group: Group, constraints: Constraints, log_odds: Floats | None, constant: Floats
 ) -> float | None:
     """Return the logarithm of the sum of the odds of all networks of a group, in closed form.
 
@@ -102,7 +95,7 @@ def log_prior_sum(
 
 def read_edge_prior(
     edge_prior: Any, columns: list[str | int]
-) -> tuple[npt.NDArray[np.float64] | None, list[tuple[int, int]]]:
+) -> tuple[Floats | None, list[tuple[int, int]]]:
     """Return the logarithms of prior odds, and the edges that they forbid.
 
     Parameters
@@ -145,7 +138,7 @@ def read_edge_prior(
     return log_odds, [(int(i), int(j)) for i, j in np.argwhere(is_forbidden)]
 
 
-def _by_column(edge_prior: Any, columns: list[str | int]) -> npt.NDArray[np.float64]:
+def _by_column(edge_prior: Any, columns: list[str | int]) -> Floats:
     """Return the odds as an array in the columns' order."""
     m = len(columns)
     try:

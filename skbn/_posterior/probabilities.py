@@ -6,9 +6,8 @@ import math
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
-from skbn._core.arrays import as_integer
+from skbn._core.arrays import Floats, as_integer
 from skbn._core.columns import column_number, parents_in
 from skbn._core.subsets import mask_of, members_of
 from skbn._networks.network import GaussianBayesianNetwork
@@ -19,11 +18,7 @@ from skbn._scores.local_scores import LocalScores
 from skbn._scores.reprs import ProbableParents, ProbableParentSets
 from skbn._solver.problem import Problem
 
-__all__ = [
-    "log_probability",
-    "median_network",
-    "parent_set_probabilities",
-]
+__all__ = ["log_probability", "median_network", "parent_set_probabilities"]
 
 
 def parent_set_probabilities(
@@ -67,7 +62,7 @@ def log_probability(posterior: NetworkPosterior, scores: LocalScores, dag: nx.Di
     return min(weight - posterior.log_sum, 0.0)
 
 
-def median_network(problem: Problem, edges: npt.NDArray[np.float64]) -> GaussianBayesianNetwork:
+def median_network(problem: Problem, edges: Floats) -> GaussianBayesianNetwork:
     """Return the network of the edges of probability above 1/2, with fitted parameters.
 
     The most probable come first; what would close a cycle, or exceed the problem's `max_parents`,

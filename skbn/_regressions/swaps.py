@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import as_integer
+from skbn._core.arrays import Integers, as_integer
 from skbn._core.resources import require_memory
 from skbn._core.subsets import mask_of
 
@@ -134,7 +134,7 @@ def seed_path(m: int, n_seeds: int, seed: int) -> tuple[npt.NDArray[np.intp], np
     return np.array(order, dtype=np.intp), greedy_swaps(n_inner) + seed.bit_count()
 
 
-def prefixes_of(order: npt.NDArray[np.intp], swaps: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+def prefixes_of(order: npt.NDArray[np.intp], swaps: npt.NDArray[np.intp]) -> Integers:
     """Return the mask of the columns that each swap makes a prefix of the order.
 
     Examples

@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
-from skbn._core.arrays import as_integer
+from skbn._core.arrays import Floats, as_integer
 from skbn._core.columns import column_number, column_numbers, parents_in
 from skbn._core.graphs import exogenous_nodes
 from skbn._core.subsets import mask_of
@@ -245,7 +245,7 @@ class BaseScores(ABC):
         return float(sum(terms).sum()) + float(shared.sum())
 
     @abstractmethod
-    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> Floats:
         """Return the terms of each column's local score, shape (k, m).
 
         The last row has the term that all scores of a child share, which cancels in comparisons.

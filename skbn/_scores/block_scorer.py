@@ -20,7 +20,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.resources import Progress, read_only
@@ -73,10 +72,7 @@ class BlockScorer(FamilyScorer):
         without rows, for one, has no indicator.
     """
 
-    _of_penalty = (
-        *FamilyScorer._of_penalty,
-        *("_node_terms", "_column_constant", "_weights"),
-    )
+    _of_penalty = (*FamilyScorer._of_penalty, *("_node_terms", "_column_constant", "_weights"))
 
     def __init__(
         self,
@@ -151,7 +147,7 @@ class BlockScorer(FamilyScorer):
     # The criterion
 
     @cached_property
-    def _criterion_tables(self) -> npt.NDArray[np.float64]:
+    def _criterion_tables(self) -> Floats:
         """The tables over the numbers of columns, shape (3, n_columns), without costs of edges."""
         n, k, criterion = self._n_samples, len(self.column_names), self.criterion
         name = type(criterion).__name__
@@ -175,7 +171,7 @@ class BlockScorer(FamilyScorer):
         return tables
 
     @cached_property
-    def tables(self) -> npt.NDArray[np.float64]:
+    def tables(self) -> Floats:
         """The tables of a difference, shape (3, m), read-only."""
         m = self.families.m
         tables = np.stack([np.zeros(m), -np.ones(m), np.ones(m)])
@@ -183,7 +179,7 @@ class BlockScorer(FamilyScorer):
         return read_only(tables)
 
     @property
-    def residual_weights(self) -> npt.NDArray[np.float64]:
+    def residual_weights(self) -> Floats:
         return np.abs(self._criterion_tables[2])
 
     @property
@@ -237,7 +233,7 @@ class BlockScorer(FamilyScorer):
         return factors
 
     @cached_property
-    def offsets(self) -> npt.NDArray[np.float64] | None:
+    def offsets(self) -> Floats | None:
         """What whitened columns, in their units, add to log-determinants; shape (m,), or None."""
         if self._is_scale_free:
             return None
@@ -245,7 +241,7 @@ class BlockScorer(FamilyScorer):
         return np.asarray(self._sum_by_node(2 * np.log(self.statistics.scale)) - own)
 
     @cached_property
-    def score_offsets(self) -> npt.NDArray[np.float64]:
+    def score_offsets(self) -> Floats:
         offsets = self._column_constant * np.array(self.nodes.widths, dtype=np.float64)
         if self._is_scale_free:
             units = self._sum_by_node(np.log(self.statistics.scale))
@@ -292,9 +288,7 @@ class BlockScorer(FamilyScorer):
         if not statistics.is_checked and len(nodes):
             statistics.check(self.nodes.columns_of(nodes))
 
-    def factor_of(
-        self, columns: list[int]
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+    def factor_of(self, columns: list[int]) -> tuple[Floats, Floats | None]:
         factor = triangular_factor(self.statistics.factor[:, self.nodes.columns_of(columns)])
         return factor, None if self.offsets is None else self.offsets[columns]
 
@@ -304,7 +298,7 @@ class BlockScorer(FamilyScorer):
         columns: list[int],
         n_jobs: int | None,
         progress: Progress | None,
-    ) -> npt.NDArray[np.float64]:
+    ) -> Floats:
         factor, offsets = self.factor_of(columns)
         if isinstance(families, AllFamilies):
             weights = self.weights_of(columns, families.max_parents)
@@ -362,13 +356,13 @@ class BlockScorer(FamilyScorer):
         constant, of_parents, of_family = self._terms(child, parents)[1].tolist()
         return constant, of_parents, of_family
 
-    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> Floats:
         terms = [self.terms(x, members_of(mask)) for x, mask in enumerate(parents)]
         return np.vstack([np.transpose(terms), self.score_offsets])
 
     def neighbours(
         self, is_parent: Booleans, children: Integers
-    ) -> Iterator[tuple[Neighbours, npt.NDArray[np.float64]]]:
+    ) -> Iterator[tuple[Neighbours, Floats]]:
         m = len(is_parent)
         for x in np.asarray(children).tolist():
             of_sets, terms = np.empty((2, 1, m)), np.empty((3, 1, m))

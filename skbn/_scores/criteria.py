@@ -21,6 +21,7 @@ import numpy.typing as npt
 from scipy.special import betaln, gammaln
 from sklearn.base import BaseEstimator, clone
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import by_label, is_labelled, numbers_by_column
 from skbn._core.estimator import Interval, StrOptions, check_parameters
 from skbn._core.text import first_few, readable_value
@@ -88,7 +89,7 @@ def read_penalty(penalty: Any) -> float:
 # What a criterion's methods return
 
 
-def check_numbers(values: Any, shape: tuple[int, ...], what: str) -> npt.NDArray[np.float64]:
+def check_numbers(values: Any, shape: tuple[int, ...], what: str) -> Floats:
     """Return a copy of an array of real numbers of this shape."""
     _reject_labels(values, what)
     try:
@@ -102,9 +103,7 @@ def check_numbers(values: Any, shape: tuple[int, ...], what: str) -> npt.NDArray
     return array.astype(np.float64)
 
 
-def check_noise_divisors(
-    divisors: Any, name: str, n_samples: float, m: int
-) -> npt.NDArray[np.float64]:
+def check_noise_divisors(divisors: Any, name: str, n_samples: float, m: int) -> Floats:
     """Return what the criterion of this name divides by for 0, ..., m - 1 parents."""
     what = f"{name}.noise_divisors({n_samples:.10g}, {m})"
     divisors = check_numbers(divisors, (m,), what)
@@ -113,7 +112,7 @@ def check_noise_divisors(
     return divisors
 
 
-def check_prior_mean(nu: Any, m: int) -> npt.NDArray[np.float64]:
+def check_prior_mean(nu: Any, m: int) -> Floats:
     """Return the prior means of m columns, as `BGe` has them in `nu`."""
     means = np.asarray(nu)
     is_real = means.dtype.kind in "biuf"
@@ -146,9 +145,7 @@ def check_prior(prior: Any, what: str, m: int) -> Prior | None:
     return Prior(rows, mean)
 
 
-def check_tables(
-    tables: Any, name: str, n_samples: float, m: int, max_parents: int
-) -> npt.NDArray[np.float64]:
+def check_tables(tables: Any, name: str, n_samples: float, m: int, max_parents: int) -> Floats:
     """Return the tables of the criterion of this name with -inf in c beyond `max_parents`.
 
     Raises
@@ -179,7 +176,7 @@ def check_tables(
     return tables
 
 
-def _check_differences(tables: npt.NDArray[np.float64], what: str) -> None:
+def _check_differences(tables: Floats, what: str) -> None:
     """Raise if the rounding of c's entries hides differences between them that may matter."""
     largest = largest_constant(tables)
     differences = largest - tables[0]
@@ -212,18 +209,18 @@ def _reject_labels(values: Any, what: str) -> None:
 # What tables imply
 
 
-def largest_constant(tables: npt.NDArray[np.float64]) -> float:
+def largest_constant(tables: Floats) -> float:
     """Return the largest entry of c in a criterion's tables, 0 if all are -inf."""
     largest = float(tables[0].max())
     return largest if largest > -np.inf else 0.0
 
 
-def is_scale_free(tables: npt.NDArray[np.float64]) -> bool:
+def is_scale_free(tables: Floats) -> bool:
     """Whether a column's unit adds a constant to all its local scores, whatever its parents."""
     return bool((tables[1] == -tables[2, 0]).all() and (tables[2] == tables[2, 0]).all())
 
 
-def is_score_equivalent(tables: npt.NDArray[np.float64]) -> bool:
+def is_score_equivalent(tables: Floats) -> bool:
     """Whether networks that imply the same independences have the same score.
 
     Reversing an edge between columns with the same other parents exchanges their numbers
@@ -294,7 +291,7 @@ class Criterion(DocLinkMixin, BaseEstimator, ABC):
     marginal_likelihood: ClassVar[str] = "none"
 
     @abstractmethod
-    def tables(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+    def tables(self, n_samples: float, m: int) -> Floats:
         """Return c, a0 and a1 as the rows of an array of shape (3, m).
 
         Parameters
@@ -334,7 +331,7 @@ class Criterion(DocLinkMixin, BaseEstimator, ABC):
         """
         return self
 
-    def prior(self, n_samples: float, mean: npt.NDArray[np.float64]) -> Prior | None:
+    def prior(self, n_samples: float, mean: Floats) -> Prior | None:
         """Return rows to be stacked under the centred table; by default none.
 
         With such rows no likelihood is unbounded, however few rows the table has.
@@ -354,7 +351,7 @@ class Criterion(DocLinkMixin, BaseEstimator, ABC):
         """
         return None
 
-    def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+    def noise_divisors(self, n_samples: float, m: int) -> Floats:
         """Return the divisors of a residual sum of squares that give the noise's variance.
 
         Parameters
@@ -415,7 +412,7 @@ class InformationCriterion(Criterion):
         self.unbiased_variance = unbiased_variance
 
     @abstractmethod
-    def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+    def complexity(self, n_samples: float, m: int) -> Floats:
         """Return the cost of a child with 0, ..., m - 1 parents, shape (m,), in nats.
 
         A child with l parents has l + 2 parameters: l coefficients, the intercept and the
@@ -433,7 +430,7 @@ class InformationCriterion(Criterion):
         cost : ndarray of shape (m,), float64
         """
 
-    def edge_complexity(self, m: int) -> npt.NDArray[np.float64]:
+    def edge_complexity(self, m: int) -> Floats:
         """Return a further cost of a child with 0, ..., m - 1 parents; by default none.
 
         Where nodes have several columns each, `complexity` counts columns, as each has a
@@ -450,7 +447,7 @@ class InformationCriterion(Criterion):
         """
         return np.zeros(m)
 
-    def tables(self, n_samples: float, m: int, penalty: float = 1.0) -> npt.NDArray[np.float64]:
+    def tables(self, n_samples: float, m: int, penalty: float = 1.0) -> Floats:
         """Return c, a0 and a1 as the rows of an array of shape (3, m).
 
         Parameters
@@ -470,14 +467,14 @@ class InformationCriterion(Criterion):
         tables[0] -= penalty * edge_costs(self, m)
         return tables
 
-    def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+    def noise_divisors(self, n_samples: float, m: int) -> Floats:
         n_coefficients = np.arange(1, m + 1) if self.unbiased_variance else np.zeros(m)
         return n_samples - n_coefficients.astype(np.float64)
 
 
 def tables_of_columns(
     criterion: InformationCriterion, n_samples: float, m: int, penalty: float
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return a criterion's tables for m columns without what it charges for edges."""
     check_parameters(criterion)
     half_n = n_samples / 2
@@ -494,7 +491,7 @@ def tables_of_columns(
     return np.array([constant, np.full(m, half_n), np.full(m, -half_n)])
 
 
-def edge_costs(criterion: InformationCriterion, m: int) -> npt.NDArray[np.float64]:
+def edge_costs(criterion: InformationCriterion, m: int) -> Floats:
     """Return what a criterion charges for 0, ..., m - 1 edges to a node, after checking it."""
     what = f"{type(criterion).__name__}.edge_complexity({m})"
     return check_numbers(criterion.edge_complexity(m), (m,), what)
@@ -517,7 +514,7 @@ class LogLikelihood(InformationCriterion):
     [[88.36, 88.36], [50.0, 50.0], [-50.0, -50.0]]
     """
 
-    def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+    def complexity(self, n_samples: float, m: int) -> Floats:
         return np.zeros(m)
 
 
@@ -539,7 +536,7 @@ class AIC(InformationCriterion):
     [86.36, 85.36, 84.36]
     """
 
-    def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+    def complexity(self, n_samples: float, m: int) -> Floats:
         return np.arange(2.0, m + 2)
 
 
@@ -563,7 +560,7 @@ class BIC(InformationCriterion):
 
     marginal_likelihood: ClassVar[str] = "approximate"
 
-    def complexity(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+    def complexity(self, n_samples: float, m: int) -> Floats:
         return np.arange(2.0, m + 2) * (math.log(n_samples) / 2)
 
 
@@ -601,17 +598,13 @@ class EBIC(BIC):
     }
 
     def __init__(
-        self,
-        gamma: float = 0.5,
-        *,
-        form: str = "foygel-drton",
-        unbiased_variance: bool = False,
+        self, gamma: float = 0.5, *, form: str = "foygel-drton", unbiased_variance: bool = False
     ) -> None:
         super().__init__(unbiased_variance=unbiased_variance)
         self.gamma = gamma
         self.form = form
 
-    def edge_complexity(self, m: int) -> npt.NDArray[np.float64]:
+    def edge_complexity(self, m: int) -> Floats:
         n_parents = np.arange(float(m))
         if self.form == "chen-chen":
             extension = gammaln(m) - gammaln(n_parents + 1) - gammaln(m - n_parents)
@@ -695,7 +688,7 @@ class BGe(Criterion):
             return self
         return clone(self).set_params(nu=numbers_by_column(columns, self.nu, "nu"))
 
-    def tables(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+    def tables(self, n_samples: float, m: int) -> Floats:
         a, t = self._freedom_and_scale(m)
         n, alpha_mu = n_samples, float(self.alpha_mu)
         n_parents = np.arange(m)
@@ -710,7 +703,7 @@ class BGe(Criterion):
         weights = (n + a + np.arange(m + 1)) / 2
         return np.array([constant, weights[:-1], -weights[1:]])
 
-    def prior(self, n_samples: float, mean: npt.NDArray[np.float64]) -> Prior:
+    def prior(self, n_samples: float, mean: Floats) -> Prior:
         m = len(mean)
         _, t = self._freedom_and_scale(m)
         nu = mean
@@ -721,7 +714,7 @@ class BGe(Criterion):
         rows = np.vstack([math.sqrt(t) * np.eye(m), shift])  # rows.T @ rows is R - S
         return Prior(rows, mean + weight * (nu - mean))
 
-    def noise_divisors(self, n_samples: float, m: int) -> npt.NDArray[np.float64]:
+    def noise_divisors(self, n_samples: float, m: int) -> Floats:
         a, _ = self._freedom_and_scale(m)
         return np.arange(1.0, m + 1) + (n_samples + a)
 

@@ -12,7 +12,6 @@ from functools import partial
 from typing import NoReturn, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.resources import Progress, Resources, explained
@@ -144,7 +143,7 @@ class InterventionalScorer(FamilyScorer):
     def statistics(self) -> SampleStatistics:
         self._refuse("statistics")
 
-    def log_determinants(self, progress: Progress | None = None) -> npt.NDArray[np.float64]:
+    def log_determinants(self, progress: Progress | None = None) -> Floats:
         self._refuse("log-determinants")
 
     def _refuse(self, what: str) -> NoReturn:
@@ -201,7 +200,7 @@ class InterventionalScorer(FamilyScorer):
     # not depend on the rows
 
     @property
-    def tables(self) -> npt.NDArray[np.float64]:
+    def tables(self) -> Floats:
         return self._groups[0].scorer.tables
 
     @property
@@ -209,7 +208,7 @@ class InterventionalScorer(FamilyScorer):
         return self.of_all_rows.has_complexity
 
     @property
-    def score_offsets(self) -> npt.NDArray[np.float64]:
+    def score_offsets(self) -> Floats:
         return np.array([self.of_child(x).score_offsets[x] for x in range(self.families.m)])
 
     # Families
@@ -252,7 +251,7 @@ class InterventionalScorer(FamilyScorer):
     def regression(self, child: int, parents: Sequence[int]) -> Regression:
         return self.of_child(child).regression(child, parents)
 
-    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> Floats:
         terms = np.zeros((4, len(parents)))
         for nodes, scorer in self.row_groups:
             own = [mask if x in nodes else 0 for x, mask in enumerate(parents)]
@@ -261,7 +260,7 @@ class InterventionalScorer(FamilyScorer):
 
     def neighbours(
         self, is_parent: Booleans, children: Integers
-    ) -> Iterator[tuple[Neighbours, npt.NDArray[np.float64]]]:
+    ) -> Iterator[tuple[Neighbours, Floats]]:
         for nodes, scorer in self.row_groups:
             own = children[np.isin(children, nodes)]
             if len(own):
@@ -271,10 +270,6 @@ class InterventionalScorer(FamilyScorer):
         return self.of_child(child).scored(child, candidates)
 
     def listed(
-        self,
-        child: int,
-        required: list[int],
-        candidates: list[int],
-        with_dominated: bool = False,
+        self, child: int, required: list[int], candidates: list[int], with_dominated: bool = False
     ) -> ScoredParentSets:
         return self.of_child(child).listed(child, required, candidates, with_dominated)

@@ -17,6 +17,7 @@ from typing import IO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import ShortIntegers
 from skbn._core.files import replaced_file
 from skbn._core.text import readable_value
 from skbn._scores.families import ScoredParentSets
@@ -213,9 +214,7 @@ class _Reader:
         column_of[[self._mentions[name] for name in names]] = np.arange(len(names))
         return [self._scored_sets(families, column_of) for families in names.values()]
 
-    def _scored_sets(
-        self, families: _Families, column_of: npt.NDArray[np.int16]
-    ) -> ScoredParentSets:
+    def _scored_sets(self, families: _Families, column_of: ShortIntegers) -> ScoredParentSets:
         members = column_of[np.array(families.members, dtype=np.int64)]
         rows = _padded_rows(members, np.array(families.sizes, dtype=np.int64))
         repeated = repeated_row(rows)
@@ -225,9 +224,7 @@ class _Reader:
         return rows, np.array(families.scores)
 
 
-def _padded_rows(
-    members: npt.NDArray[np.int16], sizes: npt.NDArray[np.intp]
-) -> npt.NDArray[np.int16]:
+def _padded_rows(members: ShortIntegers, sizes: npt.NDArray[np.intp]) -> ShortIntegers:
     """Return sets as rows, padded with -1, from their members one after the other.
 
     Examples
@@ -245,7 +242,7 @@ def _padded_rows(
     return rows
 
 
-def repeated_row(rows: npt.NDArray[np.int16]) -> int | None:
+def repeated_row(rows: ShortIntegers) -> int | None:
     """Return the number of the first row that equals an earlier one, or None.
 
     Examples

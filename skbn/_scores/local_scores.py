@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import family_numbers
 from skbn._core.resources import read_only
 from skbn._core.text import readable_value
@@ -295,7 +296,7 @@ class LocalScores(TableMixin, BaseScores):
         return self.scorer.statistics
 
     @property
-    def log_determinants(self) -> npt.NDArray[np.float64]:
+    def log_determinants(self) -> Floats:
         """The logarithms of det(Z'Z) for the subsets Z of the centred columns; read-only.
 
         Shape (2**m,), where bit v of an index stands for column v; with `max_parents` only
@@ -374,9 +375,7 @@ class LocalScores(TableMixin, BaseScores):
         """
         return self.regression(child, parents).residual_sum_of_squares
 
-    def coef(
-        self, child: str | int, parents: Iterable[str | int] = ()
-    ) -> tuple[float, npt.NDArray[np.float64]]:
+    def coef(self, child: str | int, parents: Iterable[str | int] = ()) -> tuple[float, Floats]:
         """Return the intercept and the coefficients of a child's regression on its parents.
 
         Raises the errors of `local_score`.
@@ -445,7 +444,7 @@ class LocalScores(TableMixin, BaseScores):
         x, others = self._family(child, parents)
         return x, self.scorer.families.parent_set_index(x, others)
 
-    def to_array(self) -> npt.NDArray[np.float64]:
+    def to_array(self) -> Floats:
         """Return the local scores of all families.
 
         Returns
@@ -472,7 +471,7 @@ class LocalScores(TableMixin, BaseScores):
         """
         return self.scorer.to_array()
 
-    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> Floats:
         """Return the terms of each column's local score, shape (k, m)."""
         return self.scorer.network_terms(parents)
 

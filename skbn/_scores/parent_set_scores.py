@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.columns import family_numbers, is_labelled
 from skbn._core.resources import read_only
 from skbn._core.subsets import members_of
@@ -209,7 +210,7 @@ class ParentSetScores(BaseScores):
         return float(scores[found[0]]) if len(found) else -np.inf
 
     @cached_property
-    def score_offsets(self) -> npt.NDArray[np.float64]:
+    def score_offsets(self) -> Floats:
         """The best local score of each child, shape (m,), in nats, read-only.
 
         The search compares scores by their differences from it, so that a constant that
@@ -235,7 +236,7 @@ class ParentSetScores(BaseScores):
         """
         return float(self.score_offsets[child] - self.local_score(child, parents))
 
-    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> Floats:
         """Return the terms of each column's local score, shape (k, m)."""
         scores = np.array([self.local_score(x, members_of(mask)) for x, mask in enumerate(parents)])
         return np.array([scores - self.score_offsets, self.score_offsets])

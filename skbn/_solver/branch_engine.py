@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from skbn._branch_and_cut.checker_kernels import CHECKER_KERNELS
 from skbn._branch_and_cut.proof import FamilyCosts
+from skbn._core.arrays import Integers
 from skbn._core.exact_sums import lower_sum, upper_sum
 from skbn._core.resources import Progress, Resources, count_threads
 from skbn._core.subsets import SmallSubsets, mask_of, members_of
@@ -123,9 +123,7 @@ def _require_highspy(n_columns: int) -> None:
         )
 
 
-def branch_and_cut(
-    families: FamilyCosts, network: npt.NDArray[np.int64], **settings: Any
-) -> Result:
+def branch_and_cut(families: FamilyCosts, network: Integers, **settings: Any) -> Result:
     """Import and call the search of this name."""
     from skbn._branch_and_cut.branch_and_cut import branch_and_cut as search
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from skbn._branch_and_cut.proof import FamilyCosts
 from skbn._core.arrays import Floats, Integers, ShortIntegers
@@ -125,10 +124,7 @@ class BranchFamilies(NamedTuple):
 
 
 def list_families(
-    problem: Problem,
-    group: Group,
-    resources: Resources,
-    require_memory: Callable[[int, int], None],
+    problem: Problem, group: Group, resources: Resources, require_memory: Callable[[int, int], None]
 ) -> BranchFamilies:
     """Return the families of all columns of a group.
 
@@ -199,7 +195,7 @@ def _padded_last(rows: ShortIntegers) -> ShortIntegers:
     return np.where(rows == last, np.int16(-1), rows).astype(np.int16)
 
 
-def undominated(rows: ShortIntegers, m: int) -> npt.NDArray[np.int64]:
+def undominated(rows: ShortIntegers, m: int) -> Integers:
     """Return which sets of parents, best first, are no supersets of earlier ones.
 
     From long lists, only repeated sets are left out.

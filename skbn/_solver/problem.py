@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from skbn._core.arrays import Floats
 from skbn._core.exact_sums import upper_sum
@@ -104,7 +103,7 @@ class Solution:
     irreversible: list[int]
     score: float
     score_bound: float
-    score_losses: npt.NDArray[np.float64]
+    score_losses: Floats
     criterion: Criterion | None = None
     model: LinearGaussianModel | None = None
     nodes: Nodes | None = None

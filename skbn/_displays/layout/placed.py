@@ -40,10 +40,7 @@ class PlacedGraph:
     """
 
     def __init__(
-        self,
-        graph: nx.DiGraph,
-        sizes: Mapping[Hashable, Size],
-        places: Mapping[Hashable, Point],
+        self, graph: nx.DiGraph, sizes: Mapping[Hashable, Size], places: Mapping[Hashable, Point]
     ) -> None:
         self._graph, self._sizes = graph, sizes
         self._boxes = np.array([sizes[v] for v in graph])
