@@ -10,11 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn import get_config
 from sklearn.model_selection import KFold, check_cv
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels

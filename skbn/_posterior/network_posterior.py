@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.compile import compile_kernels
 from skbn._core.extended_floats import is_zero
 from skbn._core.resources import Progress, Resources, Threads
@@ -137,11 +136,7 @@ class GroupPosterior:
 
 
 def group_posterior(
-    plan: GroupPlan,
-    summation: Summation,
-    weights: Weights,
-    offsets: Floats,
-    sum_only: bool,
+    plan: GroupPlan, summation: Summation, weights: Weights, offsets: Floats, sum_only: bool
 ) -> GroupPosterior | None:
     """Return the posterior of a group; None if no network has a finite score.
 
@@ -441,7 +436,7 @@ def with_known_paths(paths: Floats, constraints: Constraints) -> Floats:
     return paths
 
 
-def _reachable(is_edge: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _reachable(is_edge: Booleans) -> Booleans:
     """Return at [i, j] whether a directed path leads from i to j."""
     reachable = is_edge.copy()
     for k in range(len(is_edge)):

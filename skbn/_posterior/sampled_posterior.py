@@ -24,11 +24,7 @@ from skbn._core.resources import Progress, Resources, largest_that_fits, one_bla
 from skbn._core.subsets import members_of
 from skbn._core.text import first_few, readable_size, readable_sizes
 from skbn._posterior.candidate_scores import CandidateScores
-from skbn._posterior.chain_starts import (
-    networks_to_begin_with,
-    ranked_parents,
-    searched_networks,
-)
+from skbn._posterior.chain_starts import networks_to_begin_with, ranked_parents, searched_networks
 from skbn._posterior.family_weights import mask_type
 from skbn._posterior.network_posterior import with_known_paths
 from skbn._regressions.log_determinants import walk_seeds

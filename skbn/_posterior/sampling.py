@@ -257,11 +257,7 @@ def _draw_orders(
 
 
 def _draw_parents(
-    weights: Weights,
-    threads: Threads,
-    states: States,
-    candidates: Integers,
-    needed: Integers,
+    weights: Weights, threads: Threads, states: States, candidates: Integers, needed: Integers
 ) -> Integers:
     """Draw the parents of all columns, shape (n_columns, n_samples); -1 at dead ends."""
     n_columns, n_samples = candidates.shape

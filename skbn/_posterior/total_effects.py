@@ -18,10 +18,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from skbn._chains.convergence import batches_of_states, errors_of_batches
-from skbn._core.arrays import Floats, Integers
+from skbn._core.arrays import Booleans, Floats, Integers
 from skbn._core.columns import column_number
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import one_blas_thread, require_memory
@@ -399,7 +398,7 @@ def _standard_errors(
     return np.hypot(probability * of_given_path, path_errors * mean)
 
 
-def _require_range(names: Sequence[Any], causes: Integers, is_out: npt.NDArray[np.bool_]) -> None:
+def _require_range(names: Sequence[Any], causes: Integers, is_out: Booleans) -> None:
     """Raise if an effect is out of float64's range."""
     if is_out.any():
         cause, outcome = np.argwhere(is_out)[0]

@@ -13,17 +13,12 @@ from math import comb
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from skbn._core.arrays import BYTES
+from skbn._core.arrays import BYTES, Booleans, Floats, Integers, ShortIntegers
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Progress, largest_that_fits
 from skbn._core.subsets import SmallSubsets, advance, mask_of, max_zeta, members_of
-from skbn._regressions.log_determinants import (
-    log_determinants,
-    log_determinants_work,
-    walk_seeds,
-)
+from skbn._regressions.log_determinants import log_determinants, log_determinants_work, walk_seeds
 from skbn._regressions.set_function import local_score_terms
 from skbn._regressions.small_walk import (
     add_singles,
@@ -49,9 +44,9 @@ __all__ = [
 ]
 
 # The scores of some families of a child, and a function from a family's index to its parents.
-ScoredPiece = tuple[npt.NDArray[np.float64], Callable[[int], list[int]]]
+ScoredPiece = tuple[Floats, Callable[[int], list[int]]]
 # Sets of parents as rows of ascending columns, padded with -1 at their end, and their scores.
-ScoredParentSets = tuple[npt.NDArray[np.int16], npt.NDArray[np.float64]]
+ScoredParentSets = tuple[ShortIntegers, Floats]
 
 
 class Families(ABC):
@@ -173,12 +168,8 @@ class AllFamilies(Families):
         return sum(1 << n for n in n_candidates)
 
     def log_determinants(
-        self,
-        factor: npt.NDArray[np.float64],
-        offsets: npt.NDArray[np.float64] | None,
-        n_jobs: int | None,
-        progress: Progress | None,
-    ) -> npt.NDArray[np.float64]:
+        self, factor: Floats, offsets: Floats | None, n_jobs: int | None, progress: Progress | None
+    ) -> Floats:
         """Return the log-determinants of all subsets of the columns."""
         return log_determinants(factor, n_jobs, progress, offsets)
 
@@ -191,11 +182,7 @@ class AllFamilies(Families):
         return mask_of(other - (other > child) for other in parents)
 
     def scored(
-        self,
-        child: int,
-        candidates: list[int],
-        log_det: npt.NDArray[np.float64],
-        tables: npt.NDArray[np.float64],
+        self, child: int, candidates: list[int], log_det: Floats, tables: Floats
     ) -> Iterator[ScoredPiece]:
         """Yield the scores of all families with parents among the candidates, in pieces."""
         low, high = candidates[:_PIECE_BITS], candidates[_PIECE_BITS:]
@@ -210,8 +197,8 @@ class AllFamilies(Families):
         child: int,
         required: Sequence[int],
         candidates: Sequence[int],
-        log_det: npt.NDArray[np.float64],
-        tables: npt.NDArray[np.float64],
+        log_det: Floats,
+        tables: Floats,
         with_dominated: bool,
     ) -> ScoredParentSets:
         """Return the families that score higher than all with fewer of their parents, or all.
@@ -283,21 +270,14 @@ class SmallFamilies(Families):
         return sum(SmallSubsets(n, self.max_parents).n_sets for n in n_candidates)
 
     def log_determinants(
-        self,
-        factor: npt.NDArray[np.float64],
-        offsets: npt.NDArray[np.float64] | None,
-        n_jobs: int | None,
-        progress: Progress | None,
-    ) -> npt.NDArray[np.float64]:
+        self, factor: Floats, offsets: Floats | None, n_jobs: int | None, progress: Progress | None
+    ) -> Floats:
         """Return the log-determinants of the sets of at most ``max_parents + 1`` columns."""
         added = np.zeros(self.m) if offsets is None else offsets
         return small_log_determinants(factor, self.subsets, added, n_jobs, progress)
 
     def nearly_dependent_sets(
-        self,
-        log_det: npt.NDArray[np.float64],
-        offsets: npt.NDArray[np.float64] | None,
-        threshold: float,
+        self, log_det: Floats, offsets: Floats | None, threshold: float
     ) -> Iterator[list[int]]:
         """Yield the columns of the largest families in which one nearly depends on the others.
 
@@ -338,11 +318,7 @@ class SmallFamilies(Families):
         return SmallSubsets(self.m - 1, self.max_parents).index(others)
 
     def scored(
-        self,
-        child: int,
-        candidates: list[int],
-        log_det: npt.NDArray[np.float64],
-        tables: npt.NDArray[np.float64],
+        self, child: int, candidates: list[int], log_det: Floats, tables: Floats
     ) -> Iterator[ScoredPiece]:
         """Yield the scores of all families with parents among the candidates, in one piece."""
         free = SmallSubsets(len(candidates), self.max_parents)
@@ -354,8 +330,8 @@ class SmallFamilies(Families):
         child: int,
         required: Sequence[int],
         candidates: Sequence[int],
-        log_det: npt.NDArray[np.float64],
-        tables: npt.NDArray[np.float64],
+        log_det: Floats,
+        tables: Floats,
         with_dominated: bool,
     ) -> ScoredParentSets:
         """Return the families that score higher than all with fewer of their parents, or all."""
@@ -374,9 +350,9 @@ class SmallFamilies(Families):
         required: Sequence[int],
         candidates: Sequence[int],
         most: int,
-        log_det: npt.NDArray[np.float64],
-        tables: npt.NDArray[np.float64],
-    ) -> npt.NDArray[np.float64]:
+        log_det: Floats,
+        tables: Floats,
+    ) -> Floats:
         """Return the scores of all families with up to `most` candidates, as in `SmallSubsets`.
 
         Parameters
@@ -428,12 +404,7 @@ def fewer_families(
     return ", or ".join(remedies) or "free some"
 
 
-def _scores_at(
-    masks: npt.NDArray[np.int64],
-    child: int,
-    log_det: npt.NDArray[np.float64],
-    tables: npt.NDArray[np.float64],
-) -> npt.NDArray[np.float64]:
+def _scores_at(masks: Integers, child: int, log_det: Floats, tables: Floats) -> Floats:
     """Return the scores of a child with the parents of each mask."""
     of_parents, of_family = log_det[masks], log_det[masks | 1 << child]
     c, parents_term, family_term = local_score_terms(
@@ -442,9 +413,7 @@ def _scores_at(
     return c + parents_term + family_term
 
 
-def _drop_dominated(
-    keep: npt.NDArray[np.bool_], scores: npt.NDArray[np.float64], n_candidates: int
-) -> None:
+def _drop_dominated(keep: Booleans, scores: Floats, n_candidates: int) -> None:
     """Set `keep` to False where a set with fewer parents scores at least as high."""
     best = scores.copy()
     compile_kernels([max_zeta])
@@ -454,11 +423,11 @@ def _drop_dominated(
         keep.reshape(-1, 2, 1 << bit)[:, 1] &= pairs[:, 0] < pairs[:, 1]
 
 
-def _members_at(masks: npt.NDArray[np.int64], index: int) -> list[int]:
+def _members_at(masks: Integers, index: int) -> list[int]:
     return members_of(masks[index])
 
 
-def _masks_of_subsets(columns: Sequence[int]) -> npt.NDArray[np.int64]:
+def _masks_of_subsets(columns: Sequence[int]) -> Integers:
     """Return the masks of all subsets of some columns."""
     masks = np.zeros(1, dtype=np.int64)
     for column in columns:
@@ -466,5 +435,5 @@ def _masks_of_subsets(columns: Sequence[int]) -> npt.NDArray[np.int64]:
     return masks
 
 
-def _int64_arrays(*columns: Sequence[int]) -> list[npt.NDArray[np.int64]]:
+def _int64_arrays(*columns: Sequence[int]) -> list[Integers]:
     return [np.array(each, dtype=np.int64) for each in columns]

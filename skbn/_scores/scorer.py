@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from skbn._core.arrays import BYTES, Booleans, Floats, Integers
 from skbn._core.compile import compile_kernels
@@ -171,7 +170,7 @@ class FamilyScorer:
         return list(fixed)
 
     @property
-    def residual_weights(self) -> npt.NDArray[np.float64]:
+    def residual_weights(self) -> Floats:
         """By how much a relative error of a residual sum of squares changes a score.
 
         Shape (n_columns,), by the number of parents.
@@ -186,7 +185,7 @@ class FamilyScorer:
     # The criterion
 
     @cached_property
-    def tables(self) -> npt.NDArray[np.float64]:
+    def tables(self) -> Floats:
         """The criterion's tables over the number of parents, shape (3, m), read-only.
 
         The largest entry of c is moved to `score_offsets`: a constant that all families share
@@ -197,7 +196,7 @@ class FamilyScorer:
         return read_only(tables)
 
     @cached_property
-    def _criterion_tables(self) -> npt.NDArray[np.float64]:
+    def _criterion_tables(self) -> Floats:
         """The tables as the criterion returns them; a0 and a1 are the same with every penalty."""
         penalty = self.penalty
         n, m = self._n_samples, self.families.m
@@ -225,7 +224,7 @@ class FamilyScorer:
         return n
 
     @property
-    def noise_divisors(self) -> npt.NDArray[np.float64]:
+    def noise_divisors(self) -> Floats:
         """The divisors of residual sums of squares, by the number of parents of a column."""
         n, m = self.statistics.n_samples, len(self.column_names)
         divisors = self.criterion.noise_divisors(n, m)
@@ -247,14 +246,14 @@ class FamilyScorer:
     # Units
 
     @cached_property
-    def offsets(self) -> npt.NDArray[np.float64] | None:
+    def offsets(self) -> Floats | None:
         """What each node's units add to the log-determinants, shape (m,); None for nothing."""
         if is_scale_free(self._criterion_tables):
             return None
         return 2 * np.log(self.statistics.scale)
 
     @cached_property
-    def score_offsets(self) -> npt.NDArray[np.float64]:
+    def score_offsets(self) -> Floats:
         """What all local scores of each child have in common, shape (m,), in nats, read-only.
 
         The sum of the constant that `tables` leave out and of what the child's unit adds:
@@ -287,7 +286,7 @@ class FamilyScorer:
             sensitivity=float(2 * np.abs(self._criterion_tables[1:]).max()),
         )
 
-    def unit_rows(self) -> Iterator[npt.NDArray[np.float64]]:
+    def unit_rows(self) -> Iterator[Floats]:
         """Yield, in pieces, the rows whose triangular factor the statistics have.
 
         They are centred and the columns of unit norm; those of a prior come last.
@@ -320,7 +319,7 @@ class FamilyScorer:
         """Compute what listed families need, and advance the progress by ``families.work``."""
         self.log_determinants(progress)
 
-    def log_determinants(self, progress: Progress | None = None) -> npt.NDArray[np.float64]:
+    def log_determinants(self, progress: Progress | None = None) -> Floats:
         """Return what the families need, and advance the progress by ``families.work``."""
         families = self.families
         if self._shared.log_determinants is None:
@@ -369,7 +368,7 @@ class FamilyScorer:
         columns: list[int],
         n_jobs: int | None,
         progress: Progress | None,
-    ) -> npt.NDArray[np.float64]:
+    ) -> Floats:
         """Return what `tables` weigh, for the sets that the families need."""
         factor, offsets = self.factor_of(columns)
         log_det = families.log_determinants(factor, offsets, n_jobs, progress)
@@ -379,8 +378,8 @@ class FamilyScorer:
     def _check(
         self,
         families: AllFamilies | SmallFamilies,
-        log_det: npt.NDArray[np.float64],
-        offsets: npt.NDArray[np.float64] | None,
+        log_det: Floats,
+        offsets: Floats | None,
         columns: list[int],
     ) -> None:
         """Raise if the columns of a family depend on each other, unless all were checked."""
@@ -466,9 +465,7 @@ class FamilyScorer:
         sets = self.set_functions_of(columns, max_parents, n_jobs, progress)
         return [sets] * len(columns)
 
-    def factor_of(
-        self, columns: list[int]
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+    def factor_of(self, columns: list[int]) -> tuple[Floats, Floats | None]:
         """Return what the log-determinants of some columns follow from: factor and offsets."""
         if columns == list(range(self.families.m)):
             return self.statistics.factor, self.offsets
@@ -501,7 +498,7 @@ class FamilyScorer:
         """Return the largest magnitude of a term of this local score, apart from its offset."""
         return max(map(abs, self.terms(child, parents)))
 
-    def network_terms(self, parents: Sequence[int]) -> npt.NDArray[np.float64]:
+    def network_terms(self, parents: Sequence[int]) -> Floats:
         """Return the terms of each column's local score and, last, `score_offsets`.
 
         Parameters
@@ -527,7 +524,7 @@ class FamilyScorer:
 
     def neighbours(
         self, is_parent: Booleans, children: Integers
-    ) -> Iterator[tuple[Neighbours, npt.NDArray[np.float64]]]:
+    ) -> Iterator[tuple[Neighbours, Floats]]:
         """Yield the families that differ from a network's by one parent, and their terms.
 
         Parameters
@@ -568,11 +565,7 @@ class FamilyScorer:
             yield scores + offset, parents_at
 
     def listed(
-        self,
-        child: int,
-        required: list[int],
-        candidates: list[int],
-        with_dominated: bool = False,
+        self, child: int, required: list[int], candidates: list[int], with_dominated: bool = False
     ) -> ScoredParentSets:
         """Return a child's families.
 
@@ -598,7 +591,7 @@ class FamilyScorer:
         where = child, required, candidates
         return self.families.listed(*where, log_det, self.tables, with_dominated)
 
-    def to_array(self) -> npt.NDArray[np.float64]:
+    def to_array(self) -> Floats:
         """Return the local scores of all families, shape (m, n_parent_sets)."""
         m, size = self.families.m, self.families.n_parent_sets
         missing = 0 if self.n_bytes else self.families.n_subsets
@@ -649,7 +642,7 @@ class _SharedByPenalties:
     """What scorers that differ only in their penalty compute once."""
 
     statistics: SampleStatistics | None = None
-    log_determinants: npt.NDArray[np.float64] | None = None
+    log_determinants: Floats | None = None
     searched: SearchedSets | None = None
 
     def __getstate__(self) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from skbn._core.arrays import Floats
 from skbn._core.compile import compile_kernels
 from skbn._core.resources import Pauses, Resources, available_memory, one_blas_thread
 from skbn._exact.network_streams import (
@@ -44,7 +44,7 @@ class NearOptimal(NamedTuple):
     """
 
     parents: list[list[int]]
-    scores: npt.NDArray[np.float64]
+    scores: Floats
     is_complete: bool
 
 
